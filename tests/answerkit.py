@@ -1,4 +1,4 @@
-"""For tests of oracles: reports of correct workers, and every way to change one number of them."""
+"""Helpers for tests of oracles: reports of correct workers, and every way to change one number of them."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ class _Port:
     name: str
     flags: tuple[str, ...]
     base: int
-    """Where it is linked. It finds its order (struct order in bare.h) 15 MiB above the start of the RAM."""
+    """The address it is linked at. It finds its order (struct order in bare.h) 15 MiB above the start of the
+    RAM."""
     order: int
 
 
@@ -84,7 +85,7 @@ class Bare:
 
     @property
     def spans(self) -> dict[int, int]:
-        """By vCPU: the time between its marks."""
+        """The time between the marks of each vCPU."""
         ends = {mark.vcpu: mark.time for mark in self.log.marks if mark.kind == MarkKind.WORK_END}
         begins = {mark.vcpu: mark.time for mark in self.log.marks if mark.kind == MarkKind.WORK_BEGIN}
         return {vcpu: end - begins[vcpu] for vcpu, end in ends.items()}

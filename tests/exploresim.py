@@ -33,7 +33,7 @@ from tests.unit.factories import raw_run
 READ, WRITE, OTHER = 500, 700, 900
 INSTRUCTIONS = 2000
 STALLS = 6
-"""Of a run, by each strategy."""
+"""Each strategy stalls a run so many times."""
 LENGTHS = (10, 2000)
 BASES = (0x1000, 0x8000)
 PARK, UNPARK = "park", "unpark"
@@ -59,7 +59,7 @@ def points_of(job: Job) -> tuple[Point, ...]:
 
 
 def time_of(points: Sequence[Point], vcpu: int, instruction: int) -> int:
-    """When the vCPU executes it: stalls before it, and at it, come first."""
+    """The time when the vCPU executes an instruction: stalls before it, and at it, come first."""
     return instruction + sum(one.ns for one in points if one.vcpu == vcpu and one.instruction <= instruction)
 
 

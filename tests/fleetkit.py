@@ -103,7 +103,7 @@ class Fleet:
         return made
 
     def workers(self, **kinds: str) -> dict[str, Program]:
-        """By name; a kind is what a worker does wrong (tests/data/fleet/worker.py)."""
+        """Starts a worker for each name; its kind says what it does wrong (tests/data/fleet/worker.py)."""
         made = {name: self.begin_worker(name, kind) for name, kind in kinds.items()}
         for one in made.values():
             one.await_said(UP)

@@ -38,7 +38,7 @@ PLAN = sweep(2, hi=100_000)
 CELLS = {planned.cell.cpus: planned.cell for planned in PLAN.cells if planned.cell.cpus <= 2}
 OPTIONS = {"order_seed": 1, "runs": 5, "seeds": 5}
 SLOWER_NS = (30_000, 10_000, 50_000, 20_000, 40_000)
-"""Of the counted runs of a cell: no drift, so that the gate passes."""
+"""What is added to the counted runs of a cell. It does not drift, so the gate passes."""
 _TWO = recorded("good-linux-primes-smp2")
 
 

@@ -159,13 +159,13 @@ class Reference:
         self.modified: set[tuple[int, int]] = set()
         """Clusters and lines whose copy in the L3 is newer than memory."""
         self.busy: dict[int, tuple[int, int]] = {}
-        """By line: from when to when it is being served."""
+        """The time from when to when each line is being served."""
         self.read_at: dict[int, dict[int, int]] = defaultdict(dict)
-        """By line and CPU: when it last read it."""
+        """The time when each CPU last read a line."""
         self.written_at: dict[int, tuple[int, int]] = {}
-        """By line: the CPU that wrote it last, and when."""
+        """The CPU that wrote a line last, and when."""
         self.taken: dict[int, set[int]] = defaultdict(set)
-        """By node: the slots of its bandwidth that are taken."""
+        """The taken slots of each node's bandwidth."""
         self.slots_end: Counter[int] = Counter()
         self.books = {(phase, n): Books() for phase in range(2) for n in range(len(shape.cpus))}
         self.order = [Order(), Order()]
@@ -295,7 +295,7 @@ class Reference:
         return max((self.latency(self.distance(a, cluster)) for cluster in clusters), default=0)
 
     def source(self, a: int, line: int) -> tuple[str, Move]:
-        """Where the data of a line comes from that this CPU does not hold."""
+        """Gives the place of a line's data that this CPU does not hold."""
         here, owner, giver = self.cpus[a].place, self.owner(line), self.modified_l3(line)
         if owner is not None:
             return self.distance(a, self.cpus[owner].place.cluster), ("transfer", line, a, owner)
@@ -323,7 +323,7 @@ class Reference:
         return "l2"
 
     def serve_from_outside(self, a: int, line: int, now: int) -> tuple[int, str]:
-        """For how long the line is being served, and from where."""
+        """Says how long the line is being served, and from where."""
         place, move = self.source(a, line)
         self.moves.append(move)
         self.charge(a, place, self.latency(place) - 1)

@@ -13,13 +13,14 @@ from tests.memorykit import FLUSH, INTERRUPT, PHASE, STEP, WALK, WALK_CODE, Step
 FIRST = 1 << 20
 """The first byte of the machines' memory. What is below belongs to no node."""
 Pick = Callable[[Random, int, int, int], tuple[int, int]]
-"""From the number of lines, the CPU and the step: what it does, to which line."""
+"""Gives what a CPU does and to which line, from the number of lines, the CPU and the step."""
 
 # ---- machines
 
 
 def shape(seed: int) -> Shape:
-    """From 1 to 64 CPUs; caches from a few lines to a few hundred, so that every kind of victim is common."""
+    """A machine of 1 to 64 CPUs; its caches have a few lines to a few hundred, so that every kind of victim
+    is common."""
     dice = Random(seed)
     cpus = dice.choice((1, 2, 2, 3, 4, 4, 8, 8, 16, 32, 64))
     clusters = dice.choice([n for n in (1, 2, 4, 8) if n <= cpus])

@@ -50,7 +50,7 @@ MOVE = np.dtype(
 )
 MOVES = ("transfer", "l3_out", "l3", "fill", "invalidate", "back_l3", "back", "l3_back")
 MOST_MOVES = 70
-"""Of one access: a copy of each CPU, and a few lines that make room."""
+"""The most moves of one access: a copy of each CPU, and a few lines that make room."""
 MESI = "ISEM"
 Figures = dict[str, int]
 
@@ -62,11 +62,11 @@ class Seen:
     stalls: list[int]
     lates: list[int]
     books: dict[tuple[int, int], Figures]
-    """By phase and CPU."""
+    """The books of each phase and CPU."""
     order: tuple[Figures, Figures]
     moves: list[Move]
     held: dict[int, list[str]]
-    """By line: what each CPU's L2 and L3 hold it as, such as `ES` or `IM`."""
+    """The states of each line in every CPU's L2 and L3, such as `ES` or `IM`."""
 
 
 def load(folder: Path, file: str = "", old: str = "", new: str = "") -> ctypes.CDLL:
@@ -159,7 +159,7 @@ def _lines(steps: Steps) -> list[int]:
 
 
 def _named(shape: Shape, move: tuple[int, ...]) -> Move:
-    """As the reference has it: an L3 is named by its cluster."""
+    """The move in the form of the reference, which names an L3 by its cluster."""
     kind, _, line, _, taker, giver = move
     name = MOVES[kind]
     if name in ("l3_out", "l3_back"):

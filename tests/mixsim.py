@@ -42,7 +42,7 @@ WAYS = 16
 
 @dataclass(frozen=True)
 class Truth:
-    """Of one input."""
+    """The truth about one input."""
 
     score: Fraction
     needs: Mapping[str, Fraction]
@@ -57,11 +57,11 @@ class Simulated:
 
     truth: Mapping[str, Truth]
     starves: Mapping[str, Fraction] = field(default_factory=dict)
-    """By input: the part of its score that a system that isolates badly takes from it in any company."""
+    """The part of an input's score that a system that isolates badly takes from it in any company."""
     noise: Fraction = Fraction(0)
     """The largest relative noise of a score; that of each run follows from its key."""
     fails: Mapping[str, str] = field(default_factory=dict)
-    """By key: why the run has no result."""
+    """Why a run has no result, by its key."""
     unread: Sequence[str] = ()
     """Resources that the guest does not report."""
     stop_after: int = 10**9
@@ -161,7 +161,7 @@ def study(text: str = "") -> Study:
 
 
 def _between(text: str) -> Fraction:
-    """From -1 to 1, the same for equal texts."""
+    """A number from -1 to 1, the same for equal texts."""
     digest = hashlib.sha256(text.encode()).digest()
     return Fraction(int.from_bytes(digest[:4]), 2**31) - 1
 

@@ -151,7 +151,7 @@ class Lie:
 
 
 def expect_refused(tmp_path: Path, lie: Lie) -> None:
-    """With two workers."""
+    """Runs the lie with two workers, and expects that it is refused."""
     workload = broken(tmp_path, lie.workload, lie.old, lie.new)
     with pytest.raises(VerifyError, match=lie.reason):
         verified_by(run_of(tmp_path, workload, 2, **lie.params), workload)

@@ -24,7 +24,7 @@ import pytest
 APT = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300")
 INSTALL = ("install", "-y", "--no-install-recommends")
 APT_S = 300.0
-"""For one package; a slow mirror must not hold up the tests."""
+"""The time for one package; a slow mirror must not hold up the tests."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Extra(ABC):
 @dataclass(frozen=True)
 class Program(Extra):
     names: tuple[str, ...] = ()
-    """Under which it may be on PATH; empty: its own."""
+    """The names that it may have on PATH; empty: its own."""
     places: tuple[str, ...] = ()
     """Patterns of folders outside of PATH."""
 

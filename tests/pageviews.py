@@ -72,7 +72,7 @@ def attributed() -> Table:
 
 
 def booked() -> tuple[RunBooks, ...]:
-    """Of the two cells of a row on a machine with memory."""
+    """The books of the two cells of a row on a machine with memory."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for cpus, text in ((1, ONE_CPU), (2, LOG)):

@@ -46,7 +46,7 @@ LINES = 'from: "^primes: start$", to: "^primes: took [0-9]+ ns$"'
 CAPTURE = r"^primes: hi=(?P<hi>\d+) workers=(?P<workers>\d+) count=(?P<count>\d+) sum=(?P<sum>\d+)$"
 PRIMES = f"  - {{send: 'primes {{workers}} HI', capture: '{CAPTURE}'}}\n"
 HASTY = Deadlines(10, 10)
-"""For a kernel from which nothing more comes, on wall time."""
+"""The deadlines of a kernel from which nothing more comes, on wall time."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +109,9 @@ def primes_to(most: int) -> tuple[int, int]:
 
 
 def check_idle_cpu(judged: JudgedRun) -> None:
-    """Or the run is void, and no sample either: on a busy host a vCPU that only booted waits for so long that
-    it does not look idle, and a QEMU that ends by itself may be gone before its threads are read."""
+    """The idle CPU is named, or the run is void and no sample either: on a busy host a vCPU that only booted
+    waits for so long that it does not look idle, and a QEMU that ends by itself may be gone before its
+    threads are read."""
     if judged.outcome is Outcome.VOID:
         assert re.search("run delay|nothing shows that each of its 2 CPUs worked", judged.reason)
     else:

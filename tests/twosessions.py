@@ -15,7 +15,7 @@ from typing import Any
 from benchgate.fleet import doubles
 
 WHO = "worker.json"
-"""Only runs that a worker made have it."""
+"""The file of runs that a worker made."""
 SESSION, ATTEMPTS, MANIFEST = "session.json", "attempts.jsonl", "manifest.sha256"
 OF_THE_SESSION = ("id", "started", "finished", "pid", "pid_started", "command", "chain", "envelope", "fleet")
 OF_ITS_OPTIONS = ("reports", "fleet")
@@ -65,7 +65,7 @@ def _session(content: bytes) -> dict[str, Any]:
 
 
 def _attempts(content: bytes) -> list[Any]:
-    """Without digests and chain: they are over what the host left, too."""
+    """The attempts without digests and chain, which are also over what the host left."""
     return [(link["run"], link["folder"], link["outcome"]) for link in map(json.loads, content.splitlines())]
 
 

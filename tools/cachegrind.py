@@ -33,7 +33,7 @@ ADDRESSES = 1 << 32  # of data/memory/lackey.c
 class Comparison:
     cachegrind: Counts
     model: Figures
-    """From lackey's trace of the same program."""
+    """The model's figures, from lackey's trace of the same program."""
 
 
 def machine(memory: int) -> Shape:
@@ -91,7 +91,7 @@ class Guest:
     reads: float
     writes: float
     misses: float
-    """Of data and of instructions."""
+    """Misses of data and of instructions."""
 
 
 def in_the_guest() -> Guest:

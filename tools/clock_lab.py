@@ -396,7 +396,7 @@ def table_cost() -> None:
 
 
 FIRMWARE = range(0x8000_0000, 0x8020_0000)
-"""Where OpenSBI is on RISC-V, below the kernel. Nothing else in a window has such addresses."""
+"""The addresses of OpenSBI on RISC-V, below the kernel. Nothing else in a window has such addresses."""
 BLOCK = re.compile(r"^block ([0-9a-f]+) (\d+) \d+ (\d+)$", re.MULTILINE)
 
 
@@ -452,7 +452,7 @@ class Barriers:
         return self.arithmetic * (self.cpus + self.times - 1) // self.times
 
     def took(self, done: Boot) -> int:
-        """From the last worker that begins its first phase to the last that ends its last one."""
+        """The time from the last worker that begins its first phase to the last that ends its last one."""
         assert done.good, f"{done.console}\n{done.errors}"
         begins, ends = ([int(one[word]) for one in done.words("worker")] for word in ("first", "last"))
         return max(ends) - max(begins)
@@ -464,7 +464,7 @@ class Barriers:
 
 
 def table_order() -> None:
-    """On the ideal machine."""
+    """Prints the table of the ideal machine."""
     print("| CPUs | phases | shares | order | arithmetic, ns | it took, ns | speedup | late in the window |")
     print("|---|---|---|---|---|---|---|---|")
     for cpus in chosen((4, 16)):

@@ -48,7 +48,7 @@ CHUNK = 100
 """Runs after which it looks whether there are enough finds."""
 CPUS = 2
 WITHIN = 500
-"""So many runs are what an exploration of one fault may take."""
+"""An exploration of one fault may take so many runs."""
 HEAD = (
     f"| fault | method | runs | finds | median | mean | longest | s per run | within {WITHIN} |",
     "|---|---|--:|--:|--:|--:|--:|--:|--:|",
@@ -61,7 +61,7 @@ class Tally:
 
     runs: int
     repetitions: tuple[int, ...]
-    """Of each find, the runs since the one before, itself included."""
+    """The runs of each find since the one before, itself included."""
     without: int
     """The runs since the last find."""
     seconds: float
@@ -83,7 +83,7 @@ class Tally:
 
 
 def tally(lines: Sequence[Line], most: int) -> Tally:
-    """Of the first `most` finds. Run 0 is the plain run before all others, and is not counted."""
+    """The tally of the first `most` finds. Run 0 is the plain run before all others, and is not counted."""
     runs = sorted((line for line in lines if line.number > 0), key=lambda line: line.number)
     found = [place for place, line in enumerate(runs, 1) if line.outcome == FOUND][:most]
     counted = found[-1] if len(found) == most else len(runs)

@@ -67,7 +67,7 @@ class SimulatedFleet:
     again: int = 0
     answers: int = 0
     stored: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By worker and input, how often it was sent."""
+    """How often each input was sent to each worker."""
     cancelled: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class SimulatedFleet:
         self._dropped: set[int] = set()
 
     def come(self, addresses: Sequence[str]) -> None:
-        """From now on, these are its workers, too."""
+        """Adds workers."""
         self._seats |= dict.fromkeys(addresses, self.slots)
         self._show()
 

@@ -70,7 +70,7 @@ class System:
     release: str
     user: str
     kept: Path | None = None
-    """Where its downloads stay for the next system; None: they are removed with it."""
+    """The folder that keeps its downloads for the next system; None: they are removed with it."""
 
     @property
     def checkout(self) -> str:

@@ -142,7 +142,7 @@ def boot(
 
 
 def values(done: Boot) -> list[list[int]]:
-    """Of each worker, by its own clock."""
+    """The values of each worker, by its own clock."""
     assert done.good, f"{done.console}\n{done.errors}"
     return [[int(word[f"v{n}"]) for n in range(6)] for word in done.words("worker")]
 

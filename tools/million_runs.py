@@ -138,7 +138,8 @@ def _is_direct(table: str, lines: list[str]) -> bool:
 
 
 def _milliseconds(ask: Callable[[], object]) -> str:
-    """On a busy machine only the second figure says something: the CPU time of this process."""
+    """Times a query. On a busy machine only the second figure says something: the CPU time of this
+    process."""
     ask()
     passed, used = [], []
     for _ in range(TIMES):

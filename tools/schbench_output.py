@@ -39,7 +39,7 @@ class Figures:
 @dataclass(frozen=True, slots=True)
 class Output:
     figures: Mapping[str, Figures]
-    """By WAKEUP, REQUEST and RPS."""
+    """The figures called WAKEUP, REQUEST and RPS."""
     average_rps: float | None = None
     """Also of transfers; None: the output does not say."""
 

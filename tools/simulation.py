@@ -65,7 +65,7 @@ def simulate(policy: Policy, ratio: float, cv: float, draws: int, seed: int, *, 
 
 
 def against_baseline(policy: Policy, loss: float, cv: float, draws: int, seed: int) -> Row:
-    """As `simulate`, for a regression gate: new runs, and a baseline that stays as it is."""
+    """Like `simulate`, for a regression gate: new runs, and a baseline that stays as it is."""
     source = random.Random(f"baseline {seed} {loss} {cv}")
     gate = Gate("simulated", "regression", None, _cell(1), at_most=LOSS, baseline="simulated.json")
     words: Counter[Word] = Counter()

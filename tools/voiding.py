@@ -126,7 +126,7 @@ class DrawnLab:
 
     pool: Pool
     noisy: Mapping[int, float]
-    """By CPU count: the share of runs beside the neighbour."""
+    """The share of runs beside the neighbour, by CPU count."""
     source: random.Random
     voids: bool
     drawn: int = 0
@@ -166,7 +166,7 @@ def planned(threshold: float) -> SweepPlan:
 
 
 def true_ratio(pool: Pool) -> float:
-    """Of the runs without the neighbour that are not void for another reason."""
+    """The ratio of the runs without the neighbour that are not void for another reason."""
     base, two = ([run.work for run in pool.get((cpus, False), ()) if not run.void] for cpus in (1, 2))
     if not base or not two:
         raise SystemExit("every run without the neighbour is void: record again on an idle host")

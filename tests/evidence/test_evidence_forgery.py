@@ -325,7 +325,7 @@ def test_a_figure_of_the_verdict_changed_everywhere_is_a_mismatch(folder: Path, 
 
 
 def test_the_forger_is_good_enough(originals: tuple[Path, Path], tmp_path: Path) -> None:
-    """Without a change, what the forger makes again is intact: the tests above fail for the change alone."""
+    """What the forger makes again without a change is intact: the tests above fail for the change alone."""
     folder = forgerykit.copied(originals[0], tmp_path)
     assert forgerykit.report_again(folder)
     forgerykit.forge(folder)

@@ -60,7 +60,7 @@ def folder(original: Path, tmp_path: Path) -> Path:
 
 
 def verified(folder: Path) -> tuple[int, str]:
-    """After all reports, the chain and the manifest were made again."""
+    """Makes the chain and the manifest again, after all reports, and verifies."""
     forgerykit.forge(folder)
     found = verify_session(folder, rejudge.recompute)
     return found.exit_code, found.text

@@ -85,7 +85,7 @@ def test_a_good_guest_is_done_and_has_its_evidence(tmp_path: Path) -> None:
 
 
 class CountingGroup:
-    """In the place of resctrl's on a host that counts."""
+    """Replaces resctrl's group of a host that counts."""
 
     joined: ClassVar[list[int]] = []
     closed: ClassVar[list[str]] = []
@@ -150,7 +150,7 @@ def test_the_cpu_time_that_the_host_withheld_is_read_back_from_the_run(tmp_path:
 
 @pytest.mark.parametrize("play", ["good", "stays"])
 def test_the_time_that_the_machine_ran_is_recorded(tmp_path: Path, play: str) -> None:
-    """From `cont` to its exit, or until it was stopped, by the host's clock."""
+    """The host's clock measures from `cont` to the exit, or until the machine was stopped."""
     before = time.monotonic_ns()
     raw = run(tmp_path, play, leave_s=STAYS_S if play == "stays" else QUICK.leave_s)
     samples = json.loads((raw.folder / "threads.json").read_text())
@@ -165,7 +165,7 @@ def test_the_withheld_time_of_a_guest_that_never_got_ready_is_unknown(tmp_path: 
 
 
 def test_the_hosts_counters_are_recorded_around_a_run(tmp_path: Path) -> None:
-    """Of the pinned CPUs only. What this host does not offer is not there as 0."""
+    """The counters are those of the pinned CPUs. What this host does not offer is absent, not 0."""
     raw = execute(request(boot(tmp_path, pins=(0,) * 2), tmp_path / "run"))
     found = json.loads((raw.folder / "host.json").read_text())
     assert [one["moment"] for one in found["samples"]][:2] == ["start", "ready"]

@@ -34,7 +34,7 @@ def fleet(tmp_path: Path) -> Iterator[Fleet]:
 
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
-    """Without the rule of void runs: other programs of this host are not what is tested."""
+    """The policy without the rule of void runs: other programs of this host are not what is tested."""
     text = (data_root() / "fixtures" / "gates" / "default.yaml").read_text()
     rule = text.index("\nvoid:\n")
     quiet = re.sub(r"(?m)^(  (?!most|share)\w+:) .*$", r"\1 off", text[rule:])
@@ -56,12 +56,12 @@ def timed(fleet: Fleet, policy: Path, *words: str, hi: int = fleetkit.QUICK_HI, 
 
 
 def guests(fleet: Fleet) -> list[int]:
-    """Of the measuring host. Without the clock's log a command line names no file of the run."""
+    """The guests of the measuring host. Without the clock's log a command line names no file of the run."""
     return processes_with(str(fleet.place("scales") / "inputs"))
 
 
 def await_guest(fleet: Fleet, made: Session) -> None:
-    """On the measuring host."""
+    """Waits until a guest runs on the measuring host."""
     seen: list[int] = []
 
     def is_seen() -> bool:
@@ -83,7 +83,7 @@ def outcomes(session: Session) -> list[str]:
 
 
 def holder() -> int:
-    """Of this host's measuring lock; 0: nobody."""
+    """The process that has this host's measuring lock; 0: nobody."""
     found = lock.holder()
     return 0 if found is None else found.pid
 

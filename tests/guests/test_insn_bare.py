@@ -38,7 +38,8 @@ SOCKETS = Shape(
 )
 """Two CPUs, each in a socket of its own."""
 INCREMENTS, AWAY = 600, 500
-"""Of one CPU; the instructions for which the other one is away (tests/data/stress/lines.c)."""
+"""The increments of one CPU, and the instructions for which the other one is away
+(tests/data/stress/lines.c)."""
 TOGETHER, ALONE = 3 * SOCKETS.socket, 5
 """What an increment takes: three services of the line; without the other CPU its five instructions."""
 

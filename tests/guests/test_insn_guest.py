@@ -256,7 +256,8 @@ def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
 
 
 def test_another_seed_is_another_run_of_the_same_speed(moved: Moved, booked: tuple[Boot, Path]) -> None:
-    """Only the seed differs, not the nonce. tests/line/test_wheel.py compares the five seeds of a session."""
+    """The runs differ in the seed, not in the nonce. tests/line/test_wheel.py compares the five seeds of a
+    session."""
     one, two = moved.boot.window(2).work, booked[0].window(2).work
     assert one != two
     assert max(one, two) / min(one, two) < 1.01

@@ -86,7 +86,7 @@ def test_the_books_of_time_close(one: tuple[Path, Boot]) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("times", [1, 4], ids=["even", "uneven"])
 def test_watched_order_shows_waits_that_the_code_does_not(times: int) -> None:
-    """On the ideal machine; each phase has some instructions of its own."""
+    """The machine is the ideal one. Each phase has some instructions of its own."""
     case = Barriers(cpus=16, phases=200, times=times)
     unwatched, watched = (case.took(case.boot(order)) for order in (Order.UNSAID, Order.WATCH))
     assert abs(unwatched / case.arithmetic - 1) > 0.1, "the watch is not needed here"

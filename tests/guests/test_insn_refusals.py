@@ -82,7 +82,7 @@ exec {qemu} "$@"
 
 
 def test_a_qemu_without_the_cpu_model_is_refused_with_what_helps(qemu: Qemu, tmp_path: Path) -> None:
-    """As QEMU 7.2 for RISC-V."""
+    """QEMU 7.2 for RISC-V is such a QEMU."""
     older = tmp_path / "qemu"
     older.write_text(WITHOUT_MAX.format(qemu=qemu.binary))
     older.chmod(0o755)

@@ -90,7 +90,7 @@ def conversation(made: BootSpec, folder: Path, pause: Pause = lambda: None) -> i
 
 
 def digests(folder: Path) -> tuple[str, ...]:
-    """Of the console, and of the clock's log without the lines that depend on the host."""
+    """The digests of the console, and of the clock's log without the lines that depend on the host."""
     log = (folder / "clock.log").read_bytes().splitlines()
     kept = [line for line in log if not line.startswith((b"host ", b"beat "))]
     serial = (folder / "serial.log").read_bytes()

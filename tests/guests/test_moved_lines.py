@@ -32,7 +32,7 @@ WAYS = ("transfer_cluster", "transfer_across", "transfer_socket")
 class Recorded:
     run: JudgedRun
     raw: Sharing
-    """As the plugin wrote it, with all lines."""
+    """What the plugin wrote, with all lines."""
     named: Sharing
 
     def counters(self) -> list[MovedLine]:

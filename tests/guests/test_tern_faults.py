@@ -22,7 +22,7 @@ from tests.ternkit import Bootkit, Params
 from tools.explore_faults import FAULTS
 
 HANGS_S = 5.0
-"""Of guest time. The park check takes 5 ms; the test of a lost wake-up waits this long."""
+"""Guest time. The park check takes 5 ms; the test of a lost wake-up waits this long."""
 
 
 ONE_WORKER: Params = {"hi": 200_000, "split": "one"}
@@ -57,13 +57,13 @@ def timed(kit: Bootkit) -> Bootkit:
 
 @pytest.fixture(scope="module")
 def primes(timed: Bootkit) -> Table:
-    """Without a fault. One worker has all of the work, so the other CPU idles."""
+    """No fault. One worker has all of the work, so the other CPU idles."""
     return attributed(timed, "kernel", "primes", ONE_WORKER)
 
 
 @pytest.fixture(scope="module")
 def tasks(timed: Bootkit) -> Table:
-    """Without a fault. Both CPUs have runnable tasks."""
+    """No fault. Both CPUs have runnable tasks."""
     return attributed(timed, "kernel", "tasks", STEPS)
 
 
@@ -121,8 +121,8 @@ def test_the_stress_check_finds_a_skipped_shootdown(timed: Bootkit) -> None:
 
 
 def test_the_stress_check_finds_an_unfair_weight(timed: Bootkit) -> None:
-    """On one CPU, because stress-fair checks nothing at other CPU counts. There bomb-starved can take every
-    page: no other CPU's page cache holds some back."""
+    """Boots one CPU, because stress-fair checks nothing at other CPU counts. There bomb-starved can take
+    every page: no other CPU's page cache holds some back."""
     good = ternkit.every_check(timed, 1)
     seen = ternkit.checks(good)
     assert all(seen.values()), ternkit.console(good)

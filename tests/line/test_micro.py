@@ -38,7 +38,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 
 def costs(session: Session, system: str, op: str) -> list[float]:
-    """Of all runs: the first seed, twice."""
+    """The costs of all runs: the first seed, twice."""
     with (session.folder / "metrics.csv").open() as stream:
         rows = [row for row in csv.DictReader(stream) if (row["system"], row["metric"]) == (system, "cost")]
     return [float(row["value"]) for row in rows if f"op={op};" in row["params"]]

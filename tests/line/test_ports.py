@@ -145,7 +145,7 @@ def wrapper(path: Path) -> None:
     ids=["wall", "insn"],
 )
 def test_a_system_has_a_qemu_of_its_own(tmp_path: Path, clock: str, more: str) -> None:
-    """On wall time also with a port: its runs are measured, verified and judged again like others."""
+    """A system with a port is measured, verified and judged again like others, also on wall time."""
     wrapper(tmp_path / "tools" / "my-qemu")
     kernel = talker(tmp_path)
     text = TALKER.replace("KERNEL", kernel.name).replace("MORE\n", f"{more}\n" if more else "")

@@ -119,7 +119,7 @@ def test_scales(verdict):
 
 @pytest.mark.alone
 def test_both_clocks_measure_and_one_decides(where: Path) -> None:
-    """Which one depends on this host. All that follows from it does not."""
+    """The host decides which clock decides. All that follows does not depend on it."""
     (where / "test_baseline.py").write_text(BASELINE)
     session = run_on_wall_time(where, "--system=kernel", "--system=native", "--clock=both", "--smp=1,2")
     facts = json.loads((session.folder / "session.json").read_text())
@@ -177,7 +177,8 @@ def test_a_session_holds_the_hosts_lock_on_wall_time_only(dropped_ipis: Session,
 def test_a_users_own_test_boots_a_guest_and_talks_to_its_console(
     where: Path, cpus: str, clock: Sequence[str]
 ) -> None:
-    """In wall time with one CPU: on a busy host QEMU can crash a Linux with more (docs/read-a-verdict.md)."""
+    """Boots one CPU in wall time: on a busy host QEMU can crash a Linux with more (docs/read-a-
+    verdict.md)."""
     (where / "test_own.py").write_text(BOOTS.replace("CPUS", cpus))
     session = run_pytest(where, "-v", *clock)
     assert session.code == 0, session.output
@@ -240,7 +241,7 @@ def test_a_coordinator_that_takes_its_workers_cpu_is_foreign(where: Path, system
 
 
 def test_a_kernel_that_allows_pid_1_no_port_is_told_which_option_it_lacks(where: Path) -> None:
-    """As a kernel without CONFIG_X86_IOPL_IOPERM does, one that is locked down refuses ioperm()."""
+    """A locked-down kernel refuses ioperm() as one without CONFIG_X86_IOPL_IOPERM does."""
     locked = linux_with(where, "locked", "lockdown=integrity")
     test = write_test(where, CELLS, SMALL)
     session = run_pytest(where, test, "--clock=insn", "--smp=1", "--seeds=1", f"--system={locked}")
@@ -290,7 +291,7 @@ def test_native_and_guest_linux_are_shown_side_by_side(crowded: Session) -> None
 
 @pytest.mark.alone
 def test_a_linux_guest_reports_attribution(crowded: Session) -> None:
-    """In the same table as tern's; a bucket that Linux does not count is None."""
+    """The table is that of tern; a bucket that Linux does not count is None."""
     raw = load(sorted((crowded.folder / "runs").glob("*-linux-smp4"))[-1])
     transcript = wire.parse(read_console(raw), nonce=raw.nonce)
     table = attribution.table(raw.cell.id, transcript)

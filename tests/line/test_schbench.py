@@ -33,7 +33,7 @@ def test_every_run_is_right(cell):
 
 
 def values(session: Session, system: str, metric: str) -> list[float]:
-    """Of an arm's samples, in the order of their seeds."""
+    """The values of an arm's samples, in the order of their seeds."""
     with (session.folder / "metrics.csv").open() as stream:
         rows = [row for row in csv.DictReader(stream) if (row["system"], row["metric"]) == (system, metric)]
     return [float(row["value"]) for row in rows]

@@ -152,8 +152,8 @@ def test_a_program_that_misbehaves_is_killed_and_the_others_continue(kit: Bootki
 
 
 def boot_ms(raw: RawRun) -> float:
-    """From power-on, firmware included, to the start of the total window, on the instruction clock. Plain TCG
-    takes about as long, but only on an idle host, which a test cannot demand."""
+    """The time from power-on, firmware included, to the start of the total window, on the instruction clock.
+    Plain TCG takes about as long, but only on an idle host, which a test cannot demand."""
     rate = re.search(r"^tern: .*\bcycles_per_us=(\d+)", ternkit.console(raw), re.MULTILINE)
     assert rate
     # the time stamp counter is 0 at power-on

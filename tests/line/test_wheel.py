@@ -112,7 +112,7 @@ def test_benchgate_and_its_data_come_from_the_wheel(installed: Installed) -> Non
 
 
 def session(installed: Installed, folder: Path, *words: str) -> Session:
-    """On the instruction clock, because on wall time a busy host may stall a sample."""
+    """A session on the instruction clock, because on wall time a busy host may stall a sample."""
     own = ("--clock=insn", "--smp=1,2", "--strict-markers")
     return run_pytest(folder, *own, *words, python=installed.python)
 

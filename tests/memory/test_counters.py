@@ -1,18 +1,6 @@
 """Counters that share a cache line, and counters that have one each. No worker touches another's.
 
-An increment and its work take 90 ns. On the ideal machine packed counters scale as padded ones do. On a
-machine with memory the line serves one CPU at a time. A CPU that finds it modified elsewhere reads it for a
-transfer, and takes the other's copy away for another one: 98 ns on server2x16, 48 ns within a cluster of
-desktop8. Two CPUs on the server therefore gain nothing: 180 ns for two increments on one CPU, at least 186 ns
-on two. With more CPUs some read the line from the L3 while others wait to write, so the truth depends on who
-comes when. docs/memory-rows.md has it for 2, 4 and 8.
-
-Measured on 2026-11-23 (tern `balanced`, seed 1, QEMU 10.0.2, 2-core VM), work over smp1:
-
-    machine       packed 2     4    padded 2     4
-    ideal             2.00  4.00        2.00  4.00
-    desktop8          1.32  2.22        2.00  3.99
-    server2x16        0.91  0.92        2.00  3.98
+docs/memory-rows.md has the measured figures (#counters) and the arithmetic (#what-packed-counters-must-take).
 """
 
 import pytest

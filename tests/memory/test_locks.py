@@ -1,34 +1,6 @@
 """Four spinlocks that all CPUs want: the curves of the literature, on a machine with two sockets.
 
-Mellor-Crummey and Scott (1991), Boyd-Wickizer et al. (Non-scalable locks are dangerous, 2012) and David,
-Guerraoui and Trigonakis (Everything you always wanted to know about synchronization, 2013) agree on the
-order and on the shape: test-and-set collapses, because the release waits behind the writes of all who wait;
-looking first makes all of them read the line after each release, and then write it; tickets cost one
-transfer for each CPU that waits; the queue stays flat, because each release is seen by one CPU, and pays
-once for the border between sockets.
-
-Measured on 2026-11-25 (server2x16, tern `balanced`, seed 1, QEMU 10.0.2, 2-core VM), ns for a take, of
-which 45 are under the lock:
-
-    CPUs       2     4     8    16     32
-    tas      505   561   768  1161   3125
-    ttas     556   588   777  1290   3576
-    ticket   501   501   552   594    900
-    mcs      550   502   496   487    717
-
-CPUs 16 to 31 are in the other socket. Why `ttas` is no better than `tas` here: docs/memory-rows.md. The
-limits are on the rate over that of 2 CPUs, where all four are alike (the ideal machine has no such cost, and
-there test-and-set is as good as any). Five seeds, the least and the largest ratio of any two:
-
-    CPUs             8             16             32
-    tas    0.656-0.657    0.435-0.435    0.159-0.162
-    ttas   0.716-0.717    0.431-0.431    0.149-0.156
-    ticket 0.904-0.907    0.843-0.852    0.545-0.574
-    mcs    1.107-1.113    1.121-1.131    0.763-0.805
-
-At 32 the clock's steps at the hand-overs can have changed the ratio of tickets by 30%, so their limit is
-0.76: 30% above 0.574, and below all ratios of the queue. The queue's is 0.6, above all ratios of tickets. So
-neither passes as the other.
+docs/memory-rows.md#what-the-locks-show has the measured figures, the papers, and the reason of each limit.
 """
 
 import pytest

@@ -1,18 +1,6 @@
 """tern's run queues, where a line that all CPUs write costs time.
 
-Tasks that yield after 80 ns of work. Measured on 2026-11-23 (tern `balanced`, seed 1, QEMU 10.0.2, 2-core
-VM; `ideal` on 2026-11-25, medians of 5 seeds), work over smp1:
-
-    sched     machine         4     16
-    wfq       server2x16   4.12  13.24
-    global    server2x16   0.41   0.40
-    global    ideal        3.08   4.59
-
-On the ideal machine a global queue costs what is executed under its lock, so 16 CPUs still do the work of
-4.6. With memory it makes 4 CPUs slower than one: its lock, its length and its ends are one line, which each
-pick moves. The limits leave 8% for wfq. At 16 CPUs of the ideal machine the clock's hand-overs between vCPUs
-that wait for the lock can have changed the figure by 58%, so the limit is 2.5 there. Where memory costs time
-a global queue must lose to one CPU.
+docs/memory-rows.md#run-queues has the measured figures and argues for each limit.
 """
 
 import pytest

@@ -1,37 +1,6 @@
 """Single operations of a kernel: what each costs, that it did its work, and how it scales.
 
-Measured on the instruction clock on 2026-11-23 (QEMU 10.0.2, Debian's Linux 6.12, tern `balanced`): the
-cost of an operation at smp1 in instructions (the median of 5 seeds), and rates over smp1 (of fork_exit,
-mmap_fault, sched_yield, context_switch and tern's thread_create medians of 5 seeds, else one seed):
-
-    operation        linux    tern    linux/tern   linux 2, 4 CPUs   tern 2, 4 CPUs
-    getpid             322      70           4.6   2.00  4.01        2.00  4.00
-    read_null          588       -             -   2.00  4.01        -
-    write_null         601       -             -   2.00  4.01        -
-    pipe              2248     244           9.2   2.00  4.00        2.00  4.00
-    pipe, shared      2248     244           9.2   1.46  2.31        1.81  2.96
-    fork_exit       167071   17125           9.8   1.94  3.89        1.99  3.99
-    open_close        5462       -             -   2.00  4.00        -
-    mmap_fault        5480     296          18.5   1.98  3.87        1.97  3.92
-    stat              3441       -             -   2.00  4.00        -
-    sched_yield        906     226           4.0   2.05  4.15        2.00  4.00
-    futex_wake        6865     858           8.0   1.92  3.31        1.88  3.50
-    signal_delivery   3889       -             -   2.00  4.00        -
-    thread_create    35171    2521          14.0   2.23  4.18        2.00  4.00
-    context_switch    4968    1723           2.9   2.00  4.00        2.00  4.00
-
-The factor over Linux is at least 2.9, so 2.5 leaves a margin for another release of Linux. What scales by at
-least 1.97 and 3.82 is gated at 1.9 and 3.6, the limits of the other suites. Not gated on Linux are: a shared
-channel, which is one lock; thread_create, where more CPUs save Linux the switch to the new thread (2.23; at
-4 CPUs 3.65 to 4.18). A shared channel is not gated on tern either: by its steps the clock can have changed
-that rate by 65%. thread_create is, 10% below what is measured, also at 32 CPUs (31.8, Linux 16.6), since the
-threads of a process have a lock of their own. futex_wake is not gated: a woken thread may run on another CPU
-than its waker's. The instruction clock counts no cache line that moves between CPUs, so a shared file scales
-as well as one's own; on wall time it need not, and is not gated.
-
-At smp1 every seed of tern gives the same number. Linux's calls without a switch agree to 0.001%; those that
-take pages or names from its caches to 0.6%; those that start or wake threads differ by where Linux puts them
-and by the work that it does later, up to 14%.
+docs/micro.md#figures-and-limits has the measured figures and argues for each limit.
 """
 
 from __future__ import annotations
@@ -47,7 +16,7 @@ class Operation:
     """One operation. Each class below says which one, and how often it is done in a sample."""
 
     SPREAD = 0.005
-    """By which part the costs of Linux's seeds may differ on the instruction clock. tern's may not."""
+    """The costs of Linux's seeds may differ by this part on the instruction clock. tern's may not."""
 
     def test_each_did_its_work_and_seeds_agree(self, cell: CellResult) -> None:
         cell.require_verified()
@@ -123,7 +92,7 @@ class TestOpenCloseOfOneFile(Operation):
 
 @pytest.mark.workload("micro", op="mmap_fault", iters=1_024)
 class TestMmapFault(Scaling):
-    """Where Linux puts the mapping depends on the seed. One that crosses a table of pages needs one more of
+    """The seed decides where Linux puts the mapping. One that crosses a table of pages needs one more of
     them: 0.6% in seed 5."""
 
     SPREAD = 0.01

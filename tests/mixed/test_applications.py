@@ -1,21 +1,6 @@
 """The applications of the shipped mixes, each alone; primes, checksum and schbench have rows elsewhere.
 
-Measured on the instruction clock on 2026-11-23 (seed 1, QEMU 10.0.2, tern `balanced`, 2-core VM): the work
-window at smp1 in millions of instructions, and the factor over it at 2 CPUs:
-
-    row           linux           tern
-               smp1      2     smp1      2
-    walker     24.0   2.00     24.0   2.00
-    streamer   40.4   2.00     40.4   2.00
-    files     155.1   1.99        -      -
-    sockets    75.7   1.99        -      -
-    jobs      392.2   1.92    327.2   1.92
-
-The workers of all but `jobs` need nothing of each other, so 1.9 is the limit of the other suites. In
-`jobs` a CPU has nothing to do while every job that is left waits for one that runs, and at the end; 1.8
-leaves room for another release of Linux. On wall time the two workers of `walker` and `streamer` share
-caches and memory, and those of `files` the locks of one tmpfs: there the limits only tell a row that
-scales from one that does not.
+docs/mix-applications.md#as-rows has the measured figures and argues for each limit.
 """
 
 import pytest

@@ -48,7 +48,7 @@ def kept(rig: Rig) -> Path:
 
 
 def verdicts(rig: Rig) -> dict[int, dict[str, Any]]:
-    """Of the regression gates, by CPU count."""
+    """The verdicts of the regression gates, by CPU count."""
     found = json.loads((rig.latest / "verdicts.json").read_text())
     schema = json.loads((data_root() / "reports/schema/verdicts-2.json").read_text())
     jsonschema.validate(found, schema)

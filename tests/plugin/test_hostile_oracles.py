@@ -117,7 +117,7 @@ def test_an_oracle_that_does_not_answer_makes_only_its_own_runs_invalid(hostile:
 
 
 def test_an_oracle_that_was_killed_is_no_contradiction_when_it_answers_later(hostile: Rig) -> None:
-    """As if the host had run out of memory, and had some later."""
+    """The host seems to have run out of memory, and to have some later."""
     sign = hostile.folder / "no-memory"
     sign.touch()
     body = f"if os.path.exists({str(sign)!r}): os.kill(os.getpid(), 9)"

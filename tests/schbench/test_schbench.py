@@ -1,26 +1,7 @@
 """schbench: message threads wake workers, which sleep and compute under their CPU's lock (docs/schbench.md).
 
-The thresholds are for the instruction clock, where a latency repeats exactly; on wall time they only say that
-work was done. Measured there on 2026-11-23 at 2 CPUs (5 seeds, QEMU 10.0.2, tern `balanced`, Debian's Linux
-6.12), as the median and the range over the seeds:
-
-    workers on 2 CPUs   system              rps                wakeup_p99 us      request_p99 us
-    2                   linux               1730 [1710, 1740]  5.3 [4.7, 8.5]     1151 [1151, 1159]
-    2                   tern, wfq           1920 [1920, 1920]  2.9 [2.9, 2.9]     1042 [1038, 1042]
-    4                   linux               1865 [1740, 1900]  850 [850, 854]     6242 [5095, 6668]
-    4                   tern, wfq           2295 [2005, 2295]  2.6 [2.6, 2.6]     2597 [2597, 11764]
-    4                   tern, global        2305 [2295, 2310]  727 [727, 735]     2509 [2509, 2515]
-    4                   tern, rr            1955 [1375, 2295]  3.5 [2.4, 2000]    12288 [2597, 14189]
-
-Linux's sleeps end late by its timer slack of 50 us each, which explains the rps of the first two lines. With
-twice as many workers as CPUs, a woken worker of tern's wfq takes the CPU at once, and one of its global queue
-waits until a running one sleeps: the two differ by the length of a request's arithmetic. Preempting has its
-price: after a worker was preempted while it held the lock of its CPU, the next one spins for a whole slice.
-That shows in request_p99 of rr, and in two of the five seeds of wfq.
-
-A latency does not see a CPU that stays idle, so every row that has one gated has its rps gated, too. With all
-workers on one CPU it would be about half. Measured on 2026-11-26 (five seeds, the same guests), the range:
-2095 to 2305 with four workers of tern, 302 to 305 with the short slice, 1455 to 1575 beside a neighbour.
+The thresholds are for the instruction clock, where a latency repeats exactly; on wall time they only demand
+that work was done. docs/schbench.md#the-limits has the measured figures.
 """
 
 import pytest
@@ -68,7 +49,7 @@ def test_a_woken_worker_does_not_wait_for_a_queue_of_all_cpus(verdict: VerdictRe
 # A request computes 6.5 ms. With a slice of 0.1 ms a woken worker waits for the next tick, 4 ms at most; with
 # 20 ms it waits until the running one sleeps. There are no locks, because they would hide the difference.
 # 0.88 s have 260 wake-ups: the 99th percentile of the 62 of 0.22 s is the longest, which in one seed of
-# five was 7.5 ms, two ticks, and made the ratio 1.63 [0.87, 1.83]. Measured as above: 1.62 [1.62, 2.27].
+# five was 7.5 ms, two ticks, and made the ratio 1.63 [0.87, 1.83]. Measured with 0.88 s: 1.62 [1.62, 2.27].
 @pytest.mark.system(f"{SLICE}:ns=100000")
 @pytest.mark.workload("schbench", footprint_kb=64, threads=4, locking="none", time_ns=880_000_000)
 @pytest.mark.limit(cpus=2, metric="rps", at_least=1, insn=270)

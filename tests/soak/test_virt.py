@@ -51,7 +51,7 @@ def test_runs_are_equal_and_take_their_time(
 
 @pytest.mark.parametrize("guest", GUESTS, ids=str)
 def test_boots_of_linux_are_equal(guest: Architecture) -> None:
-    """At 8 CPUs: the console, the marks, the totals and the counters."""
+    """The console, the marks, the totals and the counters are equal at 8 CPUs."""
     bench, words = lab(guest=guest), PRIMES.format(hi=LAST)
     seen: list[tuple[str, object]] = []
     for burners in (0, *LOADS):  # the first boot is that with which the others are compared
@@ -73,7 +73,7 @@ def test_a_linux_kernel_tells_its_symbols(guest: Architecture) -> None:
 
 
 def barriers(guest: Architecture, folder: Path) -> tuple[float, int]:
-    """By how much a window of blocking barriers at 4 CPUs exceeds arithmetic, and OpenSBI's instructions in
+    """A window of blocking barriers at 4 CPUs: its excess over arithmetic, and OpenSBI's instructions in
     it."""
     case = next(one for one in clock_lab.CASES if one.name == "barrier")
     file = folder / "profile"

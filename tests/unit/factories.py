@@ -171,7 +171,7 @@ def scaled_view(**changes: object) -> SessionView:
 
 
 def failing(word: Word, **changes: object) -> SessionView:
-    """As `scaled_view`, with another outcome of its verdict."""
+    """Like `scaled_view`, but its verdict has another outcome."""
     first = scaled_view()
     changed = replace(first.verdicts[0], outcome=word, reason=f"{word}: primes-linux smp2/smp1 ...")
     return replace(first, verdicts=(changed,), **changes)  # type: ignore[arg-type]

@@ -331,7 +331,7 @@ def test_json_of_very_many_equal_mixes_is_json(tmp_path: Path, capfd: pytest.Cap
 
 
 def study_folder(place: Path, **capacity: Fraction) -> Path:
-    """As two commands leave it, on a simulated system."""
+    """The folder that two commands leave, on a simulated system."""
 
     def opened(_: object) -> AbstractContextManager[mixsim.Simulated]:
         return nullcontext(mixsim.Simulated(mixsim.TRUTH))
@@ -354,7 +354,7 @@ def test_mix_choose_refuses_a_score_that_does_not_rise(
     words = ["mix", "choose", "--vectors", str(vectors), "--sensitivity", str(sensitivity)]
     assert cli.main(words) == 4
     printed = capsys.readouterr()
-    assert "v.csv:3: score: game.N uses more than game.1, but its score is not higher" in printed.err
+    assert "v.csv:3: score: game.N uses more than game.1" in printed.err
     assert printed.out == ""
 
 

@@ -131,7 +131,7 @@ def value_number(i: int, worker: int) -> int:
 
 
 def first_of(bucket: int) -> int:
-    """As guest/bench.h defines it."""
+    """The first value of a bucket by the definition in guest/bench.h."""
     return bucket if bucket < 128 else (128 + bucket % 128) << (bucket // 128 - 1)
 
 

@@ -14,7 +14,7 @@ IGNORED = [".git", *(REPO / ".gitignore").read_text().split()]
 
 
 def is_ignored(path: Path) -> bool:
-    """As .gitignore says. Git itself may be absent: the tests also run from an archive."""
+    """Whether .gitignore names the path. Git itself may be absent: the tests also run from an archive."""
     inside = str(path.relative_to(REPO))
     return any(
         fnmatch(inside if pattern.startswith("/") else path.name, pattern.strip("/")) for pattern in IGNORED
@@ -84,7 +84,7 @@ def test_every_test_that_a_document_names_exists() -> None:
 
 
 def test_every_document_that_is_named_exists() -> None:
-    """In prose, docstrings, comments and messages, where a document is named without a link."""
+    """Documents are named without a link in prose, docstrings, comments and messages."""
     named: dict[str, Path] = {}
     for path in FILES:
         if path.suffix in {".md", ".py", ".c", ".h", ".yaml", ".yml"}:

@@ -134,7 +134,7 @@ BROKEN = {
 
 @lru_cache(maxsize=len(SEEDS))
 def machine(seed: int) -> tuple[Shape, Steps, Seen]:
-    """With what the reference says."""
+    """A machine and its trace, with what the reference says."""
     found = shape(seed)
     steps = trace(found, seed, STEPS)
     return found, steps, by_reference(found, steps)

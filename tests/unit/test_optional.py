@@ -33,10 +33,9 @@ def install(table: Sequence[Extra], user: int, asked: list[tuple[str, ...]]) -> 
 
 def test_each_missing_one_has_a_line_with_its_promise_and_the_command_is_named() -> None:
     *lines, last = optional.said((ABSENT, PRESENT, MODULE)).splitlines()
-    assert lines == [
-        "run: no-such-program is not installed, so this is not checked: what it promises",
-        "run: no_such_module is not installed, so this is not checked: what a module promises",
-    ]
+    program, module = lines
+    assert re.search("no-such-program is not installed, .*: what it promises$", program)
+    assert re.search("no_such_module is not installed, .*: what a module promises$", module)
     assert "./run tools-for-tests" in last
     assert optional.said((PRESENT,)) == ""
 

@@ -36,7 +36,7 @@ def test_takes_without_the_delay_are_refused() -> None:
 
 
 def test_takes_below_zero_are_refused() -> None:
-    """-1 as the guest prints it. The sum is right modulo 2^64, so that `fairness` would be wrong."""
+    """The guest prints -1 as 2^64 - 1. The sum is right modulo 2^64, so `fairness` would be wrong."""
     rows = [{"takes": MODULUS - 1, "own": 0}, row(1, 31)]
     with pytest.raises(
         VerifyError, match="worker 0 reported takes=18446744073709551615, but there are only 30"

@@ -34,7 +34,7 @@ CASES: tuple[tuple[Callable[..., None], Params, Mapping[str, int]], ...] = (
     (perf_sched.check, {"loops": 7}, {"loops": 7, "seconds": 100_000_000}),
 )
 WRONG = {"seconds": 102_000_000, "latest": 101_000_000, "earliest": 58_000, "fewest": 51}
-"""Of what is not an exact count."""
+"""Wrong values of what is not an exact count."""
 RUN = OracleRun(cpus=3, unit="ns", hz=1_000_000_000, work=WORK_NS, total=WORK_NS, by_worker={})
 
 

@@ -27,7 +27,8 @@ def inputs_of(job: int) -> list[int]:
 
 
 def answers(early: int = -1) -> list[int]:
-    """Of all jobs. The job `early` is done before the first of its inputs is there, which it reads as 0."""
+    """The answers of all jobs. The job `early` is done before its first input is there, which it reads as
+    0."""
     found: list[int] = []
     for job in range(JOBS):
         needed = [found[i] for i in inputs_of(job)]

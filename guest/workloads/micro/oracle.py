@@ -39,7 +39,7 @@ class Done:
 
     @property
     def numbers(self) -> range:
-        """Of its operations, in order."""
+        """The numbers of its operations, in order."""
         return range(self.warm + 1, self.warm + self.ops + 1)
 
 

@@ -131,9 +131,8 @@ NO_YIELD = YIELD.replace("port_yield()", "(void)0")
 
 @pytest.mark.parametrize("honest", [True, False])
 def test_a_yield_that_lets_nobody_run_is_refused(tmp_path: Path, honest: bool) -> None:
-    """On one CPU, where the other thread runs only if this one yields, or loses the CPU. It may lose it by
-    chance while it asks, so there are six workers. On several CPUs both can run at once, and no yield is
-    needed."""
+    """All threads are on one CPU, where the other one runs only if this one yields or loses the CPU. It may
+    lose it by chance while it asks, so there are six workers. On several CPUs no yield is needed."""
     workload = micro() if honest else changed(tmp_path, THREADS, YIELD, NO_YIELD)
     pins = ",".join([str(min(os.sched_getaffinity(0)))] * 6)
     done = execute(workload, words(workload, 6, op="sched_yield", pin=pins, **COUNTS))

@@ -32,7 +32,7 @@ from benchgate import (
 
 MESSENGER, WORKER, HOG = 0, 1, 2
 FIRST_GOAL = 10
-"""Where auto_rps begins without a goal."""
+"""The goal that auto_rps begins with if none is given."""
 _MODULUS = 2**64
 _MS = 1_000_000
 _FREE = ("due", "posted", "pending", "done", "timed", "inside", "woken", "sum")
@@ -46,10 +46,10 @@ _FREE = ("due", "posted", "pending", "done", "timed", "inside", "woken", "sum")
 class Thread:
     role: int
     of: int
-    """Of a worker the number of its messenger, of a messenger how many workers it has."""
+    """The messenger's number for a worker; the number of workers for a messenger."""
     goal: int = 0
     first: int = 0
-    """Of a messenger: its first worker, counted from 0."""
+    """The first worker of a messenger, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,8 +352,8 @@ def _check_all_timed(plan: Plan, reports: Sequence[WorkerReport]) -> None:
 
 
 def _check_queueing(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) -> None:
-    """With a goal a latency begins when the request is due. It is known when each one of a worker is due, and
-    a worker does them in that order: none ends before its sleeps after the last one, or after it was due."""
+    """With a goal a latency begins when its request is due, which is known of each request. A worker does
+    them in that order: none ends before its sleeps after the last one, or after it was due."""
     for messenger in plan.threads[: plan.messengers]:
         for place, report in enumerate(_members(plan, reports, messenger)):
             end = least = 0

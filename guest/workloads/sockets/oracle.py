@@ -36,8 +36,8 @@ _NOTHING = dict.fromkeys(
 
 @lru_cache(maxsize=4)
 def replies(requests: int, words: int) -> tuple[Words, Words]:
-    """Of each request the last word of its reply, which the server has, and the fold of all words, which the
-    client makes."""
+    """The last word of each reply, which the server has, and the fold of all its words, which the client
+    makes."""
     word = random_numbers(0, requests)
     reply = np.arange(requests, dtype=np.uint64)
     fold = np.zeros(requests, dtype=np.uint64)
@@ -49,7 +49,7 @@ def replies(requests: int, words: int) -> tuple[Words, Words]:
 
 
 def _clients(reports: Sequence[WorkerReport], servers: int) -> list[int]:
-    """Which client each server had. Each client is that of one server."""
+    """The client of each server. Each client has one server."""
     found = [report.values.get("client", 0) for report in reports[:servers]]
     if sorted(found) != list(range(servers, 2 * servers)):
         raise VerifyError(

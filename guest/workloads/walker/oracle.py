@@ -32,7 +32,7 @@ def walk_order(lines: int, seed: int) -> Words:
 
 
 def walk(order: Words, first: int, steps: int) -> tuple[int, int]:
-    """Where a walk of so many steps from `first` ends, and its digest."""
+    """The place where a walk of so many steps from `first` ends, and its digest."""
     begin = int(np.flatnonzero(order == first)[0]) + 1
     seen = np.take(order, np.arange(begin, begin + steps), mode="wrap")
     return int(seen[-1]) if steps else first, folded(seen)

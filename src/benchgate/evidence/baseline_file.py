@@ -29,7 +29,7 @@ from benchgate.evidence.files import read_text, unwritable, write_whole
 
 FORMAT, VERSION = "benchgate-baseline", 1
 LARGEST = 8 << 20
-"""Of a file, in bytes. People review it."""
+"""The most bytes of a file. People review it."""
 MOST_ARMS = 2000
 MOST_SYMBOLS = 1000
 """The largest of a run. The rest is one entry."""
@@ -67,7 +67,7 @@ def write(path: Path, baseline: Baseline) -> None:
 
 
 def _digest(found: Mapping[str, Any]) -> str:
-    """Of everything but itself, whatever the form of the text."""
+    """The digest of everything but itself, whatever the form of the text."""
     rest = {name: value for name, value in found.items() if name != "digest"}
     return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
@@ -240,7 +240,7 @@ def _measurement(value: object, about: Measurement) -> Measurement:
 
 
 def _sample(value: object, what: str) -> float:
-    """From 0: no metric is negative."""
+    """Reads a number of at least 0: no metric is negative."""
     if type(value) not in (int, float) or not 0 <= value <= MOST:  # type: ignore[operator]
         raise ValueError(f"a sample of {what} is {value!r:.40}, not a number from 0 to {MOST:g}")
     return float(value)  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ class Link:
     folder: str
     outcome: str
     digest: str
-    """Of the names and contents of all files in the attempt's folder."""
+    """The digest of the names and contents of all files in the attempt's folder."""
     chain: str
 
     def line(self) -> str:

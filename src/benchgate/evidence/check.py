@@ -59,10 +59,10 @@ OWN = frozenset(
 """The entries of a session's folder that are not reports."""
 
 _MAY_BE_EMPTY = re.compile(r"runs(/[0-9]{4,}-[^/]+)?|profile(/.*)?")
-"""Of a session without runs, of an attempt that was killed, or where perf recorded nothing."""
+"""Folders that may be empty: without runs, after a killed attempt, or where perf recorded nothing."""
 
 MOST_CPU_S = 300
-"""For judging a session again, which normally takes seconds."""
+"""Judging a session again may take so long; it normally takes seconds."""
 
 INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
 NEEDS_FILES = NeedsFilesError.status
@@ -87,8 +87,8 @@ class Check:
 
 
 def verify_session(folder: Path, recompute: Recompute | None = None, signers: Signers | None = None) -> Check:
-    """Without `recompute` only the signature, the hashes and the chain are checked. With `signers`, a session
-    that none of them signed is not judged."""
+    """Checks a session's folder: without `recompute` only the signature, the hashes and the chain. With
+    `signers`, a session that none of them signed is not judged."""
     if signers is not None:
         ssh_signatures.require(signers)
     try:

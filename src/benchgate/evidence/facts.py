@@ -52,7 +52,7 @@ class Program:
     path: str
     """What the option is given."""
     sha256: str
-    """Of the Python file."""
+    """The digest of the Python file."""
 
     @property
     def words(self) -> tuple[str, str]:

@@ -50,8 +50,8 @@ class Samples:
     better: Better
     values: tuple[float, ...]
     step: float | None = 0.0
-    """By how much each may be off, all in the same direction, because it was printed in steps. None: the file
-    or the history does not say, because an earlier version wrote it."""
+    """Each value may be off by so much, all in the same direction, because it was printed in steps. None: an
+    earlier version wrote the file or the history, which does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Side:
     """Empty: a file of one program."""
     samples: Mapping[Key, Samples]
     machine: str = ""
-    """Where a session measured; empty if that is not known."""
+    """The machine that a session measured on; empty if that is not known."""
     models: tuple[str, ...] = ()
     """The machines that the instruction clock simulated, with their digests."""
 
     @property
     def operations(self) -> Side:
-        """Only the costs of single operations on one CPU, by the operation's name."""
+        """The costs of single operations on one CPU, by the operation's name."""
         found = {}
         for key, one in self.samples.items():
             name = _operation(key)

@@ -22,9 +22,9 @@ from benchgate.evidence.files import read_text
 from benchgate.evidence.origins import origin_of
 
 FOLDER = "baselines"
-"""In a session's folder."""
+"""The folder of baselines within a session's folder."""
 FACT = "baselines"
-"""In session.json: the digest of each file, by the word of the marks."""
+"""The key of session.json that has the digest of each file, by the word of the marks."""
 _HEX = re.compile(r"[0-9a-f]{64}")
 
 

@@ -56,7 +56,7 @@ class Value:
     unit: str
     value: float
     step: float | None
-    """By how much the value may be off because the guest prints it in steps; None: version 1 does not say."""
+    """The value may be off by so much, because the guest prints it in steps; None: version 1 does not say."""
 
 
 def parse(text: str, where: str) -> tuple[Value, ...]:

@@ -1,4 +1,4 @@
-"""Where a session's figures come from, as far as another session must share it: read from session.json.
+"""The origin of a session's figures, as far as another session must share it: read from session.json.
 
 Takes the untrusted object of session.json; gives an Origin, or the machine as one line. Fails with
 EvidenceError if a part has the wrong type; a fact that is not there is "unavailable".
@@ -46,7 +46,7 @@ def origin_of(facts: Mapping[str, Any], where: str) -> Origin:
 
 
 def machine_digests(facts: Mapping[str, Any], where: str) -> dict[str, str]:
-    """By name, of the machines with a memory system."""
+    """The digests of the machines with a memory system, by name."""
     machines = _part(facts, "machines", where)
     return {str(name): one_line(str(_part(machines, name, where).get("digest")), 64) for name in machines}
 

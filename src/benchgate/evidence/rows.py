@@ -51,8 +51,8 @@ class RunRow:
     lead: int | None = None
     """How much of the total window lies before the work window, in the run's unit; None: not known."""
     steps: tuple[tuple[str, float], ...] | None = None
-    """By how much metrics may be off because the guest prints them in steps, by name; those that are not here
-    are exact. None: not known, in a row of results.csv."""
+    """A metric of this name may be off by so much, because the guest prints it in steps; others are exact.
+    None: not known, in a row of results.csv."""
 
     @property
     def counts(self) -> bool:

@@ -53,7 +53,7 @@ class SessionInfo:
     options: Mapping[str, object]
     commit: str
     diff_digest: str
-    """Of the uncommitted changes; empty if there are none, "unavailable" without git."""
+    """The digest of the uncommitted changes; empty if there are none, "unavailable" without git."""
     versions: Mapping[str, str]
     envelope: Mapping[str, object]
 

@@ -1,4 +1,4 @@
-"""Which runs an exploration makes, and in which order. Pure.
+"""The runs that an exploration makes, and their order. Pure.
 
 Takes the ids of cells, the strategies and how many runs each cell gets; gives the attempts. Does not fail.
 """
@@ -21,7 +21,7 @@ class Attempt:
     """Within its cell."""
     strategy: str
     seed: int
-    """Of the clock and of the strategy."""
+    """The seed of the clock and of the strategy."""
 
     @property
     def key(self) -> str:
@@ -29,7 +29,7 @@ class Attempt:
 
 
 def first_runs(cells: Sequence[str], seed: int = 1) -> Iterator[Attempt]:
-    """With the seed of run 1, so that run 1 of strategy `plain` is the same."""
+    """The first run of each cell. It has the seed of run 1, so run 1 of strategy `plain` is the same."""
     return (Attempt(cell, FIRST, PLAIN, seed) for cell in cells)
 
 

@@ -73,7 +73,7 @@ class Small:
 @dataclass(frozen=True, slots=True)
 class Find:
     name: str
-    """Of its folder, below `finds`."""
+    """The name of its folder below `finds`."""
     cell: str
     number: int
     strategy: str
@@ -98,7 +98,7 @@ class Explored:
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[Find, ...]], ...]:
-        """In the order in which they were first found."""
+        """The groups, in the order in which they were first found."""
         names = dict.fromkeys(one.group for one in self.finds)
         return tuple((name, tuple(one for one in self.finds if one.group == name)) for name in names)
 
@@ -219,7 +219,7 @@ def _segment(value: object) -> Segment:
 
 
 def first_finds(lines: Sequence[Line]) -> dict[tuple[str, str], int]:
-    """By cell and strategy, how many runs of the strategy it took until the first find."""
+    """How many runs of a strategy it took until its first find, by cell and strategy."""
     found: dict[tuple[str, str], int] = {}
     made: dict[tuple[str, str], int] = {}
     for line in sorted(lines, key=lambda one: one.number):

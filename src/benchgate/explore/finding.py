@@ -61,7 +61,7 @@ class Made:
     all_stalls: int = 0
     """How many there were. Above the log's cap `stalls` has only the first ones."""
     delayed_ns: int = 0
-    """By how much the stalls delayed all vCPUs together."""
+    """The sum by which the stalls delayed all vCPUs."""
     unbalanced: str = ""
     """Why a vCPU's books do not balance."""
     last_lines: tuple[str, ...] = ()

@@ -11,8 +11,8 @@ from benchgate.base.exploring import MOST_NS, Point
 
 
 def in_time(pieces: Iterable[Point]) -> tuple[Point, ...]:
-    """In the order in which they were made. A vCPU that was stalled again at the same instruction was stalled
-    once, for longer."""
+    """The stalls in the order in which they were made. A vCPU that was stalled again at one instruction was
+    stalled once, for longer."""
     lengths: dict[tuple[int, int], int] = {}
     for one in pieces:
         if one.ns:
@@ -22,7 +22,7 @@ def in_time(pieces: Iterable[Point]) -> tuple[Point, ...]:
 
 
 def listed(points: Iterable[Point]) -> tuple[Point, ...]:
-    """In the order of a file: at one instruction probes come first, and pieces as they are given."""
+    """The points in the order of a file: at one instruction probes first, and pieces as they are given."""
     return tuple(sorted(points, key=lambda one: (one.vcpu, one.instruction, one.ns > 0)))
 
 

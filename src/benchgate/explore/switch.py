@@ -1,4 +1,4 @@
-"""Between which instructions of which CPUs the switch must fall. Pure.
+"""The instructions between which a switch of CPUs must fall. Pure.
 
 Takes stalls, what each CPU executed meanwhile, and symbols; gives places such as `thread_park+0x1c`, and the
 sentence. Does not fail: an address without a symbol is shown as a number.
@@ -34,7 +34,7 @@ class Switch:
     stopped: Side
     """The CPU has executed `first`, and stops before it has executed `last`."""
     ns: int
-    """For so long at least."""
+    """The CPU stops for at least so long."""
     ran: tuple[Side, ...]
     """What the other CPUs executed meanwhile; one that executed nothing is not there."""
 
@@ -57,7 +57,7 @@ class Segment:
 
 
 def place(pc: int, tables: Iterable[Symbols]) -> str:
-    """By the first table that knows the address: the kernel's, then the program's."""
+    """The symbol of the first table that knows the address: the kernel's, then the program's."""
     for table in tables:
         for name, begin, _ in table.within(pc, pc + 1):
             return f"{name}+{pc - begin:#x}"
@@ -84,8 +84,8 @@ def executed(log: Sequence[Delay], vcpu: int, tables: Sequence[Symbols]) -> Side
 
 
 def around(log: Sequence[Delay], vcpu: int, begin: int, end: int, whole: tuple[int, int]) -> tuple[int, int]:
-    """Between which instructions of a CPU all lie that it executed in this part of the log: the last one that
-    is known before it and the first one after it. `whole`: between which they lie in any case."""
+    """Two instructions between which the CPU executed this part of the log: the last one known before it and
+    the first one known after it. Where none is known, `whole` has the bound."""
     before = [one.instruction for one in log[:begin] if one.vcpu == vcpu]
     after = [one.instruction for one in log[end:] if one.vcpu == vcpu]
     return max(before, default=whole[0]), min(after, default=whole[1])
@@ -94,7 +94,7 @@ def around(log: Sequence[Delay], vcpu: int, begin: int, end: int, whole: tuple[i
 def segments(
     probes: Sequence[Delay], stalls: Sequence[Delay], end: int, tables: Sequence[Symbols]
 ) -> tuple[Segment, ...]:
-    """By CPU and time. A stretch in one function is one segment, up to the next one that was seen."""
+    """Segments by CPU and time. Each lasts as long as one function is seen."""
     found = []
     for vcpu in sorted({one.vcpu for one in (*probes, *stalls)}):
         stops = [one for one in stalls if one.vcpu == vcpu]

@@ -65,9 +65,9 @@ class FleetRunner:
         """What was asked for ahead, and is taken."""
         self._pairs = Pairs()
         self._rows: set[str] = set()
-        """Of which one run was made by two workers."""
+        """The rows with a run that two workers made."""
         self._rows_ahead: set[str] = set()
-        """These, and those of which one will be."""
+        """These rows, and those that will have such a run."""
         self._alone_since: float | None = None
         self._told_alone = False
         self._on_phase: OnPhase = lambda _: None
@@ -138,9 +138,8 @@ class FleetRunner:
         return raw
 
     def _copies(self, request: RunRequest, rows: set[str]) -> list[Assignment]:
-        """The assignment for this run. With the first run of a row, which joins `rows`, comes one for another
-        worker: that of its repetition, or if the session repeats no run of this row, one that is only
-        compared."""
+        """The assignments for this run. The first run of a row, which joins `rows`, has two, for two workers:
+        the second is the row's repetition, or if the session repeats no run of it, is only compared."""
         found, row, repeats = self._packs.of(request), request.cell.row, _is_repetition(request)
         if not repeats and (row in rows or len(self.open_seats()) < 2):
             return [self._assignments.want(found, FIRST)]
@@ -149,7 +148,7 @@ class FleetRunner:
         return [second, first] if repeats else [first, second]
 
     def _compare(self, one: Assignment, other: Assignment) -> None:
-        """Afterwards both have an answer of a worker that may be trusted."""
+        """Compares the answers of both, and waits until both have one of a worker that may be trusted."""
         if one.address != other.address:
             compare(self, one, other)
             self._wait((one, other))
@@ -296,7 +295,8 @@ class FleetRunner:
             assignment.answer, assignment.address = whole, event.address
 
     def _doubt(self, assignment: Assignment, address: str) -> None:
-        """The worker of the other copy is no other worker for this one: they would not be compared."""
+        """Asks for the run again, of another worker if there is one. The worker of the other copy does not
+        count, because the two copies are compared."""
         assignment.doubted = True
         taken = {address, self._pairs.of_other(assignment.want)} | assignment.avoid
         again = "the same worker"

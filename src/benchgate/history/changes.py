@@ -30,9 +30,9 @@ from benchgate.base.stats import ratio_interval
 
 ERROR = 0.05
 MOST_POINTS = 1000
-"""Of a course: memory and time grow with the square."""
+"""The longest course that is searched: memory and time grow with the square."""
 LEAST = 1.001
-"""On the instruction clock a new build moves code, and so figures, by less than this."""
+"""A new build moves code and so changes figures on the instruction clock by less than this."""
 ALPHA = 0.01
 BY_SAMPLES = (
     f"a new level begins where the ratio to the level's first session is beyond {LEAST - 1:.1%} by its whole "
@@ -125,7 +125,7 @@ def _orders(values: NDArray[np.float64]) -> tuple[Counts, Counts]:
 
 
 def _pairs(sums: Counts, a: int, b: int) -> Counts:
-    """For each border k in a+1..b-1, how many pairs with one point in a..k and one in k..b."""
+    """How many pairs have one point in a..k and one in k..b, for each border k in a+1..b-1."""
     k = np.arange(a + 1, b)
     return np.asarray(sums[k, b] - sums[a, b] - sums[k, k] + sums[a, k])
 

@@ -29,7 +29,7 @@ from benchgate.evidence.session_folder import SESSION_NAME
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 """No session is older than benchgate."""
 FUTURE = timedelta(hours=1)
-"""By how much the clocks of two machines may differ."""
+"""The clocks of two machines may differ by so much."""
 _STARTED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
@@ -43,14 +43,14 @@ class Series:
     system: str
     workload: str
     params: str
-    """As in results.csv."""
+    """The parameters as results.csv writes them."""
     mode: str
     cpus: int
     lane: str
     placement: str
     machine: str
-    """On the instruction clock the simulated one, with its digest; empty: ideal. There figures do not depend
-    on the host."""
+    """The simulated machine with its digest on the instruction clock, where figures do not depend on the
+    host; empty: ideal."""
     metric: str
     better: str
     unit: str
@@ -70,11 +70,11 @@ class Entry:
     note: str
     """Why it is not verified."""
     samples: Mapping[Series, Mapping[int, float]]
-    """By series, the value of each run."""
+    """The value of each run, by series."""
     guests: Mapping[Series, str]
     """The digest of what was booted; empty if it changed within the session."""
     steps: Mapping[Series, float | None] = field(default_factory=dict)
-    """By how much a sample may be off because the guest prints it in steps. None: not known; missing: not at
+    """A sample may be off by so much, because the guest prints it in steps. None: not known; missing: not at
     all."""
 
 

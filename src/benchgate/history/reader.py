@@ -163,7 +163,7 @@ class StoredSession:
     verified: bool
     samples: tuple[tuple[Series, tuple[float, ...]], ...]
     steps: Mapping[Series, float | None]
-    """By how much each sample of a series may be off. None: not known."""
+    """Each sample of a series may be off by so much. None: not known."""
 
 
 def session_of(connection: Connection, word: str) -> StoredSession:

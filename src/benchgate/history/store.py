@@ -23,7 +23,7 @@ from benchgate.history.place import SQLITE, Place
 from benchgate.history.tables import FORMAT, METADATA, POINTS, VERSION
 
 WAIT_S = 60
-"""For another writer, or for a server to answer."""
+"""How long to wait for another writer, or for a server to answer."""
 _LOCK = 0x62656E6368
 """The number of the writer's lock on a server."""
 _WITHOUT_STEPS = 1

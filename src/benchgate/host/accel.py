@@ -249,7 +249,7 @@ def _load(path: Path, accel: Accel) -> AccelProbe | None:
 
 
 def probe_from_json(value: object, accel: Accel) -> AccelProbe:
-    """Of `asdict`. ValueError unless it is a result for this accelerator."""
+    """Reads what `asdict` made of a probe. ValueError unless it is a result for this accelerator."""
     fields = Fields(value, "the probe")
     found = AccelProbe(
         accel=fields.choice("accel", Accel),

@@ -35,7 +35,7 @@ class Host:
     pins: tuple[int, ...]
     probes: Mapping[Accel, AccelProbe]
     capacities: Mapping[tuple[Accel, int], Capacity]
-    """By accelerator and CPU count; a capacity that was not measured is absent."""
+    """The capacity by accelerator and CPU count; one that was not measured is absent."""
     unmeasured: Mapping[tuple[Accel, int], str] = field(default_factory=dict)
     """Why a capacity could not be measured."""
 

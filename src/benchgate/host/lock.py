@@ -44,7 +44,7 @@ class Holder:
     pid: int
     user: str
     since: str
-    """When that process started, local time."""
+    """The local time when that process started."""
     command: str
 
     def __str__(self) -> str:

@@ -25,9 +25,9 @@ _LAST_LEVEL = 3
 class MemoryCounters:
     time_ns: int
     held_bytes: int | None
-    """Of the last caches, at this moment."""
+    """What the threads hold of the last caches at this moment."""
     moved_bytes: int | None
-    """From and to memory, since the group was made."""
+    """What they moved from and to memory since the group was made."""
 
 
 class Group:
@@ -61,7 +61,7 @@ class Group:
             self._folder.rmdir()
 
     def _sum(self, name: str) -> int | None:
-        """Over all caches; None unless each of them counts: one says "Unavailable" at times."""
+        """The sum over all caches; None unless each of them counts: one says "Unavailable" at times."""
         found = [number_of(one) for one in self._counters(name)] if not self.why else []
         known = [one for one in found if one is not None]
         return sum(known) if known and len(known) == len(found) else None
@@ -71,7 +71,7 @@ class Group:
 
 
 def last_cache_bytes(cpus: Iterable[int], root: Path = Path("/")) -> int | None:
-    """Of all last caches that these CPUs share, each counted once; None if one is not told."""
+    """The size of all last caches that these CPUs share, each counted once; None if one is not told."""
     found = [next((one for one in caches(cpu, root) if one.level == _LAST_LEVEL), None) for cpu in cpus]
     sizes = {one.shared: one.size for one in found if one is not None}
     return None if None in found or not sizes else sum(sizes.values())

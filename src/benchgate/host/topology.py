@@ -51,7 +51,7 @@ class Topology:
     """Every CPU that is present, in ascending order."""
     affinity: tuple[int, ...]
     source: str
-    """Where sockets and cores come from: "sysfs", or "unavailable"."""
+    """The source of sockets and cores: "sysfs", or "unavailable"."""
     hypervisor: bool
     isolation: Isolation
 

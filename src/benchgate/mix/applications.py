@@ -34,7 +34,7 @@ class Mix:
     """How many instances of each input run together, with exact figures."""
 
     counts: tuple[tuple[Input, int], ...]
-    """Only inputs that run, in the order of the applications' file."""
+    """The inputs that run, in the order of the applications' file."""
     objective: Fraction
     totals: tuple[Fraction, ...]
     """The share of each resource that all instances use together."""
@@ -45,7 +45,7 @@ class Applications:
     resources: tuple[str, ...]
     inputs: tuple[Input, ...]
     sensitivity: Mapping[str, tuple[Fraction, ...]]
-    """For each application how much its score depends on each resource: 0 not at all, 1 fully."""
+    """How much the score of each application depends on each resource: 0 not at all, 1 fully."""
     unavailable: tuple[str, ...] = ()
     """Resources that could not be measured for some input: they are not in `resources`."""
     where: str = "the vectors"
@@ -61,7 +61,7 @@ class Applications:
         )
 
     def mix(self, counts: Mapping[str, int]) -> Mix:
-        """Of so many instances of each input, by name."""
+        """The mix with so many instances of each input, by name."""
         run = tuple((one, counts[one.name]) for one in self.inputs if counts.get(one.name))
         return Mix(
             counts=run,

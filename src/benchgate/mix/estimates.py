@@ -34,13 +34,13 @@ def figure(samples: Sequence[Fraction]) -> Figure:
 
 
 def decimals(value: Fraction, digits: int = DIGITS) -> str:
-    """In the notation of the tables: rounded, without an exponent."""
+    """A number in the notation of the tables: rounded, without an exponent."""
     text = f"{round(value * 10**digits):0{digits + 1}d}"
     return f"{text[:-digits]}.{text[-digits:]}"
 
 
 def rounded(value: Fraction) -> Fraction:
-    """As the tables say it."""
+    """The number that the tables show."""
     return Fraction(round(value * 10**DIGITS), 10**DIGITS)
 
 
@@ -51,7 +51,7 @@ def highest(floors: Sequence[float | None]) -> float | None:
 
 
 def floor(samples: Sequence[Fraction]) -> float | None:
-    """By how much two medians of such samples differ, as a share of them: the A/A noise. None if a single
+    """The A/A noise: by how much two medians of such samples differ, as a share of them. None if a single
     sample, or one of 0, tells nothing."""
     if len(samples) < 2 or min(samples) <= 0:
         return None

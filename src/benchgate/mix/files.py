@@ -99,7 +99,7 @@ def read(vectors: Path, sensitivity: Path, *, below: Path = Path()) -> Applicati
 
 
 def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Fraction]:
-    """From words such as `disk=0.8`."""
+    """The capacities that words such as `disk=0.8` set."""
     found: dict[str, Fraction] = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -116,7 +116,7 @@ def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Frac
 
 
 def _number(word: str) -> Fraction | None:
-    """0 or more."""
+    """A number of at least 0; None for any other word."""
     try:
         value = written_number(word)
     except ValueError:

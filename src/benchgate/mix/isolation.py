@@ -79,7 +79,7 @@ class Isolation:
 
     @property
     def interval(self) -> Interval:
-        """Of the least isolated part, whichever it is."""
+        """The interval of the least isolated part, whichever it is."""
         return Interval(min(1 - one.high for one in self.parts), min(1 - one.low for one in self.parts))
 
     @property

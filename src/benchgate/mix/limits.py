@@ -27,7 +27,7 @@ class Amount:
     resource: str
     amount: int
     fraction: Fraction
-    """Of what it used alone."""
+    """The limit as a share of what the part used alone."""
 
 
 def amount(limit: Limit, vector: Vector, alone: Sequence[Measured], ways: int | None) -> Amount | str:

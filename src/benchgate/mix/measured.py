@@ -22,7 +22,7 @@ UNITS: Mapping[str, str] = {
     "disk": "bytes",
     "network": "bytes",
 }
-"""Of `use` and `capacity`: what was used in the window; of cache and memory the most at one time."""
+"""Units of `use` in the window and `capacity`; of cache and memory it is the most at one time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Measured:
     window_ns: int
     parts: tuple[PartMeasured, ...]
     use: Mapping[str, int | None]
-    """Of the whole guest; None if it could not be read."""
+    """What the whole guest used; None if it could not be read."""
     capacity: Mapping[str, int | None]
-    """Of the guest in this window. A resource that is calibrated has none here."""
+    """What the guest could use in this window. A resource that is calibrated has none here."""
     missing: Mapping[str, str]
     """Why a resource has no figure."""
 
     def used(self, resource: str) -> int | None:
-        """By all parts together. What only the whole guest can be asked for is the guest's."""
+        """What all parts used together; the guest's figure where only the whole guest can be asked."""
         if self.use.get(resource) is not None:
             return self.use[resource]
         each = [part.use.get(resource) for part in self.parts]

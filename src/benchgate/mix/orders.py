@@ -20,9 +20,9 @@ class PartOrder:
     input: str
     """`application.input`, or DUMMY."""
     number: int = 1
-    """From 1, of this input."""
+    """The instances of an input are numbered from 1."""
     workers: int = 0
-    """0: as the input says."""
+    """0 means as many as the input says."""
     cpus: tuple[int, ...] = ()
 
     @property
@@ -34,7 +34,7 @@ class PartOrder:
 class Limit:
     resource: str
     percent: int
-    """Of what the part used of it alone."""
+    """The limit in percent of what the part used alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class Order:
     parts: tuple[PartOrder, ...]
     seed: int
     limit: Limit | None = None
-    """Of the first part."""
+    """The limit applies to the first part."""
 
 
 def input_of(part: str) -> str:
-    """Of a part's name."""
+    """The input that a part's name begins with."""
     return part.partition("#")[0]
 
 

@@ -45,7 +45,7 @@ class ScalingPoint:
     input: str
     workers: int
     slowdown: Slowdown | None
-    """Of its slowest instance."""
+    """The slowdown of its slowest instance."""
     missing: str = ""
 
 
@@ -90,7 +90,7 @@ class Known:
     vectors: tuple[Vector, ...]
     sigmas: tuple[Sigma, ...]
     refused: Mapping[str, str]
-    """By application: why it is in no mix."""
+    """Why an application is in no mix, by its name."""
 
 
 def known(study: Study, runs: Runs) -> Known:

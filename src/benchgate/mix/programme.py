@@ -26,7 +26,7 @@ from benchgate.mix.solver import Counts, Programme, solutions
 FULL = Fraction(1)
 """A resource's capacity unless another one is given."""
 MOST_INSTANCES = 10_000
-"""Of one input. More of them make a list of processes and not a mix."""
+"""More instances of one input than this make a list of processes and not a mix."""
 
 
 def best(

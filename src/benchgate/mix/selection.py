@@ -22,7 +22,7 @@ NEAR = "near"
 NEAR_SHARE = Fraction("0.9")
 """A mix with at least this share of the best objective is near-optimal."""
 MOST_LOOKED_AT = 30
-"""Of the next best mixes, in which near-optimal maximal ones are looked for."""
+"""Near-optimal maximal mixes are looked for among so many of the next best ones."""
 
 
 @dataclass(frozen=True, slots=True)

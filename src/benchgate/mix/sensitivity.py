@@ -40,7 +40,7 @@ class Level:
     fraction: Fraction
     """The limit as it was, which may differ from the percentage: caches have whole ways."""
     kept: Fraction
-    """Of the score alone."""
+    """The share of the score alone that is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Sigma:
 
 
 _NONE = Figure(Fraction(0), 0.0, 0.0, (Fraction(0),))
-"""Of a resource of which an application uses too little to be limited."""
+"""The figure where an application uses too little of a resource to be limited."""
 
 
 RATES = ("cpu", "disk", "network")
@@ -68,7 +68,7 @@ class _Loss:
     seed: int
     level: Level
     used: Fraction = Fraction(0)
-    """Of a rate, the part of what was used alone."""
+    """The share of what was used alone, of a resource that is a rate."""
 
     @property
     def is_held(self) -> bool:
@@ -135,7 +135,7 @@ def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterato
 
 
 def _used(limited: Measured, whole: Measured, resource: str) -> Fraction:
-    """Of a rate, the part of what was used alone; 0 where that is not known."""
+    """The share of what was used alone, of a resource that is a rate; 0 where that is not known."""
     used, all_of_it = limited.rate(resource), whole.rate(resource)
     if resource not in RATES or used is None or not all_of_it:
         return Fraction(0)

@@ -31,14 +31,14 @@ MOST_WRONG = 300
 MOST_TRIED = 50
 """Answers among which one that is exactly as good is looked for. Only its name would be another."""
 MOST_NODES = 100_000
-"""Of the solver's tree, for one answer. No limit of time: the same tables must give the same answer."""
+"""The solver's largest tree. Its time has no limit, because equal tables must give equal answers."""
 Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Programme:
     use: tuple[tuple[Fraction, ...], ...]
-    """Of each input, of each resource."""
+    """What an instance uses, by input and by resource."""
     worth: tuple[Fraction, ...]
     capacity: tuple[Fraction, ...]
     most: Counts
@@ -58,7 +58,7 @@ class Programme:
         return sum((count * worth for count, worth in zip(counts, self.worth, strict=True)), Fraction(0))
 
     def order(self, counts: Sequence[int]) -> tuple[Fraction, list[int]]:
-        """By which mixes are sorted, best first."""
+        """The key that sorts mixes, best first."""
         return -self.objective(counts), [-count for count in counts]
 
     def exceeded(self, counts: Sequence[int]) -> int | None:
@@ -144,7 +144,7 @@ class _Search:
             boxes = self.remaining(one, counts, resource)
 
     def remaining(self, box: _Box, counts: Counts, resource: int | None) -> Iterator[_Box]:
-        """Of a box whose answer is wrong: it exceeds this resource, or its objective is too small."""
+        """What remains of a box whose answer exceeds `resource`, or has too small an objective."""
         if resource is None:
             return box.not_below(counts)
         self.wrong += 1
@@ -170,7 +170,7 @@ class _Search:
         return None
 
     def cover(self, counts: Counts, resource: int) -> Counts:
-        """As few of these instances as still exceed the capacity."""
+        """The fewest of these instances that still exceed the capacity."""
         parts, limit = _row(self.programme, resource)
         excess = sum(a * count for a, count in zip(parts, counts, strict=True)) - limit
         kept = list(counts)
@@ -218,7 +218,7 @@ _OPTIMAL, _INFEASIBLE = 0, 2
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Without what the solver prints: for some programmes it has a line that no option turns off, and
+    """Hides what the solver prints: for some programmes it prints a line that no option turns off, and
     standard output may be the JSON of `mix choose`."""
     library = ctypes.CDLL(None)
     library.fflush(None)  # what was printed before is not the solver's
@@ -278,7 +278,7 @@ def _push(
 
 
 def _first_of_equals(search: _Search, counts: Counts, box: _Box) -> Counts:
-    """Of the mixes in the box that are as good, the one with the most of the first input, and so on."""
+    """Among equals in the box, gives the mix with the most of the first input, then of the second ..."""
     programme = search.programme
     for i, high in enumerate(box.high):
         if counts[i] < high:
@@ -290,7 +290,7 @@ def _first_of_equals(search: _Search, counts: Counts, box: _Box) -> Counts:
 
 
 def _filled(programme: Programme, counts: Counts, box: _Box) -> Counts:
-    """With what still fits: the solver leaves out what is worth less than its tolerance."""
+    """Adds what still fits: the solver leaves out what is worth less than its tolerance."""
     found = list(counts)
     for i, high in enumerate(box.high):
         while programme.worth[i] and found[i] < high:
@@ -308,7 +308,7 @@ def _row(programme: Programme, resource: int) -> _Row:
 
 
 def _whole(values: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
-    """As multiples of their greatest common divisor; 0 if all are 0."""
+    """The values as multiples of their greatest common divisor, and that divisor; 0 if all are 0."""
     scale = math.lcm(*(one.denominator for one in values))
     parts = [int(one * scale) for one in values]
     unit = math.gcd(*parts)

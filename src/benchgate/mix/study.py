@@ -45,7 +45,7 @@ class StudyInput:
     score: str
     """RATE, or the name of a metric of which more is better."""
     units: Fraction | None
-    """Of work that one run completes; its rate is in these units then. None: in runs."""
+    """The work of one run; the rate is in these units. None: the rate is in runs."""
     where: str = field(compare=False)
     """File and line."""
 
@@ -71,7 +71,7 @@ class Antagonists:
 
     whole: Fraction
     takes: Mapping[str, Fraction]
-    """By input, the least first; in the unit of `whole`."""
+    """What each input takes, the least first, in the unit of `whole`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +83,22 @@ class Study:
     system: str
     cpus: int
     machine: str
-    """Of the instruction clock; empty: the ideal one."""
+    """The machine of the instruction clock; empty: the ideal one."""
     clock: str
     resources: tuple[str, ...]
     calibrate: Mapping[str, str]
-    """By resource that is calibrated: the input that does nothing else."""
+    """For each resource that is calibrated, the input that uses nothing else."""
     antagonists: Mapping[str, Antagonists]
-    """By resource of PRESSED."""
+    """The antagonists of each resource in PRESSED."""
     inputs: tuple[StudyInput, ...]
-    """Of each application, the smallest first."""
+    """The inputs of each application, the smallest first."""
     least: int
     """How many runs every part must complete."""
     limit_ms: int
     """Guest time after which a part that has not completed them makes the run invalid."""
     seeds: int
     limit_seeds: int
-    """Of the runs with limits."""
+    """How many seeds the runs with limits have."""
     levels: tuple[int, ...]
     """Percent of what the application used alone."""
     every_input: bool

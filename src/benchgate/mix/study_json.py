@@ -17,7 +17,7 @@ from benchgate.mix.study import Antagonists, Study, StudyInput, Sweep, kept_numb
 
 
 def study(value: Study) -> dict[str, object]:
-    """Without the text of its file, which is a file of its own."""
+    """The JSON of a study, without the text of its YAML file, which is kept beside it."""
     found = asdict(value)
     del found["text"]
     found["file"] = str(value.file)

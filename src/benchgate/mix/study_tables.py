@@ -23,7 +23,7 @@ SCORE_DIGITS = 9
 
 
 def vectors(study: Study, found: Sequence[Vector], refused: Collection[str] = ()) -> str:
-    """Without the inputs that have no valid run, and those of the applications that were refused."""
+    """The table of vectors. It omits inputs without a valid run, and those of refused applications."""
     rows = [["application", "input", "score", *study.resources]]
     for one in found:
         if one.score is not None and one.input.application not in refused:
@@ -36,7 +36,7 @@ def vectors(study: Study, found: Sequence[Vector], refused: Collection[str] = ()
 def sensitivity(
     study: Study, vectors_: Sequence[Vector], found: Sequence[Sigma], refused: Collection[str] = ()
 ) -> str:
-    """Without the applications that have no input in the other table."""
+    """The table of sensitivities. It omits applications without an input in the other table."""
     present = {one.input.application for one in vectors_ if one.score is not None}
     by_place = {(one.application, one.resource): one.figure for one in found}
     rows = [["application", *study.resources]]

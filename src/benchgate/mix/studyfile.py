@@ -196,7 +196,7 @@ def _input(  # noqa: PLR0913, PLR0917 - what an input consists of
 
 
 def _units(section: Section, workload: Workload, score: str) -> Fraction | None:
-    """Of work that one run completes."""
+    """Reads how much work one run completes."""
     if not section.has("units"):
         return None
     value = _fraction(section, "units", "1", high=MOST_UNITS)

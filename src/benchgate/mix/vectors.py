@@ -105,7 +105,7 @@ def rates(study: Study, runs: Runs) -> Rates:
 
 
 def share(measured: Measured, resource: str, known: Rates) -> Fraction | None:
-    """Of the resource's capacity, of all parts together."""
+    """The share of the resource's capacity that all parts use together."""
     used = measured.used(resource)
     if resource in known:
         rate = known[resource]
@@ -141,8 +141,8 @@ def _vector(one: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
 
 
 def _shares(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> list[Fraction]:
-    """By seed: as it was counted, else beside antagonists. Empty if a count is missing, and without any valid
-    run beside them."""
+    """The shares by seed: as counted, else as measured beside antagonists. Empty if a count is missing and no
+    run beside antagonists is valid."""
     found = [share(run, resource, known) for run in alone(study, runs, name).values()]
     kept = [part for part in found if part is not None]
     if len(kept) == len(found):

@@ -1,7 +1,7 @@
-"""Who carries out attempts: this machine, or a fleet of workers (fleet/runner.py).
+"""Runs attempts, on this machine (`Here`) or on a fleet of workers (fleet/runner.py).
 
-A `Runner` takes jobs and gives their RawRuns, with all files in the folders of their requests; `Here` is this
-machine. `execute_ahead` is for jobs of which nobody has a list. Fails like run/attempt.py, run/parallel.py.
+A `Runner` takes jobs and gives their RawRuns, with all files in the folders of their requests.
+`execute_ahead` takes jobs that nobody lists before. Fails like run/attempt.py and run/parallel.py.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Here:
 def execute_ahead(
     runner: Runner, jobs: Iterable[Job], at_once: int
 ) -> Generator[tuple[int, RawRun], None, None]:
-    """As `execute_all`. A runner that looks ahead hears of as many jobs as it has room for; an error of the
-    jobs comes after the results of those before it. Closing it ends what runs."""
+    """Does what `execute_all` does. A runner that looks ahead hears of as many jobs as it has room for; an
+    error of the jobs comes after the results of those before it. Closing it ends what runs."""
     if not runner.looks_ahead:
         yield from runner.execute_all(jobs, at_once)
         return

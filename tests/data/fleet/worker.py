@@ -20,7 +20,7 @@ SMALL = 300
 
 
 def wrong_clock() -> None:
-    """Before Dask is imported, which keeps its own reference."""
+    """Runs before Dask is imported, which keeps its own reference."""
     right = time.time
     time.time = lambda: right() + AHEAD_S
 

@@ -195,7 +195,7 @@ def test_each_step_has_its_deadline() -> None:
 
 CONSOLE = b"boot\r\n$ primes 2 100\r\nsum=1060\r\ndone\r\n$ stats\r\nticks=7\r\n$ "
 PLACES = (8, 40)
-"""Where the two lines were typed: behind the prompts."""
+"""The places behind the prompts where the two lines were typed."""
 
 
 def replayed(cuts: Iterable[int]) -> Conversation:

@@ -60,7 +60,7 @@ def test_a_law_is_found_again_from_its_own_times(model: Model) -> None:
 
 
 def test_the_bounded_fit_is_that_of_scipy() -> None:
-    """On rows that no law describes, so that every bound is met."""
+    """The rows follow no law, so every bound is met."""
     source = random.Random(3)
     at_bounds = set()
     for _ in range(100):
@@ -167,7 +167,7 @@ def test_a_row_that_loses_most_of_its_speedup_and_then_keeps_it_is_no_usl() -> N
 
 
 def test_residuals_below_the_tolerance_widen_the_interval_instead() -> None:
-    """Without any noise 0.3% off the curve is no other shape, but sigma is then known only so well."""
+    """A curve that is 0.3% off without any noise is no other shape, but sigma is then known only so well."""
     law = Law(100.0, 0.05, 0.0)
     arms = tuple((n, (law.time(n) * (1.003 if n == 2 else 1.0),) * 5) for n in (1, 2, 4))
     found = fitted(Model.AMDAHL, arms, ALPHA)

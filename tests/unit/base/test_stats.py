@@ -205,7 +205,7 @@ def test_the_interval_of_a_median_misses_it_as_often_as_its_error_at_most(looks:
 
 
 def test_the_interval_of_a_median_lies_between_order_statistics() -> None:
-    """Of 5 samples all are below the median in 1 of 32 cases, of 9 at most one in 10 of 512."""
+    """All 5 samples are below the median in 1 of 32 cases, and at most one of 9 is in 10 of 512."""
     assert stats.median_interval([5, 1, 4, 2, 3], (5,), 0.05) == Interval(1, 5)
     nine = [9, 1, 8, 2, 7, 3, 6, 4, 5]
     assert stats.median_interval(nine, (9,), 0.05) == Interval(2, 8)
@@ -227,7 +227,7 @@ def test_a_median_needs_the_samples_of_its_look() -> None:
 
 
 def test_a_step_widens_the_interval_by_as_much_on_both_sides() -> None:
-    """40 and 10 ticks, each one tick more or less: from 39/11 to 41/9."""
+    """40 and 10 ticks may each be one tick more or less, so the ratio is from 39/11 to 41/9."""
     found = stats.ratio_interval((40.0,) * 5, (10.0,) * 5, 0.025, (1.0, 1.0))
     assert (found.low, found.high) == pytest.approx((39 / 11, 41 / 9))
 

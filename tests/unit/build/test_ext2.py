@@ -32,7 +32,7 @@ class TestTheChecker:
         assert "10/1024 files" in done.stdout
 
     def test_it_finds_a_block_too_many(self, tmp_path: Path) -> None:
-        """So that the test above can fail."""
+        """The test above can fail."""
         image = written(tmp_path / "disk", 1 << 24)
         with image.open("r+b") as stream:
             stream.seek(2 * ext2.BLOCK)

@@ -168,7 +168,7 @@ int main(int count, char **word) {
 
 
 def test_a_program_opens_a_library_and_data_of_the_workload(tmp_path: Path) -> None:
-    """With the C library of this host, as a package's would be."""
+    """The library is linked with the C library of this host, as a package's would be."""
     found, plug = files(tmp_path / "tool", ""), tmp_path / "files"
     plug.mkdir()
     (plug / "words.txt").write_text("hello")

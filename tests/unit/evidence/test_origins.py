@@ -1,4 +1,4 @@
-"""On which machine a session measured."""
+"""The machine that a session measured on, as one line."""
 
 from __future__ import annotations
 

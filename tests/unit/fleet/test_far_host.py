@@ -188,7 +188,7 @@ def asked_everything(found: FarHost) -> None:
 
 @pytest.fixture
 def request_(tmp_path: Path) -> RunRequest:
-    """In wall time, pinned."""
+    """A request in wall time, pinned."""
     (tmp_path / "kernel").write_bytes(b"kernel")
     (tmp_path / "run").mkdir()
     made = request_of(3, tmp_path / "run", tmp_path)

@@ -19,7 +19,7 @@ Change = Callable[[dict[str, Any]], Any]
 
 
 def again(value: object) -> Any:
-    """As it comes over the network."""
+    """The value after its way over the network."""
     return json.loads(json.dumps(value))
 
 

@@ -47,7 +47,7 @@ class Rig:
         return request_of(seed, folder, self.files, warmup=warmup, attempt=number)
 
     def row(self, seeds: int) -> list[RunRequest]:
-        """As a session asks for a row: the first seed, to be repeated, then all."""
+        """The runs that a session asks for in a row: the first seed, to be repeated, then all."""
         more = [self.request(seed + 1, seed) for seed in range(1, seeds + 1)]
         return [self.request(1, 1, warmup=True), *more]
 
@@ -115,8 +115,8 @@ def changed(name: str, who: str) -> Make:
 
 
 def test_a_third_worker_decides_who_is_wrong(tmp_path: Path) -> None:
-    """Of two workers that make the first seed of a row, and of three liars, one at least is found; nobody
-    honest is dropped, and nothing that was compared is the liar's."""
+    """Two workers make the first seed of a row. At least one of three liars is found; nobody honest is
+    dropped, and nothing that was compared is the liar's."""
     found = []
     for number in range(3):
         place, liar = tmp_path / str(number), f"sim://{number}"

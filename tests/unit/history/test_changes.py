@@ -33,7 +33,7 @@ def test_noise_is_called_a_change_less_often_than_the_error(name: str) -> None:
 
 
 def test_a_generous_error_does_call_noise_a_change() -> None:
-    """So the test above can fail: without dividing the error, noise is called far more often."""
+    """The test above can fail: without dividing the error, noise is called a change far more often."""
     random = np.random.default_rng(20260101)
     calls = [changes._most_unlikely(*changes._orders(random.normal(0, 1, 30)), 0, 30)[0] for _ in range(100)]
     assert sum(bound < math.log(0.5) for bound in calls) >= 10

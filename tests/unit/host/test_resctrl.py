@@ -21,7 +21,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def group(root: Path, monkeypatch: pytest.MonkeyPatch, **files: tuple[str, ...]) -> Group:
-    """Of a kernel in which a new group has these counters of each cache at once, and goes with all files."""
+    """The group of a kernel in which a new group has these counters of each cache at once, and goes with all
+    files."""
 
     def make(self: Path) -> None:
         for number in range(2):

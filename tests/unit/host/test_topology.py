@@ -89,21 +89,16 @@ def test_an_offline_cpu(tree: Tree) -> None:
     cores = {0: "0", 1: "1", 3: "3"}
     found = topology.read(tree(host_files("0-1,3", cores, present="0-3")), affinity=(0, 1, 3))
     assert found.usable == (0, 1, 3)
-    with pytest.raises(UsageError) as refused:
+    said = r"^--cpus: CPU 2 is offline\. .* 0-1,3 online and 2 offline; .* may use 0-1,3\.$"
+    with pytest.raises(UsageError, match=said):
         topology.choose_pins(found, (0, 2))
-    assert str(refused.value) == (
-        "--cpus: CPU 2 is offline. This host has CPUs 0-1,3 online and 2 offline; this process may use 0-1,3."
-    )
 
 
 def test_the_error_for_missing_cpus_names_the_existing_ones(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-1", TWO_ALONE)), affinity=(0, 1))
-    with pytest.raises(UsageError) as refused:
+    said = r"^--cpus: CPU 2 does not exist; CPU 3 .* 0-1 online; this process may use 0-1\.$"
+    with pytest.raises(UsageError, match=said):
         topology.choose_pins(found, (0, 1, 2, 3))
-    assert str(refused.value) == (
-        "--cpus: CPU 2 does not exist; CPU 3 does not exist. "
-        "This host has CPUs 0-1 online; this process may use 0-1."
-    )
 
 
 def test_the_affinity_mask_limits_the_pins(tree: Tree) -> None:

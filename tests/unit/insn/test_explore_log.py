@@ -41,7 +41,7 @@ def test_stalls_places_and_totals_are_read(path: Path) -> None:
 
 
 def test_the_last_places_of_each_vcpu_are_kept(path: Path) -> None:
-    """Of a guest that hangs, the last one alone may be chance."""
+    """The last place alone of a guest that hangs may be chance."""
     looks = "".join(f"at 0 {0x1000 + n:x}\n" for n in range(LOOKS + 5))
     path.write_text(LOG.replace("end 9400\n", f"{looks}end 9400\n"), encoding="ascii")
     seen = read_log(path).explored

@@ -61,7 +61,7 @@ def test_a_system_map_gives_its_text_symbols_sorted_by_address(kernel: Path) -> 
     "text", ["", "ffffffffffffffff B The real System.map is in another package\n", "\x00MZ"]
 )
 def test_a_file_without_symbols_has_none(tmp_path: Path, text: str) -> None:
-    """As a kernel's Image, and the stub that Debian ships."""
+    """A kernel's Image has no symbols, nor has the stub that Debian ships."""
     path = tmp_path / "Image"
     path.write_text(text, encoding="ascii")
     assert read_symbols(path) == NO_SYMBOLS
@@ -134,7 +134,7 @@ def linked(folder: Path, source: str, *flags: str) -> Path:
 
 
 def address_of(program: Path, name: str) -> int:
-    """As nm says."""
+    """The address that nm prints."""
     argv = ["nm", str(program)]
     output = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
     return int(next(line.split()[0] for line in output.splitlines() if line.endswith(f" {name}")), 16)

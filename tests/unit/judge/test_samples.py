@@ -46,7 +46,8 @@ def test_the_time_in_work_and_the_clocks_delays_are_known_if_every_run_has_them(
 
 
 def test_in_wall_time_what_other_tasks_used_may_have_made_a_window_longer() -> None:
-    """100 of 1,000: the workers alone would have needed 900, so the figure may be a ninth too long."""
+    """Others used 100 of 1,000: the workers alone would have needed 900, so the figure may be a ninth too
+    long."""
     one = replace(
         verified(raw_run(cell()), 1000, total=2000), foreign=100, metrics={"p99": 50.0, "lost": 0.0}
     )
@@ -148,7 +149,7 @@ def test_the_time_in_work_counts_only_if_each_worker_has_a_cpu() -> None:
 
 
 def test_workers_on_one_cpu_took_no_longer_than_it_was_awake() -> None:
-    """As many as CPUs, but all on one of them: their waits for each other are no work."""
+    """There are as many workers as CPUs, but all on one of them: their waits for each other are no work."""
     workers = tuple(WorkerReport(n, 0, 0, 0, 100, {}) for n in range(2))
     use = CpuUse(Interval(1.0, 1.1))
     crowded = replace(verified(raw_run(cell(2)), 100), workers=workers, used={Window.WORK: use})

@@ -232,7 +232,7 @@ def one_input(use: Fraction) -> Applications:
 
 
 def objective(applications: Applications, counts: tuple[int, ...]) -> Fraction:
-    """By the definition, not by the code under test."""
+    """The objective by its definition, not by the code under test."""
     total = Fraction(0)
     for one, count in zip(applications.inputs, counts, strict=True):
         for j in range(len(applications.resources)):

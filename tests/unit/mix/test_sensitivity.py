@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -35,7 +36,7 @@ def test_the_sensitivities_are_those_of_the_simulated_system(name: str, resource
 
 
 def test_by_hand() -> None:
-    """Of a run that keeps 0.9, 0.5 and 0.1 at limits of 75, 50 and 25%: (0.1 + 0.5 + 0.9) / 1.5."""
+    """A run keeps 0.9, 0.5 and 0.1 at limits of 75, 50 and 25%: (0.1 + 0.5 + 0.9) / 1.5."""
     kept = {75: Fraction(9, 10), 50: Fraction(1, 2), 25: Fraction(1, 10)}
     levels = [sensitivity.Level("a.b", at, Fraction(at, 100), part) for at, part in kept.items()]
     assert sensitivity._of_seed(levels) == 1
@@ -80,7 +81,7 @@ def test_a_limit_without_a_result_is_left_out() -> None:
 
 
 def test_a_limit_that_did_not_hold_is_left_out() -> None:
-    """As of a disk that is throttled once in 100 ms, in a window that is shorter."""
+    """Such a limit is that of a disk that is throttled once in 100 ms, in a window that is shorter."""
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH))
     for seed in (1, 2, 3):
@@ -98,9 +99,8 @@ def test_a_limit_that_did_not_hold_is_left_out() -> None:
         key = f"limit-writer.large-disk75-s{seed}"
         runs[key] = replace(runs[key], measured=runs[f"alone-writer.large-s{seed}"].measured)
     assert disk().figure is None
-    assert disk().missing == (
-        "the limit did not hold: at 75% writer.large used 100% of what it uses alone; next: raise `least`, "
-        "or give it longer runs"
+    assert re.search(
+        "limit did not hold: at 75% writer.large used 100% .*; next: raise `least`", disk().missing
     )
 
 

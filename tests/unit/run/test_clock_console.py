@@ -41,7 +41,8 @@ class Plugin:
     """Until this is set, a turn of kind `held` does not end; it ends with `quiet`."""
 
     def play(self) -> None:
-        """Until its turns are over, or whoever reads it leaves; an unread stop resets the connection."""
+        """Plays until its turns are over, or whoever reads it leaves; an unread stop resets the
+        connection."""
         with suppress(ConnectionError), self.end, os.fdopen(self.output, "wb", buffering=0) as console:
             self.stop("start")
             while heard := self.end.recv(1 << 16).decode():
@@ -111,7 +112,7 @@ def test_a_line_is_typed_when_the_guest_next_runs(start: Start) -> None:
 
 
 PLACE = 2048
-"""So many typed bytes the plugin holds for the guest: TALK_BYTES in insn/c/talk.h."""
+"""The plugin holds so many typed bytes for the guest: TALK_BYTES in insn/c/talk.h."""
 
 
 @pytest.mark.parametrize(

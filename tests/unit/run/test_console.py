@@ -331,7 +331,7 @@ def test_each_stage_has_its_deadline(rig: Rig) -> None:
 def test_a_process_whose_console_is_closed_may_take_long_to_end(
     rig: Rig, unmaps_s: float, *, exits: bool
 ) -> None:
-    """As on a host with a load of 60. No time passes here."""
+    """It takes so long on a host with a load of 60. No time passes here."""
     os.write(rig.write, GOOD)
     rig.close_output()
     rig.child.unmaps_s = unmaps_s

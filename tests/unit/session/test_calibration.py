@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -203,18 +204,16 @@ def snapshot(steal: int, total: int, waiting_us: int | None = 0, time_ns: int = 
 
 def test_steal_and_other_work_are_shares_of_the_time() -> None:
     before, after = snapshot(10, 1000), snapshot(35, 2000, 250_000, 1_000_000_000)
-    assert disturbances(before, after) == (
-        "steal: 2.5% of the CPUs' time went to other machines meanwhile",
-        "other work on this host: during 25% of the time some task waited for a CPU",
-    )
+    steal, work = disturbances(before, after)
+    assert steal.startswith("steal: 2.5% ")
+    assert re.search("^other work .* 25% of the time", work)
 
 
 def test_a_host_that_counts_neither_says_so() -> None:
     nothing = HostSnapshot(0, None, None, None, None, None)
-    assert disturbances(nothing, nothing) == (
-        "steal: unavailable: the host does not count it",
-        "other work on this host: unavailable: the kernel does not count waiting (PSI)",
-    )
+    steal, work = disturbances(nothing, nothing)
+    assert steal.startswith("steal: unavailable: ")
+    assert re.search(r"^other work .*: unavailable: .*\(PSI\)$", work)
 
 
 def test_of_many_cpus_the_first_64_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,7 +244,7 @@ def test_a_curve_of_more_levels_than_a_machine_has_is_no_agreement() -> None:
         Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=MadeUp(caches=four)
     )
     assert not done.agrees
-    assert "the file DOES NOT agree with the curve (chase: huge); measure again while this host" in done.text
+    assert "DOES NOT agree with the curve (chase: huge)" in done.text
     assert "the file has 3 levels of caches" in done.text
 
 

@@ -104,7 +104,7 @@ def test_a_verified_run_has_its_figure(session: SessionFolder) -> None:
 
 
 def test_a_void_run_is_found_again(session: SessionFolder) -> None:
-    """From the counters in its folder and the rule in session.json alone."""
+    """It is found from the counters in its folder and the rule in session.json alone."""
     attempt(session, noise=counters(delays=(0, 60_000_000)))
     attempt(session, altered(GOOD, "result", count=1), noise=counters(delays=(0, 60_000_000)))
     folder = close(session)
@@ -184,8 +184,8 @@ def test_an_oracle_that_fails_later_is_no_contradiction(
     for command in ("verify", "rejudge"):
         assert cli.main([command, str(folder)]) == 4
         said = capsys.readouterr().err
-        assert "cannot be judged on this machine: the oracle oracle.py gave no answer: its process " in said
-        assert "ended (signal SIGKILL), in each of 3 tries. This says nothing about the session" in said
+        assert "cannot be judged on this machine: the oracle oracle.py gave no answer: " in said
+        assert "(signal SIGKILL), in each of 3 tries" in said
     killed(False)
     assert cli.main(["verify", str(folder)]) == 0
 

@@ -13,7 +13,7 @@ from benchgate.session.signals import BURST_S, Interruptions
 
 
 class Ended(BaseException):
-    """In the place of the end of this process."""
+    """Replaces the end of this process."""
 
 
 class Clock:
@@ -58,7 +58,8 @@ def test_only_the_first_of_many_interrupts(said: list[str]) -> None:
     for _ in range(20):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGHUP)
-    assert said == ["ending the guest and keeping the results; another signal ends it at once"]
+    (line,) = said
+    assert "another signal ends it at once" in line
 
 
 def test_a_later_one_ends_the_process_at_once_with_the_status(said: list[str], clock: Clock) -> None:
@@ -82,4 +83,5 @@ def test_a_program_that_ends_by_itself_is_not_interrupted(clock: Clock) -> None:
             signal.raise_signal(signal.SIGINT)
     finally:
         watching.release()
-    assert said == ["ending the guest and keeping the results; another signal ends it at once"]
+    (line,) = said
+    assert "another signal ends it at once" in line

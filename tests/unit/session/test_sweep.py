@@ -1,5 +1,6 @@
 """The loop of a sweep with a fake lab: which runs it makes, in which order, and when it stops."""
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -274,9 +275,7 @@ def test_a_gate_with_too_few_runs_has_the_reason_of_the_invalid_arm() -> None:
     result = sweep.run_sweep(reseat(the_plan(2, 4), ground, Options()), Options(), POLICY, lab, seed=1)
     two, four = result.verdicts
     assert (two.outcome, four.outcome) == (Word.INVALID, Word.INVALID)
-    assert two.reason.startswith(
-        "INVALID: primes-linux smp2/smp1: too few runs, because the sweep ended at primes-linux-smp4: "
-    )
+    assert re.search("smp2/smp1: too few runs, .* ended at primes-linux-smp4: ", two.reason)
     assert "worker 3 never reported" in two.reason
 
 

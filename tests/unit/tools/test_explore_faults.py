@@ -16,7 +16,7 @@ def line(number: int, find: str = "") -> Line:
 
 FINDS = {3: "find-1", 5: "find-2", 7: "find-3"}
 LINES = [line(number, FINDS.get(number, "")) for number in (0, 1, 2, 4, 3, 5, 6, 7, 8)]
-"""As they end: not in order."""
+"""The lines in the order in which runs end, which is not that of their numbers."""
 
 
 def test_a_repetition_ends_with_a_find() -> None:

@@ -58,7 +58,7 @@ def solo5(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def calls(folder: Path) -> int:
-    """In the place of pytest: says what the gate would boot."""
+    """Replaces pytest: says what the gate would boot."""
     print(f"boots {(folder / 'solo5' / 'source' / KERNEL).read_text()}")
     return 0
 

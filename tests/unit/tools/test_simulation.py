@@ -84,7 +84,8 @@ def test_a_stated_effect_is_found_and_half_of_it_mostly_is_not() -> None:
 def test_a_law_at_its_threshold_is_wrong_in_at_most_five_percent(
     model: Model, kappa: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over all four looks. 60 sessions with an error of 5% have 8 wrong ones in 1 of 70 cases, 11 in none."""
+    """The error is over all four looks. 60 sessions with an error of 5% have 8 wrong ones in 1 of 70 cases,
+    11 in none."""
     monkeypatch.setattr("benchgate.base.scaling.DRAWS", 400)
     words = law_shares(Law(100.0, 0.05, kappa), model, 60, seed=1)
     assert words[Word.PASS] <= 8

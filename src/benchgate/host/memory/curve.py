@@ -25,7 +25,7 @@ from benchgate.base.stats import median, median_interval
 from benchgate.base.text import visible
 
 FLAT = 1.25
-"""On a level the envelope rises by at most this factor."""
+"""The envelope of one level rises by at most this factor."""
 DISTINCT = 1.6
 """Neighbouring levels that differ by less are one level: a slow rise, such as that of a TLB."""
 LEAST_OCTAVES = 0.74
@@ -34,7 +34,7 @@ LEAST_POINTS = 3
 ERROR = 0.05
 """The error probability of either bound of a level's latency, where it has enough points."""
 SHARE, ROUNDING_NS = 0.1, 0.75
-"""By how much a stated latency may lie outside of a level's interval: a tenth, or the step of whole ns."""
+"""A stated latency may be so far outside of a level's interval: a tenth, or the step of whole ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Point:
     size: int
     """Bytes."""
     ns: float
-    """Of the pass with the least disturbance."""
+    """The latency in the pass with the least disturbance."""
     typical_ns: float
     """The median of the passes."""
 
@@ -66,7 +66,7 @@ class Step:
     low: int
     high: int
     size: int
-    """Where the curve crosses the middle between both levels, in logarithms."""
+    """The size where the curve crosses the middle between both levels, in logarithms."""
 
     def contains(self, size: int) -> bool:
         return self.low <= size <= self.high
@@ -90,12 +90,12 @@ class _Run:
 
 
 def levels(points: Sequence[Point]) -> tuple[Level, ...]:
-    """In ascending order; a curve without steps has one, and one that is nowhere flat has none."""
+    """The levels in ascending order; a curve without steps has one, and one that is nowhere flat has none."""
     return tuple(_level(points, run) for run in _runs(points))
 
 
 def steps(points: Sequence[Point]) -> tuple[Step, ...]:
-    """Between each two neighbouring levels."""
+    """The steps between neighbouring levels."""
     heights, runs = envelope(points), _runs(points)
     found = [_level(points, run) for run in runs]
     return tuple(

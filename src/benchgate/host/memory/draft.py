@@ -38,7 +38,7 @@ class Draft:
     remote: Known | None
     bandwidth: Known | None
     transfers: dict[str, Known]
-    """By key: cluster_ns, across_ns, socket_ns; only those that the file needs."""
+    """The cluster_ns, across_ns and socket_ns that the file needs, by key."""
     atomic: Known
     interrupt: Known
     remarks: tuple[str, ...]

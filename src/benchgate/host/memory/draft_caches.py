@@ -16,7 +16,7 @@ from benchgate.host.memory.told import ToldCache
 LINE, WAYS = 64, 8
 """Assumed where the host does not tell."""
 MOST_WAYS = 128
-"""Of a machine file; a host may call a cache fully associative."""
+"""A machine file allows at most so many ways; a host may call a cache fully associative."""
 FIRST_LEVEL_SIZE = 32 << 10
 OUTER_FACTOR = 16
 """An assumed cache is so much larger than the one inside it."""

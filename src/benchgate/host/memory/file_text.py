@@ -115,7 +115,7 @@ def _comment(words: str) -> list[str]:
 
 
 def _quoted(words: str) -> str:
-    """As a YAML scalar in single quotes."""
+    """The words as a YAML scalar in single quotes."""
     return "'" + visible(words).replace("'", "''") + "'"
 
 

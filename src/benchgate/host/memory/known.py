@@ -32,7 +32,7 @@ class Known:
 
     @property
     def ns(self) -> int:
-        """As the file has it: whole ns, at least 1."""
+        """The figure as the file has it: whole ns, at least 1."""
         return max(1, round(self.value))
 
 

@@ -39,7 +39,7 @@ _LINE = re.compile(r"([a-z_]{1,16})(?: ([0-9]{1,19}))? ([0-9]{1,20}\.[0-9]{4})")
 class Sample:
     name: str
     size: int
-    """Of the array of a chase, in bytes; 0 for others."""
+    """The bytes of the array that a chase goes through; 0 for others."""
     value: float
 
 

@@ -34,7 +34,7 @@ HUGE_ENOUGH = 0.9
 
 HUGE, SMALL, LOCAL, PAGES = "huge", "small", "local", "pages"
 KINDS = (HUGE, SMALL, LOCAL, PAGES)
-"""Of chases; c/chase.c says what they are."""
+"""The kinds of chases, which c/chase.c explains."""
 
 
 class Measure(Protocol):
@@ -48,9 +48,9 @@ class Plan:
     """How much is measured."""
 
     passes: int
-    """Of the chase that decides, and of what takes no time."""
+    """How often the chase that decides, and whatever takes no time, is measured."""
     other_passes: int
-    """Of the other kinds of chase; 0: they are left out."""
+    """How often the other kinds of chase are measured; 0 leaves them out."""
     an_octave: int
     """Sizes between a size and its double."""
     slices: int
@@ -88,9 +88,9 @@ class Spread:
 class Seen:
     plan: Plan
     curves: dict[str, tuple[Point, ...]]
-    """By kind of chase."""
+    """The curve of each kind of chase."""
     huge_share: float
-    """Of the memory of the chases on huge pages."""
+    """The share of the chases' memory that is on huge pages."""
     single: dict[str, Spread]
     """cycle, atomic and plain, in ns."""
     transfers: dict[tuple[int, int], Spread] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Seen:
 
     @property
     def kind(self) -> str:
-        """Of the chase that decides."""
+        """The kind of the chase that decides."""
         return HUGE if self.huge_share >= HUGE_ENOUGH else SMALL
 
     @property
@@ -115,7 +115,7 @@ class Seen:
 
 
 def sizes(plan: Plan, told: Told) -> tuple[int, ...]:
-    """Of the arrays: evenly spaced in logarithms, and each size that the host tells, in whole pages."""
+    """Sizes of arrays in whole pages: evenly spaced in logarithms, and each that the host tells."""
     found = {one.size for one in told.caches if one.kind != "Instruction" and one.size <= plan.largest}
     for n in itertools.count():
         size = round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE
@@ -130,7 +130,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def points_of(samples: Sequence[Sample]) -> tuple[Point, ...]:
-    """Of each size the lowest pass, because other work can only add time, and the median."""
+    """The lowest pass of each size, because other work can only add time, and the median."""
     by_size: dict[int, list[float]] = {}
     for one in samples:
         if one.name == "chase":
@@ -139,7 +139,7 @@ def points_of(samples: Sequence[Sample]) -> tuple[Point, ...]:
 
 
 def usable_points(kind: str, points: Sequence[Point], missing: list[str]) -> tuple[Point, ...]:
-    """Without those that neither the file of curves nor a machine file can hold."""
+    """Drops points that no file can hold, and adds a note to `missing`."""
     good = tuple(one for one in points if SHORTEST_NS <= one.ns <= LONGEST_NS)
     if len(good) < len(points):
         missing.append(
@@ -219,7 +219,7 @@ class _Survey:
         return found
 
     def _interrupts(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Spread]:
-        """Of the pairs with the first CPU only: they tell near from far."""
+        """Measures the pairs with the first CPU only: they tell near from far."""
         found: dict[tuple[int, int], Spread] = {}
         for one, two in [pair for pair in pairs if pair[0] == self._told.cpus[0]]:
             self._progress(f"interrupts from CPU {one} to CPU {two}")
@@ -237,7 +237,7 @@ class _Survey:
         return found
 
     def _shares(self, base: Seen, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        """Only if the curve has a shared level: private caches, one beyond them, memory."""
+        """Empty unless the curve has a shared level: private caches, one beyond them, memory."""
         edges = curve.steps(base.points)
         if len(edges) < 3 or not pairs:
             return {}
@@ -250,7 +250,7 @@ class _Survey:
         return found
 
     def _streams(self) -> dict[tuple[int, ...], Spread]:
-        """Of each CPU of the first node alone, and of each node's CPUs together."""
+        """The bandwidth of the first CPU alone, and of each node's CPUs together."""
         groups = self._told.nodes or (self._told.cpus,)
         found = {}
         for cpus in dict.fromkeys([(groups[0][0],), *groups]):

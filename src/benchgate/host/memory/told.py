@@ -36,7 +36,7 @@ class Told:
     cpus: tuple[int, ...]
     """That may be used, in ascending order."""
     caches: tuple[ToldCache, ...]
-    """Of the first of them."""
+    """The caches of the first of these CPUs."""
     l3_groups: tuple[tuple[int, ...], ...]
     """The usable CPUs by the L3 that they are told to share; empty if that is not told of each."""
     sockets: tuple[tuple[int, ...], ...]
@@ -47,7 +47,7 @@ class Told:
     """The usable CPUs by node; empty if it is not told."""
     is_virtual: bool
     model: str
-    """Of the processor; empty if it is not told."""
+    """The name of the processor; empty if it is not told."""
 
     def cache(self, level: int, kind: str) -> ToldCache | None:
         fitting = (one for one in self.caches if one.level == level and one.kind in (kind, "Unified"))

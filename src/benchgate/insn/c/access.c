@@ -219,8 +219,8 @@ static void keep_recent(struct access_cpu *a, uint32_t info, uint64_t address, u
                                                 memory_page_spot_of(a->front, address >> MEMORY_PAGE_BITS)};
 }
 
-// Where the model has the line of an access, if that is within one line, or NULL. While a vCPU is wary nothing is
-// recent.
+// Gives the kept place of an access in the model; NULL if none is kept, or the access crosses a line. A wary
+// vCPU keeps none.
 static inline const struct access_recent *find_recent(struct access_cpu *a, uint32_t info, uint64_t address) {
     uint64_t key = recent_key(info, address);
     const struct access_recent *r = recent_of(a, key);
@@ -254,7 +254,7 @@ static inline bool recent_access(struct access_cpu *a, unsigned c, uint32_t info
            memory_spot_hit(a->front, &r->line, kind, access_time(a, c, (uintptr_t)data >> 1));
 }
 
-// Apart from recent_access, so that that needs few of the host's registers.
+// A function of its own, so that recent_access needs few of the host's registers.
 static __attribute__((noinline)) void further_access(unsigned c, uint32_t info, uint64_t address, void *data,
                                                      enum memory_kind kind) {
     struct access_cpu *a = &access_cpus[c];

@@ -22,7 +22,7 @@ from benchgate.render.tables import exploration as tables
 from benchgate.render.tables.study import Grid
 
 LONG_LIST = 12
-"""Of a group with more finds, the others are shown on request."""
+"""A longer group of finds shows the others on request."""
 
 
 def page(state: Explored, of_find: Mapping[str, str]) -> str:

@@ -39,7 +39,7 @@ def text(untrusted: str) -> Html:
 
 
 def lines(untrusted: str) -> Html:
-    """As `text`, but keeps line breaks, for `pre`."""
+    """Escapes like `text`, but keeps line breaks, for `pre`."""
     return Html(xml(visible_lines(untrusted)))
 
 

@@ -80,7 +80,7 @@ def sample(look: int) -> Html:
 
 
 def legend(entries: Sequence[tuple[int, str]]) -> Html:
-    """Beside the picture, never on it; long names break and are never cut."""
+    """The list of names, which stands beside the picture; long names break and are never cut."""
     return tag("ul", *(tag("li", sample(look), tag("span", name)) for look, name in entries), class_="legend")
 
 

@@ -128,7 +128,7 @@ def _level_panels(outcome: Outcome) -> Html:
 
 
 def _kept(sigma: Sigma, look: int) -> Line:
-    """Of the last input, if several were limited. A point is where the limit was: caches have whole ways."""
+    """The line of the last limited input. A point is where the limit was: caches have whole ways."""
     last = sigma.levels[-1].input
     found = sorted((round(100 * one.fraction), float(one.kept)) for one in sigma.levels if one.input == last)
     points = [

@@ -43,7 +43,7 @@ class Given:
     stalls: list[int]
     lates: list[int]
     books: dict[int, Figures]
-    """By CPU."""
+    """The books of each CPU."""
     order: Figures
 
     def total(self, name: str) -> int:
@@ -63,7 +63,7 @@ def give(
     *,
     quick: bool = True,
 ) -> Given:
-    """Without times the accesses are FAR apart."""
+    """Runs accesses through the model; they are FAR apart if no times are given."""
     steps = np.zeros(len(accesses), STEP)
     steps["cpu"], steps["op"], steps["at"] = np.array(accesses, "u8").T
     steps["now"] = times if len(times) else np.arange(len(accesses)) * FAR

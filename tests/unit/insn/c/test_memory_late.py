@@ -28,7 +28,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 def by_definition(accesses: Sequence[Access], times: Sequence[int]) -> tuple[list[int], Figures]:
-    """By how much each access is late, and the sums: with the whole history of each line at hand."""
+    """How late each access is, and the sums, computed from the whole history of each line."""
     writer: dict[int, tuple[int, int]] = {}  # by line: who wrote it last, and when
     read: dict[int, dict[int, int]] = {}  # by line and CPU: when it last read
     lates, crossed = [], 0

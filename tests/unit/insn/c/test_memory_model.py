@@ -159,7 +159,7 @@ def test_a_write_takes_a_line_from_all_readers_and_waits_for_the_farthest(
 
 
 def test_a_write_takes_a_line_from_255_readers(model: ctypes.CDLL, tmp_path: Path) -> None:
-    """Who has the line is known of each CPU, not of groups of them."""
+    """The model knows of each CPU whether it has the line, not of groups of them."""
     cpus = 256
     accesses = [(cpu, READ, 3) for cpu in range(cpus)]
     for writer in (0, 63, 64, 200, 255):

@@ -114,7 +114,7 @@ def test_nodes_have_a_bandwidth_each(model: ctypes.CDLL, tmp_path: Path) -> None
 
 
 def test_a_line_stays_busy_for_as_long_as_it_is_never_left_alone(model: ctypes.CDLL, tmp_path: Path) -> None:
-    """For longer than a 32-bit number of ns: 10,000 services of 1 ms."""
+    """A line is busy for longer than a 32-bit number of ns: 10,000 services of 1 ms."""
     shape, ms = replace(machine("00"), cluster=1_000_000, across=1_000_000, socket=1_000_000), 1_000_000
     count = 10_000
     accesses: list[Access] = [(n % 2, WRITE, 5) for n in range(count)]

@@ -93,7 +93,7 @@ def test_an_interval_without_an_end_states_no_effect() -> None:
 
 
 def test_the_effect_of_a_parameter_is_a_share_of_its_threshold() -> None:
-    """0.05 below, 0.02 of error: 0.07 of 0.1."""
+    """The interval reaches 0.05 below the threshold and the error is 0.02: together 0.07 of 0.1."""
     found = effect.absolute(0.1, Interval(0.05, 0.13), Interval(0.08, 0.11), 0.1)
     assert found == pytest.approx(0.7)
 

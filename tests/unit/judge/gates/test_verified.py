@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -97,7 +98,7 @@ def test_an_arm_that_the_host_disturbed_too_often_is_not_decided(shows: bool, wo
 def test_where_a_clock_only_informs_a_guest_without_a_result_leaves_its_arm_undecided(
     gate: Gate, shows: bool, wrong: tuple[str, ...], word: Word
 ) -> None:
-    """And a wrong answer is INVALID on either clock."""
+    """A wrong answer is INVALID on either clock."""
     crashed = "0002-a: the run ended with panic"
     one = replace(arm(cell(2), [100], invalid=(crashed, *wrong)), unfinished=(crashed,))
     arms = {each.cell.id: each for each in (arm(cell(1), [190] * 5), one)}
@@ -110,6 +111,4 @@ def test_where_a_clock_only_informs_a_guest_without_a_result_leaves_its_arm_unde
 def test_runs_of_a_program_that_does_not_verify_its_work_only_worked() -> None:
     ruling = rule(replace(arm(cell(2), [100] * 5), informs=True))
     assert ruling.verdict.outcome is Word.PASS
-    assert ruling.verdict.reason == (
-        "PASS: primes-linux-smp2: 5 runs, all worked (unverified by the tool: for information only)"
-    )
+    assert re.search("5 runs, all worked .*unverified by the tool", ruling.verdict.reason)

@@ -17,7 +17,7 @@ LATENCY = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake"
 
 
 def read(text: str | None) -> dict[str, dict[str, dict[str, float]]]:
-    """As Bencher's `json` adapter reads it; fails on anything that its page does not allow."""
+    """Reads like Bencher's `json` adapter; fails on anything that its page does not allow."""
     assert text is not None
     data: Any = json.loads(text)
     assert isinstance(data, dict)

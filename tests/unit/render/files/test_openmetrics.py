@@ -19,8 +19,8 @@ Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
 def read(text: str) -> Samples:
-    """From the text of the OpenMetrics specification 1.0: families in one piece, each with a type before its
-    samples, no sample twice, `# EOF` last."""
+    """Reads by the text of the OpenMetrics specification 1.0: families in one piece, each with a type before
+    its samples, no sample twice, `# EOF` last."""
     *lines, eof, end = text.split("\n")
     assert (eof, end) == ("# EOF", "")
     types: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,10 +42,8 @@ def test_the_terminal_says_where_the_time_went_and_why_a_row_does_not_scale(seen
         *("20.00", "us", "60.0%", "22.0%", "0.7%", "1.0%", "2.2%", "2.5%", "0.6%", "0.5%", "0.5%", "10.0%"),
     ]
     said = " ".join(text.split())
-    assert (
-        "primes-linux-toy2: from 1 CPU to 2 the total window has 64% of the ideal speedup. Of the time "
-        "that its CPUs spend more: shared lines 57%, halted 26%, queueing 7%" in said
-    )
+    assert re.search(r"primes-linux-toy2: from 1 CPU to 2 .* 64% of the ideal", said)
+    assert "shared lines 57%, halted 26%, queueing 7%" in said
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

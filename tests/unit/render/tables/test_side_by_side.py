@@ -41,7 +41,7 @@ def test_each_system_has_its_own_median_and_its_own_ratio() -> None:
 
 
 def test_a_ratio_never_mixes_two_lanes() -> None:
-    """200 over 44 and 66 over 100 are the ratios that mixed arms would give."""
+    """Mixed arms would give the ratios 200 over 44 and 66 over 100."""
     shown = "\n".join([*side_by_side.text(both(), 120), *side_by_side.lines_of_markdown(both())])
     assert "4.55x" not in shown
     assert "3.03x" not in shown

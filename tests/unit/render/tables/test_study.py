@@ -67,7 +67,7 @@ def test_scaling_and_sweep() -> None:
 
 def test_all_of_it_as_text() -> None:
     text = "\n".join(tables.text(found()))
-    assert "validity: FAIL: the isolation of 2 near-optimal mixes has a standard deviation of 28%" in text
+    assert re.search("validity: FAIL: .* 2 near-optimal mixes .* 28%", text)
     assert "robustness" not in text  # nothing was solved
 
 

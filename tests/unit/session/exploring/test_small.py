@@ -215,7 +215,7 @@ def test_where_fewer_stalls_shift_the_rest_stalls_at_one_instruction_are_searche
 
 
 def test_a_stall_that_is_not_made_any_more_is_left_out(tmp_path: Path) -> None:
-    """Until vCPU 1 is stalled in its window, another stall is needed; the guest ends before that one."""
+    """Another stall is needed until vCPU 1 is stalled in its window. The guest ends before that other one."""
     end = Point(0, exploresim.INSTRUCTIONS + 5, 7)
     needed = Point(1, WRITE, OTHER)
     maker, progress = Simulated(), Progress(io.StringIO(), live=False)

@@ -79,7 +79,7 @@ def test_the_figure_of_a_command_is_named_for_wall_time(machine: System) -> None
 
 
 def test_a_comment_says_how_each_typed_line_ended(machine: System) -> None:
-    """In one line, whatever the guest printed."""
+    """The comment is one line, whatever the guest printed."""
     note = "panic: \x1b[2J\u2028 # {n}: - ::error::\nversion: 7"
     bad = Step("go", Stop.SUSPECT, note, note=note)
     found = guesses({1: Boot(1, Stop.PROMPT, "up\n$ ", prompt="$ ", steps=(bad,))})

@@ -28,7 +28,7 @@ SMALL = SMALL.replace("calibrate: {disk: writer.large, network: writer.large}\n"
 
 
 class Item:
-    """As much of a test as the mark needs."""
+    """The fields of a test that the mark needs."""
 
     def __init__(self, *marks: pytest.Mark) -> None:
         self._marks = {one.name: one for one in marks}

@@ -36,7 +36,7 @@ LOSER = {"writer.large": Fraction(1, 10)}
 
 @dataclass
 class Other(Simulated):
-    """In one of its runs an input needs something else."""
+    """An input needs something else in one of its runs."""
 
     key: str = ""
     truth_then: Truth | None = None

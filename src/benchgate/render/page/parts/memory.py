@@ -70,7 +70,7 @@ def _order(view: SessionView) -> Html | None:
 
 
 def _line(view: SessionView, cell: str, seen: Disorder) -> str:
-    """With its variables, if the line is among those whose moves were recorded."""
+    """The line of memory, with its variables if it is among those whose moves were recorded."""
     lines = (line for one in view.moved_lines if one.cell == cell for line in one.sharing.lines)
     known = next((line for line in lines if line.physical == seen.worst_line), None)
     where = f"physical {seen.worst_line:#x}"

@@ -114,7 +114,7 @@ Shapes = Mapping[tuple[str, str, int], list[tuple[Shape, Distribution]]]
 
 
 def _shapes(view: SessionView) -> Shapes:
-    """By workload, histogram and CPU count: the systems."""
+    """The systems' shapes, by workload, histogram and CPU count."""
     looks = looks_of(view)
     found: dict[tuple[str, str, int], list[tuple[Shape, Distribution]]] = {}
     for series in series_of(view):

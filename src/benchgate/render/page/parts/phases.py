@@ -70,7 +70,7 @@ def _key(row: RunRow) -> tuple[str, str, str]:
 
 
 def _shares(series: Series, arm: ArmFigures, leads: Leads) -> tuple[float, float | None]:
-    """Of the total: what is beyond the work, and what of that is before it."""
+    """The share of the total that is beyond the work, and the share that is before it."""
     beyond = statistics.median((total - work) / total for work, total in arm.samples)
     found = [
         lead

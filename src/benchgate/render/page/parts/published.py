@@ -89,7 +89,7 @@ def _speedups(series: Series) -> Mapping[str, float]:
 
 
 def _tails(series: Series) -> Mapping[str, float]:
-    """Of the arm with the most CPUs: `wakeup p99/p50`, from the percentiles of all its runs together."""
+    """Ratios such as `wakeup p99/p50` of the arm with the most CPUs, from all its runs together."""
     arm = max(series.arms, key=lambda one: one.cpus)
     merged = {(one.metric.of, f"{one.metric.at:g}"): one.merged for one in arm.metrics if one.merged}
     middles = {name: value for (name, at), value in merged.items() if at == "50"}

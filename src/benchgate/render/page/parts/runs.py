@@ -100,7 +100,7 @@ def _counts(rows: Sequence[RunRow]) -> str:
 
 
 def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
-    """Of the runs that count; in an arm without any, of all that have a figure."""
+    """The median of the runs that count; in an arm without any, of all that have a figure."""
     counted: dict[str, list[float]] = {}
     other: dict[str, list[float]] = {}
     for row in rows:
@@ -141,7 +141,7 @@ def _said(row: RunRow, noise: RunNoise, name: str) -> str:
 
 
 def _noise(view: SessionView, row: RunRow) -> str:
-    """When, and what the counters say."""
+    """Says when the run was, and what the counters say of it."""
     noise = view.noise.get(row.run, NO_NOISE)
     known = noise.begin_s is not None and noise.length_s is not None
     when = f"at {noise.begin_s:.1f} s for {noise.length_s:.1f} s" if known else ""

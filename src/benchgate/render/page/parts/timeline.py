@@ -21,13 +21,13 @@ TITLE = "Timelines by CPU"
 ORDER = 70
 
 MOST_BYTES = 600_000
-"""Of all pictures; cells for which nothing is left are named."""
+"""The most bytes of all pictures; cells for which nothing is left are named."""
 MOST_LANES = 64
 MOST_ROWS, MOST_COLUMNS = 17, 16
 FEW = 4
-"""So many cells are all open."""
+"""Up to so many cells are all open."""
 APART = 1.05
-"""Above these many times the median, the slowest run's cell is open at once."""
+"""A cell is open at once if its slowest run takes more than so many times the median."""
 
 
 def body(view: SessionView) -> Html | None:
@@ -140,7 +140,7 @@ def _steps(activity: Activity, cpu: int) -> Steps:
 
 
 def _wakes(one: Timeline) -> Html | None:
-    """Who woke whom, a row for each waker and a column for each CPU; of many CPUs the first ones."""
+    """A table of who woke whom: a row for each waker, a column for each CPU; of many CPUs the first ones."""
     found = one.activity.wakes if one.activity else ()
     if not found:
         return None

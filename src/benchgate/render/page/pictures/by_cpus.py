@@ -17,7 +17,7 @@ MOST_SHIFT = 16.0
 DOTS = -5.0
 """How far from the marker the dots of its runs are."""
 SHARE = 0.8
-"""Of a column, what the systems beside each other take at most."""
+"""The most of a column that the systems beside each other take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Panel:
     title: str
-    """For screen readers, with the figures."""
+    """Screen readers read it with the figures."""
     lines: tuple[Line, ...]
     ideal: float | None = None
     host: tuple[tuple[int, float], ...] = ()

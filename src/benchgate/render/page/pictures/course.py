@@ -31,12 +31,12 @@ class _Scale:
 
     @property
     def values(self) -> list[float]:
-        """Where the grid has lines."""
+        """The values at which the grid has lines."""
         return [self.low + (self.high - self.low) * n / LINES for n in range(LINES + 1)]
 
     @property
     def left(self) -> float:
-        """As much room as the longest label needs."""
+        """The room that the longest label needs."""
         return 14 + _LETTER * max(len(units.shown(value, self.unit)) for value in self.values)
 
     def x(self, place: float) -> float:
@@ -61,7 +61,7 @@ def draw(course: Course) -> Html:
 
 
 def _scale(course: Course) -> _Scale:
-    """With a tenth of free space; a flat course lies in the middle."""
+    """The scale leaves a tenth free above and below; a flat course lies in the middle."""
     ends = [
         end for point in course.points for end in (point.median, point.low, point.high) if end is not None
     ]

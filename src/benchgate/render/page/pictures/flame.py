@@ -68,7 +68,7 @@ def _tree(stacks: Stacks) -> _Node:
 
 
 def _boxes(root: _Node, total: int) -> Iterator[_Box]:
-    """Without recursion, because a stack may be deep."""
+    """Walks the tree without recursion, because a stack may be deep."""
     waiting = [(root, 0, 0)]
     while waiting:
         node, begin, row = waiting.pop()

@@ -59,7 +59,7 @@ class Frame:
         return (WIDTH - LEFT - RIGHT) / len(self.columns)
 
     def x(self, cpus: float) -> float:
-        """Between two columns by the logarithm of the CPU count."""
+        """The place of a CPU count; between two columns it follows the logarithm."""
         place = bisect_right(self.columns, cpus) - 1
         if place < 0 or place >= len(self.columns) - 1:
             part = 0.0

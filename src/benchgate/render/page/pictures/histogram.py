@@ -15,7 +15,7 @@ from benchgate.render.page.pictures.frame import LEFT, RIGHT, TOP, WIDTH, level,
 
 HEIGHT, BOTTOM = 170, 24
 EDGE = 24
-"""So near to the right edge no value is below the axis: it would leave the picture."""
+"""No value is written below the axis so near to the right edge: it would leave the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Shape:
     look: int
     name: str
     columns: tuple[tuple[float, float, int], ...]
-    """(from, to, how many values), ascending."""
+    """Tuples of (from, to, how many values), ascending."""
     count: int
 
 

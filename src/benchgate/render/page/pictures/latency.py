@@ -17,7 +17,7 @@ from benchgate.render.page.pictures.frame import LEFT, RIGHT, WIDTH, level, path
 
 HEIGHT, TOP, BOTTOM = 240, 24, 34
 MARKS = (1, 2, 5)
-"""Of each power of ten on the axis of latencies."""
+"""The marks in each power of ten on the axis of latencies."""
 OCTAVES_A_MARK = 3
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 LETTER = 6.2

@@ -33,7 +33,7 @@ class State(Enum):
 @dataclass(frozen=True, slots=True)
 class Mark:
     number: int
-    """Of the run, as its folder has it."""
+    """The run's number in its folder."""
     look: int
     value: float | None
     """Its figure divided by its arm's median; None for a run without a figure."""
@@ -55,7 +55,7 @@ class Bars:
 
 
 def draw(title: str, marks: Sequence[Mark], lanes: Sequence[Bars]) -> Iterator[tuple[str, Html]]:
-    """(which runs, picture). All of them have the same scale."""
+    """Gives pairs (which runs, picture). All pictures have the same scale."""
     values = [min(max(one.value, LEAST), MOST_VALUE) for one in marks if one.value is not None]
     levels = ticks(min([*values, 0.98]), max([*values, 1.02]), 4)
     for start in range(0, len(marks), MOST):

@@ -76,7 +76,7 @@ def test_a_timeline_of_many_cpus_has_its_first_lanes() -> None:
 
 
 def test_workers_that_overlap_on_a_cpu_are_below_each_other() -> None:
-    """At a glance: two workers on one CPU, none on the other."""
+    """The picture shows two workers on one CPU and none on the other."""
     both = (Piece(0, 0, 10, moved=False, title="a"), Piece(1, 5, 15, moved=False, title="b"))
     after = Piece(2, 12, 20, moved=False, title="c")
     svg = ElementTree.fromstring(picture([Lane("CPU 0", (*both, after), None)], 20, ("0", "20"), "x"))
