@@ -51,7 +51,7 @@ from benchgate.session import recordings, remembered
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
-from benchgate.session.workbench import Workbench, bounded
+from benchgate.session.workbench import SymbolFiles, Workbench, bounded
 
 DEBUGGER_S = 86_400.0
 """How long a replay waits for the debugger to let the guest end."""
@@ -119,11 +119,8 @@ class _Replay:
         except VerifyError as error:
             raise EvidenceError(f"{self.raw.folder}: the run has no window to record: {error}") from error
 
-    def symbols(self) -> tuple[Path | None, Path | None]:
-        """The files with the symbols of the kernel and of the workload's program."""
-        if self.order.symbols is None:
-            return self.bench.symbols(self.planned)
-        return self.order.symbols, self.bench.images.program(self.planned.booted, self.planned.workload)
+    def symbols(self) -> SymbolFiles:
+        return self.bench.symbols(self.planned, self.order.symbols)
 
     @property
     def guest(self) -> Architecture:
@@ -167,13 +164,13 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     difference = repeat.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
-        lines.append(recordings.profile_table(order.out, *new.symbols()))
+        lines.append(recordings.profile_table(order.out, new.symbols()))
     if wanted.stacks is not None:
         label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
-        lines += recordings.flame_graph(wanted.stacks, *new.symbols(), label)
+        lines += recordings.flame_graph(wanted.stacks, new.symbols(), label)
     if wanted.sharing is not None:
         label = f"Lines that moved between CPUs, {new.raw.cell.id}, run {new.raw.attempt:04}"
-        lines += recordings.moved_lines(wanted.sharing, *new.symbols(), label)
+        lines += recordings.moved_lines(wanted.sharing, new.symbols(), label)
     if wanted.events is not None:
         lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference
@@ -187,7 +184,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
         again = new.execute(wanted)
         if difference := repeat.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
-        return recordings.profile(order.out, *new.symbols())
+        return recordings.profile(order.out, new.symbols())
 
 
 def _prepare(order: Order, notice: Notice) -> _Replay:
@@ -295,7 +292,7 @@ def _debug(new: _Replay, notice: Notice) -> str:
 
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
-    file, _ = new.symbols()
+    file = new.symbols().kernel
     if file is None or is_elf(file):
         return [] if file is None else [str(file)]
     symbols, made = read_symbols(file), new.order.out / "symbols.elf"

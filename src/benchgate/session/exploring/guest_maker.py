@@ -134,7 +134,8 @@ class GuestMaker:
     def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
         key = planned.cell.row
         if key not in self._symbols:
-            files = self._bench.symbols(planned)
+            found = self._bench.symbols(planned)
+            files = found.kernel, found.program
             self._symbols[key] = [read_symbols(one) for one in files if one is not None]
         return self._symbols[key]
 
