@@ -24,7 +24,9 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     """For argparse: reads a whole number."""
 
     def read(word: str) -> int:
-        if not (word.isascii() and word.isdecimal() and len(word) < 10 and low <= int(word) <= high):
+        if not (
+            word.isascii() and word.isdecimal() and len(word) <= len(str(high)) and low <= int(word) <= high
+        ):
             raise argparse.ArgumentTypeError(f"`{word:.40}` is not a whole number from {low} to {high}")
         return int(word)
 
