@@ -1,7 +1,7 @@
 """What the user asked of `benchgate explore`. Pure.
 
-Takes the words of the command line; gives a frozen `Asked`. A wrong strategy or parameter is a UsageError that
-names the option.
+Takes the words of the command line; gives a frozen `Asked`. A wrong strategy or parameter is a UsageError
+that names the option.
 """
 
 from __future__ import annotations
