@@ -28,9 +28,8 @@ ABOUT = "run rows, or a system's smokes, under many interleavings, and keep what
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "also: benchgate explore replay FIND, benchgate explore small FIND"
     parser.add_argument("paths", nargs="*", metavar="PATH", help="tests, as for pytest")
-    parser.add_argument(
-        "--system", action="append", default=[], metavar="NAME|PATH", help="as for pytest; repeatable"
-    )
+    about = "as for pytest; repeatable"
+    parser.add_argument("--system", action="append", default=[], metavar="NAME|PATH", help=about)
     parser.add_argument("--smp", default="", metavar="LIST", help="CPU counts, as for pytest")
     parser.add_argument("--smoke", action="store_true", help="the systems' own smokes, and no tests")
     parser.add_argument("--quick", action="store_true", help="short rows, as for pytest")
@@ -51,11 +50,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
     _declare_small_runs(parser)
     declare_fleet(parser)
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="its folder, where it also goes on (default: a new one, reports/explored)",
-    )
+    about = "its folder, where it also goes on (default: a new one, reports/explored)"
+    parser.add_argument("--out", metavar="DIR", help=about)
     parser.add_argument("--plan", action="store_true", help="print what would be run; boot nothing")
     parser.add_argument("--json", action="store_true", help="print explored.json")
 

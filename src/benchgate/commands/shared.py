@@ -49,13 +49,8 @@ def real(low: float, high: float, about: str) -> Callable[[str], float]:
 
 
 def declare_workload(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workload",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="the YAML file of your own workload, whose oracle you trust; repeatable",
-    )
+    about = "the YAML file of your own workload, whose oracle you trust; repeatable"
+    parser.add_argument("--workload", action="append", default=[], metavar="PATH", help=about)
 
 
 def declare_trusted(parser: argparse.ArgumentParser) -> None:
@@ -71,12 +66,8 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_history(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--db",
-        default="",
-        metavar="PATH|URL",
-        help="the history (default: $BENCHGATE_HISTORY, else the user's own)",
-    )
+    about = "the history (default: $BENCHGATE_HISTORY, else the user's own)"
+    parser.add_argument("--db", default="", metavar="PATH|URL", help=about)
 
 
 def declare_fleet(parser: argparse.ArgumentParser) -> None:
