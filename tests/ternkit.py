@@ -44,7 +44,8 @@ from benchgate.run.attempt import RunRequest
 from benchgate.run.record import clock_log, load, smoke_folder
 from benchgate.run.smoke import as_smoke, smoke_watch
 from benchgate.run.watch import watch_for
-from benchgate.session import recordings, workbench
+from benchgate.session import recordings
+from benchgate.session.workbench import SymbolFiles, kernel_symbols
 from tests.machines import PATIENT
 
 Params = Mapping[str, object]
@@ -139,11 +140,10 @@ class Bootkit:
         attempt.execute(as_smoke(made, system))
         return load(folder)
 
-    def files(self, system: System, workload: str) -> tuple[Path | None, Path | None]:
-        """The files with the symbols of the kernel and of the workload's program."""
+    def files(self, system: System, workload: str) -> SymbolFiles:
         known = catalog.load_workload(workload)
-        kernel = workbench.kernel_symbols(self._images, self.qemu, system, known)
-        return kernel, self._images.program(system, known)
+        kernel = kernel_symbols(self._images, self.qemu, system, known)
+        return SymbolFiles(kernel, self._images.program(system, known))
 
     def symbols(self, system: str, workload: str) -> Path | None:
         planned = self.planned(catalog.load_system(system), workload, 1)

@@ -50,7 +50,7 @@ def record(folder: Path, system: System, layout: str) -> Recorded:
     run = kit.run(system, "counters", CPUS, {"steps": STEPS, "layout": layout}, lines=True)
     assert run.verified is not None, run.reason
     file = run.run.folder / recordings.SHARING
-    return Recorded(run, read_sharing(file), recordings.name_lines(file, *kit.files(system, "counters")))
+    return Recorded(run, read_sharing(file), recordings.name_lines(file, kit.files(system, "counters")))
 
 
 @pytest.fixture(scope="module", params=["kernel", pytest.param("linux", marks=pytest.mark.long)])

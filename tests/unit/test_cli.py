@@ -529,10 +529,28 @@ def test_the_plan_of_an_exploration_boots_nothing(
 
 
 @pytest.mark.parametrize(
+    ("option", "word", "said"),
+    [
+        ("--seeds", "0", "`0` is not a whole number from 1 to 1000000"),
+        ("--first-seed", "1000000001", "is not a whole number from 1 to 1000000000"),
+        ("--jobs", "5x", "`5x` is not a whole number from 1 to 1024"),
+        *(("--slower", word, f"`{word}` is not a number above 1") for word in ("1", "fast", "nan", "inf")),
+    ],
+)
+def test_a_number_out_of_range_is_a_usage_error(
+    option: str, word: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["explore", "--smoke", option, word])
+    assert caught.value.code == 4
+    assert f"argument {option}: " in (text := capsys.readouterr().err)
+    assert said in text
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["explore"], "name tests, such as tests/smp"),
-        (["explore", "--smoke", "--seeds", "0"], "--seeds 0: expected a whole number"),
         (["explore", "--smoke", "--strategy", "synk"], "did you mean `sync`"),
         (["explore", "replay", "nowhere"], "is no find of an exploration"),
         (["explore", "small", "nowhere"], "is no find of an exploration"),

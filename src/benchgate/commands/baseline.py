@@ -45,9 +45,8 @@ def _declare_both(parser: argparse.ArgumentParser) -> None:
 
 def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
     parser.add_argument("--profile", action="store_true", help=f"{about} (instruction clock)")
-    parser.add_argument(
-        "--system", action="append", default=[], metavar="PATH", help="the YAML file of your own system"
-    )
+    about = "the YAML file of your own system"
+    parser.add_argument("--system", action="append", default=[], metavar="PATH", help=about)
     declare_trusted(parser)
 
 

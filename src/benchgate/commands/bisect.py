@@ -18,9 +18,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.usage = "benchgate bisect [--repo DIR] [--out DIR] GOOD BAD -- TESTS --system SYSTEM ..."
     parser.add_argument("good", metavar="GOOD", help="a revision that passes")
     parser.add_argument("bad", metavar="BAD", help="a later revision that fails")
-    parser.add_argument(
-        "--repo", metavar="DIR", help="look both up here (default: the system's build folder)"
-    )
+    about = "look both up here (default: the system's build folder)"
+    parser.add_argument("--repo", metavar="DIR", help=about)
     parser.add_argument("--out", metavar="DIR", help="its folder (default: reports/bisect-GOOD-BAD)")
     parser.epilog = "The words after `--` are pytest's; --system names the system whose source is walked."
 

@@ -17,9 +17,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     gc = actions.add_parser("gc", help="remove old entries that are not in use")
     gc.add_argument("--keep", type=_bytes, default="2G", metavar="SIZE", help="size to keep (default: 2G)")
-    gc.add_argument(
-        "--days", type=_days, default="90", metavar="N", help="remove entries unused for N days (default: 90)"
-    )
+    about = "remove entries unused for N days (default: 90)"
+    gc.add_argument("--days", type=_days, default="90", metavar="N", help=about)
     gc.set_defaults(command=_collect)
 
 

@@ -15,15 +15,13 @@ ABOUT = "print the figures of two sessions or programs side by side"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     for side in ("a", "b"):
-        parser.add_argument(
-            side,
-            metavar=side.upper(),
-            help="a session's folder, FOLDER:SYSTEM, history:SESSION (latest, latest~N, an id, commit=SHA), "
-            "JSON of Kevlar's runner, or a file of BENCH lines",
+        about = (
+            "a session's folder, FOLDER:SYSTEM, history:SESSION (latest, latest~N, an id, commit=SHA), "
+            "JSON of Kevlar's runner, or a file of BENCH lines"
         )
-    parser.add_argument(
-        "--metric", action="append", default=[], metavar="NAME", help="only this metric; repeatable"
-    )
+        parser.add_argument(side, metavar=side.upper(), help=about)
+    about = "only this metric; repeatable"
+    parser.add_argument("--metric", action="append", default=[], metavar="NAME", help=about)
     parser.add_argument(
         "--fail-on",
         type=real(1, 1000, "a ratio from 1 to 1000, such as 1.02"),

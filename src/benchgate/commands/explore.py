@@ -9,12 +9,13 @@ differ; `benchgate explore small FIND` makes one smaller, and says where the swi
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchgate.commands import Command
 from benchgate.commands.replay import declare_replay, order_of
-from benchgate.commands.shared import declare_fleet, fleet_of, free_name, say
+from benchgate.commands.shared import declare_fleet, fleet_of, free_name, real, say, whole
 
 if TYPE_CHECKING:
     from benchgate.explore.explored import Explored
@@ -27,44 +28,42 @@ ABOUT = "run rows, or a system's smokes, under many interleavings, and keep what
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "also: benchgate explore replay FIND, benchgate explore small FIND"
     parser.add_argument("paths", nargs="*", metavar="PATH", help="tests, as for pytest")
-    parser.add_argument(
-        "--system", action="append", default=[], metavar="NAME|PATH", help="as for pytest; repeatable"
-    )
+    about = "as for pytest; repeatable"
+    parser.add_argument("--system", action="append", default=[], metavar="NAME|PATH", help=about)
     parser.add_argument("--smp", default="", metavar="LIST", help="CPU counts, as for pytest")
     parser.add_argument("--smoke", action="store_true", help="the systems' own smokes, and no tests")
     parser.add_argument("--quick", action="store_true", help="short rows, as for pytest")
-    parser.add_argument("--seeds", default="", metavar="N", help="runs of each cell (default: 1000)")
+    about = "runs of each cell (default: 1000)"
+    parser.add_argument("--seeds", type=whole(1, 10**6), metavar="N", help=about)
     about = "the seed of the first run; the others count on from it (default: 1)"
-    parser.add_argument("--first-seed", default="", metavar="N", help=about)
+    parser.add_argument("--first-seed", type=whole(1, 10**9), default=1, metavar="N", help=about)
     about = "plain, sync, pct, anywhere, interrupt or all; several take turns (default: sync,pct)"
     parser.add_argument("--strategy", default="", metavar="NAME,NAME", help=about)
     about = "a parameter of the strategies, e.g. depth=4 or longest_ns=20000; repeatable"
     parser.add_argument("--with", action="append", default=[], dest="given", metavar="KEY=N", help=about)
     parser.add_argument("--window", action="store_true", help="stalls in the timed window only")
-    parser.add_argument(
-        "--slower", default="", metavar="K", help="a run is a find if it is K times the median (default: 4)"
-    )
+    above_1 = real(math.nextafter(1, 2), 1e6, "a number above 1, such as 4")
+    about = "a run is a find if it is K times the median (default: 4)"
+    parser.add_argument("--slower", type=above_1, metavar="K", help=about)
     _declare_jobs(parser)
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
     _declare_small_runs(parser)
     declare_fleet(parser)
-    parser.add_argument(
-        "--out",
-        metavar="DIR",
-        help="its folder, where it also goes on (default: a new one, reports/explored)",
-    )
+    about = "its folder, where it also goes on (default: a new one, reports/explored)"
+    parser.add_argument("--out", metavar="DIR", help=about)
     parser.add_argument("--plan", action="store_true", help="print what would be run; boot nothing")
     parser.add_argument("--json", action="store_true", help="print explored.json")
 
 
 def _declare_jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", default="", metavar="N", help="runs at once (default: one for each CPU)")
+    about = "runs at once (default: one for each CPU)"
+    parser.add_argument("--jobs", type=whole(1, 1024), default=0, metavar="N", help=about)
 
 
 def _declare_small_runs(parser: argparse.ArgumentParser) -> None:
     about = "the most runs that make one find small (default: 300)"
-    parser.add_argument("--small-runs", default="", metavar="N", help=about)
+    parser.add_argument("--small-runs", type=whole(1, 10**6), metavar="N", help=about)
 
 
 def run(words: argparse.Namespace) -> int:
@@ -125,26 +124,14 @@ def _asked(words: argparse.Namespace) -> Asked:
         strategies=asked.strategies(words.strategy) if words.strategy else asked.USUAL,
         parameters=asked.parameters(words.given),
         window=words.window,
-        slower=asked.slower(words.slower) if words.slower else asked.SLOWER,
-        runs=asked.whole("--seeds", words.seeds, 1, 10**6) if words.seeds else asked.RUNS,
-        first_seed=asked.whole("--first-seed", words.first_seed, 1, 10**9) if words.first_seed else 1,
+        slower=words.slower or asked.SLOWER,
+        runs=words.seeds or asked.RUNS,
+        first_seed=words.first_seed,
         stop_at_first=words.stop_at_first,
-        jobs=_jobs(words),
+        jobs=words.jobs,
         small=not words.no_small,
-        small_runs=_small_runs(words),
+        small_runs=words.small_runs or asked.SMALL_RUNS,
     )
-
-
-def _small_runs(words: argparse.Namespace) -> int:
-    from benchgate.session.exploring import asked
-
-    return asked.whole("--small-runs", words.small_runs, 1, 10**6) if words.small_runs else asked.SMALL_RUNS
-
-
-def _jobs(words: argparse.Namespace) -> int:
-    from benchgate.session.exploring import asked
-
-    return asked.whole("--jobs", words.jobs, 1, 1024) if words.jobs else 0
 
 
 # ---- replay and small
@@ -177,7 +164,7 @@ def _small(words: argparse.Namespace) -> int:
     from benchgate.session.progress import on_stderr
 
     fleet, shown = fleet_of(words), on_stderr()
-    wanted = asked.Asked(jobs=_jobs(words), small_runs=_small_runs(words))
+    wanted = asked.Asked(jobs=words.jobs, small_runs=words.small_runs or asked.SMALL_RUNS)
     try:
         found = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
     finally:

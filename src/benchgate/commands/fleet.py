@@ -37,12 +37,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def _declare_scheduler(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--listen",
-        default="tcp://127.0.0.1:8786",
-        metavar="ADDRESS",
-        help="where sessions and workers find it (default: tcp://127.0.0.1:8786); port 0 takes a free one",
-    )
+    about = "where sessions and workers find it (default: tcp://127.0.0.1:8786); port 0 takes a free one"
+    parser.add_argument("--listen", default="tcp://127.0.0.1:8786", metavar="ADDRESS", help=about)
     _declare_certificates(parser)
 
 
@@ -68,29 +64,21 @@ def _scheduler(words: argparse.Namespace) -> int:
 
 def _declare_worker(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("address", metavar="ADDRESS", help="the scheduler's, such as tls://build-host:8786")
-    parser.add_argument(
-        "--dir", type=Path, default=None, metavar="DIR", help="its own folder (default: in the user's cache)"
-    )
+    about = "its own folder (default: in the user's cache)"
+    parser.add_argument("--dir", type=Path, default=None, metavar="DIR", help=about)
     parser.add_argument("--name", default="", metavar="NAME", help="as reports call it (default: the host's)")
-    parser.add_argument(
-        "--slots",
-        type=whole(1, 1024),
-        default=0,
-        metavar="N",
-        help="runs at once (default: one for each CPU)",
-    )
+    about = "runs at once (default: one for each CPU)"
+    parser.add_argument("--slots", type=whole(1, 1024), default=0, metavar="N", help=about)
     about = "measure wall time on this machine, for one session at a time; it must do nothing else"
     parser.add_argument("--measuring", action="store_true", help=about)
-    parser.add_argument(
-        "--guests", default="x86_64", metavar="LIST", help="architectures of guests (default: x86_64)"
-    )
+    about = "architectures of guests (default: x86_64)"
+    parser.add_argument("--guests", default="x86_64", metavar="LIST", help=about)
     about = "a list of what may run: digests of QEMU, clock and guests (`benchgate fleet allow`)"
     parser.add_argument("--allow", type=Path, default=None, metavar="FILE", help=about)
     about = "who may allow a guest by a signature: a file of ssh-keygen's allowed signers"
     parser.add_argument("--signers", type=Path, default=None, metavar="FILE", help=about)
-    parser.add_argument(
-        "--any-guest", action="store_true", help="run each guest that a session sends, in this worker's QEMU"
-    )
+    about = "run each guest that a session sends, in this worker's QEMU"
+    parser.add_argument("--any-guest", action="store_true", help=about)
     _declare_certificates(parser)
 
 
@@ -127,9 +115,8 @@ def _worker(words: argparse.Namespace) -> int:
 
 def _declare_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a new folder; it holds the authority's key, so it must stay private")
-    parser.add_argument(
-        "--days", type=_days, default=825, metavar="N", help="valid for N days (default: 825)"
-    )
+    about = "valid for N days (default: 825)"
+    parser.add_argument("--days", type=_days, default=825, metavar="N", help=about)
 
 
 def _certificates(words: argparse.Namespace) -> int:

@@ -17,22 +17,13 @@ ABOUT = "draw the course of a row over sessions, with its changes; `history impo
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "row",
-        nargs="?",
-        metavar="ROW",
-        help="a row, or a cell such as primes-linux-smp2; none: list the rows",
-    )
+    about = "a row, or a cell such as primes-linux-smp2; none: list the rows"
+    parser.add_argument("row", nargs="?", metavar="ROW", help=about)
     declare_history(parser)
     parser.add_argument("--metric", default="work", metavar="NAME", help="of this metric (default: work)")
     parser.add_argument("--lane", default="", metavar="NAME", help="only on this lane")
-    parser.add_argument(
-        "--last",
-        type=whole(1, 1000),
-        default="1000",
-        metavar="N",
-        help="the newest N sessions (at most 1000)",
-    )
+    about = "the newest N sessions (at most 1000)"
+    parser.add_argument("--last", type=whole(1, 1000), default="1000", metavar="N", help=about)
     parser.add_argument(
         "--error",
         type=real(1e-6, 0.5, "a probability from 0.000001 to 0.5"),
@@ -40,12 +31,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="at most this probability that a course without a change shows one (default: 0.05)",
     )
-    parser.add_argument(
-        "--width", type=whole(1, 1000), default=None, metavar="N", help="columns (default: the screen's)"
-    )
-    parser.add_argument(
-        "--html", type=Path, default=None, metavar="FILE", help="write a page: of the row, or of all rows"
-    )
+    about = "columns (default: the screen's)"
+    parser.add_argument("--width", type=whole(1, 1000), default=None, metavar="N", help=about)
+    about = "write a page: of the row, or of all rows"
+    parser.add_argument("--html", type=Path, default=None, metavar="FILE", help=about)
 
 
 def run(words: argparse.Namespace) -> int:
@@ -68,13 +57,11 @@ def run(words: argparse.Namespace) -> int:
 
 def _declare_import(parser: argparse.ArgumentParser) -> None:
     parser.prog = "benchgate history import"
-    parser.add_argument(
-        "folders", nargs="+", metavar="DIR", help="a session's folder, such as reports/latest"
-    )
+    about = "a session's folder, such as reports/latest"
+    parser.add_argument("folders", nargs="+", metavar="DIR", help=about)
     declare_history(parser)
-    parser.add_argument(
-        "--unverified", action="store_true", help="also a session that cannot be verified, marked as such"
-    )
+    about = "also a session that cannot be verified, marked as such"
+    parser.add_argument("--unverified", action="store_true", help=about)
     declare_trusted(parser)
 
 

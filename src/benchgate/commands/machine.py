@@ -26,9 +26,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--curve", type=Path, metavar="CSV", help="the CSV file that calibrate wrote")
     check.set_defaults(command=_check)
     calibrate = actions.add_parser("calibrate", help="measure this host and write its YAML, CSV and SVG")
-    calibrate.add_argument(
-        "--out", type=Path, default=Path("host.yaml"), metavar="FILE", help="default: host.yaml"
-    )
+    about = "default: host.yaml"
+    calibrate.add_argument("--out", type=Path, default=Path("host.yaml"), metavar="FILE", help=about)
     calibrate.add_argument("--quick", action="store_true", help="fewer sizes and passes: seconds, and rough")
     calibrate.add_argument("--force", action="store_true", help="replace the files")
     calibrate.set_defaults(command=_calibrate)

@@ -39,9 +39,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
         one.set_defaults(command=call)
     same = found.add_parser("same", help="compare two folders of one study, file by file")
     same.add_argument("folder", type=Path, metavar="DIR", help="a study's folder")
-    same.add_argument(
-        "other", type=Path, metavar="OTHER", help="the folder of the same study, measured again"
-    )
+    about = "the folder of the same study, measured again"
+    same.add_argument("other", type=Path, metavar="OTHER", help=about)
     same.set_defaults(command=_same)
 
 
@@ -50,9 +49,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def _declare_vectors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="the study's YAML file, or the name of a shipped one")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="its folder (default: reports/mixes/NAME); goes on there"
-    )
+    about = "its folder (default: reports/mixes/NAME); goes on there"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=about)
     parser.add_argument("--quick", action="store_true", help="fewer seeds, one limit: shows where it leads")
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
     parser.set_defaults(command=_vectors)
@@ -78,35 +76,16 @@ def _vectors(words: argparse.Namespace) -> int:
 
 
 def _declare_choose(choose: argparse.ArgumentParser) -> None:
-    choose.add_argument(
-        "--vectors",
-        type=Path,
-        metavar="CSV",
-        help="application,input,score and a column for each resource: the share that the input uses alone",
-    )
-    choose.add_argument(
-        "--sensitivity",
-        type=Path,
-        metavar="CSV",
-        help="application and the same resources: how much its score depends on each, from 0 to 1",
-    )
-    choose.add_argument(
-        "--study", type=Path, metavar="DIR", help="both tables, and the capacities, are those of this study"
-    )
-    choose.add_argument(
-        "--capacity",
-        action="append",
-        default=[],
-        metavar="RESOURCE=SHARE",
-        help="how much of a resource the mix may use (default: 1); above 1 overcommits it; repeatable",
-    )
-    choose.add_argument(
-        "--top",
-        type=whole(1, 100),
-        default="1",
-        metavar="N",
-        help="the N best mixes (default: 1, at most 100)",
-    )
+    about = "application,input,score and a column for each resource: the share that the input uses alone"
+    choose.add_argument("--vectors", type=Path, metavar="CSV", help=about)
+    about = "application and the same resources: how much its score depends on each, from 0 to 1"
+    choose.add_argument("--sensitivity", type=Path, metavar="CSV", help=about)
+    about = "both tables, and the capacities, are those of this study"
+    choose.add_argument("--study", type=Path, metavar="DIR", help=about)
+    about = "how much of a resource the mix may use (default: 1); above 1 overcommits it; repeatable"
+    choose.add_argument("--capacity", action="append", default=[], metavar="RESOURCE=SHARE", help=about)
+    about = "the N best mixes (default: 1, at most 100)"
+    choose.add_argument("--top", type=whole(1, 100), default="1", metavar="N", help=about)
     choose.add_argument("--json", action="store_true", help="print JSON instead of a table")
     choose.set_defaults(command=_choose)
 
@@ -179,9 +158,8 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
         metavar="A.X=N,B.Y=M",
         help="run this mix only; repeatable (default: all that the report needs)",
     )
-    parser.add_argument(
-        "--best", type=whole(1, 100), default=0, metavar="N", help="run the N best mixes only"
-    )
+    about = "run the N best mixes only"
+    parser.add_argument("--best", type=whole(1, 100), default=0, metavar="N", help=about)
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")
     parser.set_defaults(command=_run)
 

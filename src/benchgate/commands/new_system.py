@@ -26,9 +26,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cpu", default="", help="QEMU's CPU model (default: the best, then a plain one)")
     parser.add_argument("--firmware", default="", help="none, default, or a file (-bios)")
     parser.add_argument("--memory", default="256M", help="memory (default: 256M)")
-    parser.add_argument(
-        "--send", action="append", default=[], metavar="LINE", help="type this at its prompt; {workers}: CPUs"
-    )
+    about = "type this at its prompt; {workers}: CPUs"
+    parser.add_argument("--send", action="append", default=[], metavar="LINE", help=about)
     parser.add_argument("--seconds", type=float, default=60.0, help="for each boot and line (default: 60)")
     parser.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
     parser.add_argument("--force", action="store_true", help="replace the YAML file")

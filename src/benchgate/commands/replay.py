@@ -21,14 +21,12 @@ ABOUT = "repeat a run of the instruction clock exactly"
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, help="reports/runs/SESSION/runs/NNNN-...")
-    parser.add_argument(
-        "--profile", action="store_true", help="show where the window's instructions went, by symbol"
-    )
+    about = "show where the window's instructions went, by symbol"
+    parser.add_argument("--profile", action="store_true", help=about)
     about = "show the lines of memory that moved between CPUs, and who shares them falsely; writes lines.svg"
     parser.add_argument("--lines", action="store_true", help=about)
-    parser.add_argument(
-        "--attribution", action="store_true", help="--profile, and on a machine with memory --lines, too"
-    )
+    about = "--profile, and on a machine with memory --lines, too"
+    parser.add_argument("--attribution", action="store_true", help=about)
     about = "record the window's call stacks; writes stacks.folded and a flame graph, flame.svg (x86-64)"
     parser.add_argument("--flame", action="store_true", help=about)
     about = "a System.map or an ELF file with the kernel's symbols, if its own file has none"

@@ -24,7 +24,9 @@ def whole(low: int, high: int) -> Callable[[str], int]:
     """For argparse: reads a whole number."""
 
     def read(word: str) -> int:
-        if not (word.isascii() and word.isdecimal() and len(word) < 10 and low <= int(word) <= high):
+        if not (
+            word.isascii() and word.isdecimal() and len(word) <= len(str(high)) and low <= int(word) <= high
+        ):
             raise argparse.ArgumentTypeError(f"`{word:.40}` is not a whole number from {low} to {high}")
         return int(word)
 
@@ -47,13 +49,8 @@ def real(low: float, high: float, about: str) -> Callable[[str], float]:
 
 
 def declare_workload(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--workload",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="the YAML file of your own workload, whose oracle you trust; repeatable",
-    )
+    about = "the YAML file of your own workload, whose oracle you trust; repeatable"
+    parser.add_argument("--workload", action="append", default=[], metavar="PATH", help=about)
 
 
 def declare_trusted(parser: argparse.ArgumentParser) -> None:
@@ -69,12 +66,8 @@ def declare_tests(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_history(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--db",
-        default="",
-        metavar="PATH|URL",
-        help="the history (default: $BENCHGATE_HISTORY, else the user's own)",
-    )
+    about = "the history (default: $BENCHGATE_HISTORY, else the user's own)"
+    parser.add_argument("--db", default="", metavar="PATH|URL", help=about)
 
 
 def declare_fleet(parser: argparse.ArgumentParser) -> None:

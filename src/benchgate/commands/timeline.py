@@ -17,9 +17,8 @@ ABOUT = "write what each CPU and worker of a run did, as a trace for Perfetto's 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="reports/runs/SESSION/runs/NNNN-..., or the folder of a replay")
-    parser.add_argument(
-        "--out", metavar="FILE", help="a new file for the trace (default: timeline-NNNN-....json)"
-    )
+    about = "a new file for the trace (default: timeline-NNNN-....json)"
+    parser.add_argument("--out", metavar="FILE", help=about)
 
 
 def run(words: argparse.Namespace) -> int:

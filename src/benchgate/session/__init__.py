@@ -1,1 +1,2 @@
-"""The measuring loop and its users: pytest's session, rejudge, replay, publish, progress, doctor."""
+"""The workbench, the measuring loop, and its users: pytest's session, rejudge, replay, publish, progress,
+doctor."""

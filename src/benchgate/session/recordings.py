@@ -35,7 +35,7 @@ from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import shared_lines
 from benchgate.render.trace import trace
 from benchgate.run.record import load
-from benchgate.session.workbench import Workbench
+from benchgate.session.workbench import SymbolFiles, Workbench
 
 PROFILE, STACKS, PICTURE, TRACE = "profile.txt", "stacks.txt", "flame.svg", "trace.json"
 SHARING, LINES_PICTURE = "sharing.txt", "lines.svg"
@@ -60,16 +60,16 @@ def records(  # noqa: PLR0913 - keyword arguments
     )
 
 
-def profile(folder: Path, kernel: Path | None, user: Path | None) -> Profile:
-    return read_profile(folder / PROFILE, _symbols(kernel) or NO_SYMBOLS, _symbols(user))
+def profile(folder: Path, symbols: SymbolFiles) -> Profile:
+    return read_profile(folder / PROFILE, _symbols(symbols.kernel) or NO_SYMBOLS, _symbols(symbols.program))
 
 
-def profile_table(folder: Path, kernel: Path | None, user: Path | None) -> str:
+def profile_table(folder: Path, symbols: SymbolFiles) -> str:
     """Writes the folded stacks next to the profile; gives the table of the top symbols."""
-    seen = profile(folder, kernel, user)
+    seen = profile(folder, symbols)
     stacks = folder / "folded.txt"
     stacks.write_text(folded(seen), encoding="utf-8")
-    return f"{top_table(seen)}folded stacks: {stacks}{_missing(kernel)}"
+    return f"{top_table(seen)}folded stacks: {stacks}{_missing(symbols.kernel)}"
 
 
 def _missing(kernel: Path | None) -> str:
@@ -101,9 +101,9 @@ def write_trace(folder: Path, out: Path) -> list[str]:
     ]
 
 
-def flame_graph(file: Path, kernel: Path | None, user: Path | None, label: str) -> list[str]:
+def flame_graph(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
     """Writes folded stacks and a picture next to the call stacks."""
-    seen, picture = fold(file, kernel, user), file.with_name(PICTURE)
+    seen, picture = fold(file, symbols), file.with_name(PICTURE)
     picture.write_text(flame.standalone(seen, label), encoding="utf-8")
     total = sum(seen.values()) or 1
     lines = ["  instructions     own  with callees  function"]
@@ -114,24 +114,25 @@ def flame_graph(file: Path, kernel: Path | None, user: Path | None, label: str) 
     return [*lines, f"flame graph: {picture}", f"folded stacks: {file.with_name(FOLDED)}"]
 
 
-def fold(file: Path, kernel: Path | None, user: Path | None) -> Stacks:
+def fold(file: Path, symbols: SymbolFiles) -> Stacks:
     """Writes folded stacks next to the call stacks."""
-    seen = read_stacks(file, _symbols(kernel) or NO_SYMBOLS, _symbols(user))
+    seen = read_stacks(file, _symbols(symbols.kernel) or NO_SYMBOLS, _symbols(symbols.program))
     file.with_name(FOLDED).write_text(folded_stacks(seen), encoding="utf-8")
     return seen
 
 
-def moved_lines(file: Path, kernel: Path | None, user: Path | None, label: str) -> list[str]:
+def moved_lines(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
     """Writes the named lines and a picture next to the plugin's file."""
-    seen, picture = name_lines(file, kernel, user), file.with_name(LINES_PICTURE)
+    seen, picture = name_lines(file, symbols), file.with_name(LINES_PICTURE)
     picture.write_text(line_map.standalone(seen, label), encoding="utf-8")
     told = shared_lines.text(seen)
     return [*told, f"picture: {picture}", f"the lines: {file.with_name(sharing.KEPT)}"]
 
 
-def name_lines(file: Path, kernel: Path | None, user: Path | None) -> Sharing:
+def name_lines(file: Path, symbols: SymbolFiles) -> Sharing:
     """Writes the lines with the variables in them next to the plugin's file."""
-    variables = [NO_SYMBOLS if one is None else read_symbols(one, data=True) for one in (kernel, user)]
+    files = symbols.kernel, symbols.program
+    variables = [NO_SYMBOLS if one is None else read_symbols(one, data=True) for one in files]
     seen = named(read_sharing(file), *variables)
     file.with_name(sharing.KEPT).write_text(text_of_lines(seen), encoding="utf-8")
     return seen
@@ -165,7 +166,7 @@ class RecordKeeper:
             if not file.exists():
                 continue
             try:
-                make(file, *self._bench.symbols(planned))
+                make(file, self._bench.symbols(planned))
             except VerifyError as error:
                 self._note(f"nothing of {name} of {planned.cell.id} is kept: {error}")
             file.unlink()

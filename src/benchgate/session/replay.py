@@ -50,7 +50,7 @@ from benchgate.session import recordings, remembered
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.rejudge import find_workload
 from benchgate.session.trust import Trusted
-from benchgate.session.workbench import Workbench, bounded
+from benchgate.session.workbench import SymbolFiles, Workbench, bounded
 
 DEBUGGER_S = 86_400.0
 """How long a replay waits for the debugger to let the guest end."""
@@ -84,31 +84,24 @@ class Order:
 class _Replay:
     """The recorded run and everything needed to repeat it."""
 
+    order: Order
     raw: RawRun
     planned: PlannedCell
     bench: Workbench
-    out: Path
     measure: bool
     """The guest counted while it ran (--measure), so it must again."""
     has_memory: bool
     """The run was made on a machine with a memory system."""
-    deadline_ns: int | None
-    limits: Limits
-    symbol_file: Path | None = None
-
-    @property
-    def is_smoke(self) -> bool:
-        return self.raw.cell.workload == smoke.WORKLOAD
 
     def request(self, records: Records = NO_RECORDS) -> RunRequest:
         raw = self.raw
         boot = BootOptions(
             raw.nonce, seed=raw.seed, measure=self.measure, records=records, exploration=raw.exploration
         )
-        request = self.bench.smoke_request if self.is_smoke else self.bench.request
-        made = request(self.planned, boot, self.out, attempt=raw.attempt)
+        request = self.bench.smoke_request if smoke.is_smoke(raw.cell) else self.bench.request
+        made = request(self.planned, boot, self.order.out, attempt=raw.attempt)
         made = replace(made, order=raw.order, warmup=raw.warmup)
-        return bounded(made, self.deadline_ns, self.limits)
+        return bounded(made, self.order.deadline_ns, self.order.limits)
 
     def execute(self, records: Records = NO_RECORDS) -> RawRun:
         return attempt.execute(self.request(records))
@@ -117,7 +110,7 @@ class _Replay:
     def window(self) -> tuple[int, int] | None:
         """Where the recorded window lies on the console; None: between marks."""
         system = self.planned.system
-        if self.is_smoke or system.result.is_marked:
+        if smoke.is_smoke(self.raw.cell) or system.result.is_marked:
             return None
         files = RunFiles(self.raw)
         try:
@@ -125,11 +118,8 @@ class _Replay:
         except VerifyError as error:
             raise EvidenceError(f"{self.raw.folder}: the run has no window to record: {error}") from error
 
-    def symbols(self) -> tuple[Path | None, Path | None]:
-        """The files with the symbols of the kernel and of the workload's program."""
-        if self.symbol_file is None:
-            return self.bench.symbols(self.planned)
-        return self.symbol_file, self.bench.images.program(self.planned.booted, self.planned.workload)
+    def symbols(self) -> SymbolFiles:
+        return self.bench.symbols(self.planned, self.order.symbols)
 
     @property
     def guest(self) -> Architecture:
@@ -173,13 +163,13 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     difference = arms.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
-        lines.append(recordings.profile_table(order.out, *new.symbols()))
+        lines.append(recordings.profile_table(order.out, new.symbols()))
     if wanted.stacks is not None:
         label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
-        lines += recordings.flame_graph(wanted.stacks, *new.symbols(), label)
+        lines += recordings.flame_graph(wanted.stacks, new.symbols(), label)
     if wanted.sharing is not None:
         label = f"Lines that moved between CPUs, {new.raw.cell.id}, run {new.raw.attempt:04}"
-        lines += recordings.moved_lines(wanted.sharing, *new.symbols(), label)
+        lines += recordings.moved_lines(wanted.sharing, new.symbols(), label)
     if wanted.events is not None:
         lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference
@@ -193,7 +183,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
         again = new.execute(wanted)
         if difference := arms.difference(new.raw, again):
             raise EvidenceError(f"{order.folder}: its replay is another run: {difference}")
-        return recordings.profile(order.out, *new.symbols())
+        return recordings.profile(order.out, new.symbols())
 
 
 def _prepare(order: Order, notice: Notice) -> _Replay:
@@ -215,25 +205,17 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
         )
     facts = read_object(order.folder.parent.parent, order.facts)
     system = _system(_with_system(order, raw, notice), facts, raw)
-    is_smoke = raw.cell.workload == smoke.WORKLOAD
-    workload = smoke.stand_in(system) if is_smoke else find_workload(facts, raw.cell.workload, order.trusted)
+    if smoke.is_smoke(raw.cell):
+        workload = smoke.stand_in(system)
+    else:
+        workload = find_workload(facts, raw.cell.workload, order.trusted)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, raw.placement, ()))
     bench = Workbench(Options(), ThisHost(), notice)
     if guest_digest(bench.image(planned)) != raw.guest_digest:
         raise EvidenceError(f"{order.folder}: the guest's sources, or the compiler, changed after the run")
     measure = read_flag(facts, "measure", str(order.folder.parent.parent / order.facts))
     _prepare_qemu(bench, facts, system)
-    return _Replay(
-        raw=raw,
-        planned=planned,
-        bench=bench,
-        out=order.out,
-        measure=measure,
-        has_memory=bool(clock.machine),
-        deadline_ns=order.deadline_ns,
-        limits=order.limits,
-        symbol_file=order.symbols,
-    )
+    return _Replay(order, raw, planned, bench, measure, has_memory=bool(clock.machine))
 
 
 def _with_system(order: Order, raw: RawRun, notice: Notice) -> Order:
@@ -295,24 +277,24 @@ def _prepare_qemu(bench: Workbench, facts: Mapping[str, Any], system: System) ->
 
 def _debug(new: _Replay, notice: Notice) -> str:
     """The guest is stopped before its first instruction, until the debugger continues it."""
-    socket, spec = new.out / "gdb.sock", new.request().spec
+    socket, spec = new.order.out / "gdb.sock", new.request().spec
     stopped = replace(spec, argv=(*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off"))
     debugger = "gdb" if new.guest.is_host else "gdb-multiarch"
     command = shlex.join([debugger, *_gdb_symbols(new), "-ex", f"target remote {socket}"])
-    with guest.started(stopped, new.out, mark=new.raw.nonce, limits=Limits()) as running:
+    with guest.started(stopped, new.order.out, mark=new.raw.nonce, limits=Limits()) as running:
         running.prepare()
         notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
         running.console.expect(pexpect.EOF, timeout=DEBUGGER_S)
         running.child.wait(10.0)
-    return f"{new.out}: the debugged run has ended: {_comparison(new)}; its console is serial.log"
+    return f"{new.order.out}: the debugged run has ended: {_comparison(new)}; its console is serial.log"
 
 
 def _gdb_symbols(new: _Replay) -> list[str]:
     """The file with the kernel's symbols. It is the kernel itself, except for a distribution's Linux."""
-    file, _ = new.symbols()
+    file = new.symbols().kernel
     if file is None or is_elf(file):
         return [] if file is None else [str(file)]
-    symbols, made = read_symbols(file), new.out / "symbols.elf"
+    symbols, made = read_symbols(file), new.order.out / "symbols.elf"
     if symbols == NO_SYMBOLS:
         return []
     made.write_bytes(symbol_file(symbols, new.guest.elf_machine))
@@ -322,7 +304,7 @@ def _gdb_symbols(new: _Replay) -> list[str]:
 def _comparison(new: _Replay) -> str:
     """How the marks and the window of the debugged run differ from the original's."""
     assert new.raw.clock_log is not None  # see _prepare
-    before, after = read_log(new.raw.clock_log), read_log(clock_log(new.out))
+    before, after = read_log(new.raw.clock_log), read_log(clock_log(new.order.out))
     if before.marks == after.marks:
         return "every mark at the time of the original"
     workers = sum(mark.kind == MarkKind.WORK_BEGIN for mark in before.marks)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -39,6 +39,14 @@ from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
 from benchgate.session.machines import Machines
 from benchgate.session.measuring_host import MeasuringHost
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolFiles:
+    """The files with the symbols of a guest's kernel and of its workload's program."""
+
+    kernel: Path | None
+    program: Path | None
 
 
 class Workbench:
@@ -82,11 +90,11 @@ class Workbench:
         """BuildError if a file of the image has changed since it was made."""
         self.images.check(planned.booted, planned.workload)
 
-    def symbols(self, planned: PlannedCell) -> tuple[Path | None, Path | None]:
-        """The files with the symbols of the kernel and of the workload's program, for a profile."""
+    def symbols(self, planned: PlannedCell, kernel: Path | None = None) -> SymbolFiles:
+        """`kernel`: the file that the user names; None: it is found."""
         system, workload, qemu = planned.booted, planned.workload, self.machines.vm(planned).qemu
-        kernel = kernel_symbols(self.images, qemu, system, workload)
-        return kernel, self.images.program(system, workload)
+        kernel = kernel or kernel_symbols(self.images, qemu, system, workload)
+        return SymbolFiles(kernel, self.images.program(system, workload))
 
     # ---- requests
 

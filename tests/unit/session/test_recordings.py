@@ -13,6 +13,7 @@ from benchgate.insn.sharing import read_sharing
 from benchgate.judge.sharing import KEPT
 from benchgate.run.record import save
 from benchgate.session import recordings
+from benchgate.session.workbench import SymbolFiles
 from tests import traceformat
 from tests.unit.insn.test_sharing import FILE
 from tests.wirekit import primes_run, recorded
@@ -23,7 +24,7 @@ def test_moved_lines_become_named_lines_a_picture_and_sentences(tmp_path: Path) 
     file.write_text(FILE, encoding="ascii")
     symbols = tmp_path / "System.map"
     symbols.write_text("0000000000404040 D flags\n0000000000404048 B counters\n")
-    told = recordings.moved_lines(file, None, symbols, "Lines of a run")
+    told = recordings.moved_lines(file, SymbolFiles(None, symbols), "Lines of a run")
     said = "CPU 0 writes bytes 0-7 (flags), CPU 1 writes bytes 0-63 (flags, counters)"
     assert any(line.startswith(said) for line in told)
     assert read_sharing(tmp_path / KEPT).lines[0].names[1].name == "counters"

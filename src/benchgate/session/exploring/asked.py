@@ -1,7 +1,7 @@
 """What the user asked of `benchgate explore`. Pure.
 
-Takes the words of the command line; gives a frozen `Asked`. A wrong number or strategy is a UsageError that
-names the option.
+Takes the words of the command line; gives a frozen `Asked`. A wrong strategy or parameter is a UsageError
+that names the option.
 """
 
 from __future__ import annotations
@@ -128,19 +128,3 @@ def checked(asked: Asked) -> None:
         )
     for strategy in asked.strategies:
         asked.exploration(str(Strategy.SYNC) if strategy == PLAIN else strategy, asked.first_seed, steps=1)
-
-
-def whole(option: str, word: str, low: int, high: int) -> int:
-    if not _NUMBER.fullmatch(word) or not low <= int(word) <= high:
-        raise UsageError(f"{option} {word:.40}: expected a whole number from {low} to {high}")
-    return int(word)
-
-
-def slower(word: str) -> float:
-    try:
-        found = float(word)
-    except ValueError:
-        found = 0.0
-    if not 1.0 < found <= 1e6:
-        raise UsageError(f"--slower {word:.40}: expected a number above 1, such as 4")
-    return found

@@ -55,10 +55,6 @@ LAST_LINES = 6
 DEADLINES = (Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
 
 
-def is_smoke(planned: PlannedCell) -> bool:
-    return planned.cell.workload == smoke.WORKLOAD
-
-
 def opened(progress: Progress, fleet: Fleet = NO_FLEET) -> Open:
     """What opens a maker for the cells that were selected."""
 
@@ -104,7 +100,7 @@ class GuestMaker:
         return found
 
     def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        if is_smoke(planned):
+        if smoke.is_smoke(planned.cell):
             return replace(planned, cell=replace(planned.cell, cpus=cpus))
         return reseated(planned, cpus, self._bench.ground, self.options)
 
@@ -137,7 +133,8 @@ class GuestMaker:
     def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
         key = planned.cell.row
         if key not in self._symbols:
-            files = self._bench.symbols(planned)
+            found = self._bench.symbols(planned)
+            files = found.kernel, found.program
             self._symbols[key] = [read_symbols(one) for one in files if one is not None]
         return self._symbols[key]
 
@@ -169,7 +166,7 @@ class GuestMaker:
         self._bench.check(planned)
         nonce = nonce_of_seed(self.options.order_seed, planned.cell, job.seed)
         boot = BootOptions(nonce, seed=job.seed, exploration=job.exploration)
-        if is_smoke(planned):
+        if smoke.is_smoke(planned.cell):
             made = self._bench.smoke_request(planned, boot, job.folder, attempt=number)
         else:
             made = self._bench.request(planned, boot, job.folder, attempt=number, order=job.number)
@@ -183,7 +180,7 @@ class GuestMaker:
     def _made(self, job: Job, raw: RawRun) -> Made:
         planned, work_ns, reason = job.planned, None, ""
         try:
-            if is_smoke(planned) and planned.system.smoke:
+            if smoke.is_smoke(planned.cell) and planned.system.smoke:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
             else:
                 found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)

@@ -54,16 +54,6 @@ def test_a_parameter_out_of_range_is_a_sentence() -> None:
         Asked(parameters={"depth": 99}).exploration("sync", 1, 10)
 
 
-def test_numbers_are_checked() -> None:
-    assert asked.whole("--seeds", "5", 1, 10) == 5
-    assert asked.slower("2.5") == 2.5
-    with pytest.raises(UsageError, match="--seeds 0: expected a whole number from 1 to 10"):
-        asked.whole("--seeds", "0", 1, 10)
-    for word in ("1", "fast", "nan", "inf"):
-        with pytest.raises(UsageError, match=f"--slower {word}"):
-            asked.slower(word)
-
-
 def test_only_what_changes_a_run_must_be_the_same() -> None:
     first = Asked(paths=("a",), runs=10, jobs=1, stop_at_first=True)
     assert first.what == Asked(paths=("a",), runs=20, jobs=2).what
