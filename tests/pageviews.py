@@ -45,10 +45,8 @@ def full_view(**changes: object) -> SessionView:
     void = replace(rows(cell(2), [900_000_000], first=60)[0], outcome=Outcome.VOID, reason=VOID_WHY)
     broken = run_row(raw_run(cell(4), attempt=61, ending=Ending.FAILED), None, "worker 0 reports a wrong sum")
     replayed = rows(cell(1, system="own"), [77], first=62, lane=Lane.INSN, unit="insn")
-    noise = {
-        row.run: RunNoise(1.5 * row.run, 1.2, {"run_delay": 0.004, "steal": 0.0}, (), 2.0) for row in given
-    }
-    noise[60] = RunNoise(95.0, 1.9, {"run_delay": 0.06, "steal": 0.01}, ("run_delay",), 100.0)
+    noise = {row.run: RunNoise(1.5 * row.run, 1.2, {"run_delay": 0.004, "steal": 0.0}, ()) for row in given}
+    noise[60] = RunNoise(95.0, 1.9, {"run_delay": 0.06, "steal": 0.01}, ("run_delay",))
     facts: dict[str, object] = {
         "verdicts": first.verdicts,
         "capacity": {2: CapacityBound(Lane.TCG, 2, 1.94, 1.90, 1.97)},
@@ -101,7 +99,6 @@ def long_view(runs: int) -> SessionView:
         for row in arms
     ]
     noise = {
-        row.run: RunNoise(1.5, 1.0, {"run_delay": 0.01, "steal": 0.0, "migrations": 0.0}, (), 1.0)
-        for row in arms
+        row.run: RunNoise(1.5, 1.0, {"run_delay": 0.01, "steal": 0.0, "migrations": 0.0}, ()) for row in arms
     }
     return view(*halves, noise=noise)

@@ -23,7 +23,6 @@ Stacks = Mapping[Stack, int]
 
 FILE_LIMIT = 8 << 20
 FOLDED_LIMIT = 4 << 20
-MOST_NODES = 1 << 16
 MOST_DEPTH = 256
 KERNEL = "_[k]"
 ELSEWHERE = "[entry]"

@@ -60,10 +60,6 @@ class Growth:
     causes: tuple[tuple[str, int], ...]
     """What grew, in ns, the largest first."""
 
-    @property
-    def times(self) -> float:
-        return self.large.whole / self.small.whole if self.small.whole else 0.0
-
 
 def spendings(books: Iterable[RunBooks]) -> tuple[Spending, ...]:
     """Of the median run of each cell, by row and CPU count."""
@@ -71,10 +67,9 @@ def spendings(books: Iterable[RunBooks]) -> tuple[Spending, ...]:
     return tuple(Spending(one, parts_of(one)) for one in medians)
 
 
-def parts_of(run: RunBooks, cpu: int | None = None, phase: str = WINDOW) -> Mapping[str, int]:
-    """Of one vCPU, or of all together."""
-    every = run.books.phases[phase]
-    of = every if cpu is None else every[cpu : cpu + 1]
+def parts_of(run: RunBooks) -> Mapping[str, int]:
+    """Of the window, of all vCPUs together."""
+    of = run.books.phases[WINDOW]
     found = {
         EXECUTED: sum(one.spent.executed for one in of),
         **{cause: sum(one.stalls[name] for one in of for name in names) for cause, names in CAUSES.items()},

@@ -34,7 +34,6 @@ from benchgate.run import mix_guest
 MIX_FILE = "mix.json"
 PAGE = 4096
 """A limit of memory is rounded down to whole pages."""
-_JSON_BYTES = 1 << 20
 _MISSING = {
     "controller": "the guest's kernel has no such controller of control groups (error {error})",
     "module": "the guest's kernel refused a module (error {error})",

@@ -193,8 +193,6 @@ class RunNoise:
     """By the names of the keys of `void`, in the order of the rule."""
     above: tuple[str, ...]
     """Those above their limits."""
-    stall_ms: float | None
-    """For how long the host withheld its CPUs from the vCPUs, all together."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))
@@ -226,9 +224,8 @@ def _noise(run: RawRun, files: RunFiles, moments: tuple[Moment, ...], first: int
     try:
         seen = disturbance(files)
         values = {name: getattr(seen, name) for name in rule.limits}
-        stall = seen.stall_ns
     except VerifyError:
-        values, stall = {}, None
+        values = {}
     judged = is_judged(run)
     above = tuple(name for name, limit in rule.limits.items() if judged and _exceeds(values.get(name), limit))
     start, end = moments[0].t_ns, moments[-1].t_ns
@@ -237,7 +234,6 @@ def _noise(run: RawRun, files: RunFiles, moments: tuple[Moment, ...], first: int
         length_s=(end - start) / 1e9 if end >= start else None,
         figures=values,
         above=above,
-        stall_ms=None if stall is None else stall / 1e6,
     )
 
 

@@ -46,8 +46,6 @@ def test_the_parts_of_the_window_are_those_of_all_cpus(two: RunBooks) -> None:
         "pauses": 100,
         "halted": 2000,
     }
-    assert parts_of(two, cpu=1)["shared lines"] == 3000
-    assert parts_of(two, cpu=1, phase="boot")["memory"] == 4000
     assert sum(parts_of(two).values()) == 20_000  # two CPUs, 10,000 ns each
 
 
@@ -64,7 +62,6 @@ def test_what_grew_is_named_the_largest_first(one: RunBooks, two: RunBooks) -> N
         ("pauses", 100),
     )
     assert found.efficiency == pytest.approx(12_800 / 20_000)
-    assert found.times == pytest.approx(20_000 / 12_800)
 
 
 def test_only_median_runs_of_one_row_are_compared(tmp_path: Path, one: RunBooks, two: RunBooks) -> None:

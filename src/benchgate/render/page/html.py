@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from benchgate.base.text import visible, visible_lines
+from benchgate.base.text import visible
 from benchgate.render.escape import xml
 
 Attribute = str | float | bool | None
@@ -36,11 +36,6 @@ Child = str | None
 def text(untrusted: str) -> Html:
     """One line: control characters and line breaks become visible escapes."""
     return Html(xml(visible(untrusted)))
-
-
-def lines(untrusted: str) -> Html:
-    """Escapes like `text`, but keeps line breaks, for `pre`."""
-    return Html(xml(visible_lines(untrusted)))
 
 
 def join(children: Iterable[Child], between: str = "") -> Html:

@@ -49,7 +49,7 @@ HEADS = (
     "why",
     "check it, repeat it",
 )
-NO_NOISE = RunNoise(None, None, {}, (), None)
+NO_NOISE = RunNoise(None, None, {}, ())
 LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
 """What is drawn as a full bar at least; 1 for counts."""
 STATES = {Outcome.OK: State.COUNTS, Outcome.WARMUP: State.WARMUP, Outcome.VOID: State.VOID}

@@ -14,8 +14,6 @@ from benchgate.render.page.look import colour_class, dash, marker
 from benchgate.render.page.pictures.frame import Frame, path, picture, ticks
 
 MOST_SHIFT = 16.0
-DOTS = -5.0
-"""How far from the marker the dots of its runs are."""
 SHARE = 0.8
 """The most of a column that the systems beside each other take."""
 
