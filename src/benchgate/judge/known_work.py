@@ -19,9 +19,8 @@ FOLD = 0x9FB21C651E98DF25
 
 def random_numbers(first: int, end: int, seed: int = 0) -> Words:
     """Elements first..end-1 of the splitmix64 sequence for this seed."""
-    z = (np.arange(first, end, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(
-        seed
-    )
+    z = (np.arange(first, end, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(seed)
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     found: Words = z ^ z >> np.uint64(31)
