@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         total,
     )
     from benchgate.judge.oracle_run import OracleRun
+    from benchgate.plan.mark_table import GateMark
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.results import CellResult, VerdictResult
@@ -75,6 +76,7 @@ _NAMES_BY_MODULE = {
         "total",
     ),
     "judge.oracle_run": ("OracleRun",),
+    "plan.mark_table": ("GateMark",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.results": ("CellResult", "VerdictResult"),
@@ -88,6 +90,7 @@ __all__ = [
     "CellResult",
     "Gate",
     "GateInput",
+    "GateMark",
     "Histogram",
     "Lane",
     "OracleRun",

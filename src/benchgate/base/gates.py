@@ -26,9 +26,6 @@ MINUTES = 5.0
 VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
 
-OWN_FIGURE = ("efficiency", "overhead", "scaling", "weak")
-"""The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
-
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
 MOST_RUNS = 199

@@ -56,6 +56,8 @@ class Options:
     reports: Path = field(default_factory=lambda: Path("reports"))
     keep: int = 20
     policy: str = "default"
+    gate_files: tuple[Path, ...] = ()
+    """The kinds of gate of the user's own that have marks."""
     extra_reports: tuple[Path, ...] = ()
     history: str | None = None
     """Where the session is imported at its end: a path or URL, empty for the user's own; None: nowhere."""
@@ -136,6 +138,7 @@ def read(lookup: Lookup) -> Options:
         reports=option_words.path(got["reports"]) or Path("reports").absolute(),
         keep=option_words.whole("keep", got["keep"], 20, low=0),
         policy=policy,
+        gate_files=tuple(Path(word).absolute() for word in option_words.words(got["gate"])),
         extra_reports=tuple(Path(word).absolute() for word in option_words.words(got["extra-report"])),
         history=option_words.history(got["history"]),
         fleet=fleet,
