@@ -46,6 +46,9 @@ class Figures:
     """The smallest distance of the true value from the threshold that such runs show (effect.py), as a share
     of the threshold; None: not known."""
 
+    of_host: float | None = None
+    """The same figure of the host's own capacity, which the guest reaches; None: not known."""
+
     @property
     def is_ratio(self) -> bool:
         return self.unit == RATIO

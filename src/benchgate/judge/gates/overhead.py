@@ -15,8 +15,8 @@ from benchgate.base.stats import Interval, median, median_interval, serial_depen
 from benchgate.judge.gates import effect, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.inclusive import rule_of
 from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import inclusive, require_one_bound
 from benchgate.judge.gates.wording import number, printed_step
 
 KIND = "overhead"
@@ -26,7 +26,7 @@ NAME = "total/work"
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
     if gate.base is not None:
         raise DecideError(f"{gate.id}: an overhead gate takes one cell and no base")
-    rule_of(gate, _advice)
+    require_one_bound(gate)
     for name in ("at_least", "at_most", "insn"):
         limit = getattr(gate, name)
         if limit is not None and limit <= 1:
@@ -39,11 +39,9 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
-
-    def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, arm, limit, look)
-
-    return looks.judge(Question(gate, measured, rule_of(gate, _advice), (arm,), figures))
+    asked = Question(gate, measured, (arm,), inclusive(gate, _advice(arm)))
+    seen = (_figures(gate, measured, arm, asked.limit, look) for look in asked.ready_looks)
+    return looks.judge(asked, seen)
 
 
 def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int) -> Figures:
