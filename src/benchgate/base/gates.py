@@ -67,6 +67,12 @@ class Gate:
         """Empty if it has no such setting."""
         return str(dict(self.settings).get(name, ""))
 
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """Those that it has, by the name of the mark's argument."""
+        given = {"at_least": self.at_least, "at_most": self.at_most, "insn": self.insn}
+        return {name: one for name, one in given.items() if one is not None}
+
     def threshold(self, lane: Lane | None) -> float | None:
         if lane is Lane.INSN and self.insn is not None:
             return self.insn

@@ -43,7 +43,7 @@ def _sees_idle_cpus(planned: PlannedGate) -> bool:
     gate, metric = planned.gate, _metric(planned)
     if gate.file:
         return True
-    is_fixed = _good(gate) is Good.BY_METRIC and metric.name in WINDOWS
+    is_fixed = _good(gate) == "better" and metric.name in WINDOWS
     is_share = metric.kind is MetricKind.SHARE and bool(metric.per)
     is_rate = metric.kind in (MetricKind.RATE, MetricKind.TIME) and not is_fixed
     return (is_rate or is_share) and _demands_good(gate, metric)
@@ -52,13 +52,13 @@ def _sees_idle_cpus(planned: PlannedGate) -> bool:
 def _demands_good(gate: Gate, metric: Metric) -> bool:
     """False for a gate that holds if the metric is bad enough, as a negative control does."""
     good = _good(gate)
-    if good is Good.BY_METRIC:
+    if good == "better":
         return (gate.at_least is not None) == (metric.better is Better.MORE)
-    return good is Good.ALWAYS or (good is Good.AT_LEAST and gate.at_least is not None)
+    return good == "always" or (good == "at_least" and gate.at_least is not None)
 
 
 def _good(gate: Gate) -> Good:
-    return OF_KIND[gate.kind].good if gate.kind in OF_KIND else Good.NEVER
+    return OF_KIND[gate.kind].good if gate.kind in OF_KIND else "never"
 
 
 def _sentence(planned: PlannedGate) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
+from typing import Literal
 
 BOUNDS = ("at_least", "at_most")
 THRESHOLDS = (*BOUNDS, "insn")
+_OF_COUNTS = ("cpus", *THRESHOLDS, "metric", "base")
 SHARED = ("cpus", *THRESHOLDS, "metric", "base", "to", "baseline")
 """The arguments that marks.py reads. Every other one is a word that only the kind knows (Gate.settings)."""
 _DEFAULTS = MappingProxyType({"metric": "'work'"})
@@ -24,25 +25,9 @@ GATE = "gate"
 ISOLATION = "isolation"
 
 
-class Figure(StrEnum):
-    """What a gate compares with its threshold, and so which thresholds its mark may have."""
-
-    METRIC = "metric"
-    """The metric itself, in its unit."""
-    SPEEDUP = "speedup"
-    """A ratio that the CPU counts limit, if the metric is the length of a window."""
-    RATIO = "ratio"
-
-
-class Good(StrEnum):
-    """When a gate holds only if the metric is good, and not if it is bad enough."""
-
-    NEVER = "never"
-    ALWAYS = "always"
-    AT_LEAST = "at least"
-    """With `at_least`."""
-    BY_METRIC = "by metric"
-    """With the bound on the metric's better side."""
+Good = Literal["never", "always", "at_least", "better"]
+"""When a gate holds only if the metric is good, and not if it is bad enough: `at_least` with this argument,
+`better` with the bound on the metric's better side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +48,11 @@ class GateMark:
     """The CPU count of the base, unless the mark names one; None: the gate has no such base."""
     is_of_several: bool = False
     """`cpus` may be a list: the first count is the base, the last one the cell."""
-    figure: Figure = Figure.METRIC
+    is_ratio: bool = False
+    """A threshold is a ratio, and not a figure in the metric's unit."""
     has_own_figure: bool = False
     """The figure is neither the metric itself nor a ratio of two arms."""
-    good: Good = Good.NEVER
+    good: Good = "never"
     at_most_kind: str = ""
     """The kind of the gate if the mark has `at_most`; empty: the mark's own."""
     is_in_id: bool = True
@@ -98,8 +84,7 @@ class GateMark:
 
     @property
     def signature(self) -> str:
-        first = ("kind",) if self.name == GATE else ()
-        return f"{self.name}({', '.join([*first, *self.needs, *self.may])})"
+        return f"{self.name}({', '.join([*(['kind'] if self.name == GATE else []), *self.needs, *self.may])})"
 
     @property
     def may(self) -> Iterator[str]:
@@ -154,10 +139,10 @@ TABLE: tuple[GateMark, ...] = (
         "how many times better the metric is than with `base` CPUs; with `at_most` it is a negative control, "
         "of a row that must not scale",
         "cpus=2, at_least=1.6",
-        takes=("cpus", *THRESHOLDS, "metric", "base"),
+        takes=_OF_COUNTS,
         base=1,
-        figure=Figure.SPEEDUP,
-        good=Good.AT_LEAST,
+        is_ratio=True,
+        good="at_least",
         at_most_kind="control",
         is_in_id=False,
     ),
@@ -165,29 +150,29 @@ TABLE: tuple[GateMark, ...] = (
         "efficiency",
         "the speedup over the ratio of the CPU counts: 1 if every CPU helps as much as the first",
         "cpus=4, at_least=0.8",
-        takes=("cpus", *THRESHOLDS, "metric", "base"),
+        takes=_OF_COUNTS,
         base=1,
-        figure=Figure.SPEEDUP,
+        is_ratio=True,
         has_own_figure=True,
-        good=Good.AT_LEAST,
+        good="at_least",
     ),
     GateMark(
         "weak",
         "weak scaling: the base's time over the time that so many times its CPUs take for as many times its "
         "work; 1 if they take no longer",
         'cpus=4, grows="blocks", at_least=0.9',
-        takes=("cpus", *THRESHOLDS, "metric", "base", "grows"),
+        takes=(*_OF_COUNTS, GROWS),
         base=1,
-        figure=Figure.SPEEDUP,
+        is_ratio=True,
         has_own_figure=True,
-        good=Good.AT_LEAST,
+        good="at_least",
     ),
     GateMark(
         "overhead",
         "the total over the work, of each run: how much start and join of the workers add",
         "cpus=4, at_most=1.1",
         takes=("cpus", *THRESHOLDS),
-        figure=Figure.SPEEDUP,
+        is_ratio=True,
         has_own_figure=True,
     ),
     GateMark(
@@ -196,7 +181,7 @@ TABLE: tuple[GateMark, ...] = (
         'cpus=2, metric="total", at_most=2_000_000',
         takes=("cpus", "metric", *THRESHOLDS),
         needs=("cpus", "metric"),
-        good=Good.BY_METRIC,
+        good="better",
     ),
     GateMark(
         "ratio",
@@ -204,8 +189,8 @@ TABLE: tuple[GateMark, ...] = (
         'to="linux", cpus=2, at_least=1.0',
         takes=("to", "cpus", "metric", *THRESHOLDS),
         needs=("to", "cpus"),
-        figure=Figure.RATIO,
-        good=Good.AT_LEAST,
+        is_ratio=True,
+        good="at_least",
     ),
     GateMark(
         "regression",
@@ -213,8 +198,8 @@ TABLE: tuple[GateMark, ...] = (
         "at_most=1.02",
         takes=("at_most", "insn", "cpus", "metric", "baseline"),
         needs=("at_most",),
-        figure=Figure.RATIO,
-        good=Good.ALWAYS,
+        is_ratio=True,
+        good="always",
     ),
     GateMark(
         "scaling",
@@ -223,17 +208,17 @@ TABLE: tuple[GateMark, ...] = (
         takes=("model", "cpus", "parameter", *THRESHOLDS, "metric"),
         needs=("model", "cpus"),
         is_of_several=True,
-        figure=Figure.RATIO,
+        is_ratio=True,
         has_own_figure=True,
-        good=Good.ALWAYS,
+        good="always",
     ),
     GateMark(
         GATE,
         "that of the kind: `verified`, or one of your own by its file, over one or more CPU counts",
         '"mine.py", cpus=(1, 2, 4)',
-        takes=("cpus", *THRESHOLDS, "metric", "base"),
+        takes=_OF_COUNTS,
         is_of_several=True,
-        figure=Figure.SPEEDUP,
+        is_ratio=True,
     ),
 )
 SHIPPED: Mapping[str, GateMark] = MappingProxyType({one.name: one for one in TABLE})

@@ -17,7 +17,7 @@ from benchgate.base.cells import Params, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
-from benchgate.base.metrics import WINDOWS, Metric, with_windows
+from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
 from benchgate.base.tools import UNVERIFIED
@@ -32,7 +32,6 @@ from benchgate.plan.mark_table import (
     SYSTEM,
     THRESHOLDS,
     WORKLOAD,
-    Figure,
     GateMark,
     PlainMark,
 )
@@ -41,7 +40,7 @@ from benchgate.plan.workloadfile import fill
 
 EACH_COUNT = 0
 MOST_RATIO = 1e6
-"""Of a metric that CPUs can improve without a limit, or of two systems."""
+"""Above it no ratio can be meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +132,7 @@ def _machine(mark: Mark | None) -> str:
 def _gate(row: GateMark, given: Mark, workload: str, known: Mapping[str, Metric]) -> GateRequest:
     _check_arguments(row, given)
     metric = _metric(row.name, given, workload, known)
-    at_least, at_most, insn = (_threshold(row, given, key, metric) for key in THRESHOLDS)
+    at_least, at_most, insn = (_threshold(row, given, key) for key in THRESHOLDS)
     kind, file = _named_kind(given) if row.name == GATE else (_kind(row, at_least, at_most), row.file)
     base, more, cpus = _counts(row, given)
     return GateRequest(
@@ -227,18 +226,15 @@ def _count(mark: str, key: str, value: object) -> int:
     return value
 
 
-def _threshold(row: GateMark, given: Mark, key: str, metric: Metric) -> float | None:
+def _threshold(row: GateMark, given: Mark, key: str) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    if row.figure is Figure.METRIC:
-        if not 0 <= number <= MOST:
-            raise UsageError(f"mark {row.name}: {key}={value!r} is not a number from 0 to {MOST:g}")
-        return number
-    most = MAX_CPUS if row.figure is Figure.SPEEDUP and metric.name in WINDOWS else MOST_RATIO
-    if not 0 < number <= most:
-        raise UsageError(f"mark {row.name}: {key}={value!r} is not a ratio above 0 and up to {most:g}")
+    if row.is_ratio and not 0 < number <= MOST_RATIO:
+        raise UsageError(f"mark {row.name}: {key}={value!r} is not a ratio above 0 and up to {MOST_RATIO:g}")
+    if not 0 <= number <= MOST:
+        raise UsageError(f"mark {row.name}: {key}={value!r} is not a number from 0 to {MOST:g}")
     return number
 
 

@@ -17,7 +17,7 @@ from benchgate.base.stats import Interval
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.looks import Question
-from benchgate.judge.gates.rule import inclusive, require_one_bound
+from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
 from benchgate.judge.gates.wording import number
 
 KIND = "efficiency"
@@ -38,13 +38,8 @@ def check_limits(  # noqa: PLR0913, PLR0917
             f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {name}; "
             f"use {instead}"
         )
-    for argument in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, argument)
-        if limit is not None and not least < limit < policy.superlinear:
-            raise DecideError(
-                f"{gate.kind}: {argument}={number(limit)} decides nothing: the {name} of {gate.cell.cpus} "
-                f"CPUs is between {number(least)} and {number(policy.superlinear)}; give one in between"
-            )
+    between = f"between {number(least)} and {number(policy.superlinear)}; give one in between"
+    require_between(gate, least, policy.superlinear, f"the {name} of {gate.cell.cpus} CPUs is {between}")
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:

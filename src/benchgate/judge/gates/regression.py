@@ -23,7 +23,7 @@ from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, Figures
 from benchgate.judge.gates.looks import Question
 from benchgate.judge.gates.rule import Rule
-from benchgate.judge.gates.wording import number, reason, subject, verdict
+from benchgate.judge.gates.wording import informing, number, reason, subject
 
 KIND = "regression"
 
@@ -31,9 +31,8 @@ KIND = "regression"
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
     if gate.base is not None or gate.at_least is not None or gate.at_most is None or not gate.baseline:
         raise DecideError(f"{gate.id}: a regression gate takes a cell, at_most and a baseline, and no base")
-    for name in ("at_most", "insn"):
-        limit = getattr(gate, name)
-        if limit is not None and limit < 1:
+    for name, limit in gate.thresholds.items():
+        if limit < 1:
             raise DecideError(
                 f"{gate.id}: {name}={number(limit)} would fail on figures that are equal to the baseline's: "
                 "give the largest allowed ratio, such as 1.02 for 2% worse"
@@ -45,9 +44,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arm = known_arm(gate.cell, measured)
     problem = _problem(gate, measured, arm)
     if problem and measured.policy.informs:
-        text = f"{subject(gate)}: for information only: {measured.policy.informs}"
-        fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
-        return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text), fields))
+        return informing(gate, arm, measured.policy.informs)
     # A baseline that is too slow would hide the next regression.
     stale = f"it is better than the baseline, which is stale: {_accept(gate)}"
     rule, found = Rule("<=", _where(gate, arm), stale), (Word.INVALID, problem) if problem else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, Word
 from benchgate.base.stats import Interval
+from benchgate.judge.gates.wording import number
 
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 _OPPOSITE = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
@@ -53,6 +54,13 @@ class Rule:
 def require_one_bound(gate: Gate) -> None:
     if (gate.at_least is None) == (gate.at_most is None):
         raise DecideError(f"{gate.id}: a {gate.kind} gate takes either at_least or at_most")
+
+
+def require_between(gate: Gate, low: float, high: float, why: str) -> None:
+    """Outside of these limits no figure can fail, or none can pass."""
+    for name, limit in gate.thresholds.items():
+        if not low < limit < high:
+            raise DecideError(f"{gate.kind}: {name}={number(limit)} decides nothing: {why}")
 
 
 def inclusive(gate: Gate, advice: str) -> Rule:

@@ -21,6 +21,7 @@ from benchgate.judge.gates import outside_work, quotient, say, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import require_between
 from benchgate.judge.gates.wording import number, reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
@@ -57,13 +58,9 @@ def check_speedup(gate: Gate, metric: Metric, policy: Policy) -> None:
     base = base_of(gate)
     least = base.cpus / gate.cell.cpus
     most = most_speedup(base.cpus, gate.cell.cpus, policy.superlinear)
-    for name in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, name)
-        if limit is not None and not least < limit < most:
-            raise DecideError(
-                f"{gate.kind}: {name}={number(limit)} decides nothing: the speedup of {gate.cell.cpus} CPUs "
-                f"over {base.cpus} is between {number(least)} and {number(most)}; give a threshold in between"
-            )
+    what = f"the speedup of {gate.cell.cpus} CPUs over {base.cpus}"
+    between = f"between {number(least)} and {number(most)}; give a threshold in between"
+    require_between(gate, least, most, f"{what} is {between}")
 
 
 def host_capacity(gate: Gate, measured: GateInput) -> CapacityBound | None:
