@@ -3,7 +3,8 @@
 Takes a gate and what was measured; gives its Ruling. A decision is a line: `decide` asks `judge` here, which
 asks the kind's own `judge`; that one names the gate's arms, its rule and the figures of each look, and
 looks.py gives the verdict at the first look that settles it. `check` refuses a gate before anything is
-measured: a shipped kind may define check(gate, metric, policy), and EARLIER, its names in sessions of earlier versions.
+measured: a shipped kind may define check(gate, metric, policy), and EARLIER, its names in sessions of
+earlier versions.
 Fails with DecideError for an unknown kind or a gate that its kind cannot decide, and with CatalogError if a
 user's file cannot be loaded.
 """

@@ -22,7 +22,7 @@ much as it does, and nothing tells that from work."""
 
 def found(base: Measurement, arm: Measurement, runs: int) -> str:
     """The runs of an arm that say least count."""
-    ones, twos = ([one for one in of.outside[:runs] if one] for of in (base, arm))
+    ones, twos = ([one.outside for one in of.cpu_work[:runs] if one.outside] for of in (base, arm))
     if not ones or not twos:
         return ""
     inside, cpus = min(two.inside for two in twos), arm.cell.cpus

@@ -156,7 +156,7 @@ def _overhead(policy: Policy, base: Measurement, arm: Measurement) -> float:
 
 
 def _take_turns(base: Measurement, arm: Measurement) -> bool:
-    return base.takes_turns or arm.takes_turns
+    return any(one.takes_turns for one in (*base.cpu_work, *arm.cpu_work))
 
 
 def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check

@@ -43,13 +43,16 @@ class Bound:
 
 def bound(base: Measurement, arm: Measurement, runs: int) -> Bound | None:
     """The runs of an arm are of one program, so those of an arm that allow most count."""
-    ones, twos = ([one for one in of.used[:runs] if one] for of in (base, arm))
+    ones, twos = (
+        [use for one in of.cpu_work[:runs] if (use := one.used.get(of.metric.window))] for of in (base, arm)
+    )
     if not ones or not twos:
         return None
     least = min(one.awake.low for one in ones)
-    if base.sleeps and not least:
+    sleeps = any(one.sleeps for one in base.cpu_work)
+    if sleeps and not least:
         return None
-    base_cpus = least if base.sleeps else max(1.0, least)
+    base_cpus = least if sleeps else max(1.0, least)
     most = max(two.awake.high for two in twos)
     found = [Bound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
     return min(found, key=lambda one: one.most)

@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, GateInput, Word
-from benchgate.base.runs import Outside
+from benchgate.base.runs import CpuWork, Outside
 from benchgate.judge import gates
 from benchgate.judge.gates.outside_work import found
 from tests.unit.factories import POLICY, arm, cell, speedup
@@ -19,7 +19,7 @@ INSIDE = 2_000_000
 
 def arm_with(cpus: int, *outside: Outside | None) -> Arm:
     made = arm(cell(cpus), [19e6 / cpus] * 5, lane=Lane.INSN, unit="insn")
-    work = replace(made.measurements["work"], outside=outside)
+    work = replace(made.measurements["work"], cpu_work=tuple(CpuWork(outside=one) for one in outside))
     return replace(made, measurements={**made.measurements, "work": work})
 
 

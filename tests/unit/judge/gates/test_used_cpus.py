@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Lane
+from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import Arm, GateInput, Word
-from benchgate.base.runs import CpuUse
+from benchgate.base.runs import CpuUse, CpuWork
 from benchgate.base.stats import Interval
 from benchgate.judge import gates
 from benchgate.judge.gates.used_cpus import bound
@@ -26,7 +26,8 @@ def on_the_host(most: float) -> CpuUse:
 
 def used(cpus: int, work: float, one: CpuUse | None, **changes: object) -> Arm:
     made = arm(cell(cpus), [work] * 5, lane=Lane.INSN, unit="insn")
-    work_of = replace(made.measurements["work"], used=(one,) * 5, **changes)  # type: ignore[arg-type]
+    did = CpuWork({Window.WORK: one} if one else {}, **changes)  # type: ignore[arg-type]
+    work_of = replace(made.measurements["work"], cpu_work=(did,) * 5)
     return replace(made, measurements={**made.measurements, "work": work_of})
 
 
@@ -88,7 +89,8 @@ def test_a_base_of_several_cpus_counts_by_those_that_it_used() -> None:
 
 def test_only_the_runs_of_the_look_count() -> None:
     ones = used(1, 2e9, use(1, 1)).measurements["work"]
-    twos = replace(used(2, 1e9, None).measurements["work"], used=(None, use(1), use(1), use(2)))
+    did = [CpuWork(), *(CpuWork({Window.WORK: use(n)}) for n in (1, 1, 2))]
+    twos = replace(used(2, 1e9, None).measurements["work"], cpu_work=tuple(did))
     assert [getattr(bound(ones, twos, look), "most", None) for look in (1, 2, 3, 4)] == [None, 1, 1, 2]
 
 
