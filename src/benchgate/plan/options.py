@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base.cells import Accel
-from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy
 from benchgate.base.machines import IDEAL
 from benchgate.plan import catalog, option_words
@@ -153,36 +153,44 @@ def read(lookup: Lookup) -> Options:
 def _check_fleet(fleet: str, got: Mapping[str, object], clock: str, mode: str) -> None:
     """What cannot be asked of a fleet, by name."""
     if not fleet:
-        if given := [f"--{name}" for name in ("fleet-certificates", "fleet-key") if got[name]]:
-            raise UsageError(f"{given[0]} needs --fleet ADDRESS")
+        if given := [name for name in ("fleet-certificates", "fleet-key") if got[name]]:
+            raise OptionError(given[0], " needs --fleet ADDRESS")
         return
     if clock == "both":
-        raise UsageError(
-            "--fleet with --clock both: wall time is measured on one worker that does nothing else, and the "
-            "instruction clock on the others; make two sessions, --clock wall and --clock insn"
+        raise OptionError(
+            "fleet",
+            " with --clock both: wall time is measured on one worker that does nothing else, and the "
+            "instruction clock on the others; make two sessions, --clock wall and --clock insn",
         )
     if mode == "parallel":
-        raise UsageError("--fleet with --clock-mode parallel: its runs do not repeat; leave one of them out")
+        raise OptionError(
+            "fleet", " with --clock-mode parallel: its runs do not repeat; leave one of them out"
+        )
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
-            raise UsageError(f"--fleet with --{name}: {why}")
+            raise OptionError("fleet", f" with --{name}: {why}")
 
 
 def _machine(value: object, policy: Policy, clock: str, mode: str) -> str:
     """The option's, else the policy's."""
     word = str(value or policy.machine)
     word = str(Path(word).absolute()) if option_words.is_path(word) else word
-    named = f"--machine {word}" if value else f"policy {policy.name}: machine {word}"
+
+    def refused(what: str) -> UsageError:
+        if value:
+            return OptionError("machine", f" {word}: {what}")
+        return UsageError(f"policy {policy.name}: machine {word}: {what}")
+
     try:
         if catalog.load_machine(word) is None:
             return word
     except (CatalogError, UsageError) as wrong:
-        raise UsageError(f"{named}: {wrong}") from None
+        raise refused(str(wrong)) from None
     if clock == "wall":
-        raise UsageError(
-            f"{named}: only the instruction clock has machines; wall time has the caches of this host: use "
+        raise refused(
+            "only the instruction clock has machines; wall time has the caches of this host: use "
             "--clock insn, or --machine ideal"
         )
     if mode == "parallel":
-        raise UsageError(f"{named}: {ONE_ORDER}; leave --clock-mode out, or use --machine ideal")
+        raise refused(f"{ONE_ORDER}; leave --clock-mode out, or use --machine ideal")
     return word
