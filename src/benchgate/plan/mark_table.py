@@ -136,8 +136,7 @@ RENAMED = MappingProxyType({"compare": "ratio"})
 TABLE: tuple[GateMark, ...] = (
     GateMark(
         "speedup",
-        "how many times better the metric is than with `base` CPUs; with `at_most` it is a negative control, "
-        "of a row that must not scale",
+        "how many times better the metric is than with `base` CPUs; with `at_most` a negative control",
         "cpus=2, at_least=1.6",
         takes=_OF_COUNTS,
         base=1,
@@ -158,8 +157,7 @@ TABLE: tuple[GateMark, ...] = (
     ),
     GateMark(
         "weak",
-        "weak scaling: the base's time over the time that so many times its CPUs take for as many times its "
-        "work; 1 if they take no longer",
+        "weak scaling: the base's time over that of N times its CPUs for N times its work",
         'cpus=4, grows="blocks", at_least=0.9',
         takes=(*_OF_COUNTS, GROWS),
         base=1,
@@ -233,11 +231,3 @@ def lines(gates: Iterable[GateMark]) -> Iterator[str]:
     every: Iterable[PlainMark | GateMark] = (*PLAIN, *gates)
     for one in every:
         yield f"{one.signature}: {one.about} (benchgate)"
-
-
-def reference(gates: Iterable[GateMark] = TABLE) -> Iterator[str]:
-    """The rows of the table in docs/gates.md."""
-    for one in gates:
-        given = {word.partition("=")[0].strip() for word in one.example.split(",")}
-        more = (word for word in one.may if word.partition("=")[0] not in given and "|" not in word)
-        yield f"| `{one.shown}` | {', '.join(f'`{word}`' for word in more)} | {one.about} |"

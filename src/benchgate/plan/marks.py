@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.baselines import DEFAULT_FILE
@@ -75,12 +75,9 @@ def read(  # noqa: PLR0913, PLR0917
     requests = tuple(
         _gate(table[mark], one, found.name, known) for mark, marks in gates.items() for one in marks
     )
-    keys = [
-        (one.kind, one.cpus, one.base, one.metric, one.to, one.baseline, one.more, one.settings)
-        for one in requests
-    ]
     _refuse_unverified(found, requests)
-    if len(set(keys)) != len(keys):
+    distinct = {replace(one, file="", at_least=None, at_most=None, insn=None) for one in requests}
+    if len(distinct) < len(requests):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
     return Request(
         name,

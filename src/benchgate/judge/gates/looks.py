@@ -14,7 +14,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
 from benchgate.base.stats import Interval
 from benchgate.judge.gates import say
-from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, early, see_runs, too_few, void_runs
+from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.rule import Rule
 from benchgate.judge.gates.wording import number, reason, subject, verdict
@@ -101,14 +101,11 @@ def _informing(asked: Question, figures: Iterator[Figures]) -> Ruling:
 
 def _nothing_seen(asked: Question) -> Ruling:
     """The verdict before the first look."""
-    measured, what = asked.measured, subject(asked.gate)
-    if beside := broken_beside(measured):
-        text = reason(Word.INVALID, f"{what}: {too_few(beside)}", see_runs(beside))
-        return asked.ruling(Word.INVALID, text, wanted=asked.wanted)
-    if measured.too_many_void:
-        text = reason(Word.INCONCLUSIVE, f"{what}: {void_runs(measured)}", QUIETER)
-        return asked.ruling(Word.INCONCLUSIVE, text)
-    text = say.too_few_to_decide(asked.gate, measured, asked.ready)
+    if end := ended(asked.measured):
+        word, why, advice = end
+        text = reason(word, f"{subject(asked.gate)}: {why}", advice)
+        return asked.ruling(word, text, wanted=asked.wanted)
+    text = say.too_few_to_decide(asked.gate, asked.measured, asked.ready)
     return asked.ruling(Word.SKIP, text, wanted=asked.wanted)
 
 

@@ -17,7 +17,7 @@ from benchgate.base.machines import IDEAL
 from benchgate.base.metrics import Metric
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import bootstrap
-from benchgate.judge.gates import outside_work, quotient, say, used_cpus
+from benchgate.judge.gates import quotient, say, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.looks import Question
@@ -173,7 +173,7 @@ def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
 
 
 def _hidden(gate: Gate, seen: Figures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
-    found = outside_work.found(base, arm, seen.runs)
+    found = used_cpus.outside(base, arm, seen.runs)
     return f"{say.figure(gate, seen, seen.threshold)}, but {found}" if found else ""
 
 

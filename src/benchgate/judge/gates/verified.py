@@ -8,7 +8,6 @@ gate is invalid.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from benchgate.base.cells import Placement
@@ -17,16 +16,7 @@ from benchgate.base.gates import VERIFIED, Arm, Gate, GateInput, Policy, Ruling,
 from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
 from benchgate.base.tools import UNVERIFIED
-from benchgate.judge.gates.arm_checks import (
-    QUIETER,
-    broken_beside,
-    known_arm,
-    see_runs,
-    too_few,
-    unrepeated,
-    unverified,
-    void_runs,
-)
+from benchgate.judge.gates.arm_checks import ended, known_arm, see_runs, unrepeated, unverified
 from benchgate.judge.gates.wording import NOT_RUN, first_of, ruling
 
 KIND = VERIFIED
@@ -46,24 +36,14 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if arm.skipped:
         return say(Word.SKIP, f"{arm.cell.id}{NOT_RUN}{arm.skipped}")
     if arm.runs < wanted:
-        return _unfinished(gate, measured, arm, say)
+        word, why, advice = ended(measured) or (Word.SKIP, _too_few(arm, wanted, measured), "")
+        needs = {} if measured.too_many_void and word is not Word.INVALID else {gate.cell.id: wanted}
+        return say(word, f"{gate.cell.id}: {why}", advice, needs)
     how = f"all worked ({UNVERIFIED}: for information only)" if arm.informs else "all verified"
     text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, {how}"
     if arm.placement is Placement.OVERSUBSCRIBED:
         text += " (oversubscribed: functional only)"
     return say(Word.PASS, text)
-
-
-def _unfinished(gate: Gate, measured: GateInput, arm: Arm, say: Callable[..., Ruling]) -> Ruling:
-    wanted = measured.policy.first
-    if beside := broken_beside(measured):
-        what = f"{gate.cell.id}: {too_few(beside)}"
-        return say(Word.INVALID, what, see_runs(beside), {gate.cell.id: wanted})
-    if measured.too_many_void:
-        word = Word.SKIP if measured.policy.shows else Word.INCONCLUSIVE
-        return say(word, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
-    what = f"{gate.cell.id}: {_too_few(arm, wanted, measured)}"
-    return say(Word.SKIP, what, needs={gate.cell.id: wanted})
 
 
 def _too_few(arm: Arm, wanted: int, measured: GateInput) -> str:
