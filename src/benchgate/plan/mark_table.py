@@ -32,8 +32,7 @@ Good = Literal["never", "always", "at_least", "better"]
 
 @dataclass(frozen=True, slots=True)
 class GateMark:
-    """The mark of a kind of gate, which has the kind's name. Of `at_least` and `at_most` a test gives exactly
-    one if the mark takes both."""
+    """The mark of a kind of gate, which has the kind's name."""
 
     name: str
     about: str
@@ -66,8 +65,9 @@ class GateMark:
 
     @property
     def takes_either(self) -> bool:
-        """Whether a test must give exactly one of both bounds. The mark `gate` leaves that to the kind."""
-        return self.name != GATE and set(BOUNDS) <= set(self.takes)
+        """Whether a test must give exactly one of both bounds. The mark `gate` leaves that to the kind, and
+        one that needs both holds for a range."""
+        return self.name != GATE and set(BOUNDS) <= set(self.takes) and not set(BOUNDS) <= set(self.needs)
 
     @property
     def kinds(self) -> tuple[str, ...]:

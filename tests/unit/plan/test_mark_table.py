@@ -53,6 +53,18 @@ def test_a_signature_has_what_is_needed_first_and_the_defaults() -> None:
     assert row.settings == ("among",)
 
 
+def test_a_mark_of_a_range_has_both_bounds() -> None:
+    takes = ("cpus", "at_least", "at_most")
+    row = GateMark("within", "", "", takes=takes, needs=takes, file="within.py")
+    (gate,) = marks.read(
+        Mark(("primes",), {}),
+        {"within": [Mark((), {"cpus": 2, "at_least": 1, "at_most": 2})]},
+        table={"within": row},
+    ).gates
+    assert (gate.kind, gate.file, gate.at_least, gate.at_most) == ("within", "within.py", 1.0, 2.0)
+    assert row.signature == "within(cpus, at_least, at_most)"
+
+
 def test_a_row_cannot_need_what_it_does_not_take() -> None:
     with pytest.raises(ValueError, match="mark fair: needs cpus, which it does not take"):
         GateMark("fair", "", "", takes=("metric",))
