@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         total,
     )
     from benchgate.judge.oracle_run import OracleRun
+    from benchgate.plan.mark_table import GateMark
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.results import CellResult, VerdictResult
@@ -79,6 +80,7 @@ _NAMES_BY_MODULE = {
         "total",
     ),
     "judge.oracle_run": ("OracleRun",),
+    "plan.mark_table": ("GateMark",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.results": ("CellResult", "VerdictResult"),
@@ -93,6 +95,7 @@ __all__ = [
     "CellResult",
     "Gate",
     "GateInput",
+    "GateMark",
     "Histogram",
     "Lane",
     "OracleRun",

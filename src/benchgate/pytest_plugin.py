@@ -29,25 +29,6 @@ COMPLAINT = "benchgate_complaint"
 """The key under which it reports a user's mistake."""
 NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
 
-MARKS = (
-    "smp: process-scale sweeps over CPU counts (benchgate)",
-    "threads: thread-scale sweeps over CPU counts (benchgate)",
-    "workload(name, **parameters): what a test of cells or verdicts runs (benchgate)",
-    "speedup(cpus, at_least=|at_most=, insn=, metric='work', base=1): a ratio of CPU counts (benchgate)",
-    "limit(cpus, metric, at_least=|at_most=, insn=): a threshold for a metric itself (benchgate)",
-    "ratio(to, cpus, at_least=|at_most=, insn=, metric='work'): a ratio of two systems (benchgate)",
-    "regression(at_most, insn=, cpus=, metric='work', baseline=): a ratio to a baseline (benchgate)",
-    "compare: is now `ratio` (benchgate)",
-    "efficiency(cpus, at_least=|at_most=, insn=, metric='work', base=1): speedup over CPUs (benchgate)",
-    "weak(cpus, at_least=|at_most=, insn=, metric='work', base=1, grows=): weak scaling (benchgate)",
-    "overhead(cpus, at_least=|at_most=, insn=): how much longer the total is than the work (benchgate)",
-    "scaling(model, cpus=(1, 2, 4), parameter=, at_least=|at_most=, insn=): a law fitted to arms (benchgate)",
-    "isolation(study, at_least=|against=): the isolation of a study's best mix (benchgate)",
-    "gate(kind, cpus, base=None, at_least=, at_most=, insn=, metric='work'): one gate, any kind (benchgate)",
-    "system(*names): systems of this test, instead of those of --system (benchgate)",
-    "machine(name): the machine of this test, instead of that of --machine (benchgate)",
-)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     pytest_options.register(parser)
@@ -64,10 +45,10 @@ def pytest_load_initial_conftests(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for line in MARKS:
-        config.addinivalue_line("markers", line)
     try:
-        state = config.stash[STATE] = PytestSession(pytest_options.read(config), progress.on_stderr())
+        options = pytest_options.read(config)
+        pytest_marks.register(config, options.gate_files)
+        state = config.stash[STATE] = PytestSession(options, progress.on_stderr())
         state.check_host()
     except BenchgateError as error:
         raise pytest.UsageError(str(error)) from None

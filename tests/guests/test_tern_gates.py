@@ -101,7 +101,7 @@ def test_a_slowed_base_does_not_make_a_speedup_of_workers_on_one_cpu(kit: Bootki
     base, crowded = (halved_arm(kit, halved, "crowd", cpus) for cpus in (1, 2))
     assert base.work > 1.9 * crowded.work
     assert {one.cpu for one in crowded.workers} == {0}
-    assert crowded.used[Window.WORK].awake.high < 1.05
+    assert crowded.cpu_work.used[Window.WORK].awake.high < 1.05
     verdict = judged_five_times(base, crowded)
     assert verdict.outcome == "INVALID"
     assert re.search(r"above 1\.05, but only 1\.0\d CPUs were (awake|at work) in its window", verdict.reason)

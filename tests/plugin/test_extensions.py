@@ -65,6 +65,28 @@ def judge(gate, measured):
     return Ruling(verdict(gate, word, f"{word}: {gate.cell.id}: the slowest run took {spread:.3f}x", facts))
 """
 
+MARKED_GATE = (
+    GATE.replace("import Ruling", "import GateMark, Ruling")
+    + """
+MARK = GateMark(
+    "steady",
+    about="the slowest run over the fastest",
+    example="cpus=2, at_most=1.1",
+    takes=("cpus", "at_most", "metric", "among"),
+    needs=("cpus", "at_most"),
+)
+"""
+)
+
+MARKED_TESTS = """\
+import pytest
+
+@pytest.mark.workload("primes", hi=10_000)
+@pytest.mark.steady(cpus=2, at_most=1.1, among="all")
+def test_is_steady(verdict):
+    verdict.require_pass()
+"""
+
 REPORT = """\
 NAME = "words.txt"
 
@@ -264,3 +286,74 @@ def test_a_policy_of_the_users_own_and_the_thresholds_are_said(
     said = capsys.readouterr().out
     assert re.search(r"note: policy patient .*: looks \(7, 13\), alpha 0\.02, overall_error 0\.05,", said)
     assert "speedup at_least=1.6 (1 gate); steady at_most=1.1 (1 gate); next: --tests" in said
+
+
+# ---- a kind of gate with a mark, all in one file
+
+
+@pytest.fixture
+def marked(rig: Rig) -> Rig:
+    """A kind of gate whose file the ini file names."""
+    (rig.pytester.path / "steady.py").write_text(MARKED_GATE)
+    rig.pytester.makeini("[pytest]\nbenchgate_gate = steady.py\n")
+    rig.pytester.makepyfile(test_scaling=MARKED_TESTS)
+    return rig
+
+
+def test_a_kind_of_gate_in_one_file_has_a_mark(marked: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+    """No other file names it. The rig refuses marks that are not registered."""
+    marked.run().assert_outcomes(passed=1)
+    (found,) = json.loads((marked.latest / "verdicts.json").read_text())
+    assert (found["id"], found["gate"]) == ("primes.hi-10000-fake-smp2-steady-all", "steady")
+    assert (found["outcome"], found["threshold"]) == ("PASS", 1.1)
+    capsys.readouterr()
+    words = ["verify", str(marked.latest), "--gate", "steady.py", "--tests", "test_scaling.py"]
+    assert cli.main(words) == 0
+    assert "the thresholds of 1 gate are those of the tests" in capsys.readouterr().out
+
+
+def test_the_mark_is_registered_and_shown_by_pytest(marked: Rig) -> None:
+    shown = marked.run("--markers").stdout.str()
+    assert (
+        "@pytest.mark.steady(cpus, at_most, metric='work', among=): the slowest run over the fastest" in shown
+    )
+
+
+def test_a_threshold_that_the_rule_does_not_hold_fails_the_test(marked: Rig) -> None:
+    (marked.pytester.path / "steady.py").write_text(MARKED_GATE.replace("<= gate.at_most", "> gate.at_most"))
+    marked.run().assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("at_most=1.1", "at_mst=1.1"), "mark steady: no argument `at_mst`; did you mean `at_most`?"),
+        ((", at_most=1.1", ""), "mark steady: the argument `at_most` is missing"),
+        (('among="all"', "among=3"), "mark steady: among=3 is not a word, as in steady(cpus=2, at_most=1.1)"),
+        (('among="all"', "base=1"), "mark steady: no argument `base`"),
+        (("(verdict)", "(cell)"), "gates nothing, because this test does not request `verdict`"),
+    ],
+)
+def test_a_mistake_in_the_mark_is_one_sentence(marked: Rig, change: tuple[str, str], message: str) -> None:
+    marked.pytester.makepyfile(test_scaling=MARKED_TESTS.replace(*change))
+    result = marked.run(play="cannot-start")
+    assert result.ret != 0
+    said = result.stdout.str() + result.stderr.str()
+    assert message in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GATE, "steady.py defines no mark; set MARK to a benchgate.GateMark of the name steady"),
+        (MARKED_GATE.replace('KIND = "steady"', 'KIND = "even"'), "of the name even"),
+        (MARKED_GATE.replace('"steady"', '"limit"'), "there is another mark limit; give KIND another name"),
+        (MARKED_GATE.replace('needs=("cpus",', 'needs=("pins",'), "needs pins, which it does not take"),
+    ],
+)
+def test_a_file_whose_mark_cannot_be_used_is_refused(marked: Rig, text: str, message: str) -> None:
+    (marked.pytester.path / "steady.py").write_text(text)
+    result = marked.run("--gate=steady.py", play="cannot-start")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert message in result.stderr.str()

@@ -18,6 +18,14 @@ class UsageError(BenchgateError):
     """An invalid option, mark or argument."""
 
 
+class OptionError(UsageError):
+    """An invalid value of one option. `what` is the sentence after the option's name."""
+
+    def __init__(self, option: str, what: str) -> None:
+        super().__init__(f"--{option}{what}")
+        self.option, self.what = option, what
+
+
 class CatalogError(BenchgateError):
     """An invalid YAML file; the message names file, line and key."""
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import OptionError
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
 from benchgate.base.text import percent
@@ -25,9 +25,6 @@ MINUTES = 5.0
 
 VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
-
-OWN_FIGURE = ("efficiency", "overhead", "scaling", "weak")
-"""The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
 
 SMALLEST_LOOK = 5
 """With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
@@ -69,6 +66,12 @@ class Gate:
     def setting(self, name: str) -> str:
         """Empty if it has no such setting."""
         return str(dict(self.settings).get(name, ""))
+
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """Those that it has, by the name of the mark's argument."""
+        given = {"at_least": self.at_least, "at_most": self.at_most, "insn": self.insn}
+        return {name: one for name, one in given.items() if one is not None}
 
     def threshold(self, lane: Lane | None) -> float | None:
         if lane is Lane.INSN and self.insn is not None:
@@ -157,11 +160,11 @@ def most_speedup(base_cpus: int, cpus: int, superlinear: float) -> float:
 
 
 def check_first_look(option: str, runs: int) -> None:
-    """UsageError for an option with a number of runs per arm after which no verdict could be reached."""
+    """OptionError for an option with a number of runs per arm after which no verdict could be reached."""
     if runs != 1 and (runs < SMALLEST_LOOK or runs % 2 == 0):
-        raise UsageError(
-            f"--{option} {runs}: it must be odd and at least {SMALLEST_LOOK}, "
-            "or 1 to measure once and gate nothing"
+        raise OptionError(
+            option,
+            f" {runs}: it must be odd and at least {SMALLEST_LOOK}, or 1 to measure once and gate nothing",
         )
 
 
@@ -213,17 +216,18 @@ class Policy:
             raise ValueError("need warmups and minutes >= 0")
 
     def with_runs(self, runs: int | None, max_runs: int | None) -> Policy:
-        """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with UsageError."""
+        """The policy of a session with `--runs` and `--max-runs`. Invalid values fail with OptionError."""
         first = self.first if runs is None else runs
         check_first_look("runs", first)
         most = max(self.max_runs, first) if max_runs is None else max_runs
         if most < first:
-            raise UsageError(f"--max-runs {most} is below --runs {first}: raise it or leave it out")
+            raise OptionError("max-runs", f" {most} is below --runs {first}: raise it or leave it out")
         looks = (first, *(look for look in self.looks if look > first))
         if first >= SMALLEST_LOOK and most not in looks:
-            raise UsageError(
-                f"--max-runs {most}: a verdict cannot be reached there, so the last runs would be wasted; "
-                f"use one of {', '.join(map(str, looks))}"
+            raise OptionError(
+                "max-runs",
+                f" {most}: a verdict cannot be reached there, so the last runs would be wasted; "
+                f"use one of {', '.join(map(str, looks))}",
             )
         return replace(self, first=first, max_runs=most)
 

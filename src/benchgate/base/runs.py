@@ -236,6 +236,20 @@ class Outside:
     """Of all CPUs together, in the window."""
 
 
+@dataclass(frozen=True, slots=True)
+class CpuWork:
+    """What is known of the CPUs of one run: how many it used, and why that may be few."""
+
+    used: Mapping[Window, CpuUse] = field(default_factory=dict)
+    """Empty: not known."""
+    outside: Outside | None = None
+    """None: not known, or its window lies between marks in the wire format."""
+    sleeps: bool = False
+    """Whether its workload may leave all CPUs idle: it sleeps, or waits for a device."""
+    takes_turns: bool = False
+    """Whether its workers share CPUs or make calls: how often they switch depends on the interleaving."""
+
+
 _VERIFY_ONLY = object()
 
 
@@ -273,14 +287,7 @@ class VerifiedRun:
     known, as for a system that prints its windows itself."""
     arch: str = ""
     """The architecture of its guest; empty: not known."""
-    used: Mapping[Window, CpuUse] = field(default_factory=dict)
-    """Empty: not known."""
-    sleeps: bool = False
-    """Whether its workload may leave all CPUs idle: it sleeps, or waits for a device."""
-    calls: bool = False
-    """Whether its workers make calls in its window."""
-    outside: Outside | None = None
-    """None: not known, or its window lies between marks in the wire format."""
+    cpu_work: CpuWork = field(default_factory=CpuWork)
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:
@@ -296,17 +303,12 @@ class VerifiedRun:
         """The time that all workers together spent in their work, in the guest's own unit. None unless there
         are as many as CPUs: others wait for each other, which counts here as work. Where as many share a CPU,
         they took no longer than all CPUs were awake."""
-        if self.shares_cpus or not self.workers:
+        if len(self.workers) != self.run.cell.cpus:
             return None
         spent = sum(one.end - one.start for one in self.workers)
         length = max(one.end for one in self.workers) - min(one.start for one in self.workers)
-        use = self.used.get(Window.WORK)
+        use = self.cpu_work.used.get(Window.WORK)
         return min(spent, use.awake.high * length) if use else spent
-
-    @property
-    def shares_cpus(self) -> bool:
-        """Whether it has another number of workers than of CPUs, so that they take turns."""
-        return bool(self.workers) and len(self.workers) != self.run.cell.cpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,11 +337,5 @@ class Measurement:
     """Of each sample, how many of `unit` are a second; empty: not known, or no time of the guest's clock."""
     arch: str = ""
     """The architecture of the guest; empty: not known."""
-    used: tuple[CpuUse | None, ...] = ()
-    """Of each sample, in the metric's window; None: not known."""
-    takes_turns: bool = False
-    """Whether its workers share CPUs or make calls: how often they switch depends on the interleaving."""
-    sleeps: bool = False
-    """VerifiedRun.sleeps."""
-    outside: tuple[Outside | None, ...] = ()
-    """VerifiedRun.outside of each sample."""
+    cpu_work: tuple[CpuWork, ...] = ()
+    """Of each sample; empty: not known."""

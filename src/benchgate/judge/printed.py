@@ -16,7 +16,7 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
 from benchgate.base.metrics import SECOND_NS
 from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern, WindowSource
-from benchgate.base.runs import CpuUse, Outside
+from benchgate.base.runs import CpuWork
 from benchgate.base.systems import System
 from benchgate.base.workloads import Workload
 from benchgate.judge import bench_lines, patterns
@@ -36,10 +36,8 @@ class Printed:
     figures: Figures
     answers: Mapping[str, str]
     """By name, as printed. Those of a self-test were compared with its YAML."""
-    used: Mapping[Window, CpuUse] = field(default_factory=dict)
-    """By the instruction clock; empty on other lanes."""
-    outside: Outside | None = None
-    """None on other lanes, and if each operation has a window of its own."""
+    cpu_work: CpuWork = field(default_factory=CpuWork)
+    """By the instruction clock; nothing is known on other lanes."""
 
     @property
     def values(self) -> Mapping[str, int | str]:
@@ -65,7 +63,7 @@ def read(files: RunFiles, output: Output, system: System) -> Printed:
     if result.total is not None and seen.total is not None:
         used[Window.TOTAL] = clock.used(clock.lines("total", result.total), seen.total)
     outside = clock.outside(work, seen.work, patterns.last_answer(output, result.answers, system.script))
-    return Printed(seen, answers, used, outside)
+    return Printed(seen, answers, CpuWork(used, outside))
 
 
 def _operations(output: Output, result: Result, found: Figures, clock: ConsoleClock) -> Printed:
@@ -73,7 +71,7 @@ def _operations(output: Output, result: Result, found: Figures, clock: ConsoleCl
     clock.check_operations(operations)
     listed = [operations.measured[name] for name in result.operations if name in operations.measured]
     used = dict.fromkeys(Window, clock.used_by(listed))
-    return Printed(replace(found, late=clock.late_in(listed)), {}, used)
+    return Printed(replace(found, late=clock.late_in(listed)), {}, CpuWork(used))
 
 
 def _clock(files: RunFiles, output: Output) -> ConsoleClock:

@@ -43,10 +43,7 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         guest=first.run.guest_digest,
         hz=_hz(counted) if metric.name in WINDOWS else (),
         arch=first.arch,
-        used=tuple(run.used.get(metric.window) for run in counted),
-        takes_turns=any(run.shares_cpus or run.calls for run in counted),
-        sleeps=any(run.sleeps for run in counted),
-        outside=tuple(run.outside for run in counted),
+        cpu_work=tuple(run.cpu_work for run in counted),
     )
 
 

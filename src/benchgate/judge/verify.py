@@ -19,7 +19,7 @@ from benchgate.base.exploring import Exploration
 from benchgate.base.metrics import SECOND_NS
 from benchgate.base.network import host_ports, port_values
 from benchgate.base.results import Result, ResultFormat
-from benchgate.base.runs import _VERIFY_ONLY, Ending, RawRun, Resolution, VerifiedRun
+from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, RawRun, Resolution, VerifiedRun
 from benchgate.base.script import values_of
 from benchgate.base.systems import System
 from benchgate.base.void_rule import NO_RULE, VoidRule
@@ -89,7 +89,7 @@ def _verified_on(
         if run.lane is not Lane.INSN and not found.void:
             unseen = check_threads(files, found.unit, found.work)
             used = cpu_use.of_printed(files, found.unit, found.work, found.total)
-            found = replace(found, void=unseen, used=used)
+            found = replace(found, void=unseen, cpu_work=CpuWork(used))
     else:
         found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = output_of(files, system)
@@ -158,9 +158,11 @@ def verify(
         histograms=seen.histograms,
         hz=transcript.hz,
         lead=lead if 0 <= lead <= total - work else None,
-        used=used,
-        sleeps=may_sleep(workload),
-        calls=bool(workload.services),
+        cpu_work=CpuWork(
+            used,
+            sleeps=may_sleep(workload),
+            takes_turns=bool(workload.services) or len(transcript.reports) not in (0, run.cell.cpus),
+        ),
     )
 
 
@@ -198,8 +200,7 @@ def verify_printed(
         void=void,
         metrics={**figures.metrics, **printed.metrics(workload, seen, total)},
         skipped=figures.skipped,
-        used=seen.used,
-        outside=seen.outside,
+        cpu_work=seen.cpu_work,
     )
 
 

@@ -25,6 +25,7 @@ from benchgate.base.workloads import Workload
 from benchgate.base.yaml_values import NAME
 from benchgate.build.revision import commit_of
 from benchgate.plan import machinefile, policyfile, systemfile, workloadfile
+from benchgate.plan.mark_table import GateMark
 
 SELFTEST_WORKLOAD = Workload(
     name=SELFTEST,
@@ -159,6 +160,16 @@ def gate_kind(path: Path) -> str:
             f"gate file {path} defines no KIND; set it to a name of lower-case letters, digits and _"
         )
     return kind
+
+
+def gate_mark(path: Path) -> GateMark:
+    """The mark of a user's own kind of gate: MARK in its file."""
+    kind, mark = gate_kind(path), getattr(load_module(path, "gate"), "MARK", None)
+    if not isinstance(mark, GateMark) or mark.name != kind:
+        raise CatalogError(
+            f"gate file {path} defines no mark; set MARK to a benchgate.GateMark of the name {kind}"
+        )
+    return replace(mark, file=str(path))
 
 
 @cache

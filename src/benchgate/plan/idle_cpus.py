@@ -11,10 +11,8 @@ from collections.abc import Iterable
 
 from benchgate.base.gates import Gate
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind, with_windows
+from benchgate.plan.mark_table import OF_KIND, Good
 from benchgate.plan.planned import PlannedGate, SweepPlan
-
-_OF_SEVERAL = ("speedup", "efficiency", "weak", "ratio")
-_ALWAYS_GOOD = ("scaling", "regression")
 
 
 def notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
@@ -45,7 +43,7 @@ def _sees_idle_cpus(planned: PlannedGate) -> bool:
     gate, metric = planned.gate, _metric(planned)
     if gate.file:
         return True
-    is_fixed = gate.kind == "limit" and metric.name in WINDOWS
+    is_fixed = _good(gate) == "better" and metric.name in WINDOWS
     is_share = metric.kind is MetricKind.SHARE and bool(metric.per)
     is_rate = metric.kind in (MetricKind.RATE, MetricKind.TIME) and not is_fixed
     return (is_rate or is_share) and _demands_good(gate, metric)
@@ -53,9 +51,14 @@ def _sees_idle_cpus(planned: PlannedGate) -> bool:
 
 def _demands_good(gate: Gate, metric: Metric) -> bool:
     """False for a gate that holds if the metric is bad enough, as a negative control does."""
-    if gate.kind == "limit":
+    good = _good(gate)
+    if good == "better":
         return (gate.at_least is not None) == (metric.better is Better.MORE)
-    return gate.kind in _ALWAYS_GOOD or (gate.kind in _OF_SEVERAL and gate.at_least is not None)
+    return good == "always" or (good == "at_least" and gate.at_least is not None)
+
+
+def _good(gate: Gate) -> Good:
+    return OF_KIND[gate.kind].good if gate.kind in OF_KIND else "never"
 
 
 def _sentence(planned: PlannedGate) -> str:

@@ -96,6 +96,13 @@ TABLE: tuple[Option, ...] = (
         metavar="NAME|PATH",
     ),
     Option(
+        "gate",
+        "a kind of gate of your own with a mark: a Python file with KIND, MARK and judge(gate, measured); "
+        "repeatable",
+        "list",
+        "PATH",
+    ),
+    Option(
         "extra-report",
         "a report of your own: a Python file with NAME and render(view); repeatable",
         "list",
@@ -134,5 +141,14 @@ TABLE: tuple[Option, ...] = (
 )
 
 
-PATHS = ("reports", "qemu", "linux-kernel", "extra-report", "fleet-certificates", "fleet-key", "resume")
+PATHS = (
+    "reports",
+    "qemu",
+    "linux-kernel",
+    "gate",
+    "extra-report",
+    "fleet-certificates",
+    "fleet-key",
+    "resume",
+)
 """Options whose value is a path."""

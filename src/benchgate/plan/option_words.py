@@ -1,7 +1,7 @@
 """The values of single options, from the words that users gave for them.
 
-Each takes a word, or None if the option is unset, and gives its value. An invalid word fails with UsageError,
-which names the option.
+Each takes a word, or None if the option is unset, and gives its value. An invalid word fails with
+OptionError, which knows the option.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import OptionError
 from benchgate.base.gates import MOST_RUNS, check_first_look
 from benchgate.base.systems import MAX_CPUS
 from benchgate.plan.option_table import TABLE
@@ -36,23 +36,23 @@ def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not _NUMBER.fullmatch(first) or (dash and not _NUMBER.fullmatch(last)):
-            raise UsageError(f"--{name} {text}: `{part}` is not a number or a range such as 0-3")
+            raise OptionError(name, f" {text}: `{part}` is not a number or a range such as 0-3")
         low, high = int(first), int(last or first)
         if high < low or len(found) + high - low >= MOST_CPUS:
-            raise UsageError(
-                f"--{name} {text:.80}: `{part}` is not an ascending range, "
-                f"or more than {MOST_CPUS} CPUs are named"
+            raise OptionError(
+                name,
+                f" {text:.80}: `{part}` is not an ascending range, or more than {MOST_CPUS} CPUs are named",
             )
         found.extend(range(low, high + 1))
     if len(set(found)) != len(found):
-        raise UsageError(f"--{name} {text}: contains a duplicate number")
+        raise OptionError(name, f" {text}: contains a duplicate number")
     return tuple(found)
 
 
 def smp(value: object) -> tuple[int, ...] | None:
     counts = cpu_list("smp", value)
     if counts is not None and not all(1 <= count <= MAX_CPUS for count in counts):
-        raise UsageError(f"--smp {value}: a CPU count must be from 1 to {MAX_CPUS}")
+        raise OptionError("smp", f" {value}: a CPU count must be from 1 to {MAX_CPUS}")
     return None if counts is None else tuple(sorted(counts))
 
 
@@ -67,7 +67,7 @@ def whole(name: str, value: object, default: int, *, low: int, high: int = 10**9
     if not text:
         return default
     if not _NUMBER.fullmatch(text) or not low <= int(text) <= high:
-        raise UsageError(f"--{name} {text:.80}: expected a whole number from {low} to {high}")
+        raise OptionError(name, f" {text:.80}: expected a whole number from {low} to {high}")
     return int(text)
 
 
@@ -75,7 +75,7 @@ def choice(got: Mapping[str, object], name: str, default: str) -> str:
     option = next(option for option in TABLE if option.name == name)
     word = str(got[name] or default)
     if word not in option.choices:
-        raise UsageError(f"--{name} {word}: expected one of {', '.join(option.choices)}")
+        raise OptionError(name, f" {word}: expected one of {', '.join(option.choices)}")
     return word
 
 
@@ -90,7 +90,7 @@ def setting(word: str) -> tuple[str, str, str]:
     target, equals, value = word.partition("=")
     workload, dot, key = target.partition(".")
     if not (equals and dot and workload and key and value):
-        raise UsageError(f"--set {word}: expected WORKLOAD.KEY=VALUE, such as primes.hi=300000")
+        raise OptionError("set", f" {word}: expected WORKLOAD.KEY=VALUE, such as primes.hi=300000")
     return workload, key, value
 
 
@@ -101,9 +101,10 @@ def history(value: object) -> str | None:
     if "://" not in word:
         return str(Path(word).absolute())
     if "@" in word and ":" in word.partition("://")[2].rpartition("@")[0]:
-        raise UsageError(
-            "--history: a session records its options, so give no password there; set the whole URL in "
-            "BENCHGATE_HISTORY and use --history on, or keep the password in ~/.pgpass"
+        raise OptionError(
+            "history",
+            ": a session records its options, so give no password there; set the whole URL in "
+            "BENCHGATE_HISTORY and use --history on, or keep the password in ~/.pgpass",
         )
     return word
 

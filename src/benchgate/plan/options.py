@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base.cells import Accel
-from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy
 from benchgate.base.machines import IDEAL
 from benchgate.plan import catalog, option_words
@@ -54,6 +54,8 @@ class Options:
     reports: Path = field(default_factory=lambda: Path("reports"))
     keep: int = 20
     policy: str = "default"
+    gate_files: tuple[Path, ...] = ()
+    """The kinds of gate of the user's own that have marks."""
     extra_reports: tuple[Path, ...] = ()
     history: str | None = None
     """Where the session is imported at its end: a path or URL, empty for the user's own; None: nowhere."""
@@ -131,6 +133,7 @@ def read(lookup: Lookup) -> Options:
         reports=option_words.path(got["reports"]) or Path("reports").absolute(),
         keep=option_words.whole("keep", got["keep"], 20, low=0),
         policy=policy,
+        gate_files=tuple(Path(word).absolute() for word in option_words.words(got["gate"])),
         extra_reports=tuple(Path(word).absolute() for word in option_words.words(got["extra-report"])),
         history=option_words.history(got["history"]),
         fleet=fleet,
@@ -145,32 +148,38 @@ def read(lookup: Lookup) -> Options:
 def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
     """What cannot be asked of a fleet, by name."""
     if not fleet:
-        if given := [f"--{name}" for name in ("fleet-certificates", "fleet-key") if got[name]]:
-            raise UsageError(f"{given[0]} needs --fleet ADDRESS")
+        if given := [name for name in ("fleet-certificates", "fleet-key") if got[name]]:
+            raise OptionError(given[0], " needs --fleet ADDRESS")
         return
     if clock == "both":
-        raise UsageError(
-            "--fleet with --clock both: wall time is measured on one worker that does nothing else, and the "
-            "instruction clock on the others; make two sessions, --clock wall and --clock insn"
+        raise OptionError(
+            "fleet",
+            " with --clock both: wall time is measured on one worker that does nothing else, and the "
+            "instruction clock on the others; make two sessions, --clock wall and --clock insn",
         )
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
-            raise UsageError(f"--fleet with --{name}: {why}")
+            raise OptionError("fleet", f" with --{name}: {why}")
 
 
 def _machine(value: object, policy: Policy, clock: str) -> str:
     """The option's, else the policy's."""
     word = str(value or policy.machine)
     word = str(Path(word).absolute()) if option_words.is_path(word) else word
-    named = f"--machine {word}" if value else f"policy {policy.name}: machine {word}"
+
+    def refused(what: str) -> UsageError:
+        if value:
+            return OptionError("machine", f" {word}: {what}")
+        return UsageError(f"policy {policy.name}: machine {word}: {what}")
+
     try:
         if catalog.load_machine(word) is None:
             return word
     except (CatalogError, UsageError) as wrong:
-        raise UsageError(f"{named}: {wrong}") from None
+        raise refused(str(wrong)) from None
     if clock == "wall":
-        raise UsageError(
-            f"{named}: only the instruction clock has machines; wall time has the caches of this host: use "
+        raise refused(
+            "only the instruction clock has machines; wall time has the caches of this host: use "
             "--clock insn, or --machine ideal"
         )
     return word

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.clocks import Clock
@@ -18,6 +19,7 @@ from benchgate.base.machines import Machine
 from benchgate.base.systems import SELFTEST, Settings, System, plain_name
 from benchgate.base.workloads import Workload
 from benchgate.plan import catalog, choice
+from benchgate.plan.mark_table import GROWS, OF_KIND
 from benchgate.plan.options import Options
 from benchgate.plan.planned import GateRequest, Ground, PlannedCell, PlannedGate, Request, SweepPlan
 from benchgate.plan.seats import seat, seat_smt
@@ -69,31 +71,24 @@ def plan_cell(  # noqa: PLR0913 - keyword arguments
     ground: Ground,
     options: Options,
     *,
-    grows: str = "",
-    times: int = 1,
+    growth: Mapping[str, int] = MappingProxyType({}),
 ) -> PlannedCell:
-    """`grows`: the parameter that is so many times larger than the test and the options say."""
+    """`growth`: how many times larger a parameter is than the test and the options say."""
     machine = None if ground.clock == Clock.WALL else choice.machine_of(request, options)
     system = system if machine is None else system.on(machine)
     workload = catalog.load_workload(request.workload, system)
-    values, label = fill(workload, _grown(workload, parameters(request, options), grows, times))
-    usual = _grown(workload, request.given, grows, times)
+    values, label = fill(workload, _grown(workload, parameters(request, options), growth))
+    usual = _grown(workload, request.given, growth)
     test_label = fill(workload, usual)[1] if options.quick else label
     cell = Cell(system.name, workload.name, workload.mode, values, cpus, label, clock=ground.clock)
     return PlannedCell(cell, system, workload, seat(system, workload, cell, ground, options), test_label)
 
 
-def _grown(workload: Workload, given: Mapping[str, object], grows: str, times: int) -> Mapping[str, object]:
-    if not grows:
-        return given
-    value = dict(fill(workload, given)[0]).get(grows)
-    if not isinstance(value, int):
-        numbers = ", ".join(name for name, one in workload.params.items() if not one.choices)
-        raise UsageError(
-            f"mark weak: grows={grows!r} is no parameter of workload {workload.name} that is a number; "
-            f"it has {numbers or 'none'}"
-        )
-    return {**given, grows: value * times}
+def _grown(
+    workload: Workload, given: Mapping[str, object], growth: Mapping[str, int]
+) -> Mapping[str, object]:
+    values = dict(fill(workload, given)[0])
+    return {**given, **{name: int(values[name]) * times for name, times in growth.items()}}
 
 
 def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
@@ -132,8 +127,7 @@ def _plan_gate(
     excluded = ""
     if options.smp is not None and asked.cpus not in options.smp:
         excluded = f"--smp is {','.join(map(str, options.smp))}"
-    grows, times = dict(asked.settings).get("grows", ""), asked.cpus // (asked.base or 1)
-    planned = plan_cell(request, system, asked.cpus, ground, options, grows=str(grows), times=times)
+    planned = plan_cell(request, system, asked.cpus, ground, options, growth=_growth(request, asked))
     arm = replace(planned, excluded=excluded)
     base = None
     if asked.to:
@@ -143,7 +137,8 @@ def _plan_gate(
     more = tuple(
         replace(plan_cell(request, system, cpus, ground, options), excluded=excluded) for cpus in asked.more
     )
-    suffix = "" if asked.kind in ("speedup", "control") else f"-{asked.kind}"
+    row = OF_KIND.get(asked.kind)
+    suffix = "" if row and not row.is_in_id else f"-{asked.kind}"
     suffix += "" if asked.metric == Window.WORK else f"-{asked.metric}"
     suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
     suffix += f"-to-{base.cell.system}" if asked.to and base else ""
@@ -164,6 +159,19 @@ def _plan_gate(
         baseline=asked.baseline,
     )
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm, more)
+
+
+def _growth(request: Request, asked: GateRequest) -> Mapping[str, int]:
+    """The parameter that grows with the CPUs, and how many times larger it is in the cell."""
+    grows = str(dict(asked.settings).get(GROWS, ""))
+    workload = catalog.load_workload(request.workload)
+    numbers = [name for name, one in workload.params.items() if not one.choices]
+    if grows and grows not in numbers:
+        raise UsageError(
+            f"mark {asked.kind}: grows={grows!r} is no parameter of workload {workload.name} that is a "
+            f"number; it has {', '.join(numbers) or 'none'}"
+        )
+    return {grows: asked.cpus // (asked.base or 1)} if grows else {}
 
 
 def _compared(

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 
 from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
-from benchgate.base.gates import OWN_FIGURE, SMALLEST_LOOK, Verdict, Word, most_speedup
+from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.machines import machine_in
 from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.stats import Interval, Spread
 from benchgate.evidence.rows import RunRow
+from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.view import SessionView
 
 SeriesKey = tuple[str, str, Params, Mode, Lane]

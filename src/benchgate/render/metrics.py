@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchgate.base import stats
-from benchgate.base.gates import OWN_FIGURE, SMALLEST_LOOK, Verdict
+from benchgate.base.gates import SMALLEST_LOOK, Verdict
 from benchgate.base.metrics import WINDOWS, Better, Metric
 from benchgate.base.stats import Interval, Spread
+from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.figures import ArmFigures, MetricSamples, Series, comparable
 from benchgate.render.view import SessionView
 

@@ -19,7 +19,7 @@ import pytest
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import catalog
 from benchgate.session.pytest_items import request_of
-from benchgate.session.pytest_marks import GATE_MARKS
+from benchgate.session.pytest_marks import gate_marks
 
 
 class _Collector:
@@ -29,7 +29,7 @@ class _Collector:
         self.found: dict[str, dict[str, Any]] = {}
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        if any(item.get_closest_marker(name) for name in GATE_MARKS):
+        if any(item.get_closest_marker(name) for name in gate_marks(item)):
             request = request_of(item)
             self.found[request.test] = {
                 "workload": request.workload,

@@ -18,7 +18,7 @@ from benchgate.plan import catalog, choice, marks, planner
 from benchgate.plan.marks import Mark
 from benchgate.plan.planned import PlannedCell, PlannedGate, Request
 from benchgate.session import pytest_marks
-from benchgate.session.pytest_marks import GATE_MARKS
+from benchgate.session.pytest_marks import GATES, gate_marks
 from benchgate.session.pytest_session import PytestSession
 
 FIXTURES = ("cell", "verdict", "image")
@@ -33,10 +33,9 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     try:
         request = request_of(metafunc.definition)
         if "verdict" in names and not request.gates:
-            return (
-                "a test of verdicts needs @pytest.mark.speedup(cpus=2, at_least=1.6), or a `limit`, "
-                "`ratio`, `regression` or `gate` mark"
-            )
+            first, *others = metafunc.config.stash[GATES].values()
+            more = ", ".join(f"`{one.name}`" for one in others)
+            return f"a test of verdicts needs @pytest.mark.{first.shown}, or another mark of a gate: {more}"
         for gate in request.gates:
             find(gate.kind, gate.file)
             if gate.baseline:
@@ -56,10 +55,11 @@ def request_of(function: pytest.Item) -> Request:
     """What a test function, or one of its items, requests with its marks."""
     return marks.read(
         _mark(function.get_closest_marker("workload")),
-        {name: _marks(function, name) for name in GATE_MARKS},
+        {name: _marks(function, name) for name in gate_marks(function)},
         _marks(function, "system"),
         _function_id(function),
         _mark(function.get_closest_marker("machine")),
+        function.config.stash[GATES],
     )
 
 

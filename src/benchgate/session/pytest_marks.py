@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
-from benchgate.plan import marks
+from benchgate.plan import catalog, mark_table
+from benchgate.plan.mark_table import ISOLATION, RENAMED, SHIPPED, GateMark
 
 PLUGIN = "benchgate.pytest_plugin"
-GATE_MARKS = (*marks.ARGUMENTS, *marks.RENAMED)
-ISOLATION = "isolation"
 ONE_OF_THEM = ("workload", "machine", ISOLATION)
 """The marks of which a test has one: pytest takes the nearest, and of two on one node the first."""
 SETTINGS = ("workload", "system", "machine")
@@ -40,6 +40,26 @@ class Plan:
 
 PLANS = pytest.StashKey[dict[str, Plan]]()
 """Of a class or module: the plans of its functions, by name."""
+GATES = pytest.StashKey[Mapping[str, GateMark]]()
+"""Of pytest's configuration: the marks of gates, by name."""
+
+
+def register(config: pytest.Config, files: Iterable[Path]) -> None:
+    """Registers every mark, also those of a user's own kinds of gate in `files`. Fails with CatalogError, and
+    with UsageError if two marks have one name."""
+    found = dict(SHIPPED)
+    for own in map(catalog.gate_mark, files):
+        if own.name in {*found, *(one.name for one in mark_table.PLAIN)}:
+            raise UsageError(f"--gate {own.file}: there is another mark {own.name}; give KIND another name")
+        found[own.name] = own
+    for line in mark_table.lines(found.values()):
+        config.addinivalue_line("markers", line)
+    config.stash[GATES] = found
+
+
+def gate_marks(item: pytest.Item) -> tuple[str, ...]:
+    """The names of the marks of gates, also those of earlier versions."""
+    return (*item.config.stash[GATES], *RENAMED)
 
 
 def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:
@@ -57,7 +77,7 @@ def remember(function: pytest.Item, fixtures: Sequence[str]) -> None:
     """Keeps the plan of a function that was planned from the marks that it has now."""
     assert function.parent is not None
     plans = function.parent.stash.setdefault(PLANS, {})
-    plans[function.name] = Plan(fixtures, _of(function, (*GATE_MARKS, *SETTINGS)))
+    plans[function.name] = Plan(fixtures, _of(function, (*gate_marks(function), *SETTINGS)))
 
 
 def check(items: Iterable[pytest.Item]) -> None:
@@ -82,7 +102,7 @@ def _plan(item: pytest.Item) -> Plan:
 
 
 def _late(item: pytest.Item, plan: Plan) -> str:
-    late = [one for one in _of(item, (*GATE_MARKS, *SETTINGS)) if one not in plan.marks]
+    late = [one for one in _of(item, (*gate_marks(item), *SETTINGS)) if one not in plan.marks]
     if not plan.fixtures or not late:
         return ""
     return (
@@ -107,7 +127,7 @@ def _replaced(item: pytest.Item, plan: Plan) -> str:
 def _gates_nothing(item: pytest.Item, plan: Plan) -> str:
     requested: Collection[str] = getattr(item, "fixturenames", ())
     layers = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
-    gates = () if "verdict" in plan.fixtures else _of(item, GATE_MARKS)
+    gates = () if "verdict" in plan.fixtures else _of(item, gate_marks(item))
     studies = () if is_ours(layers, ISOLATION) else _of(item, [ISOLATION])
     for fixture, found in (("verdict", gates), (ISOLATION, studies)):
         judged = [one for one in found if one.name != LABEL or one.args or one.kwargs]

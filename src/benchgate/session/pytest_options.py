@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from _pytest.config import findpaths
 
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import OptionError, UsageError
 from benchgate.plan import catalog, options, planner
 from benchgate.plan.option_table import PATHS, TABLE, Option
 from benchgate.plan.option_words import is_path
@@ -29,23 +29,23 @@ def register(parser: pytest.Parser) -> None:
 
 def read(config: pytest.Config) -> Options:
     in_ini: dict[str, str] = {}
+    """The ini key of each option whose value is from there."""
 
     def lookup(option: Option) -> object:
         given = config.getoption(option.key, None)
         if given == "" or (isinstance(given, list) and "" in given):
-            raise UsageError(f"{option.flag} is empty; give it a value or leave it out")
+            raise OptionError(option.name, " is empty; give it a value or leave it out")
         if given is not None:
             return given
-        in_ini[option.flag] = option.key
+        in_ini[option.name] = option.key
         return _ini(config, option)
 
     try:
         found = options.read(lookup)
-    except UsageError as wrong:
-        flag = str(wrong).partition(" ")[0].rstrip(":")
-        if flag not in in_ini:
+    except OptionError as wrong:
+        if wrong.option not in in_ini:
             raise
-        raise UsageError(f"{_origin(config, in_ini[flag])}{str(wrong).removeprefix(flag)}") from None
+        raise UsageError(f"{_origin(config, in_ini[wrong.option])}{wrong.what}") from None
     if found.sets or found.systems != Options().systems:
         planner.check_words(found)
     return found

@@ -9,7 +9,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
-from benchgate.base.runs import CpuUse, Resolution, VerifiedRun, WorkerReport
+from benchgate.base.runs import CpuUse, CpuWork, Resolution, VerifiedRun, WorkerReport
 from benchgate.base.stats import Interval
 from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
@@ -152,18 +152,10 @@ def test_workers_on_one_cpu_took_no_longer_than_it_was_awake() -> None:
     """There are as many workers as CPUs, but all on one of them: their waits for each other are no work."""
     workers = tuple(WorkerReport(n, 0, 0, 0, 100, {}) for n in range(2))
     use = CpuUse(Interval(1.0, 1.1))
-    crowded = replace(verified(raw_run(cell(2)), 100), workers=workers, used={Window.WORK: use})
+    crowded = replace(verified(raw_run(cell(2)), 100), workers=workers, cpu_work=CpuWork({Window.WORK: use}))
     seen = measurement([crowded], WINDOWS["work"])
     assert seen.busy[0] == pytest.approx(110.0)
-    assert (seen.used, seen.takes_turns) == ((use,), False)
-    assert measurement([crowded], WINDOWS["total"]).used == (None,)
-
-
-def test_workers_that_make_calls_take_turns_as_those_that_share_cpus() -> None:
-    """How often they switch depends on the interleaving."""
-    one = verified(raw_run(cell()), 1000)
-    seen = [measurement([each], WINDOWS["work"]).takes_turns for each in (one, replace(one, calls=True))]
-    assert seen == [False, True]
+    assert seen.cpu_work == (crowded.cpu_work,)
 
 
 def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:

@@ -170,8 +170,8 @@ def test_on_the_instruction_clock_a_run_used_the_cpus_that_were_awake(tmp_path: 
         primes_run(tmp_path, text), lane=Lane.INSN, placement=Placement.VIRTUAL, pins=(), clock_log=log
     )
     seen = verify.verify(RunFiles(run), PRIMES)
-    assert seen.used[Window.TOTAL].awake.high == pytest.approx(1.5, abs=0.01)
-    assert seen.used[Window.WORK].worked is not None
+    assert seen.cpu_work.used[Window.TOTAL].awake.high == pytest.approx(1.5, abs=0.01)
+    assert seen.cpu_work.used[Window.WORK].worked is not None
     halted = log.read_text().replace("worked 1 ff00", "worked 1 0000")
     log.write_text(halted)
     with pytest.raises(
@@ -184,16 +184,26 @@ def test_in_wall_time_a_cpu_that_a_worker_names_must_have_run(tmp_path: Path) ->
     run = primes_run(tmp_path, GOOD)
     work = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
     keep_samples(tmp_path, counters((0, 0)))
-    assert verify.verify(RunFiles(run), PRIMES).used[Window.WORK].awake.high == min(2, 2 * SECOND / work)
+    seen = verify.verify(RunFiles(run), PRIMES)
+    assert seen.cpu_work.used[Window.WORK].awake.high == min(2, 2 * SECOND / work)
     keep_samples(tmp_path, counters((0, 0), idle={1: SECOND - 1000}))
     with pytest.raises(VerifyError, match=r"only 1 vCPU ran for as much as 10% of that; the next .* 1000"):
         verify.verify(RunFiles(run), PRIMES)
 
 
 def test_without_an_account_the_workers_reports_count(tmp_path: Path) -> None:
-    assert verify.verify(RunFiles(primes_run(tmp_path, GOOD)), PRIMES).used[Window.WORK].awake.high == 2
     crowded = altered(altered(GOOD, "worker0", cpu=0, cpu_end=0), "worker1", cpu=0, cpu_end=0)
-    assert verify.verify(RunFiles(primes_run(tmp_path, crowded)), PRIMES).used[Window.WORK].awake.high == 1
+    for text, cpus in ((GOOD, 2), (crowded, 1)):
+        seen = verify.verify(RunFiles(primes_run(tmp_path, text)), PRIMES)
+        assert seen.cpu_work.used[Window.WORK].awake.high == cpus
+
+
+def test_workers_that_make_calls_take_turns(tmp_path: Path) -> None:
+    """How often they switch depends on the interleaving, as of those that share CPUs."""
+    files = RunFiles(primes_run(tmp_path, GOOD))
+    calling = replace(PRIMES, needs=("park",))
+    seen = [verify.verify(files, one).cpu_work.takes_turns for one in (PRIMES, calling)]
+    assert seen == [False, True]
 
 
 def test_only_a_workload_with_its_own_workers_may_have_another_number(tmp_path: Path) -> None:

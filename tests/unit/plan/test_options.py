@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Accel
-from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.paths import data_root
 from benchgate.plan import catalog, options
 
@@ -88,8 +88,10 @@ def test_a_session_that_decides_nothing_has_a_reason(given: dict[str, object]) -
     ],
 )
 def test_an_invalid_value_is_refused_by_its_option(given: dict[str, object], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(OptionError, match=message) as refused:
         read(**given)
+    assert str(refused.value) == f"--{refused.value.option}{refused.value.what}"
+    assert refused.value.option.replace("-", "_") in given
 
 
 DESKTOP = str(data_root() / "fixtures" / "machines" / "desktop8.yaml")

@@ -1,7 +1,10 @@
 """The kinds of gate, one file each: ours in this folder, a user's own by path. Each defines KIND and judge().
 
-Takes a gate and what was measured; gives its Ruling. `check` refuses a gate before anything is measured:
-a shipped kind may define check(gate, metric, policy), and EARLIER, its names in sessions of earlier versions.
+Takes a gate and what was measured; gives its Ruling. A decision is a line: `decide` asks `judge` here, which
+asks the kind's own `judge`; that one names the gate's arms, its rule and the figures of each look, and
+looks.py gives the verdict at the first look that settles it. `check` refuses a gate before anything is
+measured: a shipped kind may define check(gate, metric, policy), and EARLIER, its names in sessions of
+earlier versions.
 Fails with DecideError for an unknown kind or a gate that its kind cannot decide, and with CatalogError if a
 user's file cannot be loaded.
 """
@@ -23,7 +26,7 @@ from benchgate.base.pyfile import contained, load_module
 from benchgate.base.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
-from benchgate.judge.gates.wording import reason, subject, verdict
+from benchgate.judge.gates.wording import informing, ruling, subject
 
 Judge = Callable[[Gate, GateInput], Ruling]
 
@@ -76,10 +79,10 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
-        ruling = rule(gate, measured)
-    if not isinstance(ruling, Ruling):
+        found = rule(gate, measured)
+    if not isinstance(found, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
-    return ruling
+    return found
 
 
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
@@ -88,10 +91,7 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     arms = [measured.arms.get(cell.id) for cell in gate.cells]
     if not any(arm.informs for arm in arms if arm):
         return None
-    arm = known_arm(gate.cell, measured)
-    fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
-    text = reason(Word.SKIP, f"{subject(gate)}: for information only: {gate.cell.workload} is {UNVERIFIED}")
-    return Ruling(verdict(gate, Word.SKIP, text, fields))
+    return informing(gate, known_arm(gate.cell, measured), f"{gate.cell.workload} is {UNVERIFIED}")
 
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
@@ -100,8 +100,8 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.lacks and not arm.invalid:
             why = arm.lacks[gate.metric] or "it does not say why"
-            text = reason(Word.SKIP, f"{subject(gate)}: the guest skipped {gate.metric}: {why}")
-            return Ruling(verdict(gate, Word.SKIP, text, {"lane": arm.lane, "runs": arm.runs}))
+            what = f"{subject(gate)}: the guest skipped {gate.metric}: {why}"
+            return ruling(gate, Word.SKIP, what, lane=arm.lane, runs=arm.runs)
     return None
 
 
@@ -111,8 +111,8 @@ def _without_value(gate: Gate, measured: GateInput) -> Ruling | None:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.absent and not broken_arm(arm):
             what = f"{subject(gate)}: {cell.id} has no {gate.metric}: {arm.absent[gate.metric]}"
-            text = reason(Word.INVALID, what, "give the run more work or time, or gate another metric")
-            return Ruling(verdict(gate, Word.INVALID, text, {"lane": arm.lane, "runs": arm.runs}))
+            advice = "give the run more work or time, or gate another metric"
+            return ruling(gate, Word.INVALID, what, advice, lane=arm.lane, runs=arm.runs)
     return None
 
 
@@ -121,20 +121,16 @@ def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
     which every run was made and verified, so it cannot pass on anything else."""
     for cell in gate.cells:
         asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, metric=gate.metric)
-        ruling = verified.judge(asked, measured)
-        if ruling.verdict.outcome is not Word.PASS:
-            return replace(ruling, verdict=replace(ruling.verdict, gate=gate.kind))
+        found = verified.judge(asked, measured)
+        if found.verdict.outcome is not Word.PASS:
+            return replace(found, verdict=replace(found.verdict, gate=gate.kind))
     return None
 
 
 def _informing(gate: Gate, measured: GateInput) -> Ruling | None:
     """A user's rule is not asked about figures that decide nothing: its PASS would count."""
-    if not measured.policy.informs:
-        return None
-    arm = known_arm(gate.cell, measured)
-    fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
-    text = reason(Word.SKIP, f"{subject(gate)}: for information only: {measured.policy.informs}")
-    return Ruling(verdict(gate, Word.SKIP, text, fields))
+    why = measured.policy.informs
+    return informing(gate, known_arm(gate.cell, measured), why) if why else None
 
 
 def _judge_of(module: ModuleType) -> Judge:

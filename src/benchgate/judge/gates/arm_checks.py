@@ -64,8 +64,15 @@ def broken_beside(measured: GateInput) -> Arm | None:
     return next(filter(broken_arm, measured.arms.values()), None)
 
 
-def too_few(beside: Arm) -> str:
-    return f"too few runs, because the sweep ended at {broken_arm(beside)}"
+def ended(measured: GateInput) -> tuple[Word, str, str] | None:
+    """Of a sweep that ended before its arms had enough runs: the word of a gate that has seen nothing, why it
+    ended, and what to do next."""
+    if beside := broken_beside(measured):
+        why = f"too few runs, because the sweep ended at {broken_arm(beside)}"
+        return Word.INVALID, why, see_runs(beside)
+    if measured.too_many_void:
+        return Word.SKIP if measured.policy.shows else Word.INCONCLUSIVE, void_runs(measured), QUIETER
+    return None
 
 
 def void_runs(measured: GateInput) -> str:

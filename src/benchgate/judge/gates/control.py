@@ -8,44 +8,29 @@ DecideError if the gate is invalid.
 from __future__ import annotations
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.metrics import Metric
-from benchgate.base.stats import Interval
-from benchgate.judge.gates import cpus
-from benchgate.judge.gates.looks import Rule
+from benchgate.judge.gates import looks, two_arms
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import Rule
 
 KIND = "control"
 
 
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     _require_threshold(gate)
-    cpus.check(gate, metric, policy)
+    two_arms.check_speedup(gate, metric, policy)
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
-    return cpus.judge(gate, measured, RULE, host_may_excuse=False)
+    two_arms.require_row(gate)
+    arms = two_arms.arms_of(gate, measured)
+    rule = Rule("<", "this row cannot scale by construction, so check the base arm, the pins and the clock")
+    asked = Question(gate, measured, arms, rule, two_arms.contradiction(gate, *arms))
+    return looks.judge(asked, two_arms.figures(asked))
 
 
 def _require_threshold(gate: Gate) -> None:
     if gate.at_most is None or gate.at_least is not None:
         raise DecideError(f"{gate.id}: a control gate takes at_most (a speedup takes at_least)")
-
-
-def _settle(interval: Interval, threshold: float) -> Word | None:
-    if interval.high < threshold:
-        return Word.PASS
-    return Word.FAIL if interval.low >= threshold else None
-
-
-def _sign(word: Word, interval: Interval, threshold: float) -> str:
-    if word is Word.PASS:
-        return "<"
-    return ">" if interval.low > threshold else ">="
-
-
-RULE = Rule(
-    settle=_settle,
-    sign=_sign,
-    advice=lambda _: "this row cannot scale by construction, so check the base arm, the pins and the clock",
-)

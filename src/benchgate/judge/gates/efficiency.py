@@ -11,21 +11,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import CapacityBound, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import CapacityBound, Gate, GateInput, Policy, Ruling
 from benchgate.base.metrics import Metric
 from benchgate.base.stats import Interval
-from benchgate.judge.gates import cpus, looks, speedup, two_arms
+from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.inclusive import rule_of
 from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
 from benchgate.judge.gates.wording import number
 
 KIND = "efficiency"
 
 
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
-    rule_of(gate, speedup.advice)
-    cpus.require_row(gate)
+    require_one_bound(gate)
+    two_arms.require_row(gate)
     check_limits(gate, metric, policy, (two_arms.base_of(gate).cpus / gate.cell.cpus) ** 2, KIND, "a speedup")
 
 
@@ -38,27 +38,21 @@ def check_limits(  # noqa: PLR0913, PLR0917
             f"{gate.id}: {metric.name} can improve more than its CPUs allow, so it has no {name}; "
             f"use {instead}"
         )
-    for argument in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, argument)
-        if limit is not None and not least < limit < policy.superlinear:
-            raise DecideError(
-                f"{gate.kind}: {argument}={number(limit)} decides nothing: the {name} of {gate.cell.cpus} "
-                f"CPUs is between {number(least)} and {number(policy.superlinear)}; give one in between"
-            )
+    between = f"between {number(least)} and {number(policy.superlinear)}; give one in between"
+    require_between(gate, least, policy.superlinear, f"the {name} of {gate.cell.cpus} CPUs is {between}")
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
-    rule = rule_of(gate, speedup.advice)
-    cpus.require_row(gate)
+    require_one_bound(gate)
+    two_arms.require_row(gate)
     base, arm = two_arms.arms_of(gate, measured)
     ideal = gate.cell.cpus / base.cell.cpus
-
-    def figures(limit: float, look: int) -> Figures:
-        return scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, KIND)
-
-    found = two_arms.contradiction(gate, base, arm, Word.INVALID)
-    host = host_share(gate, measured, ideal)
-    return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
+    rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    asked = Question(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
+    of_speedup = (
+        two_arms.figures_of(gate, measured, asked.limit * ideal, look) for look in asked.ready_looks
+    )
+    return looks.judge(asked, (scaled(one, ideal, KIND) for one in of_speedup))
 
 
 def host_share(gate: Gate, measured: GateInput, ideal: float) -> CapacityBound | None:

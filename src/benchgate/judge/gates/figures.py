@@ -1,16 +1,18 @@
 """One look of a gate: the figure, its interval, and what is known of their quality.
 
-Takes plain values, gives a frozen object. Nothing fails.
+Takes samples and plain values, gives a frozen object. Nothing fails.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
-from benchgate.base.gates import Word
-from benchgate.base.stats import Interval
+from benchgate.base.gates import Policy, Word
+from benchgate.base.stats import Interval, median, median_interval, serial_dependence
+from benchgate.judge.gates import effect
 
 RATIO = "x"
 """The unit of a ratio."""
@@ -46,6 +48,9 @@ class Figures:
     """The smallest distance of the true value from the threshold that such runs show (effect.py), as a share
     of the threshold; None: not known."""
 
+    of_host: float | None = None
+    """The same figure of the host's own capacity, which the guest reaches; None: not known."""
+
     @property
     def is_ratio(self) -> bool:
         return self.unit == RATIO
@@ -68,3 +73,29 @@ class Figures:
         head = {"lane": self.lane, "threshold": self.threshold, "runs": self.runs, "unit": self.unit}
         known = {"parameter": self.name or None, "smallest_effect": self.effect}
         return {**head, name: value, "low": low, "high": high, **known}
+
+
+def dependence(lane: Lane, *samples: Sequence[float]) -> float:
+    """The samples of the instruction clock are seeds, which share no noise."""
+    return 0.0 if lane is Lane.INSN else serial_dependence(*samples)
+
+
+def of_median(  # noqa: PLR0913 - keyword arguments
+    samples: Sequence[float], policy: Policy, lane: Lane, limit: float, *, off: float, blur: float, step: str
+) -> Figures:
+    """The median of these samples, each of which may be off by so much."""
+    looks = tuple(one for one in policy.session_looks if one <= len(samples))
+    found = median_interval(samples, looks, policy.overall_error)
+    interval = Interval(found.low - off, found.high + off)
+    return Figures(
+        lane=lane,
+        threshold=limit,
+        runs=len(samples),
+        value=median(samples),
+        interval=interval,
+        unit="",
+        dependence=dependence(lane, samples),
+        blur=blur,
+        step=step,
+        effect=effect.of_median(samples, interval, blur),
+    )

@@ -7,17 +7,18 @@ Fails with DecideError if the gate is invalid.
 
 from __future__ import annotations
 
-from benchgate.base.cells import Lane
+import math
+from dataclasses import replace
+
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.metrics import Metric
-from benchgate.base.stats import Interval, median, median_interval, serial_dependence
-from benchgate.judge.gates import effect, looks
+from benchgate.judge.gates import looks
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.figures import Figures, of_median
 from benchgate.judge.gates.looks import Question
-from benchgate.judge.gates.wording import number, printed_step
+from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
+from benchgate.judge.gates.wording import printed_step
 
 KIND = "overhead"
 NAME = "total/work"
@@ -26,24 +27,17 @@ NAME = "total/work"
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
     if gate.base is not None:
         raise DecideError(f"{gate.id}: an overhead gate takes one cell and no base")
-    rule_of(gate, _advice)
-    for name in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, name)
-        if limit is not None and limit <= 1:
-            raise DecideError(
-                f"{gate.kind}: {name}={number(limit)} decides nothing: the total is never shorter than "
-                "the work; give a threshold above 1"
-            )
+    require_one_bound(gate)
+    why = "the total is never shorter than the work; give a threshold above 1"
+    require_between(gate, 1.0, math.inf, why)
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
-
-    def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, arm, limit, look)
-
-    return looks.judge(Question(gate, measured, rule_of(gate, _advice), (arm,), figures))
+    asked = Question(gate, measured, (arm,), inclusive(gate, _advice(arm)))
+    seen = (_figures(gate, measured, arm, asked.limit, look) for look in asked.ready_looks)
+    return looks.judge(asked, seen)
 
 
 def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int) -> Figures:
@@ -52,25 +46,11 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
         raise DecideError(f"{gate.id}: the arm has too few samples of both windows")
     works, totals = work.samples[:look], total.samples[:look]
     samples = tuple(long / short for long, short in zip(totals, works, strict=True))
-    looked = tuple(one for one in measured.policy.session_looks if one <= look)
-    found = median_interval(samples, looked, measured.policy.overall_error)
     off = (total.step + work.step * max(samples)) / min(works)
-    interval = Interval(found.low - off, found.high + off)
     blur = sum(max(one.blur[:look], default=0.0) for one in (work, total))
-    return Figures(
-        lane=work.lane,
-        threshold=limit,
-        runs=look,
-        value=median(samples),
-        interval=interval,
-        unit="",
-        # The samples of the instruction clock are seeds, which share no noise.
-        dependence=0.0 if work.lane is Lane.INSN else serial_dependence(samples),
-        blur=blur,
-        effect=effect.of_median(samples, interval, blur),
-        step=printed_step(max(work.step, total.step), works, work.unit),
-        name=NAME,
-    )
+    step = printed_step(max(work.step, total.step), works, work.unit)
+    seen = of_median(samples, measured.policy, work.lane, limit, off=off, blur=blur, step=step)
+    return replace(seen, name=NAME)
 
 
 def _advice(arm: Arm) -> str:

@@ -14,9 +14,9 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import Gate, Word
 from benchgate.base.metrics import NS, SECOND_NS, Better
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians, serial_dependence
+from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians
 from benchgate.judge.gates import effect
-from benchgate.judge.gates.figures import RATIO, Figures
+from benchgate.judge.gates.figures import RATIO, Figures, dependence
 from benchgate.judge.gates.wording import printed_step, reason, subject
 
 
@@ -54,8 +54,7 @@ def figures(  # noqa: PLR0913 - keyword arguments
         value=ratio_of_medians(tops, bottoms),
         interval=interval,
         unit=RATIO,
-        # The samples of the instruction clock are seeds, which share no noise.
-        dependence=0.0 if other.lane is Lane.INSN else serial_dependence(tops, bottoms),
+        dependence=dependence(other.lane, tops, bottoms),
         blur=blur,
         effect=effect.of_ratio(tops, bottoms, interval, blur),
         step=printed_step(max(top.step, bottom.step), (*tops, *bottoms), other.unit),

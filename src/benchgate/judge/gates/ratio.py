@@ -12,8 +12,9 @@ from dataclasses import replace
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
-from benchgate.judge.gates import two_arms
-from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates import looks, two_arms
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import inclusive, require_one_bound
 from benchgate.judge.gates.wording import reason, verdict
 
 KIND = "ratio"
@@ -22,7 +23,7 @@ EARLIER = ("compare",)
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
-    rule_of(gate, _advice)
+    require_one_bound(gate)
     base, cell = two_arms.base_of(gate), gate.cell
     same = replace(base, system=cell.system, clock=cell.clock)
     if same != cell:
@@ -37,7 +38,10 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         text = f"{gate.cell.id} is not compared with itself"
         fields = {"threshold": gate.at_least if gate.at_least is not None else gate.at_most}
         return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text, "name another --system"), fields))
-    return two_arms.judge(gate, measured, rule_of(gate, _advice), on_other_lanes=Word.SKIP)
+    arms = two_arms.arms_of(gate, measured)
+    found = two_arms.contradiction(gate, *arms, on_other_lanes=Word.SKIP)
+    asked = Question(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
+    return looks.judge(asked, two_arms.figures(asked))
 
 
 def _advice(arm: Arm) -> str:

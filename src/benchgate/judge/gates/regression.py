@@ -21,9 +21,9 @@ from benchgate.base.text import counted
 from benchgate.judge.gates import baseline_checks, looks, quotient
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, Figures
-from benchgate.judge.gates.inclusive import rule_of
-from benchgate.judge.gates.looks import Question, Rule
-from benchgate.judge.gates.wording import number, reason, subject, verdict
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import Rule
+from benchgate.judge.gates.wording import informing, number, reason, subject
 
 KIND = "regression"
 
@@ -31,9 +31,8 @@ KIND = "regression"
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:
     if gate.base is not None or gate.at_least is not None or gate.at_most is None or not gate.baseline:
         raise DecideError(f"{gate.id}: a regression gate takes a cell, at_most and a baseline, and no base")
-    for name in ("at_most", "insn"):
-        limit = getattr(gate, name)
-        if limit is not None and limit < 1:
+    for name, limit in gate.thresholds.items():
+        if limit < 1:
             raise DecideError(
                 f"{gate.id}: {name}={number(limit)} would fail on figures that are equal to the baseline's: "
                 "give the largest allowed ratio, such as 1.02 for 2% worse"
@@ -45,15 +44,12 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arm = known_arm(gate.cell, measured)
     problem = _problem(gate, measured, arm)
     if problem and measured.policy.informs:
-        text = f"{subject(gate)}: for information only: {measured.policy.informs}"
-        fields = {"lane": arm.lane, "threshold": gate.threshold(arm.lane), "runs": arm.runs}
-        return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text), fields))
-
-    def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, limit, look)
-
-    found = (Word.INVALID, problem) if problem else None
-    return looks.judge(Question(gate, measured, _rule(gate), (arm,), figures, found))
+        return informing(gate, arm, measured.policy.informs)
+    # A baseline that is too slow would hide the next regression.
+    stale = f"it is better than the baseline, which is stale: {_accept(gate)}"
+    rule, found = Rule("<=", _where(gate, arm), stale), (Word.INVALID, problem) if problem else None
+    asked = Question(gate, measured, (arm,), rule, found)
+    return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
 
 
 # ---- what cannot be compared
@@ -94,6 +90,12 @@ def _accept(gate: Gate) -> str:
     return f"benchgate baseline accept DIR --out {gate.baseline}"
 
 
+def _where(gate: Gate, arm: Arm) -> str:
+    """The command that shows what differs."""
+    symbols = " --profile" if arm.lane is Lane.INSN else ""
+    return f"benchgate baseline diff {gate.baseline} {arm.sample}{symbols}"
+
+
 def _invalid(gate: Gate, why: str, advice: str) -> str:
     return reason(Word.INVALID, f"{subject(gate)}: {why}", advice)
 
@@ -132,25 +134,3 @@ def _beside(gate: Gate, measured: GateInput, now: Measurement, then: Measurement
     what = f"another {' and '.join(names)}" if names else "the same guest"
     is_same = baseline_checks.is_same_program(now, then, here, baseline.origin)
     return f"baseline of {baseline.finished[:10]}: {counted(len(then.samples), 'run')} of {what}", is_same
-
-
-# ---- the rule
-
-
-def _rule(gate: Gate) -> Rule:
-    def advice(arm: Arm) -> str:
-        return _where(gate, arm)
-
-    def praise(interval: Interval, threshold: float) -> str:
-        """A baseline that is too slow would hide the next regression."""
-        if interval.high >= 1 / threshold:
-            return ""
-        return f"it is better than the baseline, which is stale: {_accept(gate)}"
-
-    return replace(rule_of(gate, advice), praise=praise)
-
-
-def _where(gate: Gate, arm: Arm) -> str:
-    """The command that shows what differs."""
-    symbols = " --profile" if arm.lane is Lane.INSN else ""
-    return f"benchgate baseline diff {gate.baseline} {arm.sample}{symbols}"

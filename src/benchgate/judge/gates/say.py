@@ -11,7 +11,7 @@ from benchgate.base import arch
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Word
 from benchgate.base.text import counted, with_interval
-from benchgate.judge.gates.arm_checks import QUIETER, broken_beside, see_runs, too_few, void_runs
+from benchgate.judge.gates.arm_checks import ended
 from benchgate.judge.gates.figures import Figures
 from benchgate.judge.gates.wording import digits, number, reason, span, subject
 
@@ -82,10 +82,8 @@ def undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
         finer = "make the work longer, print finer figures, or time it between lines (`from`, `to`)"
         return reason(Word.INCONCLUSIVE, what, finer)
     if later and later <= measured.policy.max_runs:
-        if beside := broken_beside(measured):
-            return reason(Word.INCONCLUSIVE, f"{what}; {too_few(beside)}", see_runs(beside))
-        if measured.too_many_void:
-            return reason(Word.INCONCLUSIVE, f"{what}; {void_runs(measured)}", QUIETER)
+        if end := ended(measured):
+            return reason(Word.INCONCLUSIVE, f"{what}; {end[1]}", end[2])
         what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
         return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
     return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else advice)

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import math
 
-from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.laws import Law, Model, peak_of
 from benchgate.base.metrics import Metric
 from benchgate.base.scaling import Fitted
-from benchgate.base.stats import Interval, serial_dependence
+from benchgate.base.stats import Interval
 from benchgate.base.text import suggestion
 from benchgate.judge.fits import fit_of, residuals, times
 from benchgate.judge.gates import effect, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.inclusive import rule_of
+from benchgate.judge.gates.figures import Figures, dependence
 from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
 from benchgate.judge.gates.wording import number, printed_step
 
 KIND = "scaling"
@@ -33,7 +32,7 @@ PARAMETERS = {Model.AMDAHL: (SERIAL,), Model.USL: ("sigma", "kappa", PEAK)}
 
 
 def check(gate: Gate, metric: Metric | None = None, _policy: Policy | None = None) -> None:
-    rule_of(gate, _advice)
+    require_one_bound(gate)
     model, _ = _asked(gate)
     counts = [cell.cpus for cell in gate.cells]
     if len(counts) < model.fewest:
@@ -53,11 +52,8 @@ def check(gate: Gate, metric: Metric | None = None, _policy: Policy | None = Non
 def _check_reach(gate: Gate) -> None:
     """Sigma is a share, and a peak is at one CPU or more."""
     low, high = (1.0, math.inf) if _asked(gate)[1] == PEAK else (0.0, 1.0)
-    for name in ("at_least", "at_most", "insn"):
-        limit = getattr(gate, name)
-        if limit is not None and not low < limit < high:
-            between = f"above {number(low)}" + (f" and below {number(high)}" if high < math.inf else "")
-            raise DecideError(f"{gate.id}: {name}={number(limit)} decides nothing: it must be {between}")
+    below = f" and below {number(high)}" if high < math.inf else ""
+    require_between(gate, low, high, f"it must be above {number(low)}{below}")
 
 
 def _asked(gate: Gate) -> tuple[Model, str]:
@@ -77,20 +73,11 @@ def _asked(gate: Gate) -> tuple[Model, str]:
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arms = tuple(known_arm(cell, measured) for cell in gate.cells)
-    rule = rule_of(gate, _advice)
-
-    def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, arms, limit, look)
-
-    def excuse(seen: Figures) -> str:
-        own = _host(gate, measured, arms)
-        if own is None or rule.settle(Interval(own, own), seen.threshold) is Word.PASS:
-            return ""
-        return f"the host's own capacity has {seen.name} {number(round(own, 6))}"
-
-    pairs = (two_arms.contradiction(gate, arms[0], arm, Word.INVALID) for arm in arms[1:])
+    pairs = (two_arms.contradiction(gate, arms[0], arm) for arm in arms[1:])
     found = next(filter(None, pairs), None)
-    return looks.judge(Question(gate, measured, rule, arms, figures, found, excuse=excuse))
+    asked = Question(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
+    seen = (_figures(gate, measured, arms, asked.limit, look) for look in asked.ready_looks)
+    return looks.judge(asked, seen)
 
 
 def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> Figures:
@@ -114,14 +101,14 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         value=value,
         interval=interval,
         unit="",
-        # The samples of the instruction clock are seeds, which share no noise.
-        dependence=0.0 if last.lane is Lane.INSN else serial_dependence(*samples),
+        dependence=dependence(last.lane, *samples),
         effect=effect.absolute(value, interval, errors, limit),
         step=printed_step(
             max(one.step for one in known), [one for some in samples for one in some], last.unit
         ),
         name=parameter,
         misfit="" if found.is_shaped else residuals(found),
+        of_host=_host(gate, measured, arms),
     )
 
 

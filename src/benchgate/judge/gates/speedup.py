@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.metrics import Metric
-from benchgate.base.stats import Interval
-from benchgate.judge.gates import cpus
-from benchgate.judge.gates.looks import Rule
+from benchgate.judge.gates import looks, two_arms
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import Rule
 
 KIND = "speedup"
 
 
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
     _require_threshold(gate)
-    cpus.check(gate, metric, policy)
+    two_arms.check_speedup(gate, metric, policy)
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
-    return cpus.judge(gate, measured, RULE, host_may_excuse=True)
+    two_arms.require_row(gate)
+    arms, host = two_arms.arms_of(gate, measured), two_arms.host_capacity(gate, measured)
+    rule = Rule(">", advice(arms[-1]))
+    asked = Question(gate, measured, arms, rule, two_arms.contradiction(gate, *arms), host)
+    return looks.judge(asked, two_arms.figures(asked))
 
 
 def _require_threshold(gate: Gate) -> None:
@@ -32,26 +36,7 @@ def _require_threshold(gate: Gate) -> None:
         raise DecideError(f"{gate.id}: a speedup gate takes at_least (a control takes at_most)")
 
 
-def _settle(interval: Interval, threshold: float) -> Word | None:
-    if interval.low > threshold:
-        return Word.PASS
-    return Word.FAIL if interval.high <= threshold else None
-
-
-def _sign(word: Word, interval: Interval, threshold: float) -> str:
-    if word is Word.PASS:
-        return ">"
-    return "<" if interval.high < threshold else "<="
-
-
 def advice(arm: Arm) -> str:
     """What to do after a FAIL."""
     look = f"benchgate replay {arm.sample} --profile" if arm.lane is Lane.INSN else "--measure"
     return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
-
-
-RULE = Rule(
-    settle=_settle,
-    sign=_sign,
-    advice=advice,
-)

@@ -1,46 +1,33 @@
 """Shared by the gates on the ratio of two arms: how many times better the metric is in one than in the other.
 
-Takes a gate, its input and a Rule; gives a Ruling. A time is better if it is shorter, a rate if it is higher
-(Metric.better). Fails with DecideError if an arm or its metric is missing.
+Takes a gate and its input; gives its arms, their figures, and why they cannot be compared. A time is better
+if it is shorter, a rate if it is higher (Metric.better). Fails with DecideError if an arm or its metric is
+missing, and if two CPU counts of one row make no speedup, or have a threshold that decides nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Ruling, Word, most_speedup
+from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Word, most_speedup
 from benchgate.base.machines import IDEAL
+from benchgate.base.metrics import Metric
 from benchgate.base.runs import Measurement
 from benchgate.base.stats import bootstrap
-from benchgate.judge.gates import looks, outside_work, quotient, say, used_cpus
+from benchgate.judge.gates import quotient, say, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.looks import Question, Rule
+from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import require_between
 from benchgate.judge.gates.wording import number, reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
 FIND_CPUS = "find where workers share a CPU, or what else the base executes (--measure)"
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
-
-
-def judge(
-    gate: Gate,
-    measured: GateInput,
-    rule: Rule,
-    host: CapacityBound | None = None,
-    on_other_lanes: Word = Word.INVALID,
-) -> Ruling:
-    """`host`: its capacity, if that excuses a FAIL. `on_other_lanes`: the verdict on arms of two lanes."""
-    base, arm = arms_of(gate, measured)
-
-    def figures(limit: float, look: int) -> Figures:
-        return figures_of(gate, measured, limit, look)
-
-    found = contradiction(gate, base, arm, on_other_lanes)
-    return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
 
 
 def arms_of(gate: Gate, measured: GateInput) -> tuple[Arm, Arm]:
@@ -53,6 +40,29 @@ def base_of(gate: Gate) -> Cell:
     return gate.base
 
 
+def require_row(gate: Gate) -> None:
+    """The arms must be two CPU counts of one row."""
+    base = base_of(gate)
+    if base.row != gate.cell.row or base.cpus >= gate.cell.cpus:
+        raise DecideError(
+            f"{gate.id}: {gate.cell.id} over {base.id} is not a speedup: "
+            "both must be of the same row, and the base must have fewer CPUs"
+        )
+
+
+def check_speedup(gate: Gate, metric: Metric, policy: Policy) -> None:
+    """DecideError for a threshold that no ratio, or every ratio, of these CPU counts can pass."""
+    require_row(gate)
+    if not metric.grows_with_cpus_at_most:
+        return
+    base = base_of(gate)
+    least = base.cpus / gate.cell.cpus
+    most = most_speedup(base.cpus, gate.cell.cpus, policy.superlinear)
+    what = f"the speedup of {gate.cell.cpus} CPUs over {base.cpus}"
+    between = f"between {number(least)} and {number(most)}; give a threshold in between"
+    require_between(gate, least, most, f"{what} is {between}")
+
+
 def host_capacity(gate: Gate, measured: GateInput) -> CapacityBound | None:
     """The host's speedup for this ratio. It is measured against one probe guest, so the base must be smp1;
     and it limits only what CPUs limit."""
@@ -63,7 +73,10 @@ def host_capacity(gate: Gate, measured: GateInput) -> CapacityBound | None:
     return host if arm.lane in EMULATED_OR_VIRTUAL and host.lane is arm.lane else None
 
 
-def contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tuple[Word, str] | None:
+def contradiction(
+    gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word = Word.INVALID
+) -> tuple[Word, str] | None:
+    """Why the arms cannot be compared. `on_other_lanes`: the verdict on arms of two lanes."""
     one, two = base.measurement(gate.metric), arm.measurement(gate.metric)
     if one is None or two is None:
         return None
@@ -80,6 +93,10 @@ def contradiction(gate: Gate, base: Arm, arm: Arm, on_other_lanes: Word) -> tupl
             text = f"{subject(gate)}: arms with different {name} ({first} and {second}) cannot be compared"
             return word, reason(word, text, "run both arms in one sweep" if word is Word.INVALID else "")
     return None
+
+
+def figures(asked: Question) -> Iterator[Figures]:
+    return (figures_of(asked.gate, asked.measured, asked.limit, look) for look in asked.ready_looks)
 
 
 def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
@@ -99,11 +116,7 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figu
     if not impossible:
         return seen
     text = reason(Word.INVALID, f"{impossible} {say.conditions(gate, seen)}", advice)
-    return _with_verdict(seen, Word.INVALID, text)
-
-
-def _with_verdict(seen: Figures, word: Word, text: str) -> Figures:
-    return replace(seen, unusable=(word, text))
+    return replace(seen, unusable=(Word.INVALID, text))
 
 
 def _impossible(
@@ -143,7 +156,7 @@ def _overhead(policy: Policy, base: Measurement, arm: Measurement) -> float:
 
 
 def _take_turns(base: Measurement, arm: Measurement) -> bool:
-    return base.takes_turns or arm.takes_turns
+    return any(one.takes_turns for one in (*base.cpu_work, *arm.cpu_work))
 
 
 def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
@@ -160,7 +173,7 @@ def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
 
 
 def _hidden(gate: Gate, seen: Figures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
-    found = outside_work.found(base, arm, seen.runs)
+    found = used_cpus.outside(base, arm, seen.runs)
     return f"{say.figure(gate, seen, seen.threshold)}, but {found}" if found else ""
 
 

@@ -1,7 +1,7 @@
 """What the CPUs that two arms used allow: a speedup of N needs that the work ran on N CPUs.
 
 Takes the measurements of two arms of one row, and how many of their runs count; gives a `Bound`, or None if
-it is not known what the CPUs did. Pure. Nothing fails.
+it is not known what the CPUs did, and a sentence if an arm works outside of its window. Nothing fails.
 
 Both arms do the same work. So the ratio of their speeds is that of the CPUs on which it ran, unless the base
 did more than the work: interrupts, a slow path, a wait. A ratio is therefore no larger than either of these:
@@ -25,6 +25,13 @@ how often they switch depends on the interleaving. Of the shipped rows `service`
 by that, 5.1% of all that it executes (tern, 2 and 4 CPUs). `tasks` saves 18% where tern drops the interrupts
 that wake a CPU (fault=drop-ipi): its workers then wait for the next tick, and find more to do."""
 
+LONGER = 0.01
+"""By how much more of a CPU's share of the work its busiest CPU may execute outside, so a ratio may be too
+large by as much: `superlinear_ideal` allows the same. The start of a few more workers fits in."""
+MORE = 0.05
+"""The same of all CPUs and all work. While the busiest CPU starts the program, others that poll execute as
+much as it does, and nothing tells that from work."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -43,13 +50,16 @@ class Bound:
 
 def bound(base: Measurement, arm: Measurement, runs: int) -> Bound | None:
     """The runs of an arm are of one program, so those of an arm that allow most count."""
-    ones, twos = ([one for one in of.used[:runs] if one] for of in (base, arm))
+    ones, twos = (
+        [use for one in of.cpu_work[:runs] if (use := one.used.get(of.metric.window))] for of in (base, arm)
+    )
     if not ones or not twos:
         return None
     least = min(one.awake.low for one in ones)
-    if base.sleeps and not least:
+    sleeps = any(one.sleeps for one in base.cpu_work)
+    if sleeps and not least:
         return None
-    base_cpus = least if base.sleeps else max(1.0, least)
+    base_cpus = least if sleeps else max(1.0, least)
     most = max(two.awake.high for two in twos)
     found = [Bound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
     return min(found, key=lambda one: one.most)
@@ -66,3 +76,34 @@ def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -
         return []
     most = max(of_arm)
     return [Bound(most / share / base_cpus, min(worked for worked, _ in of_base), most, "were at work")]
+
+
+# ---- work outside of the window
+
+
+def outside(base: Measurement, arm: Measurement, runs: int) -> str:
+    """Why the larger arm does part of its work where no time counts; empty if it does not. Only a window
+    between lines of the console has an outside that can be compared (base/runs.py, Outside). There a kernel
+    reads a line, starts a program and prints, and that takes no more instructions with more CPUs. The runs of
+    an arm that say least count."""
+    ones, twos = ([one.outside for one in of.cpu_work[:runs] if one.outside] for of in (base, arm))
+    if not ones or not twos:
+        return ""
+    inside, cpus = min(two.inside for two in twos), arm.cell.cpus
+    pairs = (
+        (
+            "its busiest CPU",
+            LONGER * inside / cpus,
+            [one.busiest for one in ones],
+            [two.busiest for two in twos],
+        ),
+        ("all CPUs", MORE * inside, [one.together for one in ones], [two.together for two in twos]),
+    )
+    for who, most, of_base, of_arm in pairs:
+        if min(of_arm) - max(of_base) > most:
+            return (
+                f"outside of its window, from the typed line to its begin and from its end to the answers, "
+                f"{who} executed {min(of_arm)} instructions at smp{cpus} and {max(of_base)} at "
+                f"smp{base.cell.cpus}, and at most {most:.0f} more may be"
+            )
+    return ""

@@ -8,23 +8,16 @@ gate is invalid.
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
 from benchgate.base.workloads import UNVERIFIED
-from benchgate.judge.gates.arm_checks import (
-    QUIETER,
-    broken_beside,
-    known_arm,
-    see_runs,
-    too_few,
-    unrepeated,
-    unverified,
-    void_runs,
-)
-from benchgate.judge.gates.wording import first_of, not_run, reason, verdict
+from benchgate.judge.gates.arm_checks import ended, known_arm, see_runs, unrepeated, unverified
+from benchgate.judge.gates.wording import NOT_RUN, first_of, ruling
 
 KIND = VERIFIED
 
@@ -37,27 +30,20 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm, wanted = known_arm(gate.cell, measured), measured.policy.first
-    facts: dict[str, object] = {"lane": arm.lane, "runs": arm.runs}
+    say = partial(ruling, gate, lane=arm.lane, runs=arm.runs)
     if broken := unverified(arm) or unrepeated(arm):
-        text = reason(Word.INVALID, f"{gate.cell.id}: {broken}", see_runs(arm))
-        return Ruling(verdict(gate, Word.INVALID, text, facts))
+        return say(Word.INVALID, f"{gate.cell.id}: {broken}", see_runs(arm))
     if arm.skipped:
-        return Ruling(verdict(gate, Word.SKIP, not_run(arm), facts))
-    if arm.runs < wanted and (beside := broken_beside(measured)):
-        text = reason(Word.INVALID, f"{gate.cell.id}: {too_few(beside)}", see_runs(beside))
-        return Ruling(verdict(gate, Word.INVALID, text, facts), {gate.cell.id: wanted})
-    if arm.runs < wanted and measured.too_many_void:
-        word = Word.SKIP if measured.policy.shows else Word.INCONCLUSIVE
-        text = reason(word, f"{gate.cell.id}: {void_runs(measured)}", QUIETER)
-        return Ruling(verdict(gate, word, text, facts))
+        return say(Word.SKIP, f"{arm.cell.id}{NOT_RUN}{arm.skipped}")
     if arm.runs < wanted:
-        text = reason(Word.SKIP, f"{gate.cell.id}: {_too_few(arm, wanted, measured)}")
-        return Ruling(verdict(gate, Word.SKIP, text, facts), {gate.cell.id: wanted})
+        word, why, advice = ended(measured) or (Word.SKIP, _too_few(arm, wanted, measured), "")
+        needs = {} if measured.too_many_void and word is not Word.INVALID else {gate.cell.id: wanted}
+        return say(word, f"{gate.cell.id}: {why}", advice, needs)
     how = f"all worked ({UNVERIFIED}: for information only)" if arm.informs else "all verified"
     text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, {how}"
     if arm.placement is Placement.OVERSUBSCRIBED:
         text += " (oversubscribed: functional only)"
-    return Ruling(verdict(gate, Word.PASS, reason(Word.PASS, text), facts))
+    return say(Word.PASS, text)
 
 
 def _too_few(arm: Arm, wanted: int, measured: GateInput) -> str:

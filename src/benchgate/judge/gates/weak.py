@@ -19,8 +19,8 @@ from benchgate.base.stats import bootstrap
 from benchgate.judge.gates import looks, say, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.inclusive import rule_of
 from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.rule import inclusive, require_one_bound
 from benchgate.judge.gates.wording import number, reason
 
 KIND = "weak"
@@ -30,23 +30,19 @@ GROWS = "grows"
 
 
 def check(gate: Gate, metric: Metric, policy: Policy) -> None:
-    rule_of(gate, speedup.advice)
+    require_one_bound(gate)
     _require_arms(gate)
     check_limits(gate, metric, policy, two_arms.base_of(gate).cpus / gate.cell.cpus, NAME, "a limit")
 
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
-    rule = rule_of(gate, speedup.advice)
+    require_one_bound(gate)
     _require_arms(gate)
     base, arm = two_arms.arms_of(gate, measured)
     growth = gate.cell.cpus / base.cell.cpus
-
-    def figures(limit: float, look: int) -> Figures:
-        return _figures(gate, measured, limit, look)
-
-    found = two_arms.contradiction(gate, base, arm, Word.INVALID)
-    host = host_share(gate, measured, growth)
-    return looks.judge(Question(gate, measured, rule, (base, arm), figures, found, host))
+    rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    asked = Question(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
+    return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
 
 
 def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from benchgate.base.gates import Arm, Gate, Verdict, Word
+from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
 
+NOTHING: Mapping[str, int] = MappingProxyType({})
 LONGEST = 600
 """A longer reason is truncated, because it may contain output of a guest."""
 
@@ -106,6 +108,19 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         reason=text,
         **applied,  # type: ignore[arg-type]
     )
+
+
+def ruling(
+    gate: Gate, word: Word, what: str, advice: str = "", needs: Mapping[str, int] = NOTHING, **fields: object
+) -> Ruling:
+    """A ruling without figures; `fields`: those of the verdict that apply."""
+    return Ruling(verdict(gate, word, reason(word, what, advice), fields), needs)
+
+
+def informing(gate: Gate, arm: Arm, why: str) -> Ruling:
+    """The ruling where figures decide nothing."""
+    what = f"{subject(gate)}: for information only: {why}"
+    return ruling(gate, Word.SKIP, what, lane=arm.lane, threshold=gate.threshold(arm.lane), runs=arm.runs)
 
 
 def _bounds(gate: Gate) -> tuple[tuple[str, float | None], ...]:

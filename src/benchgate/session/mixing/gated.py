@@ -18,11 +18,11 @@ from benchgate.mix import gate, studyfile
 from benchgate.mix.gate import IsolationVerdict
 from benchgate.mix.study import Study
 from benchgate.plan import catalog
+from benchgate.plan.mark_table import ISOLATION as MARK
 from benchgate.plan.options import Options
 from benchgate.session.mixing import steps
 from benchgate.session.mixing.steps import OpenRunner
 from benchgate.session.progress import Progress
-from benchgate.session.pytest_marks import ISOLATION as MARK
 from benchgate.session.results import require
 
 FORM = "@pytest.mark.isolation(STUDY, at_least=X) or (STUDY, against=SYSTEM)"

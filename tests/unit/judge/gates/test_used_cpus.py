@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Lane
+from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import Arm, GateInput, Word
-from benchgate.base.runs import CpuUse
+from benchgate.base.runs import CpuUse, CpuWork, Outside
 from benchgate.base.stats import Interval
 from benchgate.judge import gates
-from benchgate.judge.gates.used_cpus import bound
+from benchgate.judge.gates.used_cpus import bound, outside
 from tests.unit.factories import POLICY, arm, cell, control, speedup
 
 
@@ -27,7 +27,8 @@ def on_the_host(most: float) -> CpuUse:
 
 def used(cpus: int, work: float, one: CpuUse | None, **changes: object) -> Arm:
     made = arm(cell(cpus), [work] * 5, lane=Lane.INSN, unit="insn")
-    work_of = replace(made.measurements["work"], used=(one,) * 5, **changes)  # type: ignore[arg-type]
+    did = CpuWork({Window.WORK: one} if one else {}, **changes)  # type: ignore[arg-type]
+    work_of = replace(made.measurements["work"], cpu_work=(did,) * 5)
     return replace(made, measurements={**made.measurements, "work": work_of})
 
 
@@ -89,7 +90,8 @@ def test_a_base_of_several_cpus_counts_by_those_that_it_used() -> None:
 
 def test_only_the_runs_of_the_look_count() -> None:
     ones = used(1, 2e9, use(1, 1)).measurements["work"]
-    twos = replace(used(2, 1e9, None).measurements["work"], used=(None, use(1), use(1), use(2)))
+    did = [CpuWork(), *(CpuWork({Window.WORK: use(n)}) for n in (1, 1, 2))]
+    twos = replace(used(2, 1e9, None).measurements["work"], cpu_work=tuple(did))
     assert [getattr(bound(ones, twos, look), "most", None) for look in (1, 2, 3, 4)] == [None, 1, 1, 2]
 
 
@@ -128,3 +130,73 @@ def test_nothing_is_superlinear_on_an_ideal_machine(
     first, second = (one.cell for one in named.values())
     gate = replace(speedup(2, 1.1), base=first, cell=second)
     assert gates.judge(gate, GateInput(named, POLICY, {})).verdict.outcome is word
+
+
+# ---- an arm with more CPUs does no more work outside of its window
+
+INSIDE = 2_000_000
+"""Of two CPUs: each has a share of 1,000,000."""
+
+
+def arm_with(cpus: int, *each: Outside | None) -> Arm:
+    made = arm(cell(cpus), [19e6 / cpus] * 5, lane=Lane.INSN, unit="insn")
+    work = replace(made.measurements["work"], cpu_work=tuple(CpuWork(outside=one) for one in each))
+    return replace(made, measurements={**made.measurements, "work": work})
+
+
+def executed(busiest: int, together: int) -> Outside:
+    return Outside(busiest, together, INSIDE)
+
+
+def said(base: Outside | None, other: Outside | None) -> str:
+    ones, twos = (arm_with(n, one).measurements["work"] for n, one in ((1, base), (2, other)))
+    return outside(ones, twos, 5)
+
+
+@pytest.mark.parametrize(
+    ("busiest", "together", "who"),
+    [
+        (50_000, 50_000, ""),
+        (60_000, 60_000, ""),
+        (
+            60_001,
+            60_001,
+            "its busiest CPU executed 60001 instructions at smp2 and 50000 at smp1, and at most 10000",
+        ),
+        (50_000, 150_000, ""),  # another CPU polls while the program starts
+        (
+            50_000,
+            150_001,
+            "all CPUs executed 150001 instructions at smp2 and 50000 at smp1, and at most 100000",
+        ),
+        (10_000, 20_000, ""),
+    ],
+)
+def test_the_work_outside_may_grow_by_one_percent_of_a_cpus_share(
+    busiest: int, together: int, who: str
+) -> None:
+    seen = said(executed(50_000, 50_000), executed(busiest, together))
+    assert who in seen
+    assert bool(seen) is bool(who)
+
+
+def test_what_is_not_known_says_nothing() -> None:
+    assert not said(None, executed(10**6, 10**6))
+    assert not said(executed(0, 0), None)
+
+
+def test_the_runs_that_say_least_count() -> None:
+    ones = arm_with(1, executed(50_000, 50_000), executed(70_000, 70_000)).measurements["work"]
+    twos = arm_with(2, executed(75_000, 75_000), executed(90_000, 90_000)).measurements["work"]
+    assert not outside(ones, twos, 5)
+    assert outside(ones, twos, 1)
+
+
+def test_the_verdict_is_invalid() -> None:
+    arms = [arm_with(1, *[executed(1000, 1000)] * 5), arm_with(2, *[executed(500_000, 500_000)] * 5)]
+    verdict = gates.judge(speedup(), GateInput({one.cell.id: one for one in arms}, POLICY, {})).verdict
+    assert verdict.outcome is Word.INVALID
+    assert (
+        "but outside of its window, from the typed line to its begin and from its end to the"
+        in verdict.reason
+    )

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.cells import Cell, Lane
+from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
 from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
-from benchgate.base.runs import CpuUse
+from benchgate.base.runs import CpuUse, CpuWork
 from benchgate.base.stats import Interval
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell
@@ -79,7 +79,12 @@ def test_work_that_grew_needs_the_cpus_too(cpus: float, word: Word) -> None:
     """Else a base that is slowed down makes one CPU look like four."""
     used = [CpuUse(Interval(many, many)) for many in (1.0, cpus)]
     pair = [
-        replace(one, measurements={name: replace(each, used=(use,) * 5) for name, each in of.items()})
+        replace(
+            one,
+            measurements={
+                name: replace(each, cpu_work=(CpuWork({Window.WORK: use}),) * 5) for name, each in of.items()
+            },
+        )
         for one, use in zip(arms(1000.0, 1000.0), used, strict=True)
         for of in [one.measurements]
     ]

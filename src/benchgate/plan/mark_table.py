@@ -1,0 +1,233 @@
+"""The table of all marks of benchgate: arguments, meaning, and what planning and reports know of their kinds.
+
+Data only: takes nothing and does not fail. marks.py reads the marks of a test by these rows, pytest registers
+them, and docs/gates.md shows them. A user's own kind of gate has its row in its own file, as MARK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+BOUNDS = ("at_least", "at_most")
+THRESHOLDS = (*BOUNDS, "insn")
+_OF_COUNTS = ("cpus", *THRESHOLDS, "metric", "base")
+SHARED = ("cpus", *THRESHOLDS, "metric", "base", "to", "baseline")
+"""The arguments that marks.py reads. Every other one is a word that only the kind knows (Gate.settings)."""
+_DEFAULTS = MappingProxyType({"metric": "'work'"})
+GROWS = "grows"
+"""The word that planning knows, too: the parameter that is so many times larger in the cell. With it, the CPU
+count is a multiple of the base's."""
+GATE = "gate"
+"""The mark that names a kind of gate as its first argument."""
+ISOLATION = "isolation"
+
+
+Good = Literal["never", "always", "at_least", "better"]
+"""When a gate holds only if the metric is good, and not if it is bad enough: `at_least` with this argument,
+`better` with the bound on the metric's better side."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateMark:
+    """The mark of a kind of gate, which has the kind's name."""
+
+    name: str
+    about: str
+    """What the figure is, as the rest of a sentence."""
+    example: str
+    """Its arguments, as a test writes them."""
+    takes: tuple[str, ...]
+    needs: tuple[str, ...] = ("cpus",)
+    """Those of `takes` that a test must give. Without `cpus` here, a mark without it holds at each CPU count
+    that the session measures."""
+    base: int | None = None
+    """The CPU count of the base, unless the mark names one; None: the gate has no such base."""
+    is_of_several: bool = False
+    """`cpus` may be a list: the first count is the base, the last one the cell."""
+    is_ratio: bool = False
+    """A threshold is a ratio, and not a figure in the metric's unit."""
+    has_own_figure: bool = False
+    """The figure is neither the metric itself nor a ratio of two arms."""
+    good: Good = "never"
+    at_most_kind: str = ""
+    """The kind of the gate if the mark has `at_most`; empty: the mark's own."""
+    is_in_id: bool = True
+    """The name is a part of the gate's id."""
+    file: str = ""
+    """The Python file of a user's own kind."""
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.needs) - set(self.takes):
+            raise ValueError(f"mark {self.name}: needs {', '.join(sorted(unknown))}, which it does not take")
+
+    @property
+    def takes_either(self) -> bool:
+        """Whether a test must give exactly one of both bounds. The mark `gate` leaves that to the kind, and
+        one that needs both holds for a range."""
+        return self.name != GATE and set(BOUNDS) <= set(self.takes) and not set(BOUNDS) <= set(self.needs)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return (self.name, *filter(None, (self.at_most_kind,)))
+
+    @property
+    def shown(self) -> str:
+        return f"{self.name}({self.example})"
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The arguments that only the kind knows, which checks them."""
+        return tuple(one for one in self.takes if one not in SHARED)
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({', '.join([*(['kind'] if self.name == GATE else []), *self.needs, *self.may])})"
+
+    @property
+    def may(self) -> Iterator[str]:
+        """The arguments that a test may leave out, with their defaults."""
+        defaults = {**_DEFAULTS, "base": "" if self.base is None else str(self.base)}
+        for one in self.takes:
+            if self.takes_either and one in BOUNDS:
+                yield from ("at_least=|at_most=",) if one == BOUNDS[0] else ()
+            elif one not in self.needs:
+                yield f"{one}={defaults.get(one, '')}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMark:
+    """A mark that is no gate."""
+
+    name: str
+    about: str
+    arguments: str = ""
+    example: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"@pytest.mark.{self.name}({self.example})"
+
+    @property
+    def signature(self) -> str:
+        return f"{self.name}({self.arguments})" if self.arguments else self.name
+
+
+WORKLOAD = PlainMark(
+    "workload", "what a test of cells or verdicts runs", "name, **parameters", '"primes", hi=3_000_000'
+)
+SYSTEM = PlainMark("system", "systems of this test, instead of those of --system", "*names", '"linux"')
+MACHINE = PlainMark("machine", "the machine of this test, instead of that of --machine", "name", '"desktop8"')
+
+PLAIN: tuple[PlainMark, ...] = (
+    PlainMark("smp", "process-scale sweeps over CPU counts"),
+    PlainMark("threads", "thread-scale sweeps over CPU counts"),
+    WORKLOAD,
+    SYSTEM,
+    MACHINE,
+    PlainMark(ISOLATION, "the isolation of a study's best mix", "study, at_least=|against="),
+    PlainMark("compare", "is now `ratio`"),
+)
+RENAMED = MappingProxyType({"compare": "ratio"})
+"""Marks of gates of earlier versions, which are refused with the word of today."""
+
+TABLE: tuple[GateMark, ...] = (
+    GateMark(
+        "speedup",
+        "how many times better the metric is than with `base` CPUs; with `at_most` a negative control",
+        "cpus=2, at_least=1.6",
+        takes=_OF_COUNTS,
+        base=1,
+        is_ratio=True,
+        good="at_least",
+        at_most_kind="control",
+        is_in_id=False,
+    ),
+    GateMark(
+        "efficiency",
+        "the speedup over the ratio of the CPU counts: 1 if every CPU helps as much as the first",
+        "cpus=4, at_least=0.8",
+        takes=_OF_COUNTS,
+        base=1,
+        is_ratio=True,
+        has_own_figure=True,
+        good="at_least",
+    ),
+    GateMark(
+        "weak",
+        "weak scaling: the base's time over that of N times its CPUs for N times its work",
+        'cpus=4, grows="blocks", at_least=0.9',
+        takes=(*_OF_COUNTS, GROWS),
+        base=1,
+        is_ratio=True,
+        has_own_figure=True,
+        good="at_least",
+    ),
+    GateMark(
+        "overhead",
+        "the total over the work, of each run: how much start and join of the workers add",
+        "cpus=4, at_most=1.1",
+        takes=("cpus", *THRESHOLDS),
+        is_ratio=True,
+        has_own_figure=True,
+    ),
+    GateMark(
+        "limit",
+        "the metric itself, in its unit",
+        'cpus=2, metric="total", at_most=2_000_000',
+        takes=("cpus", "metric", *THRESHOLDS),
+        needs=("cpus", "metric"),
+        good="better",
+    ),
+    GateMark(
+        "ratio",
+        "how many times better the metric is on this system than on `to`",
+        'to="linux", cpus=2, at_least=1.0',
+        takes=("to", "cpus", "metric", *THRESHOLDS),
+        needs=("to", "cpus"),
+        is_ratio=True,
+        good="at_least",
+    ),
+    GateMark(
+        "regression",
+        "how many times worse the metric is than in a baseline; without `cpus`, at each CPU count",
+        "at_most=1.02",
+        takes=("at_most", "insn", "cpus", "metric", "baseline"),
+        needs=("at_most",),
+        is_ratio=True,
+        good="always",
+    ),
+    GateMark(
+        "scaling",
+        "a parameter of a scaling law, fitted to the figures of all these CPU counts",
+        'model="amdahl", cpus=(1, 2, 4), at_most=0.05',
+        takes=("model", "cpus", "parameter", *THRESHOLDS, "metric"),
+        needs=("model", "cpus"),
+        is_of_several=True,
+        is_ratio=True,
+        has_own_figure=True,
+        good="always",
+    ),
+    GateMark(
+        GATE,
+        "that of the kind: `verified`, or one of your own by its file, over one or more CPU counts",
+        '"mine.py", cpus=(1, 2, 4)',
+        takes=_OF_COUNTS,
+        is_of_several=True,
+        is_ratio=True,
+    ),
+)
+SHIPPED: Mapping[str, GateMark] = MappingProxyType({one.name: one for one in TABLE})
+OF_KIND: Mapping[str, GateMark] = MappingProxyType({kind: one for one in TABLE for kind in one.kinds})
+"""The mark whose gates have this kind."""
+OWN_FIGURE = frozenset(kind for kind, one in OF_KIND.items() if one.has_own_figure)
+"""The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
+
+
+def lines(gates: Iterable[GateMark]) -> Iterator[str]:
+    """What pytest registers of every mark, and shows as help."""
+    every: Iterable[PlainMark | GateMark] = (*PLAIN, *gates)
+    for one in every:
+        yield f"{one.signature}: {one.about} (benchgate)"
