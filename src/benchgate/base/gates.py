@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Annotated
 
 from benchgate.base.baselines import NOTHING, Against
-from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
+from benchgate.base.cells import Cell, Lane, Mode, Params, ParamValue, Placement, Window
 from benchgate.base.errors import UsageError
+from benchgate.base.jsonfields import As, Between, PlainWord, Presence
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
 from benchgate.base.text import percent
@@ -35,6 +37,13 @@ MOST_RUNS = 199
 """The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 
 
+def _in_order(settings: Mapping[str, str]) -> Params:
+    return tuple(settings.items())
+
+
+Settings = Annotated[tuple[tuple[str, ParamValue], ...], As(Mapping[str, PlainWord], _in_order, dict)]
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """A threshold for `cell`. `base` is the cell to compare it with, of the same system at another CPU count
@@ -42,23 +51,23 @@ class Gate:
     more than two arms."""
 
     id: str
-    kind: str
+    kind: PlainWord
     base: Cell | None
     cell: Cell
-    metric: str = str(Window.WORK)
+    metric: PlainWord = str(Window.WORK)
     at_least: float | None = None
     at_most: float | None = None
     insn: float | None = None
     """The threshold on the instruction clock; None: the same as on the other lanes."""
-    file: str = ""
+    file: Annotated[str, Presence.LATER] = ""
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
-    tests: tuple[str, ...] = field(default=(), compare=False)
+    tests: Annotated[tuple[str, ...], Presence.LATER] = field(default=(), compare=False)
     """The test functions that asked for it, by node id."""
-    more: tuple[Cell, ...] = ()
+    more: Annotated[tuple[Cell, ...], Presence.LATER] = ()
     """In the order of their CPU counts."""
-    settings: Params = ()
+    settings: Annotated[Settings, Presence.LATER] = ()
     """What only its kind knows, as (name, value): the model of a scaling law."""
-    baseline: str = ""
+    baseline: Annotated[str, Presence.LATER] = ""
     """The file of the baseline to compare with, as the mark names it; empty: none."""
 
     @property
@@ -145,7 +154,7 @@ class CapacityBound:
     """The host's own speedup, with its interval: n concurrent probe guests compared with one."""
 
     lane: Lane
-    cpus: int
+    cpus: Annotated[int, Between(1)]
     ratio: float
     low: float
     high: float
@@ -194,7 +203,7 @@ class Policy:
     """The name or path of the machine, unless an option or a mark names one."""
     informs: str = field(default="", metadata={"of": "session"})
     """Why no gate uses this session's figures; empty if gates do."""
-    shows: bool = field(default=False, metadata={"of": "session"})
+    shows: Annotated[bool, Presence.APART] = field(default=False, metadata={"of": "session"})
     """True if gates that only inform show their figures: those of the other clock with --clock both."""
 
     def __post_init__(self) -> None:

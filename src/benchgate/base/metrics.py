@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from benchgate.base.cells import Window
+from benchgate.base.jsonfields import PlainWord, Presence
 
 
 class MetricKind(StrEnum):
@@ -35,7 +37,7 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    name: str
+    name: PlainWord
     kind: MetricKind
     better: Better
     unit: str
@@ -46,7 +48,7 @@ class Metric:
     per: str = ""
     at: float = 0.0
     window: Window = Window.WORK
-    about: str = ""
+    about: Annotated[str, Presence.APART] = ""
 
     @property
     def grows_with_cpus_at_most(self) -> bool:

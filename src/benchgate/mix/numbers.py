@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Annotated
+
+from benchgate.base.jsonfields import As
 
 _WRITTEN = re.compile(
     r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?\Z|[+-]?[0-9]{1,40}/[0-9]{1,40}\Z"
@@ -23,6 +26,9 @@ def written(word: str) -> Fraction:
 def kept(word: str) -> Fraction:
     """As `str` writes a Fraction, in files of a study."""
     return _fraction(word, _KEPT)
+
+
+Kept = Annotated[Fraction, As(str, kept, str)]
 
 
 def _fraction(word: str, pattern: re.Pattern[str]) -> Fraction:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 from benchgate.mix.measured import Measured
+from benchgate.mix.numbers import Kept
 from benchgate.mix.orders import alone_key, seeds
 from benchgate.mix.study import Study
 
@@ -20,7 +20,7 @@ class Done:
 
     measured: Measured | None
     reason: str = ""
-    fraction: Fraction | None = None
+    fraction: Kept | None = None
     """Of a run with a limit: the limit divided by what the part used alone."""
     folder: str = ""
     """Of its last attempt, below the study's; empty if there was none, because there is no such limit."""

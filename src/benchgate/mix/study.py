@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.cells import Params
+from benchgate.base.jsonfields import Between, PlainWord, Presence
+from benchgate.mix.numbers import Kept
 
 RATE = "rate"
 """The score that every application has: completed runs per second of the guest's time."""
@@ -24,20 +26,22 @@ BANDWIDTH = "bandwidth"
 DUMMY = "dummy"
 """The part that only waits. No application has its name."""
 
+AtLeastOne = Annotated[int, Between(1)]
+
 
 @dataclass(frozen=True, slots=True)
 class StudyInput:
     """One application with one input: what one part of a mix is an instance of."""
 
-    application: str
-    input: str
+    application: PlainWord
+    input: PlainWord
     workload: str
     """Its name, or the path of its YAML file."""
-    workers: int
+    workers: AtLeastOne
     params: Params
     score: str
     """RATE, or the name of a metric of which more is better."""
-    units: Fraction | None
+    units: Kept | None
     """Of work that one run completes; its rate is in these units then. None: in runs."""
     where: str = field(compare=False)
     """File and line."""
@@ -62,8 +66,8 @@ class Sweep:
 class Antagonists:
     """Inputs that take a known part of a resource from their neighbours."""
 
-    whole: Fraction
-    takes: Mapping[str, Fraction]
+    whole: Kept
+    takes: Mapping[str, Kept]
     """By input, the least first; in the unit of `whole`."""
 
 
@@ -74,7 +78,7 @@ class Study:
     name: str
     about: str = field(compare=False)
     system: str
-    cpus: int
+    cpus: AtLeastOne
     machine: str
     """Of the instruction clock; empty: the ideal one."""
     clock: str
@@ -85,28 +89,28 @@ class Study:
     """By resource of PRESSED."""
     inputs: tuple[StudyInput, ...]
     """Of each application, the smallest first."""
-    least: int
+    least: AtLeastOne
     """How many runs every part must complete."""
-    limit_ms: int
+    limit_ms: AtLeastOne
     """Guest time after which a part that has not completed them makes the run invalid."""
-    seeds: int
-    limit_seeds: int
+    seeds: AtLeastOne
+    limit_seeds: AtLeastOne
     """Of the runs with limits."""
     levels: tuple[int, ...]
     """Percent of what the application used alone."""
     every_input: bool
     """Whether each input is limited, or only the last of each application."""
-    least_use: Fraction
+    least_use: Kept
     """A resource of which an application uses less is not limited."""
-    capacity: Mapping[str, Fraction]
+    capacity: Mapping[str, Kept]
     sweep: Sweep | None
     scaling: str
     """The application whose inputs run beside others, each in turn; empty: none."""
-    overcommit: tuple[Fraction, ...]
+    overcommit: tuple[Kept, ...]
     near: int
     """How many near-optimal mixes tell whether the composition matters."""
     file: Path = field(compare=False)
-    text: str = field(compare=False)
+    text: Annotated[str, Presence.APART] = field(default="", compare=False)
 
     @property
     def applications(self) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ the host does not count, the file says why. Does not fail but with OSError for t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.files import write_json
+from benchgate.base.jsonfields import Presence, as_json
 from benchgate.host import resctrl
 from benchgate.host.resctrl import Group, MemoryCounters
 from benchgate.run.pinning import threads
@@ -18,12 +20,29 @@ from benchgate.run.pinning import threads
 FILE = "memory.json"
 
 
+@dataclass(frozen=True, slots=True)
+class MemorySample:
+    moment: str
+    """As in threads.json; empty: between two of them."""
+    counters: Annotated[MemoryCounters, Presence.INLINE]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """memory.json."""
+
+    why: str
+    """Why nothing was counted; empty if something was."""
+    cache_bytes: int | None
+    samples: tuple[MemorySample, ...]
+
+
 class MemoryUse:
     def __init__(self, pid: int, pins: Sequence[int], mark: str, root: Path = resctrl.ROOT) -> None:
         self._pid = pid
         self._group = Group(f"benchgate-{mark}", root)
         self._capacity = resctrl.last_cache_bytes(pins)
-        self._samples: list[tuple[str, MemoryCounters]] = []
+        self._samples: list[MemorySample] = []
         self.join()
 
     def join(self) -> None:
@@ -31,14 +50,12 @@ class MemoryUse:
         self._group.join(sorted(threads(self._pid)))
 
     def note(self, moment: str) -> None:
-        """`moment`: as in threads.json; empty: between two of them."""
         if not self._group.why:
-            self._samples.append((moment, self._group.read()))
+            self._samples.append(MemorySample(moment, self._group.read()))
 
     def keep(self, folder: Path) -> None:
-        samples = [{"moment": moment, **asdict(counters)} for moment, counters in self._samples]
-        value = {"why": self._group.why, "cache_bytes": self._capacity, "samples": samples}
-        write_json(folder / FILE, value)
+        record = MemoryRecord(self._group.why, self._capacity, tuple(self._samples))
+        write_json(folder / FILE, as_json(record))
 
     def close(self) -> None:
         self._group.close()
