@@ -15,7 +15,7 @@ from typing import Annotated
 from benchgate.base.baselines import NOTHING, Against
 from benchgate.base.cells import Cell, Lane, Mode, Params, ParamValue, Placement, Window
 from benchgate.base.errors import UsageError
-from benchgate.base.jsonfields import As, Between, PlainWord, Presence
+from benchgate.base.jsonfields import As, Between, Matches, PlainWord, Presence
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
 from benchgate.base.text import percent
@@ -291,41 +291,49 @@ class Word(StrEnum):
     SKIP = "SKIP"
 
 
+_Text = Annotated[str, Matches(".+", "a text")]
+_Cpus = Annotated[int, Between(1)]
+_Size = Annotated[float, Between()]
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One gate's verdict. The fields are those of verdicts.json; None where a field does not apply."""
+    """One gate's verdict. verdicts.json is a list of them; null where a field does not apply."""
 
-    id: str
+    id: _Text
     gate: str
+    """The kind of gate: speedup, control, limit, verified ..."""
     system: str
     workload: str
     params: Params
     mode: Mode
-    metric: str
-    base_cpus: int | None
-    cpus: int
+    metric: PlainWord
+    """`work`, `total`, or one that the workload declares."""
+    base_cpus: _Cpus | None
+    cpus: _Cpus
     lane: Lane | None
-    threshold: float | None
-    ratio: float | None
+    threshold: _Size | None
+    ratio: _Size | None
     low: float | None
     high: float | None
     runs: int
+    """Runs per arm that the verdict rests on."""
     outcome: Word
-    reason: str
+    reason: Annotated[str, Matches(r"(PASS|FAIL|INCONCLUSIVE|INVALID|SKIP): [^\n\r]+", "a reason")]
     base_system: str | None = None
     """The system of the base arm, if it is another one."""
     value: float | None = None
     """The figure itself, for a gate on one arm; `ratio` is None then."""
-    bound: str | None = None
+    bound: Annotated[str, Matches("least|most", "least or most")] | None = None
     """`least` or `most`: on which side of the threshold the figure must be."""
     unit: str | None = None
     """Of threshold, low and high: `x` for a ratio."""
-    parameter: str | None = None
+    parameter: Annotated[str | None, Presence.LATER] = None
     """Which parameter of a fitted law the figure is: `sigma`."""
-    smallest_effect: float | None = None
+    smallest_effect: Annotated[_Size | None, Presence.LATER] = None
     """The smallest distance of the true figure from the threshold that such runs show in 80% of sessions, as
     a share of the threshold."""
-    baseline: str | None = None
+    baseline: Annotated[_Text | None, Presence.LATER] = None
     """The file of the baseline that the figure is a ratio to."""
 
     @property
