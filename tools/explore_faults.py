@@ -23,7 +23,8 @@ from pathlib import Path
 from statistics import mean, median
 from types import MappingProxyType
 
-from benchgate.explore.explored import FOUND, Line, line_from_json
+from benchgate.base.jsonfields import read
+from benchgate.explore.explored import FOUND, Line
 
 FAULTS = ("wake-window", "late-store", "unlocked-count", "double-free", "stale-steal")
 METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -96,7 +97,7 @@ def explored(folder: Path) -> list[Line]:
     kept = folder / "runs.jsonl"
     text = kept.read_text() if kept.exists() else ""
     whole = text[: text.rfind("\n") + 1]  # an interrupt may have cut the last line
-    return [line_from_json(json.loads(line)) for line in whole.splitlines()]
+    return [read(Line, json.loads(line), "a run") for line in whole.splitlines()]
 
 
 def explore(

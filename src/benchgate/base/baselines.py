@@ -9,26 +9,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.jsonfields import As, Presence, Sha256, Sha256OrEmpty
 from benchgate.base.machines import IDEAL, off_machine
 from benchgate.base.runs import Measurement
+from benchgate.base.text import one_line
 
 DEFAULT_FILE = "reports/baselines/main.json"
 """The baseline of a mark that names none, and the file that `benchgate baseline accept` writes."""
+LONGEST_NAME = 300
+
+
+def line_of(text: str) -> str:
+    """One line that is safe to show."""
+    return one_line(text, LONGEST_NAME)
+
+
+Line = Annotated[str, As(str, line_of, str)]
 
 
 @dataclass(frozen=True, slots=True)
 class SystemOrigin:
     """What a system's figures depend on besides the guest itself."""
 
-    definition: str
+    definition: Sha256
     """The digest of its YAML and of its settings."""
-    qemu: str
+    qemu: Sha256OrEmpty
     """The digest of its QEMU; empty if it needs none."""
-    clock: str
+    clock: Line
     """The instruction clock: level, mode and the digest of its sources. Empty: not recorded, or wall time."""
-    machine: str = ""
+    machine: Annotated[Sha256OrEmpty, Presence.SPARSE] = ""
     """The digest of its machine; empty: the ideal one."""
 
 
@@ -36,7 +48,7 @@ class SystemOrigin:
 class Origin:
     """Where the figures of a session come from."""
 
-    machine: Mapping[str, str] = field(default_factory=dict)
+    machine: Mapping[str, Line] = field(default_factory=dict)
     """The facts of the envelope that wall time depends on."""
     systems: Mapping[str, SystemOrigin] = field(default_factory=dict)
     """By the system's name."""

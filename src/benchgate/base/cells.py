@@ -6,9 +6,12 @@ fails with ValueError, so that no later stage needs to check it again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
+from benchgate.base.jsonfields import As, Between, Matches, PlainWord, PlainWordOrEmpty, Presence
 from benchgate.base.machines import machine_in
 
 ParamValue = int | str
@@ -46,7 +49,12 @@ class Window(StrEnum):
     TOTAL = "total"
 
 
-Params = tuple[tuple[str, ParamValue], ...]
+def _sorted(params: Mapping[str, ParamValue]) -> Params:
+    return tuple(sorted(params.items()))
+
+
+_StoredParams = Mapping[str, Annotated[int, Between(-(2**63))] | str]
+Params = Annotated[tuple[tuple[str, ParamValue], ...], As(_StoredParams, _sorted, dict)]
 """A workload's parameters with all defaults filled in, sorted by name."""
 
 
@@ -54,16 +62,16 @@ Params = tuple[tuple[str, ParamValue], ...]
 class Cell:
     """One (system, workload, parameters, CPU count). Holds plain values only, so that JSON can store it."""
 
-    system: str
-    workload: str
+    system: PlainWord
+    workload: PlainWord
     mode: Mode
     params: Params
-    cpus: int
+    cpus: Annotated[int, Between(1)]
     label: str = ""
     """The workload's name plus the parameters that differ from their defaults; default: the name."""
-    variant: str = ""
+    variant: PlainWordOrEmpty = ""
     """Distinguishes two cells of a row that have the same CPU count, as in `smp8-smt`."""
-    clock: str = ""
+    clock: Annotated[str, Matches("(wall|insn)?", "one of wall, insn"), Presence.SPARSE] = ""
     """`wall` or `insn` if the session measures on both clocks (clocks.py); otherwise empty."""
 
     def __post_init__(self) -> None:

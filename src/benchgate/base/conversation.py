@@ -14,8 +14,10 @@ import re
 from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from benchgate.base.console_text import Stream
+from benchgate.base.jsonfields import As, as_json, read, without_head
 from benchgate.base.script import Script, Step
 from benchgate.base.text import one_line
 
@@ -23,6 +25,7 @@ _LONGEST_PROMPT = 1000
 """A longer incomplete line is no prompt."""
 _LONGEST_UTF8 = 4
 _KEPT_LINES = 20
+_SCHEMA = 1
 
 
 class _Awaits(StrEnum):
@@ -49,9 +52,25 @@ class Typed:
     step: int
     at: int
     """How many bytes the console had then."""
-    text: bytes
+    text: Annotated[bytes, As(str, str.encode, bytes.decode)]
     time: int | None
     """The guest's time in ns; None on the lanes of wall time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRecord:
+    """conversation.json: what was typed into one run's guest, and where on its console."""
+
+    typed: tuple[Typed, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return {"schema": _SCHEMA, **as_json(self)}
+
+
+def record_from_json(value: object) -> tuple[Typed, ...]:
+    """Of an untrusted file; ValueError says what is wrong."""
+    rest = without_head(value, "the conversation", "use the benchgate that wrote it", schema=_SCHEMA)
+    return read(TypedRecord, rest, "the conversation").typed
 
 
 class Conversation:

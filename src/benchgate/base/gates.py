@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Annotated
 
 from benchgate.base.baselines import NOTHING, Against
-from benchgate.base.cells import Cell, Lane, Mode, Params, Placement, Window
+from benchgate.base.cells import Cell, Lane, Mode, Params, ParamValue, Placement, Window
 from benchgate.base.errors import OptionError
+from benchgate.base.jsonfields import As, Between, Matches, PlainWord, Presence
 from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
 from benchgate.base.text import percent
@@ -32,6 +34,13 @@ MOST_RUNS = 199
 """The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 
 
+def _in_order(settings: Mapping[str, str]) -> Params:
+    return tuple(settings.items())
+
+
+Settings = Annotated[tuple[tuple[str, ParamValue], ...], As(Mapping[str, PlainWord], _in_order, dict)]
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """A threshold for `cell`. `base` is the cell to compare it with, of the same system at another CPU count
@@ -39,23 +48,23 @@ class Gate:
     more than two arms."""
 
     id: str
-    kind: str
+    kind: PlainWord
     base: Cell | None
     cell: Cell
-    metric: str = str(Window.WORK)
+    metric: PlainWord = str(Window.WORK)
     at_least: float | None = None
     at_most: float | None = None
     insn: float | None = None
     """The threshold on the instruction clock; None: the same as on the other lanes."""
-    file: str = ""
+    file: Annotated[str, Presence.LATER] = ""
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
-    tests: tuple[str, ...] = field(default=(), compare=False)
+    tests: Annotated[tuple[str, ...], Presence.LATER] = field(default=(), compare=False)
     """The test functions that asked for it, by node id."""
-    more: tuple[Cell, ...] = ()
+    more: Annotated[tuple[Cell, ...], Presence.LATER] = ()
     """In the order of their CPU counts."""
-    settings: Params = ()
+    settings: Annotated[Settings, Presence.LATER] = ()
     """What only its kind knows, as (name, value): the model of a scaling law."""
-    baseline: str = ""
+    baseline: Annotated[str, Presence.LATER] = ""
     """The file of the baseline to compare with, as the mark names it; empty: none."""
 
     @property
@@ -148,7 +157,7 @@ class CapacityBound:
     """The host's own speedup, with its interval: n concurrent probe guests compared with one."""
 
     lane: Lane
-    cpus: int
+    cpus: Annotated[int, Between(1)]
     ratio: float
     low: float
     high: float
@@ -197,7 +206,7 @@ class Policy:
     """The name or path of the machine, unless an option or a mark names one."""
     informs: str = field(default="", metadata={"of": "session"})
     """Why no gate uses this session's figures; empty if gates do."""
-    shows: bool = field(default=False, metadata={"of": "session"})
+    shows: Annotated[bool, Presence.APART] = field(default=False, metadata={"of": "session"})
     """True if gates that only inform show their figures: those of the other clock with --clock both."""
 
     def __post_init__(self) -> None:
@@ -286,41 +295,49 @@ class Word(StrEnum):
     SKIP = "SKIP"
 
 
+_Text = Annotated[str, Matches(".+", "a text")]
+_Cpus = Annotated[int, Between(1)]
+_Size = Annotated[float, Between()]
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One gate's verdict. The fields are those of verdicts.json; None where a field does not apply."""
+    """One gate's verdict. verdicts.json is a list of them; null where a field does not apply."""
 
-    id: str
+    id: _Text
     gate: str
+    """The kind of gate: speedup, control, limit, verified ..."""
     system: str
     workload: str
     params: Params
     mode: Mode
-    metric: str
-    base_cpus: int | None
-    cpus: int
+    metric: PlainWord
+    """`work`, `total`, or one that the workload declares."""
+    base_cpus: _Cpus | None
+    cpus: _Cpus
     lane: Lane | None
-    threshold: float | None
-    ratio: float | None
+    threshold: _Size | None
+    ratio: _Size | None
     low: float | None
     high: float | None
     runs: int
+    """Runs per arm that the verdict rests on."""
     outcome: Word
-    reason: str
+    reason: Annotated[str, Matches(r"(PASS|FAIL|INCONCLUSIVE|INVALID|SKIP): [^\n\r]+", "a reason")]
     base_system: str | None = None
     """The system of the base arm, if it is another one."""
     value: float | None = None
     """The figure itself, for a gate on one arm; `ratio` is None then."""
-    bound: str | None = None
+    bound: Annotated[str, Matches("least|most", "least or most")] | None = None
     """`least` or `most`: on which side of the threshold the figure must be."""
     unit: str | None = None
     """Of threshold, low and high: `x` for a ratio."""
-    parameter: str | None = None
+    parameter: Annotated[str | None, Presence.LATER] = None
     """Which parameter of a fitted law the figure is: `sigma`."""
-    smallest_effect: float | None = None
+    smallest_effect: Annotated[_Size | None, Presence.LATER] = None
     """The smallest distance of the true figure from the threshold that such runs show in 80% of sessions, as
     a share of the threshold."""
-    baseline: str | None = None
+    baseline: Annotated[_Text | None, Presence.LATER] = None
     """The file of the baseline that the figure is a ratio to."""
 
     @property

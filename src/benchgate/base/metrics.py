@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from benchgate.base.cells import Window
+from benchgate.base.jsonfields import PlainWord, Presence
 
 NS, SECOND_NS = "ns", 1_000_000_000
 """The unit of a length of time, and how many of it are a second."""
@@ -38,7 +40,7 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    name: str
+    name: PlainWord
     kind: MetricKind
     better: Better
     unit: str
@@ -49,7 +51,7 @@ class Metric:
     per: str = ""
     at: float = 0.0
     window: Window = Window.WORK
-    about: str = ""
+    about: Annotated[str, Presence.APART] = ""
 
     @property
     def grows_with_cpus_at_most(self) -> bool:

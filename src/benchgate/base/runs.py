@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.exploring import Exploration
 from benchgate.base.histogram import Histogram
+from benchgate.base.jsonfields import Between, PlainWord, Presence, Seconds
 from benchgate.base.metrics import Metric
 from benchgate.base.qemu import Qemu
 from benchgate.base.stats import Interval
@@ -80,8 +82,8 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    boot_s: float
-    run_s: float
+    boot_s: Seconds
+    run_s: Seconds
 
     def at_most(self, ns: int | None) -> Deadlines:
         """None of both is later than this; None: they stay as they are."""
@@ -132,27 +134,27 @@ class RawRun:
     """One run as recorded on disk. `folder` contains run.json, serial.log and the other files."""
 
     cell: Cell
-    folder: Path
-    attempt: int
+    folder: Annotated[Path, Presence.APART]
+    attempt: Annotated[int, Between(1)]
     """The number of this run in its session, from 1; invalid and crashed runs count too."""
     order: int
     """The position in the recorded order of the sweep."""
-    nonce: str
+    nonce: PlainWord
     seed: int
     lane: Lane
     placement: Placement
     pins: tuple[int, ...]
     warmup: bool
     ending: Ending
-    exit_status: int | None
+    exit_status: Annotated[int, Between(-(2**63))] | None
     guest_digest: str
-    clock_log: Path | None = None
+    clock_log: Annotated[Path | None, Presence.APART] = None
     """The instruction clock's log; None on the other lanes."""
     host_span_ns: int | None = None
     """How long the run took by the host's clock; its window cannot be longer. None: not known."""
     detail: str = ""
     """More about the ending, in one sentence; may be empty."""
-    exploration: Exploration | None = None
+    exploration: Annotated[Exploration | None, Presence.APART] = None
     """How its vCPUs were stalled; such a run is never a sample of a gate. None: it was not explored."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell
 from benchgate.base.errors import UsageError
+from benchgate.base.jsonfields import Seconds
 from benchgate.base.text import one_line
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)\}")
@@ -37,7 +38,7 @@ class Step:
     captures: tuple[str, ...] = ()
     echo: bool = True
     """Whether the guest prints what is typed."""
-    deadline_s: float = 0.0
+    deadline_s: Seconds = 0.0
     """From its first byte until the next step begins, or until it has its answer."""
 
     @property

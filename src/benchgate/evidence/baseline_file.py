@@ -10,19 +10,30 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from benchgate.base.baselines import Baseline, BaselineArm, Origin, SymbolCounts, SystemOrigin
-from benchgate.base.cell_json import cell_as_json, cell_from_json
-from benchgate.base.cells import Lane, Placement
+from benchgate.base.baselines import Baseline, BaselineArm, Origin, SymbolCounts, line_of
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import EvidenceError
 from benchgate.base.files import read_json
 from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK
-from benchgate.base.jsonfields import MOST, Fields
-from benchgate.base.metric_json import metric_as_json, metric_from_json
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.jsonfields import (
+    As,
+    Between,
+    Matches,
+    PlainWord,
+    Presence,
+    Sha256,
+    Size,
+    as_json,
+    without_head,
+)
+from benchgate.base.jsonfields import (
+    read as read_typed,
+)
+from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
 from benchgate.evidence.files import read_text, unwritable, write_whole
@@ -35,10 +46,6 @@ MOST_SYMBOLS = 1000
 """The largest of a run. The rest is one entry."""
 OTHERS = ("", "[all others]")
 """What a file keeps of the symbols beyond these."""
-LONGEST_NAME = 300
-
-_HEX = re.compile(r"[0-9a-f]{64}")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _LIST_OF_VALUES = re.compile(r"\[\s+([^\[\]{}\"]+?)\s+\]")
 _LIST_OF_SYMBOL = re.compile(r'\[\s+("(?:user|kernel)",)\s+("[^"\n]*",)\s+(\d+)\s+\]')
 
@@ -48,9 +55,7 @@ _LIST_OF_SYMBOL = re.compile(r'\[\s+("(?:user|kernel)",)\s+("[^"\n]*",)\s+(\d+)\
 
 def render(baseline: Baseline) -> str:
     """One value a line, except lists of samples, so that a reviewer sees which cell has changed."""
-    found = _as_json(baseline)
-    found["digest"] = _digest(found)
-    text = json.dumps(found, indent=1, allow_nan=False, ensure_ascii=True)
+    text = json.dumps(_as_json(baseline), indent=1, allow_nan=False, ensure_ascii=True)
     text = _LIST_OF_SYMBOL.sub(r"[\1 \2 \3]", text)
     return _LIST_OF_VALUES.sub(lambda one: f"[{' '.join(one[1].split())}]", text) + "\n"
 
@@ -72,56 +77,102 @@ def _digest(found: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
+# ---- the file
+
+
+def _short(value: float) -> float:
+    return int(value) if float(value).is_integer() else value
+
+
+_Share = Annotated[float, Between()]
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetric:
+    name: PlainWord
+    unit: str
+    declared: Metric | None
+    """As the workload declares it; null: a window."""
+    late: _Share
+    """The largest share by which the clock's steps can have changed a sample."""
+    step: _Share
+    """The step in which the guest prints its figures."""
+    samples: Annotated[
+        tuple[Annotated[float, As(Annotated[float, Between()], float, _short)], ...],
+        Size(SMALLEST_LOOK, MOST_RUNS),
+    ]
+    """In the order of `seeds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSymbols:
+    seed: int
+    window: int
+    """In ns."""
+    counts: Annotated[tuple[tuple[Literal["user", "kernel"], str, int], ...], Size(0, MOST_SYMBOLS)]
+    """Instructions, largest first."""
+    others: int
+    """Of all smaller symbols together."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCell:
+    cell: Cell
+    lane: Lane
+    placement: Placement
+    guest: Sha256
+    seeds: Annotated[tuple[int, ...], Size(SMALLEST_LOOK, MOST_RUNS)]
+    metrics: tuple[FileMetric, ...]
+    symbols: FileSymbols | None
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineFile:
+    accepted: Annotated[str, Matches("[0-9]{4}-[0-9]{2}-[0-9]{2}", "a day such as 2026-11-23")]
+    session: PlainWord
+    """The id of the session."""
+    finished: PlainWord
+    manifest: Sha256
+    """Of the session's manifest.sha256."""
+    commit: PlainWord
+    origin: Annotated[Origin, Presence.INLINE]
+    cells: Annotated[tuple[FileCell, ...], Size(1, MOST_ARMS)]
+    digest: Sha256
+    """Of everything else, as JSON with sorted keys."""
+
+
 def _as_json(baseline: Baseline) -> dict[str, Any]:
-    origin = baseline.origin
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "accepted": baseline.accepted,
-        "session": baseline.session,
-        "finished": baseline.finished,
-        "manifest": baseline.manifest,
-        "commit": baseline.commit,
-        "machine": dict(origin.machine),
-        "systems": {
-            name: {"definition": one.definition, "qemu": one.qemu, "clock": one.clock}
-            | ({"machine": one.machine} if one.machine else {})
-            for name, one in sorted(origin.systems.items())
-        },
-        "cells": [as_written(one) for one in baseline.arms],
-    }
+    origin = Origin(baseline.origin.machine, dict(sorted(baseline.origin.systems.items())))
+    cells = tuple(map(_file_cell, baseline.arms))
+    head = baseline.accepted, baseline.session, baseline.finished, baseline.manifest, baseline.commit
+    found: dict[str, Any] = {"format": FORMAT, "version": VERSION} | as_json(
+        BaselineFile(*head, origin, cells, "")
+    )
+    return found | {"digest": _digest(found)}
 
 
-def as_written(arm: BaselineArm) -> dict[str, Any]:
-    return {
-        "cell": cell_as_json(arm.cell),
-        "lane": str(arm.lane),
-        "placement": str(arm.placement),
-        "guest": arm.guest,
-        "seeds": list(arm.seeds),
-        "metrics": [_measurement_as_json(one) for one in arm.measurements.values()],
-        "symbols": None if arm.symbols is None else _symbols_as_json(arm.symbols),
-    }
+def as_written(arm: BaselineArm) -> Any:
+    return as_json(_file_cell(arm))
 
 
-def _measurement_as_json(of: Measurement) -> dict[str, Any]:
-    is_window = of.metric.name in WINDOWS
-    return {
-        "name": of.metric.name,
-        "unit": of.unit,
-        "declared": None if is_window else metric_as_json(of.metric),
-        "late": max(of.blur, default=0.0),
-        "step": of.step,
-        "samples": [int(one) if float(one).is_integer() else one for one in of.samples],
-    }
+def _file_cell(arm: BaselineArm) -> FileCell:
+    metrics = tuple(map(_file_metric, arm.measurements.values()))
+    symbols = None if arm.symbols is None else _file_symbols(arm.symbols)
+    return FileCell(arm.cell, arm.lane, arm.placement, arm.guest, arm.seeds, metrics, symbols)
 
 
-def _symbols_as_json(of: SymbolCounts) -> dict[str, Any]:
+def _file_metric(of: Measurement) -> FileMetric:
+    declared = None if of.metric.name in WINDOWS else of.metric
+    late = max(of.blur, default=0.0)
+    return FileMetric(of.metric.name, of.unit, declared, late, of.step, of.samples)
+
+
+def _file_symbols(of: SymbolCounts) -> FileSymbols:
     named = [one for one in of.counts.items() if one[0] != OTHERS]
     ordered = sorted(named, key=lambda one: (-one[1], one[0]))
-    counts = [[space, name, count] for (space, name), count in ordered[:MOST_SYMBOLS]]
+    counts: Any = tuple((space, name, count) for (space, name), count in ordered[:MOST_SYMBOLS])
     rest = of.counts.get(OTHERS, 0) + sum(count for _, count in ordered[MOST_SYMBOLS:])
-    return {"seed": of.seed, "window": of.window, "counts": counts, "others": rest}
+    return FileSymbols(of.seed, of.window, counts, rest)
 
 
 # ---- reading
@@ -142,125 +193,46 @@ def parse(text: str, where: str) -> Baseline:
 
 
 def _baseline(value: object) -> Baseline:
-    fields = Fields(value, "the file")
-    if (fields.text("format"), fields.number("version")) != (FORMAT, VERSION):
-        raise ValueError(f"its format is not {FORMAT}, version {VERSION}")
-    if _digest(value if isinstance(value, dict) else {}) != fields.text("digest"):
+    rest = without_head(value, "the file", "take one of this version", format=FORMAT, version=VERSION)
+    if _digest(rest | {"format": FORMAT, "version": VERSION}) != rest.get("digest"):
         raise ValueError("its digest does not fit: it was changed by hand")
-    arms = fields.take("cells", list)
-    if not 0 < len(arms) <= MOST_ARMS:
-        raise ValueError(f"it has {len(arms)} cells; 1 to {MOST_ARMS} are possible")
-    baseline = Baseline(
-        session=fields.word("session"),
-        finished=fields.word("finished"),
-        accepted=_day(fields.text("accepted")),
-        manifest=_hex(fields.text("manifest"), "manifest"),
-        commit=fields.word("commit"),
-        origin=Origin(_texts(fields.take("machine", dict)), _systems(fields.take("systems", dict))),
-        arms=tuple(map(_arm, arms)),
+    file = read_typed(BaselineFile, rest, "the file")
+    return Baseline(
+        session=file.session,
+        finished=file.finished,
+        accepted=file.accepted,
+        manifest=file.manifest,
+        commit=file.commit,
+        origin=file.origin,
+        arms=tuple(map(_arm, file.cells)),
     )
-    fields.done()
-    return baseline
 
 
-def _day(text: str) -> str:
-    if not _DAY.fullmatch(text):
-        raise ValueError(f"accepted {text!r:.40} is not a day such as 2026-11-23")
-    return text
+def _arm(of: FileCell) -> BaselineArm:
+    found = {one.name: _measurement(one, of) for one in of.metrics}
+    if len(found) != len(of.metrics) or not WINDOWS.keys() <= found.keys():
+        raise ValueError(f"{of.cell.id} must have each metric once, and {' and '.join(WINDOWS)}")
+    if of.lane is Lane.INSN and len(set(of.seeds)) != len(of.seeds):
+        raise ValueError(f"{of.cell.id} has a seed twice")
+    symbols = None if of.symbols is None else _symbols(of.symbols)
+    return BaselineArm(of.cell, of.lane, of.placement, of.guest, of.seeds, found, symbols)
 
 
-def _hex(text: str, name: str, *, empty: bool = False) -> str:
-    if not _HEX.fullmatch(text) and (text or not empty):
-        raise ValueError(f"{name} {text!r:.40} is not a SHA-256")
-    return text
+def _measurement(of: FileMetric, cell: FileCell) -> Measurement:
+    where = f"{of.name} of {cell.cell.id}"
+    metric = WINDOWS.get(of.name, of.declared)
+    if metric is None or metric.name != of.name:
+        raise ValueError(f"metric {where} is declared as {metric.name if metric else 'a window'}")
+    if len(of.samples) != len(cell.seeds):
+        raise ValueError(f"{where} has {len(of.samples)} samples and {len(cell.seeds)} seeds")
+    arm = cell.cell, cell.lane, cell.placement, metric, of.unit, of.samples
+    return Measurement(*arm, blur=(of.late,), step=of.step, seeds=cell.seeds, guest=cell.guest)
 
 
-def _texts(value: Mapping[str, Any]) -> dict[str, str]:
-    fields = Fields(value, "machine")
-    return {name: one_line(fields.text(name), LONGEST_NAME) for name in fields.names()}
-
-
-def _systems(value: Mapping[str, Any]) -> dict[str, SystemOrigin]:
-    return {name: _system(one) for name, one in value.items()}
-
-
-def _system(value: object) -> SystemOrigin:
-    fields = Fields(value, "a system")
-    found = SystemOrigin(
-        _hex(fields.text("definition"), "definition"),
-        _hex(fields.text("qemu"), "qemu", empty=True),
-        one_line(fields.text("clock"), LONGEST_NAME),
-        _hex(fields.text("machine", ""), "machine", empty=True),
-    )
-    fields.done()
-    return found
-
-
-def _arm(value: object) -> BaselineArm:
-    fields = Fields(value, "a cell")
-    cell = cell_from_json(fields.take("cell", dict))
-    lane, placement = fields.choice("lane", Lane), fields.choice("placement", Placement)
-    guest, seeds = _hex(fields.text("guest"), "guest"), fields.numbers("seeds")
-    about = Measurement(cell, lane, placement, WINDOWS["work"], "", (), seeds=seeds, guest=guest)
-    metrics = [_measurement(one, about) for one in fields.take("metrics", list)]
-    symbols = None if fields.is_null("symbols") else _symbols(fields.take("symbols", dict))
-    fields.done()
-    found = {one.metric.name: one for one in metrics}
-    if len(found) != len(metrics) or not WINDOWS.keys() <= found.keys():
-        raise ValueError(f"{cell.id} must have each metric once, and {' and '.join(WINDOWS)}")
-    if lane is Lane.INSN and len(set(seeds)) != len(seeds):
-        raise ValueError(f"{cell.id} has a seed twice")
-    return BaselineArm(cell, lane, placement, guest, seeds, found, symbols)
-
-
-def _measurement(value: object, about: Measurement) -> Measurement:
-    """`about`: what all metrics of the cell share."""
-    cell, seeds = about.cell, about.seeds
-    fields = Fields(value, f"a metric of {cell.id}")
-    name = fields.word("name")
-    if name in WINDOWS:
-        fields.drop("declared")
-        metric = WINDOWS[name]
-    else:
-        metric = metric_from_json(fields.take("declared", dict))
-    if metric.name != name:
-        raise ValueError(f"metric {name} of {cell.id} is declared as {metric.name}")
-    samples = tuple(_sample(one, f"{name} of {cell.id}") for one in fields.take("samples", list))
-    if len(samples) != len(seeds) or not SMALLEST_LOOK <= len(samples) <= MOST_RUNS:
-        raise ValueError(
-            f"{name} of {cell.id} has {len(samples)} samples and {len(seeds)} seeds; it must have as many, "
-            f"from {SMALLEST_LOOK} to {MOST_RUNS}"
-        )
-    late, step = fields.real("late"), fields.real("step")
-    if min(late, step) < 0:
-        raise ValueError(f"{name} of {cell.id}: late and step cannot be negative")
-    unit = fields.text("unit")
-    fields.done()
-    return replace(about, metric=metric, unit=unit, samples=samples, blur=(late,), step=step)
-
-
-def _sample(value: object, what: str) -> float:
-    """Reads a number of at least 0: no metric is negative."""
-    if type(value) not in (int, float) or not 0 <= value <= MOST:  # type: ignore[operator]
-        raise ValueError(f"a sample of {what} is {value!r:.40}, not a number from 0 to {MOST:g}")
-    return float(value)  # type: ignore[arg-type]
-
-
-def _symbols(value: object) -> SymbolCounts:
-    fields = Fields(value, "symbols")
-    seed, window, others = fields.number("seed"), fields.number("window"), fields.number("others")
-    listed = fields.take("counts", list)
-    fields.done()
-    if len(listed) > MOST_SYMBOLS:
-        raise ValueError(f"{len(listed)} symbols are too many")
+def _symbols(of: FileSymbols) -> SymbolCounts:
     counts: dict[tuple[str, str], int] = {}
-    for one in listed:
-        if not isinstance(one, list) or [type(part) for part in one] != [str, str, int]:
-            raise ValueError(f"{one!r:.60} is not a symbol's count")
-        space, name, count = one
-        if space not in ("user", "kernel") or not 0 <= count < 2**63 or (space, name) in counts:
-            raise ValueError(f"{one!r:.60} is not a symbol's count, or it is there twice")
-        counts[space, one_line(name, LONGEST_NAME)] = count
-    if others:
-        counts[OTHERS] = others
-    return SymbolCounts(seed, window, counts)
+    for space, name, count in of.counts:
+        if (space, name) in counts:
+            raise ValueError(f"the symbol {name!r:.60} is there twice")
+        counts[space, line_of(name)] = count
+    return SymbolCounts(of.seed, of.window, counts | ({OTHERS: of.others} if of.others else {}))

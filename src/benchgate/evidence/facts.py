@@ -6,26 +6,42 @@ EvidenceError that names the file and the part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from benchgate.base.cell_json import cell_as_json, cell_from_json
-from benchgate.base.cells import Cell, Lane, Params
-from benchgate.base.clocks import Clock, Clocks, policy_for
+from benchgate.base.cells import Cell
+from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import CatalogError, EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import As, Between, PlainWord, Presence, as_json, read, read_key
 from benchgate.base.machines import IDEAL, Machine
-from benchgate.base.metric_json import metric_as_json, metric_from_json
-from benchgate.base.metrics import Metric, with_windows
+from benchgate.base.metrics import WINDOWS, Metric, with_windows
 from benchgate.base.text import one_line
-from benchgate.base.void_rule import NO_RULE, VoidRule
+from benchgate.base.void_rule import NO_RULE
 from benchgate.insn.symbols import Symbols
 from benchgate.plan import machinefile
 from benchgate.plan.planned import SweepPlan
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredCell:
+    cell: Cell
+    skip: str
+
+    @property
+    def pair(self) -> tuple[Cell, str]:
+        return self.cell, self.skip
+
+
+def _pairs(cells: Iterable[_StoredCell]) -> tuple[tuple[Cell, str], ...]:
+    return tuple(one.pair for one in cells)
+
+
+def _stored_cells(pairs: Iterable[tuple[Cell, str]]) -> list[_StoredCell]:
+    return [_StoredCell(*one) for one in pairs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +49,21 @@ class StoredSweep:
     """A planned sweep: pairs of a cell and why it is skipped, and the gates."""
 
     row: str
-    cells: tuple[tuple[Cell, str], ...]
+    cells: Annotated[tuple[tuple[Cell, str], ...], As(tuple[_StoredCell, ...], _pairs, _stored_cells)]
     gates: tuple[Gate, ...]
-    declared: Mapping[str, Metric] = field(default_factory=dict)
-    """The metrics that the workload declared when the session measured it."""
+    metrics: Annotated[tuple[Metric, ...], Presence.LATER] = ()
+    """Those that the workload declared when the session measured it."""
+    declared: Mapping[str, Metric] = field(init=False)
+    """The same, by name."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "declared", {one.name: one for one in self.metrics})
+        if window := WINDOWS.keys() & self.declared.keys():
+            raise ValueError(f"{min(window)} is a window, so no workload declares it")
+        known = with_windows(self.declared)
+        for gate in self.gates:
+            if gate.metric not in known:
+                raise ValueError(f"gate {gate.id} is of {gate.metric}, which is not a metric of its workload")
 
 
 PROGRAM_OPTIONS = ("--workload", "--gate", "--extra-report")
@@ -53,6 +80,10 @@ class Program:
     """What the option is given."""
     sha256: str
     """The digest of the Python file."""
+
+    def __post_init__(self) -> None:
+        if self.option not in PROGRAM_OPTIONS or not Path(self.path).is_absolute():
+            raise ValueError(f"{self.option} {self.path} names no program of a user")
 
     @property
     def words(self) -> tuple[str, str]:
@@ -80,76 +111,22 @@ def _reading(where: str, what: str) -> Iterator[None]:
 # ---- the plan
 
 
-def sweep_as_json(sweep: SweepPlan) -> dict[str, Any]:
-    return {
-        "row": sweep.row,
-        "cells": [{"cell": cell_as_json(one.cell), "skip": one.skip} for one in sweep.cells],
-        "gates": [_gate_as_json(one.gate) for one in sweep.gates],
-        "metrics": [metric_as_json(one) for one in sweep.declared.values()],
-    }
-
-
-def _gate_as_json(gate: Gate) -> dict[str, Any]:
-    base = None if gate.base is None else cell_as_json(gate.base)
-    more = [cell_as_json(one) for one in gate.more]
-    found = {**plain_json(asdict(gate)), "base": base, "cell": cell_as_json(gate.cell), "more": more}
-    return {**found, "settings": dict(gate.settings)}
+def sweep_as_json(sweep: SweepPlan) -> Any:
+    gates = tuple(one.gate for one in sweep.gates)
+    return as_json(StoredSweep(sweep.row, tuple(sweep.pairs), gates, tuple(sweep.declared.values())))
 
 
 def read_plan(facts: Mapping[str, Any], where: str) -> tuple[StoredSweep, ...]:
     with _reading(where, "the plan"):
-        return tuple(map(_sweep, facts["plan"]))
+        plan = [{**sweep, "gates": [*map(_of_today, sweep["gates"])]} for sweep in facts["plan"]]
+        return read(tuple[StoredSweep, ...], plan, "plan")
 
 
-def _sweep(value: object) -> StoredSweep:
-    fields = Fields(value, "a sweep")
-    cells = tuple(map(_planned, fields.take("cells", list)))
-    gates = tuple(map(_gate, fields.take("gates", list)))
-    # absent in sessions of earlier versions
-    metrics = map(metric_from_json, fields.take("metrics", list) if fields.has("metrics") else ())
-    sweep = StoredSweep(fields.text("row"), cells, gates, {one.name: one for one in metrics})
-    fields.done()
-    known = with_windows(sweep.declared)
-    for gate in gates:
-        if gate.metric not in known:
-            raise ValueError(f"gate {gate.id} is of {gate.metric}, which is not a metric of its workload")
-    return sweep
-
-
-def _planned(value: object) -> tuple[Cell, str]:
-    fields = Fields(value, "a planned cell")
-    found = cell_from_json(fields.take("cell", dict)), fields.text("skip")
-    fields.done()
-    return found
-
-
-def _gate(value: object) -> Gate:
-    fields = Fields(value, "a gate")
-    gate = Gate(
-        id=fields.text("id"),
-        kind=fields.word("kind"),
-        base=None if fields.is_null("base") else cell_from_json(fields.take("base", dict)),
-        cell=cell_from_json(fields.take("cell", dict)),
-        metric=fields.word("window" if fields.has("window") else "metric"),  # `window` in earlier versions
-        at_least=fields.real_or_none("at_least"),
-        at_most=fields.real_or_none("at_most"),
-        insn=fields.real_or_none("insn"),
-        file=fields.text("file", ""),
-        # these are absent in sessions of earlier versions
-        tests=fields.texts("tests", ()),
-        more=tuple(map(cell_from_json, fields.take("more", list) if fields.has("more") else ())),
-        settings=_settings(fields.take("settings", dict) if fields.has("settings") else {}),
-        baseline=fields.text("baseline", ""),
-    )
-    fields.done()
-    return gate
-
-
-def _settings(value: object) -> Params:
-    fields = Fields(value, "the settings of a gate")
-    found = tuple((name, fields.word(name)) for name in fields.names())
-    fields.done()
-    return found
+def _of_today(gate: Any) -> Any:
+    """Sessions of earlier versions have `window` in place of `metric`."""
+    if "window" not in gate or "metric" in gate:
+        return gate
+    return {"metric" if name == "window" else name: value for name, value in gate.items()}
 
 
 # ---- the policy and the options
@@ -157,42 +134,11 @@ def _settings(value: object) -> Params:
 
 def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
     with _reading(where, "the policy"):
-        fields = Fields(facts["policy"], "the policy")
-        fields.drop("max_voided")  # in sessions of earlier versions
-        fields.drop("shows")  # follows from the clocks
-        superlinear = fields.real("superlinear")
-        policy = Policy(
-            name=fields.text("name"),
-            looks=fields.numbers("looks"),
-            alpha=fields.real("alpha"),
-            overall_error=fields.real("overall_error"),
-            first=fields.number("first"),
-            max_runs=fields.number("max_runs"),
-            minutes=fields.real("minutes", MINUTES),  # absent in sessions of earlier versions
-            superlinear=superlinear,
-            # absent in sessions of earlier versions, which had one factor for all
-            superlinear_ideal=fields.real("superlinear_ideal", superlinear),
-            capacity_reach=fields.real("capacity_reach"),
-            warmups=fields.number("warmups"),
-            void=_void_rule(fields.take("void", dict)) if fields.has("void") else NO_RULE,
-            machine=fields.text("machine", IDEAL),  # absent in sessions of earlier versions
-            informs=fields.text("informs"),
-        )
-        fields.done()
-        return policy
-
-
-def _void_rule(value: object) -> VoidRule:
-    fields = Fields(value, "void")
-    limits = {name: fields.real_or_none(name) for name in VoidRule().limits}
-    rule = VoidRule(**limits, most=fields.number("most"), share=fields.real("share"))
-    fields.done()
-    return rule
-
-
-def clocks_as_json(clocks: Clocks) -> dict[str, Any]:
-    looks = {str(clock): list(of) for clock, of in clocks.looks.items()}
-    return {"decides": str(clocks.decides), "because": clocks.because, "looks": looks}
+        found = {name: one for name, one in facts["policy"].items() if name not in ("max_voided", "shows")}
+        # sessions of earlier versions have no such keys, and had one factor for all machines
+        earlier = {"minutes": MINUTES, "superlinear_ideal": found.get("superlinear")}
+        earlier |= {"void": as_json(NO_RULE), "machine": IDEAL}
+        return read(Policy, earlier | found, "the policy")
 
 
 def read_clocks(facts: Mapping[str, Any], where: str) -> Clocks | None:
@@ -200,21 +146,7 @@ def read_clocks(facts: Mapping[str, Any], where: str) -> Clocks | None:
     if "clocks" not in facts:
         return None
     with _reading(where, "the clocks"):
-        fields = Fields(facts["clocks"], "clocks")
-        looks = Fields(fields.take("looks", dict), "the looks")
-        clocks = Clocks(
-            fields.choice("decides", Clock),
-            fields.text("because"),
-            {clock: _first_and_last(looks.numbers(clock)) for clock in Clock},
-        )
-        looks.done()
-        fields.done()
-        return clocks
-
-
-def _first_and_last(looks: tuple[int, ...]) -> tuple[int, int]:
-    first, last = looks
-    return first, last
+        return read(Clocks, facts["clocks"], "clocks")
 
 
 def read_policy_of(facts: Mapping[str, Any], sweep: StoredSweep, where: str) -> Policy:
@@ -227,27 +159,30 @@ def read_policy_of(facts: Mapping[str, Any], sweep: StoredSweep, where: str) -> 
 def read_flag(facts: Mapping[str, Any], name: str, where: str) -> bool:
     """An option that a report depends on: `inconclusive_fails`, `measure`."""
     with _reading(where, f"options.{name}"):
-        return Fields(facts["options"], "options").flag(name)
+        return bool(read_key(bool, facts["options"], name, "options"))
 
 
 def read_letters(facts: Mapping[str, Any], where: str) -> dict[str, str]:
     """The names of the systems that marks call A, B ...; none in sessions of earlier versions."""
     with _reading(where, "the letters"):
-        fields = Fields(facts.get("letters", {}), "the letters")
-        return {letter: fields.word(letter) for letter in facts.get("letters", {})}
+        return read(dict[str, PlainWord], facts.get("letters", {}), "the letters")
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredMachine:
+    text: str
+    digest: str
 
 
 def read_machine(facts: Mapping[str, Any], name: str, where: str) -> Machine:
     """A machine of the session, by its name."""
     with _reading(where, f"machine {name}"):
-        fields = Fields(facts["machines"][name], "a machine")
-        text, digest = fields.text("text"), fields.text("digest")
-        fields.done()
+        stored = read(_StoredMachine, facts["machines"][name], "a machine")
     try:
-        machine = machinefile.parse(text, Path(where))
+        machine = machinefile.parse(stored.text, Path(where))
     except CatalogError as error:
         raise EvidenceError(f"{where}: machine {name}: {error}") from error
-    if machine is None or (machine.name, machine.digest) != (name, digest):
+    if machine is None or (machine.name, machine.digest) != (name, stored.digest):
         raise EvidenceError(f"{where}: the text of machine {name} is of another machine: its digest differs")
     return machine
 
@@ -255,16 +190,7 @@ def read_machine(facts: Mapping[str, Any], name: str, where: str) -> Machine:
 def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:
     """The user's programs that judged the session; none in sessions of earlier versions."""
     with _reading(where, "the programs"):
-        return tuple(map(_program, facts.get("programs", ())))
-
-
-def _program(value: object) -> Program:
-    fields = Fields(value, "a program")
-    program = Program(*(fields.text(name) for name in ("option", "name", "path", "sha256")))
-    fields.done()
-    if program.option not in PROGRAM_OPTIONS or not Path(program.path).is_absolute():
-        raise ValueError(f"{program.option} {program.path} names no program of a user")
-    return program
+        return read(tuple[Program, ...], facts.get("programs", []), "programs")
 
 
 # ---- what was measured besides the runs
@@ -276,40 +202,24 @@ def symbols_of(known: Symbols, more: Symbols) -> list[tuple[int, int, str]]:
     return sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})
 
 
+_Address = Annotated[int, Between(0, 2**64 - 1)]
+
+
 def stored_symbols(facts: Mapping[str, Any], where: str, *guests: str) -> Symbols:
     """The symbols that contain samples of the first of these guests that has any; empty without samples."""
     with _reading(where, f"the symbols of {guests[0]}"):
         known = facts.get("symbols", {})
-        kept = next((known[guest] for guest in guests if guest in known), ())
-        found = sorted((_address(start), _address(end), str(name)) for start, end, name in kept)
+        kept: object = next((known[guest] for guest in guests if guest in known), [])
+        found = sorted(read(tuple[tuple[_Address, _Address, str], ...], kept, "its symbols"))
     addresses, ends, names = zip(*found, strict=True) if found else ((), (), ())
     return Symbols(addresses, ends, names)
 
 
-def _address(value: object) -> int:
-    if type(value) is not int:
-        raise ValueError(f"{value!r} is not an address")
-    return value
-
-
 def bounds_of(found: Mapping[int, CapacityBound]) -> dict[str, Any]:
-    return {str(count): plain_json(asdict(bound)) for count, bound in found.items()}
+    return {str(count): as_json(bound) for count, bound in found.items()}
 
 
 def read_bounds(facts: Mapping[str, Any], row: str, where: str) -> dict[int, CapacityBound]:
     """One row's capacity bounds; empty if none were measured."""
     with _reading(where, "the capacity"):
-        return {int(count): _bound(one) for count, one in facts["capacity"].get(row, {}).items()}
-
-
-def _bound(value: object) -> CapacityBound:
-    fields = Fields(value, "a capacity")
-    bound = CapacityBound(
-        lane=fields.choice("lane", Lane),
-        cpus=fields.number("cpus", 1),
-        ratio=fields.real("ratio"),
-        low=fields.real("low"),
-        high=fields.real("high"),
-    )
-    fields.done()
-    return bound
+        return read(dict[int, CapacityBound], facts["capacity"].get(row, {}), "capacity")

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, VerifyError
 from benchgate.base.files import read_json
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import Between, read_key
+from benchgate.base.jsonfields import read as read_typed
 from benchgate.base.machines import IDEAL, machine_in
 from benchgate.base.metrics import WINDOWS, Better
 from benchgate.base.systems import SELFTEST
@@ -170,22 +172,22 @@ def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
 
 def _json(path: Path, text: str) -> Side:
     try:
-        top = Fields(read_json(text), "the file")
-        label, found = top.text("label", ""), {}
-        for name, value in top.take("benchmarks", dict).items():
-            one = Fields(value, name)
-            if one.has("per_iter_ns"):  # the others are figures without a unit
-                found[name] = _exact(one)
+        top, found = read_typed(dict[str, object], read_json(text), "the file"), {}
+        label = read_key(str, top, "label", "the file") if "label" in top else ""
+        for name, one in read_key(dict[str, dict[str, object]], top, "benchmarks", "the file").items():
+            if "per_iter_ns" in one:  # the others are figures without a unit
+                found[name] = _exact(one, name)
     except (ValueError, RecursionError) as error:
         raise EvidenceError(f"{path}: {error}") from None
     return _program(path, label, found)
 
 
-def _exact(one: Fields) -> float:
+def _exact(one: Mapping[str, object], name: str) -> float:
     """The file's own figure is cut to whole ns."""
-    each = one.real("per_iter_ns")
-    if one.has("total_ns") and one.has("iterations"):
-        total, iters = one.number("total_ns"), one.number("iterations", 1)
+    each: float = read_key(float, one, "per_iter_ns", name)
+    if "total_ns" in one and "iterations" in one:
+        total: int = read_key(int, one, "total_ns", name)
+        iters: int = read_key(Annotated[int, Between(1)], one, "iterations", name)
         if wrong := bench_lines.contradiction(iters, total, each):
             raise ValueError(wrong)
         return total / iters

@@ -19,9 +19,10 @@ from typing import Any
 
 from benchgate.base.clocks import Clocks
 from benchgate.base.gates import Policy
+from benchgate.base.jsonfields import as_json
 from benchgate.base.systems import Kind
 from benchgate.base.text import UNAVAILABLE
-from benchgate.evidence.facts import clocks_as_json, plain_json, sweep_as_json
+from benchgate.evidence.facts import plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -60,12 +61,12 @@ def planned(
         "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
         "emulators": {one.system.name: one.system.emulator for one in cells if one.system.kind is Kind.QEMU},
         "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
-        "policy": plain_json(asdict(policy)),
+        "policy": as_json(policy),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],
         "capacity": {},
         "letters": dict(letters),
         **machines(cells),
-        **({} if clocks is None else {"clocks": clocks_as_json(clocks)}),
+        **({} if clocks is None else {"clocks": as_json(clocks)}),
     }
 
 

@@ -1,20 +1,19 @@
 """What an exploration has found so far, as it is kept in explored.json. Pure.
 
-Takes and gives frozen values; `as_json` and `from_json` are each other's inverse. JSON is untrusted:
-`from_json` fails with ValueError that names the key.
+Takes and gives frozen values. Fails with ValueError for a run whose outcome and find do not fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated
 
 from benchgate.base.exploring import Point
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import Between, Matches
 from benchgate.explore.attempts import FIRST, PLAIN
 from benchgate.explore.finding import Kind
-from benchgate.explore.switch import Segment, Side, Switch
+from benchgate.explore.switch import Segment, Switch
 
 OK, FOUND = "ok", "find"
 
@@ -27,19 +26,22 @@ class Line:
     number: int
     strategy: str
     seed: int
-    outcome: str
-    """`ok` or `find`."""
+    outcome: Annotated[str, Matches("ok|find", "ok or find")]
     work_ns: int | None
     end_ns: int | None
     steps: int | None
     stalls: int
     delayed_ns: int
-    seconds: float
+    seconds: Annotated[float, Between()]
     """The host's. No figure of the guest's."""
     find: str
     """The name of its find; empty if it is none."""
     typed_ns: int | None = None
     """When the first line was typed, in guest time; None: nothing was."""
+
+    def __post_init__(self) -> None:
+        if (self.outcome == FOUND) != bool(self.find):
+            raise ValueError(f"a run has outcome {self.outcome!r:.40} and find {self.find!r:.40}")
 
     @property
     def key(self) -> str:
@@ -114,108 +116,6 @@ class Explored:
         stalled = {one.cell for one in tried if one.stalls or one.steps is None}
         cells = dict.fromkeys(one.cell for one in tried if one.cell not in stalled)
         return tuple(cells) if self.is_complete else ()
-
-
-# ---- JSON
-
-
-def line_as_json(line: Line) -> dict[str, Any]:
-    return asdict(line)
-
-
-def line_from_json(value: object) -> Line:
-    fields = Fields(value, "a run")
-    found = Line(
-        cell=fields.text("cell"),
-        number=fields.number("number"),
-        strategy=fields.text("strategy"),
-        seed=fields.number("seed"),
-        outcome=fields.text("outcome"),
-        work_ns=fields.number_or_none("work_ns"),
-        end_ns=fields.number_or_none("end_ns"),
-        steps=fields.number_or_none("steps"),
-        stalls=fields.number("stalls"),
-        delayed_ns=fields.number("delayed_ns"),
-        seconds=fields.real("seconds"),
-        find=fields.text("find"),
-        typed_ns=fields.number_or_none("typed_ns"),
-    )
-    fields.done()
-    if found.outcome not in (OK, FOUND) or (found.outcome == FOUND) != bool(found.find):
-        raise ValueError(f"a run has outcome {found.outcome!r:.40} and find {found.find!r:.40}")
-    return found
-
-
-def find_as_json(find: Find) -> dict[str, Any]:
-    return asdict(find)
-
-
-def find_from_json(value: object) -> Find:
-    fields = Fields(value, "a find")
-    small = None if fields.is_null("small") else _small(fields.take("small", dict))
-    found = Find(
-        name=fields.text("name"),
-        cell=fields.text("cell"),
-        number=fields.number("number"),
-        strategy=fields.text("strategy"),
-        seed=fields.number("seed"),
-        kind=fields.choice("kind", Kind),
-        what=fields.text("what"),
-        group=fields.text("group"),
-        last_lines=fields.texts("last_lines"),
-        places=fields.texts("places"),
-        deadline_ns=fields.number("deadline_ns"),
-        small=small,
-    )
-    fields.done()
-    return found
-
-
-def _small(value: object) -> Small:
-    fields = Fields(value, "a small find")
-    found = Small(
-        cell=fields.text("cell"),
-        seed=fields.number("seed"),
-        points=tuple(map(_point, fields.take("points", list))),
-        of_points=fields.number("of_points"),
-        runs=fields.number("runs"),
-        note=fields.text("note"),
-        switches=tuple(map(_switch, fields.take("switches", list))),
-        segments=tuple(map(_segment, fields.take("segments", list))),
-    )
-    fields.done()
-    return found
-
-
-def _point(value: object) -> Point:
-    fields = Fields(value, "a point")
-    found = Point(fields.number("vcpu"), fields.number("instruction"), fields.number("ns"))
-    fields.done()
-    return found
-
-
-def _switch(value: object) -> Switch:
-    fields = Fields(value, "a switch")
-    ran = tuple(map(_side, fields.take("ran", list)))
-    found = Switch(_side(fields.take("stopped", dict)), fields.number("ns"), ran)
-    fields.done()
-    return found
-
-
-def _side(value: object) -> Side:
-    fields = Fields(value, "a CPU")
-    found = Side(fields.number("vcpu"), fields.text("first"), fields.text("last"))
-    fields.done()
-    return found
-
-
-def _segment(value: object) -> Segment:
-    fields = Fields(value, "a segment")
-    found = Segment(
-        fields.number("vcpu"), fields.number("begin"), fields.number("end"), fields.text("symbol")
-    )
-    fields.done()
-    return found
 
 
 def first_finds(lines: Sequence[Line]) -> dict[tuple[str, str], int]:

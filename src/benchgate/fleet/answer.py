@@ -14,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated
 
 from benchgate.base.errors import FleetError
 from benchgate.base.files import read_json
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import Size, as_json
+from benchgate.base.jsonfields import read as read_typed
 from benchgate.evidence.files import files_below, is_safe_name
 
 LARGEST = 1 << 30
@@ -42,57 +44,58 @@ class Answer:
     """What its host lacks: another worker may do better."""
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The line of JSON: an answer without the content of its files."""
+
+    key: str
+    worker: str
+    host: str
+    files: Annotated[tuple[tuple[str, str, int, int], ...], Size(0, _MOST_FILES)] = ()
+    """Name, SHA-256, size, and size when packed."""
+    missing: tuple[str, ...] = ()
+    refused: str = ""
+    trouble: str = ""
+
+    @property
+    def line(self) -> bytes:
+        return json.dumps(as_json(self), sort_keys=True).encode() + b"\n"
+
+
 def made(key: str, worker: str, host: str, folder: Path) -> bytes:
     files = {name: (folder / name).read_bytes() for name in files_below(folder)}
     packed = {name: zlib.compress(content, _LEVEL) for name, content in files.items()}
-    listed = [
-        [name, hashlib.sha256(content).hexdigest(), len(content), len(packed[name])]
+    listed = (
+        (name, hashlib.sha256(content).hexdigest(), len(content), len(packed[name]))
         for name, content in files.items()
-    ]
-    return _head(key, worker, host, files=listed) + b"".join(packed.values())
+    )
+    return Head(key, worker, host, files=tuple(listed)).line + b"".join(packed.values())
 
 
 def without_run(  # noqa: PLR0913 - keyword arguments
     key: str, worker: str, host: str, *, missing: Sequence[str] = (), refused: str = "", trouble: str = ""
 ) -> bytes:
-    return _head(key, worker, host, missing=list(missing), refused=refused, trouble=trouble)
-
-
-def _head(key: str, worker: str, host: str, **rest: object) -> bytes:
-    empty = {"files": [], "missing": [], "refused": "", "trouble": ""}
-    value = {"key": key, "worker": worker, "host": host, **empty, **rest}
-    return json.dumps(value, sort_keys=True).encode() + b"\n"
+    return Head(key, worker, host, missing=tuple(missing), refused=refused, trouble=trouble).line
 
 
 def read(data: object) -> Answer:
     if type(data) is not bytes:
         raise FleetError(f"an answer is bytes, not {type(data).__name__}")
-    head, _, packed = data.partition(b"\n")
+    line, _, packed = data.partition(b"\n")
     try:
-        fields = Fields(read_json(head), "its head")
-        files = _unpacked(fields.take("files", list), packed)
-        found = Answer(
-            key=fields.text("key"),
-            worker=fields.text("worker"),
-            host=fields.text("host"),
-            files=MappingProxyType(files),
-            missing=fields.texts("missing"),
-            refused=fields.text("refused"),
-            trouble=fields.text("trouble"),
-        )
-        fields.done()
+        head = read_typed(Head, read_json(line), "its head")
+        files = MappingProxyType(_unpacked(head.files, packed))
     except (ValueError, RecursionError, zlib.error) as error:
         raise FleetError(f"an answer that no worker of this version gives: {error}") from error
-    return found
+    return Answer(head.key, head.worker, head.host, files, head.missing, head.refused, head.trouble)
 
 
-def _unpacked(listed: Sequence[object], packed: bytes) -> dict[str, bytes]:
-    if len(listed) > _MOST_FILES:
-        raise ValueError(f"it has more than {_MOST_FILES} files")
+def _unpacked(listed: Sequence[tuple[str, str, int, int]], packed: bytes) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     at, left = 0, LARGEST
-    for entry in listed:
-        name, digest, size, length = _entry(entry)
+    for name, digest, size, length in listed:
+        if not is_safe_name(name) or "/" in name:
+            raise ValueError(f"{name!r:.80} is not a file of a run's folder")
         if name in files:
             raise ValueError(f"it has two files {name}")
         left -= size
@@ -109,12 +112,3 @@ def _unpacked(listed: Sequence[object], packed: bytes) -> dict[str, bytes]:
     if at != len(packed):
         raise ValueError("there are bytes behind its files")
     return files
-
-
-def _entry(entry: object) -> tuple[str, str, int, int]:
-    if type(entry) is not list or [type(one) for one in entry] != [str, str, int, int]:
-        raise ValueError(f"{entry!r:.80} is no file")
-    name, digest, size, length = entry
-    if not is_safe_name(name) or "/" in name or min(size, length) < 0:
-        raise ValueError(f"{name!r:.80} is not a file of a run's folder")
-    return name, digest, size, length

@@ -29,7 +29,7 @@ from benchgate.fleet.host_json import Ask, Question, Reply
 from benchgate.fleet.packing import Vouch, packed
 from benchgate.fleet.received import Received, kept, received
 from benchgate.host import envelope
-from benchgate.host.accel import AccelProbe
+from benchgate.host.accel import AccelProbe, probe_from_json
 from benchgate.host.capacity import CapacityPair
 from benchgate.host.topology import Topology
 from benchgate.insn.plugin import source_digest
@@ -126,7 +126,7 @@ class FarHost:
 
     def probe(self, qemu: Qemu, kind: Accel) -> AccelProbe:
         value = self._ask(Ask.PROBE, qemu=qemu.digest, accel=kind)
-        return self._read(host_json.probe_of, value, kind)
+        return self._read(probe_from_json, value, kind)
 
     def pairs(
         self, qemu: Qemu, probe: AccelProbe, pins: Sequence[int], first: int

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchgate.base.errors import LockError, RefusedError
+from benchgate.base.jsonfields import as_json
 from benchgate.base.qemu import Qemu
 from benchgate.fleet import host_json
 from benchgate.fleet.equipment import Equipment
@@ -78,7 +79,7 @@ class MeasuringPlace:
         match question.ask:
             case Ask.ABOUT:
                 held = lock.holder(self.lock_name)
-                seen = host_json.topology_as_json(topology.read())
+                seen = as_json(topology.read())
                 return {"topology": seen, "busy": "" if held is None else str(held)}
             case Ask.HELD:
                 return {"held": question.hold == self._holder != "", "waits": self._waits}
@@ -88,7 +89,7 @@ class MeasuringPlace:
             qemu = self._qemu(question.qemu)
             probe = accel.probe(qemu, question.accel)
             if question.ask is Ask.PROBE:
-                return host_json.probe_as_json(probe)
+                return as_json(probe)
             return host_json.pairs_as_json(capacity.sample(qemu, probe, question.pins, first=question.first))
 
     def _qemu(self, digest: str) -> Qemu:

@@ -10,8 +10,22 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.exploring import exploration_of
+from benchgate.base.jsonfields import (
+    As,
+    Between,
+    Matches,
+    PlainWord,
+    PlainWordOrEmpty,
+    Presence,
+    Printable,
+    Sha256,
+    Size,
+    read,
+)
 from benchgate.base.qemu import comma_safe
 from benchgate.base.runs import Deadlines
 from benchgate.base.script import Script
@@ -28,6 +42,8 @@ PROGRAMS = (QEMU, CLOCK)
 OWN = re.compile(r"qemu|plugin|data[0-9]")
 MADE = ("clock.log", machine_shape.FILE, "exploration.txt")
 """The files of a run's folder that QEMU may be told of."""
+LONGEST_TEXT = 1 << 16
+MOST_WORDS = 1000
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _PLAIN = re.compile(r"/[A-Za-z0-9_./+@~-]*")
 
@@ -55,7 +71,39 @@ class Made:
 
 Place = Own | Input | Made
 Part = str | Place
-Word = tuple[Part, ...]
+
+
+def _read_part(value: object) -> Part:
+    """A text, or what stands for a path."""
+    if type(value) is str:
+        return read(_TextPart, {"text": value}, "a part of a word").text
+    match [*read(dict[str, str], value, "a part of a word").items()]:
+        case [("own", name)] if OWN.fullmatch(name):
+            return Own(name)
+        case [("input", sha256)] if SHA256.fullmatch(sha256):
+            return Input(sha256)
+        case [("run", name)] if name in MADE:
+            return Made(name)
+    raise ValueError(f"a worker can have no {value!r:.120}")
+
+
+def _stored_part(part: Part) -> object:
+    match part:
+        case Own(name):
+            return {"own": name}
+        case Input(sha256):
+            return {"input": sha256}
+        case Made(name):
+            return {"run": name}
+    return part
+
+
+@dataclass(frozen=True)
+class _TextPart:
+    text: Annotated[str, Printable(LONGEST_TEXT, lines=False)]
+
+
+Word = Annotated[tuple[Annotated[Part, As(object, _read_part, _stored_part)], ...], Size(0, 20)]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -63,36 +111,58 @@ class Item:
     """Something that the worker's operator must allow."""
 
     role: str
+    """One of ROLES."""
     sha256: str
 
     def __str__(self) -> str:
         return f"{self.role} {self.sha256}"
 
 
+def _item(row: Sequence[str]) -> Item:
+    return Item(*row)
+
+
+def _row(item: Item) -> tuple[str, str]:
+    return item.role, item.sha256
+
+
+def _canonical(text: str) -> str:
+    """An exploration in the one form in which benchgate writes it, so that it is the same file on each
+    machine."""
+    if text:
+        exploration_of(text)
+    return text
+
+
+_Text = Annotated[str, Printable(LONGEST_TEXT)]
+_Role = Annotated[str, Matches("|".join(ROLES), f"one of {', '.join(ROLES)}")]
+_StoredItem = Annotated[Item, As(tuple[_Role, Sha256], _item, _row)]
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     cell: Cell
-    nonce: str
+    nonce: PlainWord
     seed: int
     placement: Placement
-    guest_digest: str
-    items: tuple[Item, ...]
-    argv: tuple[Word, ...]
-    deadlines: Deadlines
-    cpus: int
+    guest_digest: PlainWord
+    items: tuple[_StoredItem, ...]
+    argv: Annotated[tuple[Word, ...], Size(0, MOST_WORDS)]
+    deadlines: Annotated[Deadlines, Presence.INLINE]
+    cpus: Annotated[int, Between(1)]
     watch: Watch
     limits: Limits = field(default_factory=Limits)
     script: Script | None = None
     talks: bool = False
-    shape: str = ""
-    exploration: str = ""
+    shape: _Text = ""
+    exploration: Annotated[str, As(str, _canonical, str)] = ""
     """The file with the strategy of an explored run; empty: none."""
     lane: Lane = Lane.INSN
-    pins: tuple[int, ...] = ()
+    pins: Annotated[tuple[int, ...], Size(0, MOST_WORDS)] = ()
     """The worker's CPUs, for a run in wall time."""
-    hold: str = ""
+    hold: PlainWordOrEmpty = ""
     """The token under which a session holds a measuring host; empty on the instruction clock."""
-    vouched: str = ""
+    vouched: _Text = ""
     """The signature of the fleet's owner over the manifest; may be empty."""
 
     @property

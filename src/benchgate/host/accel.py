@@ -17,11 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
 from benchgate.base.files import file_digest, read_json
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import PlainWord, Printable, read
 from benchgate.base.process import capture
 from benchgate.base.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, one_line
@@ -61,9 +62,9 @@ class AccelProbe:
     figure: float | None
     """Million instructions per second in the probe guest; None if it never answered."""
     boot_s: float | None
-    cpu_model: str | None
+    cpu_model: PlainWord | None
     """The first of CPU_MODELS that works; of TCG the only one, even if no probe guest answered."""
-    detail: str
+    detail: Annotated[str, Printable(2000)]
     """The reason for the state: figures, or what went wrong."""
 
     @property
@@ -250,16 +251,7 @@ def _load(path: Path, accel: Accel) -> AccelProbe | None:
 
 def probe_from_json(value: object, accel: Accel) -> AccelProbe:
     """Reads what `asdict` made of a probe. ValueError unless it is a result for this accelerator."""
-    fields = Fields(value, "the probe")
-    found = AccelProbe(
-        accel=fields.choice("accel", Accel),
-        state=fields.choice("state", ProbeState),
-        figure=fields.real_or_none("figure"),
-        boot_s=fields.real_or_none("boot_s"),
-        cpu_model=None if fields.is_null("cpu_model") else fields.word("cpu_model"),
-        detail=fields.text("detail"),
-    )
-    fields.done()
+    found = read(AccelProbe, value, "the probe")
     positive = all(one is None or 0 < one < 1e9 for one in (found.figure, found.boot_s))
     complete = not found.usable or (found.figure is not None and found.cpu_model is not None)
     if found.accel is not accel or not positive or not complete:

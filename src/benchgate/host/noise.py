@@ -13,9 +13,15 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from benchgate.base.jsonfields import As, OrWord
+from benchgate.base.text import UNAVAILABLE
 from benchgate.host.procfs import CPUS, number_of, text_of
+
+_Counter = Annotated[int | None, OrWord(UNAVAILABLE)]
+"""In files; earlier versions wrote null for a counter that the host did not offer."""
+_Counters = Annotated[Mapping[int, int] | None, OrWord(UNAVAILABLE)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +29,17 @@ class ThreadCounters:
     """The counters of one thread."""
 
     thread: int
-    name: str | None
-    """None: the thread has ended."""
-    run_ns: int | None
-    delay_ns: int | None
+    name: Annotated[str | None, As(str, str, str)]
+    """None: the thread has ended; such counters are in no file."""
+    run_ns: _Counter
+    delay_ns: _Counter
     """Time in which it was runnable but waited for a CPU."""
-    timeslices: int | None
-    voluntary: int | None
-    involuntary: int | None
+    timeslices: _Counter
+    voluntary: _Counter
+    involuntary: _Counter
     """Context switches."""
-    migrations: int | None
-    cpu: int | None
+    migrations: _Counter
+    cpu: _Counter
     """The CPU it ran on last."""
 
 
@@ -42,12 +48,12 @@ class HostSnapshot:
     """The host's counters; mappings are by CPU."""
 
     time_ns: int
-    steal_ticks: Mapping[int, int] | None
-    all_ticks: Mapping[int, int] | None
-    psi_cpu_us: int | None
+    steal_ticks: _Counters
+    all_ticks: _Counters
+    psi_cpu_us: _Counter
     """Time in which some task waited for a CPU."""
-    frequency_khz: Mapping[int, int] | None
-    throttles: Mapping[int, int] | None
+    frequency_khz: _Counters
+    throttles: _Counters
 
 
 def detectors(root: Path = Path("/")) -> dict[str, bool]:

@@ -12,19 +12,25 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.cells import Placement
 from benchgate.base.errors import HostError, UsageError
+from benchgate.base.jsonfields import Between, Printable, Size
 from benchgate.base.text import UNAVAILABLE
 from benchgate.host.procfs import CPUS, as_list, cpu_list, cpu_list_of, number_of, text_of
+
+MOST_CPUS = 8192
+CpuNumber = Annotated[int, Between(0, MOST_CPUS - 1)]
+_Shown = Annotated[str, Printable(2000)]
 
 
 @dataclass(frozen=True, slots=True)
 class LogicalCpu:
-    number: int
+    number: CpuNumber
     online: bool
     socket: int | None
-    siblings: tuple[int, ...]
+    siblings: Annotated[tuple[CpuNumber, ...], Size(1, MOST_CPUS)]
     """The hyperthreads of this CPU's core, including itself; only itself if the host does not report them."""
 
     @property
@@ -37,20 +43,20 @@ class LogicalCpu:
 class Isolation:
     """How CPUs are isolated from other work. Each field is a list of CPUs, "none" or "unavailable"."""
 
-    isolcpus: str
-    nohz_full: str
-    rcu_nocbs: str
-    cpuset: str
-    service_manager: str
+    isolcpus: _Shown
+    nohz_full: _Shown
+    rcu_nocbs: _Shown
+    cpuset: _Shown
+    service_manager: _Shown
     """The CPUs to which process 1, and so its services, is limited."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    cpus: tuple[LogicalCpu, ...]
+    cpus: Annotated[tuple[LogicalCpu, ...], Size(0, MOST_CPUS)]
     """Every CPU that is present, in ascending order."""
-    affinity: tuple[int, ...]
-    source: str
+    affinity: Annotated[tuple[CpuNumber, ...], Size(0, MOST_CPUS)]
+    source: _Shown
     """The source of sockets and cores: "sysfs", or "unavailable"."""
     hypervisor: bool
     isolation: Isolation

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import read
 from benchgate.base.text import one_line
-from benchgate.run.thread_use import MEMORY_FILE
+from benchgate.run.thread_use import MEMORY_FILE, MemoryRecord, MemorySample
 
 _MOST_BYTES = 8 << 20
 _BEGINS, _ENDS = "ready", ("result", "end")
@@ -36,31 +36,20 @@ class HostMemory:
     """Why a figure is None."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    moment: str
-    time_ns: int
-    held: int | None
-    moved: int | None
-
-
 def used(folder: Path, window_ns: int) -> HostMemory | None:
     path = folder / MEMORY_FILE
     if not os.path.lexists(path):
         return None
     try:
-        fields = Fields(read_json(read_start(path, _MOST_BYTES)), "memory")
-        why, capacity = one_line(fields.text("why"), 200), fields.number_or_none("cache_bytes")
-        samples = [_sample(one) for one in fields.take("samples", list)]
-        fields.done()
+        record = read(MemoryRecord, read_json(read_start(path, _MOST_BYTES)), "memory")
     except OSError as error:
         raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise VerifyError(f"{path}: {error}") from error
-    inside = _inside(samples)
+    inside, why, capacity = _inside(record.samples), one_line(record.why, 200), record.cache_bytes
     if not inside:
         return HostMemory(None, None, capacity, why or "no counter was read in the window")
-    held = [one.held for one in inside]
+    held = [one.counters.held_bytes for one in inside]
     known = [one for one in held if one is not None]
     most = max(known) if len(known) == len(held) else None
     return HostMemory(
@@ -68,28 +57,16 @@ def used(folder: Path, window_ns: int) -> HostMemory | None:
     )
 
 
-def _inside(samples: Sequence[_Sample]) -> Sequence[_Sample]:
+def _inside(samples: Sequence[MemorySample]) -> Sequence[MemorySample]:
     """From the ready line to the last line that was seen; empty if one of them is missing."""
     begins = [n for n, one in enumerate(samples) if one.moment == _BEGINS]
     ends = [n for n, one in enumerate(samples) if one.moment in _ENDS]
     return samples[begins[0] : ends[-1] + 1] if begins and ends and begins[0] < ends[-1] else ()
 
 
-def _moved(inside: Sequence[_Sample], window_ns: int) -> int | None:
-    first, last = inside[0], inside[-1]
-    if first.moved is None or last.moved is None or not first.moved <= last.moved:
+def _moved(inside: Sequence[MemorySample], window_ns: int) -> int | None:
+    first, last = inside[0].counters, inside[-1].counters
+    if first.moved_bytes is None or last.moved_bytes is None or first.moved_bytes > last.moved_bytes:
         return None
     span = last.time_ns - first.time_ns
-    return (last.moved - first.moved) * window_ns // span if span > 0 else None
-
-
-def _sample(value: object) -> _Sample:
-    fields = Fields(value, "a sample")
-    found = _Sample(
-        fields.text("moment"),
-        fields.number("time_ns"),
-        fields.number_or_none("held_bytes"),
-        fields.number_or_none("moved_bytes"),
-    )
-    fields.done()
-    return found
+    return (last.moved_bytes - first.moved_bytes) * window_ns // span if span > 0 else None

@@ -25,7 +25,7 @@ import psutil
 
 from benchgate.base import cpu_limit, process
 from benchgate.base.files import read_json
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import read
 from benchgate.host.noise import thread_counters
 
 PROGRAM = Path(__file__).with_name("oracle_main.py")
@@ -180,13 +180,18 @@ def _line(value: Mapping[str, object]) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
+@dataclass(frozen=True)
+class _OracleAnswer:
+    token: str
+    word: str
+    text: str
+
+
 def _read(answer: bytes, token: str) -> tuple[str, str]:
     try:
-        fields = Fields(read_json(answer), "the answer")
-        said, word, text = (fields.text(key) for key in ("token", "word", "text"))
-        fields.done()
+        said = read(_OracleAnswer, read_json(answer), "the answer")
     except (RecursionError, ValueError) as error:
         raise NoAnswer(f"its process wrote something else on its answer channel: {error}") from None
-    if said != token:
+    if said.token != token:
         raise NoAnswer("its process answered another question")
-    return word, text
+    return said.word, said.text

@@ -11,17 +11,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from benchgate.base import conversation_json
-from benchgate.base.conversation import Typed
+from benchgate.base.conversation import Typed, record_from_json
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import read
 from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import RawRun
-from benchgate.base.text import UNAVAILABLE
 from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
@@ -29,9 +26,12 @@ from benchgate.insn.log_reader import read_log
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
+from benchgate.run.pinning import Placed
+from benchgate.run.thread_use import HostRecord, Sample
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
+_T = TypeVar("_T")
 _JSON_BYTES = 1 << 22
 _NOT_RECORDED = HostSnapshot(0, None, None, None, None, None)
 
@@ -67,7 +67,7 @@ class RunFiles:
     def typed(self) -> tuple[Typed, ...]:
         """What was typed at the guest's prompt."""
         try:
-            return conversation_json.from_json(self.json(CONVERSATION))
+            return record_from_json(self.json(CONVERSATION))
         except ValueError as error:
             raise VerifyError(f"{self.run.folder / CONVERSATION}: {error}") from error
 
@@ -88,65 +88,55 @@ class RunFiles:
     @cached_property
     def argv(self) -> tuple[str, ...]:
         """The command line that was executed."""
-        words = self._list(ARGV)
-        if not all(isinstance(word, str) for word in words):
-            raise VerifyError(f"{self.run.folder / ARGV} is not a command line")
-        return tuple(words)
+        return self._read(tuple[str, ...], ARGV, "the command line")
 
     @cached_property
     def affinity(self) -> tuple[tuple[int | None, tuple[int, ...]], ...]:
         """Of each thread: its vCPU, if it is one, and the host CPUs that it was read back to have."""
-        try:
-            return tuple(map(_placed, self._list(AFFINITY)))
-        except ValueError as error:
-            raise VerifyError(f"{self.run.folder / AFFINITY}: {error}") from error
+        return tuple((one.vcpu, one.found) for one in self._placed)
 
     @cached_property
     def vcpu_threads(self) -> frozenset[int]:
         """The threads of the vCPUs."""
-        try:
-            entries = [Fields(one, "a thread") for one in self._list(AFFINITY)]
-            return frozenset(
-                one.number("thread") for one in entries if one.number_or_none("vcpu") is not None
-            )
-        except ValueError as error:
-            raise VerifyError(f"{self.run.folder / AFFINITY}: {error}") from error
+        return frozenset(one.thread for one in self._placed if one.vcpu is not None)
+
+    @cached_property
+    def _placed(self) -> tuple[Placed, ...]:
+        found: tuple[Placed, ...] = self._read(tuple[Placed, ...], AFFINITY, "threads")
+        for one in found:
+            if one.vcpu is not None and one.asked != one.found:
+                why = f"vCPU {one.vcpu} was to run on CPUs {one.asked}, and has {one.found}"
+                raise VerifyError(f"{self.run.folder / AFFINITY}: {why}")
+        return found
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
         """What was recorded of threads and host, in order. Without the files, which earlier versions did not
         write, nothing is known."""
-        hosts, found = self._hosts[1], []
-        try:
-            for value in self._list(THREADS) if os.path.lexists(self.run.folder / THREADS) else ():
-                found.append(_moment(value, hosts))
-        except ValueError as error:
-            raise VerifyError(f"{self.run.folder / THREADS}: {error}") from error
-        return tuple(found)
+        if not os.path.lexists(self.run.folder / THREADS):
+            return ()
+        hosts = {one.moment: one.snapshot for one in self._hosts.samples}
+        found: tuple[Sample, ...] = self._read(tuple[Sample, ...], THREADS, "moments")
+        return tuple(
+            Moment(one.moment, one.t_ns, one.vcpus, hosts.get(one.moment, _NOT_RECORDED)) for one in found
+        )
 
     @cached_property
     def tick_ns(self) -> int:
         """The unit in which the host counts stolen time."""
-        return self._hosts[0]
+        return SECOND_NS // self._hosts.ticks_per_s
 
     @cached_property
-    def _hosts(self) -> tuple[int, dict[str, HostSnapshot]]:
-        path = self.run.folder / HOST
-        if not os.path.lexists(path):
-            return SECOND_NS // 100, {}
-        try:
-            fields = Fields(self.json(HOST), "the host")
-            ticks, samples = fields.number("ticks_per_s", 1), fields.take("samples", list)
-            fields.done()
-            return SECOND_NS // ticks, dict(_snapshot(value) for value in samples)
-        except ValueError as error:
-            raise VerifyError(f"{path}: {error}") from error
+    def _hosts(self) -> HostRecord:
+        """Without the file, which earlier versions did not write, nothing is known."""
+        missing = not os.path.lexists(self.run.folder / HOST)
+        return HostRecord(100, ()) if missing else self._read(HostRecord, HOST, "the host")
 
-    def _list(self, name: str) -> list[Any]:
-        found = self.json(name)
-        if not isinstance(found, list):
-            raise VerifyError(f"{self.run.folder / name} is not a JSON list")
-        return found
+    def _read(self, kind: type[_T], name: str, what: str) -> _T:
+        try:
+            return read(kind, self.json(name), what)
+        except ValueError as error:
+            raise VerifyError(f"{self.run.folder / name}: {error}") from error
 
     def json(self, name: str) -> Any:
         """The JSON in a file of the run's folder."""
@@ -168,60 +158,6 @@ class RunFiles:
         if log.seed != self.run.seed:
             raise VerifyError(f"the instruction clock ran with seed {log.seed}, not {self.run.seed}")
         return log
-
-
-def _placed(value: object) -> tuple[int | None, tuple[int, ...]]:
-    fields = Fields(value, "a thread")
-    vcpu, asked, found = fields.number_or_none("vcpu"), fields.numbers("asked"), fields.numbers("found")
-    if vcpu is not None and asked != found:
-        raise ValueError(f"vCPU {vcpu} was to run on CPUs {asked}, and has {found}")
-    return vcpu, found
-
-
-def _moment(value: object, hosts: Mapping[str, HostSnapshot]) -> Moment:
-    fields = Fields(value, "a moment")
-    name, t_ns = fields.text("moment"), fields.number("t_ns")
-    threads = [_thread(one) for one in fields.take("threads", list)]
-    fields.done()
-    vcpus = {one.thread: one for vcpu, one in threads if vcpu is not None}
-    return Moment(name, t_ns, MappingProxyType(vcpus), hosts.get(name, _NOT_RECORDED))
-
-
-def _thread(value: object) -> tuple[int | None, ThreadCounters]:
-    fields = Fields(value, "a thread")
-    vcpu, thread, name = fields.number_or_none("vcpu"), fields.number("thread"), fields.text("name")
-    counters = ("run_ns", "delay_ns", "timeslices", "voluntary", "involuntary", "migrations", "cpu")
-    found = ThreadCounters(thread, name, *(_counter(fields, one) for one in counters))
-    fields.done()
-    return vcpu, found
-
-
-def _snapshot(value: object) -> tuple[str, HostSnapshot]:
-    fields = Fields(value, "a snapshot")
-    snapshot = HostSnapshot(
-        time_ns=fields.number("time_ns"),
-        steal_ticks=_counters(fields, "steal_ticks"),
-        all_ticks=_counters(fields, "all_ticks"),
-        psi_cpu_us=_counter(fields, "psi_cpu_us"),
-        frequency_khz=_counters(fields, "frequency_khz"),
-        throttles=_counters(fields, "throttles"),
-    )
-    name = fields.text("moment")
-    fields.done()
-    return name, snapshot
-
-
-def _counter(fields: Fields, key: str) -> int | None:
-    """None if the host did not offer it; earlier versions wrote null then."""
-    return None if fields.is_absent(key, UNAVAILABLE) else fields.number_or_none(key)
-
-
-def _counters(fields: Fields, key: str) -> dict[int, int] | None:
-    """A counter by CPU."""
-    if fields.is_absent(key, UNAVAILABLE):
-        return None
-    by_cpu = Fields(fields.take(key, dict), key)
-    return {int(cpu): by_cpu.number(cpu) for cpu in by_cpu.names() if cpu.isascii() and cpu.isdigit()}
 
 
 def read_console(run: RawRun) -> bytes:

@@ -1,18 +1,19 @@
 """The runs of a study: of each run its scores, and what was used of each resource, in whole units.
 
-Takes values of a run, or a JSON object that may be untrusted; gives a frozen Measured, and its JSON. Reading
-fails with ValueError that names the object and key. `Runs` has what was made, by key.
+Takes values of a run; gives a frozen Measured. Fails with ValueError for a score below 0. `Runs` has what was
+made, by key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import Between, Matches
 from benchgate.mix.orders import alone_key, input_of, seeds
-from benchgate.mix.study import RESOURCES, Study, kept_number
+from benchgate.mix.study import RESOURCES, Kept, Study
 
 UNITS: Mapping[str, str] = {
     "cpu": "ns of CPU time",
@@ -24,16 +25,23 @@ UNITS: Mapping[str, str] = {
 }
 """Units of `use` in the window and `capacity`; of cache and memory it is the most at one time."""
 
+_Resource = Annotated[str, Matches("|".join(RESOURCES), "a resource")]
+_Figures = Mapping[_Resource, int | None]
+
 
 @dataclass(frozen=True, slots=True)
 class PartMeasured:
     name: str
     """`primes.small#1`."""
-    score: Fraction
+    score: Kept
     runs: int
-    use: Mapping[str, int | None]
+    use: _Figures
     starved: str = ""
     """The resource for want of which it was ended: its score is that of what it completed."""
+
+    def __post_init__(self) -> None:
+        if self.score < 0:
+            raise ValueError("score is below 0")
 
     @property
     def input(self) -> str:
@@ -42,13 +50,13 @@ class PartMeasured:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    window_ns: int
+    window_ns: Annotated[int, Between(1)]
     parts: tuple[PartMeasured, ...]
-    use: Mapping[str, int | None]
+    use: _Figures
     """What the whole guest used; None if it could not be read."""
-    capacity: Mapping[str, int | None]
+    capacity: _Figures
     """What the guest could use in this window. A resource that is calibrated has none here."""
-    missing: Mapping[str, str]
+    missing: Mapping[_Resource, str]
     """Why a resource has no figure."""
 
     def used(self, resource: str) -> int | None:
@@ -65,73 +73,13 @@ class Measured:
         return None if used is None else Fraction(used, self.window_ns)
 
 
-def as_json(measured: Measured) -> dict[str, object]:
-    value = asdict(measured)
-    for part in value["parts"]:
-        part["score"] = str(part["score"])
-    return value
-
-
-def from_json(value: object) -> Measured:
-    fields = Fields(value, "a run")
-    found = Measured(
-        window_ns=fields.number("window_ns", 1),
-        parts=tuple(map(_part, fields.take("parts", list))),
-        use=_figures(fields, "use"),
-        capacity=_figures(fields, "capacity"),
-        missing=_texts(fields, "missing"),
-    )
-    fields.done()
-    return found
-
-
-def _part(value: object) -> PartMeasured:
-    fields = Fields(value, "a part")
-    found = PartMeasured(
-        fields.text("name"),
-        _score(fields),
-        fields.number("runs"),
-        _figures(fields, "use"),
-        fields.text("starved"),
-    )
-    fields.done()
-    return found
-
-
-def _score(fields: Fields) -> Fraction:
-    try:
-        score = kept_number(fields.text("score"))
-    except ValueError as error:
-        raise ValueError(f"a part: score: {error}") from None
-    if score < 0:
-        raise ValueError("a part: score is below 0")
-    return score
-
-
-def _figures(fields: Fields, key: str) -> Mapping[str, int | None]:
-    inner = Fields(fields.take(key, dict), key)
-    return {name: inner.number_or_none(name) for name in _resources(inner)}
-
-
-def _texts(fields: Fields, key: str) -> Mapping[str, str]:
-    inner = Fields(fields.take(key, dict), key)
-    return {name: inner.text(name) for name in _resources(inner)}
-
-
-def _resources(fields: Fields) -> tuple[str, ...]:
-    names = fields.names()
-    if unknown := [name for name in names if name not in RESOURCES]:
-        raise ValueError(f"{unknown[0]!r:.40} is no resource")
-    return names
-
-
 @dataclass(frozen=True, slots=True)
 class Done:
     """A run that was made: it has either measured something, or a reason why not."""
 
     measured: Measured | None
     reason: str = ""
-    fraction: Fraction | None = None
+    fraction: Kept | None = None
     """Of a run with a limit: the limit divided by what the part used alone."""
     folder: str = ""
     """Of its last attempt, below the study's; empty if there was none, because there is no such limit."""

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from benchgate.mix.study import DUMMY, Study
+from benchgate.mix.study import DUMMY, AtLeastOne, Study
 
 LONGEST_KEY = 150
 
@@ -33,7 +33,7 @@ class PartOrder:
 @dataclass(frozen=True, slots=True)
 class Limit:
     resource: str
-    percent: int
+    percent: AtLeastOne
     """The limit in percent of what the part used alone."""
 
 
@@ -51,7 +51,7 @@ def input_of(part: str) -> str:
     return part.partition("#")[0]
 
 
-Counts = Mapping[str, int]
+Counts = Mapping[str, AtLeastOne]
 """How many instances of each input."""
 
 

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.cells import Params
+from benchgate.base.jsonfields import As, Between, PlainWord, Presence
 
 RATE = "rate"
 """The score that every application has: completed runs per second of the guest's time."""
@@ -32,19 +34,42 @@ _WRITTEN = re.compile(
 _KEPT = re.compile(r"-?[0-9]{1,300}(/[0-9]{1,300})?\Z")
 
 
+def written_number(word: str) -> Fraction:
+    """By people and other programs: `0.8`, `.5`, `1e+16`, `1/3`."""
+    return _fraction(word, _WRITTEN)
+
+
+def kept_number(word: str) -> Fraction:
+    """As `str` writes a Fraction, in files of a study."""
+    return _fraction(word, _KEPT)
+
+
+def _fraction(word: str, pattern: re.Pattern[str]) -> Fraction:
+    try:
+        if pattern.match(word):
+            return Fraction(word)
+    except ZeroDivisionError:
+        pass
+    raise ValueError(f"{word!r:.60} is no number")
+
+
+Kept = Annotated[Fraction, As(str, kept_number, str)]
+AtLeastOne = Annotated[int, Between(1)]
+
+
 @dataclass(frozen=True, slots=True)
 class StudyInput:
     """One application with one input: what one part of a mix is an instance of."""
 
-    application: str
-    input: str
+    application: PlainWord
+    input: PlainWord
     workload: str
     """Its name, or the path of its YAML file."""
-    workers: int
+    workers: AtLeastOne
     params: Params
     score: str
     """RATE, or the name of a metric of which more is better."""
-    units: Fraction | None
+    units: Kept | None
     """The work of one run; the rate is in these units. None: the rate is in runs."""
     where: str = field(compare=False)
     """File and line."""
@@ -69,8 +94,8 @@ class Sweep:
 class Antagonists:
     """Inputs that take a known part of a resource from their neighbours."""
 
-    whole: Fraction
-    takes: Mapping[str, Fraction]
+    whole: Kept
+    takes: Mapping[str, Kept]
     """What each input takes, the least first, in the unit of `whole`."""
 
 
@@ -81,7 +106,7 @@ class Study:
     name: str
     about: str = field(compare=False)
     system: str
-    cpus: int
+    cpus: AtLeastOne
     machine: str
     """The machine of the instruction clock; empty: the ideal one."""
     clock: str
@@ -92,28 +117,28 @@ class Study:
     """The antagonists of each resource in PRESSED."""
     inputs: tuple[StudyInput, ...]
     """The inputs of each application, the smallest first."""
-    least: int
+    least: AtLeastOne
     """How many runs every part must complete."""
-    limit_ms: int
+    limit_ms: AtLeastOne
     """Guest time after which a part that has not completed them makes the run invalid."""
-    seeds: int
-    limit_seeds: int
+    seeds: AtLeastOne
+    limit_seeds: AtLeastOne
     """How many seeds the runs with limits have."""
     levels: tuple[int, ...]
     """Percent of what the application used alone."""
     every_input: bool
     """Whether each input is limited, or only the last of each application."""
-    least_use: Fraction
+    least_use: Kept
     """A resource of which an application uses less is not limited."""
-    capacity: Mapping[str, Fraction]
+    capacity: Mapping[str, Kept]
     sweep: Sweep | None
     scaling: str
     """The application whose inputs run beside others, each in turn; empty: none."""
-    overcommit: tuple[Fraction, ...]
+    overcommit: tuple[Kept, ...]
     near: int
     """How many near-optimal mixes tell whether the composition matters."""
     file: Path = field(compare=False)
-    text: str = field(compare=False)
+    text: Annotated[str, Presence.APART] = field(default="", compare=False)
 
     @property
     def applications(self) -> tuple[str, ...]:
@@ -137,22 +162,3 @@ class Study:
         if self.every_input:
             return self.inputs
         return tuple(self.inputs_of(one)[-1] for one in self.applications)
-
-
-def written_number(word: str) -> Fraction:
-    """By people and other programs: `0.8`, `.5`, `1e+16`, `1/3`."""
-    return _fraction(word, _WRITTEN)
-
-
-def kept_number(word: str) -> Fraction:
-    """As `str` writes a Fraction, in files of a study."""
-    return _fraction(word, _KEPT)
-
-
-def _fraction(word: str, pattern: re.Pattern[str]) -> Fraction:
-    try:
-        if pattern.match(word):
-            return Fraction(word)
-    except ZeroDivisionError:
-        pass
-    raise ValueError(f"{word!r:.60} is no number")

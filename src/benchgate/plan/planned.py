@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Cell, Lane, Params, Placement
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import Clock
-from benchgate.base.gates import Gate
+from benchgate.base.gates import Gate, Settings
 from benchgate.base.identity import guest_of
 from benchgate.base.metrics import Metric
 from benchgate.base.systems import Kind, System
@@ -38,7 +38,7 @@ class GateRequest:
     (A is the first); empty: not another system."""
     more: tuple[int, ...] = ()
     """The CPU counts between `base` and `cpus`, of a gate over more than two arms."""
-    settings: Params = ()
+    settings: Settings = ()
     """What only its kind knows (Gate.settings)."""
     baseline: str = ""
     """The file of the baseline to compare with; empty: none."""

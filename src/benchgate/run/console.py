@@ -25,6 +25,7 @@ from pexpect.fdpexpect import fdspawn
 from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.files import TAIL_BYTES
+from benchgate.base.jsonfields import Seconds
 
 _READ_BYTES = 8192
 _LONGEST_MATCH = 1024
@@ -42,18 +43,18 @@ class Limits:
     stderr_bytes: int = 1 << 20
     rest_bytes: int = 1 << 20
     """How much it may print after its result, before its prompt or its end: some kernels never stop."""
-    leave_s: float = 30.0
+    leave_s: Seconds = 30.0
     """How long the process may take to exit after its end line. At a load of 18, four vCPUs that shared one
     CPU once took longer than 10 s."""
-    exit_s: float = 180.0
+    exit_s: Seconds = 180.0
     """How long it may take from the end of its console to its own end. All is printed by then, and it waits
     in the host's kernel, where all QEMUs unmap the same files: at a load of 60 that took longer than 30 s in
     3 of 160 runs."""
-    linger_s: float = 1.0
+    linger_s: Seconds = 1.0
     """How long to read on after a panic, for the rest of its text."""
-    hush_s: float = 5.0
+    hush_s: Seconds = 5.0
     """A kernel that goes on after a line that looks like a panic prints again within this time."""
-    halted_s: float | None = None
+    halted_s: Seconds | None = None
     """On the instruction clock, how long all CPUs may be halted with no timer set. Nothing but input from
     outside can end that, so it is a hang. None: as long as the stage may take."""
 

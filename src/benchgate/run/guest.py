@@ -16,11 +16,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benchgate.base import conversation_json, exploring, process
+from benchgate.base import exploring, process
 from benchgate.base.cells import Lane
+from benchgate.base.conversation import TypedRecord
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
 from benchgate.base.interrupts import held
+from benchgate.base.jsonfields import as_json
 from benchgate.base.process import Child
 from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
@@ -106,7 +108,7 @@ class RunningGuest:
         placed = pinning.apply(self.child.pid, self.vcpus, self.spec.pins)
         if self.memory is not None:
             self.memory.join()
-        write_json(self.folder / "affinity.json", [item.as_json() for item in placed])
+        write_json(self.folder / "affinity.json", [as_json(item) for item in placed])
         return placed
 
     def go(self) -> None:
@@ -180,7 +182,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             seen = follower.follow()
         finally:
             if talker is not None:
-                write_json(folder / CONVERSATION, conversation_json.as_json(talker.record))
+                write_json(folder / CONVERSATION, TypedRecord(tuple(talker.record)).as_json())
         on_phase(ENDED)
         exited = follower.await_exit(seen)
         guest.mark("exit" if exited else "stop")

@@ -17,6 +17,7 @@ from pathlib import Path
 from benchgate.base import process
 from benchgate.base.files import write_json
 from benchgate.base.interrupts import held
+from benchgate.base.jsonfields import as_json
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.host.noise import host_snapshot
@@ -71,7 +72,7 @@ def run_native(  # noqa: PLR0913 - keyword arguments
             samples.append(sample(child.pid, moment, (), spec.pins))
 
         samples.append(Sample("start", start_ns, (), host_snapshot(cpus=spec.pins or None)))
-        write_json(folder / "affinity.json", [item.as_json() for item in _find_workers(child, spec.pins)])
+        write_json(folder / "affinity.json", [as_json(item) for item in _find_workers(child, spec.pins)])
         follower = Follower(
             streams.console, streams.log, watch, spec.deadlines, limits, on_moment, child, folder
         )

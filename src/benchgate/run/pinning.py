@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import BootError
@@ -32,9 +32,6 @@ class Placed:
     vcpu: int | None
     asked: tuple[int, ...]
     found: tuple[int, ...]
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def plan(

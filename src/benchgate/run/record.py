@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base import exploring
-from benchgate.base.cell_json import cell_as_json, cell_from_json
-from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import EvidenceError
 from benchgate.base.exploring import Exploration, exploration_of
 from benchgate.base.files import read_json, read_start, write_json
-from benchgate.base.jsonfields import Fields
-from benchgate.base.runs import Ending, RawRun
+from benchgate.base.jsonfields import as_json, read, read_key, without_head
+from benchgate.base.runs import RawRun
 from benchgate.base.text import visible
 
 SCHEMA = 1
 RUN, UNANSWERED = "run.json", "oracle.json"
 SMOKES = "smokes"
+_EARLIER = ("void_reason", "host_delay_ns")
+"""Keys in records of earlier versions."""
 _FILE_BYTES = 1 << 16
 _EXPLORATION_BYTES = 1 << 21
 
@@ -36,10 +37,15 @@ def save(raw: RawRun) -> None:
     fresh.replace(path)
 
 
+@dataclass(frozen=True)
+class _Unanswered:
+    failed: str
+
+
 def save_unanswered(folder: Path, reason: str) -> None:
     """Beside the record of a run whose oracle failed: why. The run is never judged again, because an oracle
     that fails on one machine may answer on another, and the session would contradict itself."""
-    write_json(folder / UNANSWERED, {"failed": reason})
+    write_json(folder / UNANSWERED, as_json(_Unanswered(reason)))
 
 
 def unanswered(folder: Path) -> str:
@@ -48,9 +54,7 @@ def unanswered(folder: Path) -> str:
     if not os.path.lexists(path):
         return ""
     try:
-        fields = Fields(read_json(read_start(path, _FILE_BYTES)), "the oracle")
-        reason = fields.text("failed")
-        fields.done()
+        reason = read(_Unanswered, read_json(read_start(path, _FILE_BYTES)), "the oracle").failed
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
@@ -83,58 +87,23 @@ def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRu
 
 
 def _as_json(raw: RawRun) -> dict[str, object]:
-    return {
-        "schema": SCHEMA,
-        "cell": cell_as_json(raw.cell),
-        "attempt": raw.attempt,
-        "order": raw.order,
-        "nonce": raw.nonce,
-        "seed": raw.seed,
-        "lane": raw.lane.value,
-        "placement": raw.placement.value,
-        "pins": list(raw.pins),
-        "warmup": raw.warmup,
-        "ending": raw.ending.value,
-        "exit_status": raw.exit_status,
-        "guest_digest": raw.guest_digest,
-        # Relative to the folder, so that a session folder can be moved.
-        "clock_log": None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder)),
-        "host_span_ns": raw.host_span_ns,
-        "detail": raw.detail,
-        # Its text is in a file beside, because it may be long; an ordinary run has neither.
-        **({} if raw.exploration is None else {"exploration": _digest(raw.exploration)}),
-    }
+    # The path is relative to the folder, so that a session folder can be moved.
+    log = None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder))
+    found = {"schema": SCHEMA, **as_json(raw), "clock_log": log}
+    # Its text is in a file beside, because it may be long; an ordinary run has neither.
+    return found | ({} if raw.exploration is None else {"exploration": _digest(raw.exploration)})
 
 
 def _from_json(value: object, folder: Path, beside: bytes | None) -> RawRun:
-    run = Fields(value, "the run")
-    if run.number("schema") != SCHEMA:
-        raise ValueError(f"its schema is not {SCHEMA}; use the benchgate that wrote it")
-    for key in ("void_reason", "host_delay_ns"):  # in records of earlier versions
-        run.drop(key)
-    status = run.take("exit_status", int, type(None))
-    log = run.take("clock_log", str, type(None))
-    raw = RawRun(
-        cell=cell_from_json(run.take("cell", dict)),
-        folder=folder,
-        attempt=run.number("attempt", 1),
-        order=run.number("order"),
-        nonce=run.word("nonce"),
-        seed=run.number("seed"),
-        lane=run.choice("lane", Lane),
-        placement=run.choice("placement", Placement),
-        pins=run.numbers("pins"),
-        warmup=run.flag("warmup"),
-        ending=run.choice("ending", Ending),
-        exit_status=status,
-        guest_digest=run.text("guest_digest"),
-        clock_log=None if log is None else _inside(folder, log),
-        host_span_ns=run.number_or_none("host_span_ns"),
-        detail=run.text("detail"),
-        exploration=_exploration(folder, beside, run.text("exploration")) if run.has("exploration") else None,
-    )
-    run.done()
-    return raw
+    run = without_head(value, "the run", "use the benchgate that wrote it", schema=SCHEMA)
+    log = read_key(str | None, run, "clock_log", "the run")
+    apart: dict[str, object] = {"clock_log": None if log is None else _inside(folder, log)}
+    if "exploration" in run:
+        digest = read_key(str, run, "exploration", "the run")
+        apart["exploration"] = _exploration(folder, beside, digest)
+    others = ("clock_log", "exploration", *_EARLIER)
+    rest = {name: one for name, one in run.items() if name not in others}
+    return read(RawRun, rest, "the run", folder=folder, **apart)
 
 
 def _digest(exploration: Exploration) -> str:

@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
 
 from benchgate.base.files import write_json
-from benchgate.base.text import UNAVAILABLE
+from benchgate.base.jsonfields import Between, Presence, as_json
 from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters, host_snapshot, thread_counters
 from benchgate.host.resctrl import Group, MemoryCounters
@@ -28,7 +30,7 @@ MEMORY_FILE = "memory.json"
 @dataclass(frozen=True, slots=True)
 class ThreadUse:
     vcpu: int | None
-    counters: ThreadCounters
+    counters: Annotated[ThreadCounters, Presence.INLINE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +40,28 @@ class Sample:
     moment: str
     t_ns: int
     threads: tuple[ThreadUse, ...]
-    host: HostSnapshot | None = None
+    host: Annotated[HostSnapshot | None, Presence.APART] = None
     """None: not asked for."""
 
-    def threads_as_json(self) -> dict[str, object]:
-        threads = [{"vcpu": use.vcpu, **_counters(use.counters)} for use in self.threads]
-        return {"moment": self.moment, "t_ns": self.t_ns, "threads": threads}
+    @property
+    def vcpus(self) -> Mapping[int, ThreadCounters]:
+        """Those of the vCPUs, by thread."""
+        counters = (one.counters for one in self.threads if one.vcpu is not None)
+        return MappingProxyType({one.thread: one for one in counters})
 
 
-def _counters(counters: ThreadCounters | HostSnapshot) -> dict[str, object]:
-    found = asdict(counters)
-    return {name: UNAVAILABLE if value is None else value for name, value in found.items()}
+@dataclass(frozen=True, slots=True)
+class HostMoment:
+    moment: str
+    snapshot: Annotated[HostSnapshot, Presence.INLINE]
+
+
+@dataclass(frozen=True, slots=True)
+class HostRecord:
+    """host.json."""
+
+    ticks_per_s: Annotated[int, Between(1)]
+    samples: tuple[HostMoment, ...]
 
 
 def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> Sample:
@@ -69,13 +82,27 @@ def host_span_ns(samples: Sequence[Sample]) -> int | None:
 
 
 def keep_samples(folder: Path, samples: Sequence[Sample]) -> None:
-    write_json(folder / "threads.json", [item.threads_as_json() for item in samples])
-    hosts: list[Mapping[str, object]] = [
-        {"moment": one.moment, **_counters(one.host)} for one in samples if one.host is not None
-    ]
+    write_json(folder / "threads.json", [as_json(one) for one in samples])
+    hosts = tuple(HostMoment(one.moment, one.host) for one in samples if one.host is not None)
     if hosts:
-        ticks = os.sysconf("SC_CLK_TCK")
-        write_json(folder / "host.json", {"ticks_per_s": ticks, "samples": hosts})
+        write_json(folder / "host.json", as_json(HostRecord(os.sysconf("SC_CLK_TCK"), hosts)))
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySample:
+    moment: str
+    """The moment, as in threads.json; empty: between two of them."""
+    counters: Annotated[MemoryCounters, Presence.INLINE]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """memory.json."""
+
+    why: str
+    """Why nothing was counted; empty if something was."""
+    cache_bytes: int | None
+    samples: tuple[MemorySample, ...]
 
 
 class MemoryUse:
@@ -83,7 +110,7 @@ class MemoryUse:
         self._pid = pid
         self._group = Group(f"benchgate-{mark}", root)
         self._capacity = resctrl.last_cache_bytes(pins)
-        self._samples: list[tuple[str, MemoryCounters]] = []
+        self._samples: list[MemorySample] = []
         self.join()
 
     def join(self) -> None:
@@ -91,14 +118,12 @@ class MemoryUse:
         self._group.join(sorted(threads(self._pid)))
 
     def note(self, moment: str) -> None:
-        """`moment`: as in threads.json; empty: between two of them."""
         if not self._group.why:
-            self._samples.append((moment, self._group.read()))
+            self._samples.append(MemorySample(moment, self._group.read()))
 
     def keep(self, folder: Path) -> None:
-        samples = [{"moment": moment, **asdict(counters)} for moment, counters in self._samples]
-        value = {"why": self._group.why, "cache_bytes": self._capacity, "samples": samples}
-        write_json(folder / MEMORY_FILE, value)
+        record = MemoryRecord(self._group.why, self._capacity, tuple(self._samples))
+        write_json(folder / MEMORY_FILE, as_json(record))
 
     def close(self) -> None:
         self._group.close()

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from benchgate.base.console_text import by_lines
+from benchgate.base.jsonfields import As
 from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern
 from benchgate.base.systems import Kind, System
 from benchgate.base.watching import REPEAT_BYTES, EndBy
@@ -64,26 +66,38 @@ def to_line_end(pattern: str) -> bytes:
     return rb"(?:%b)[^\n]*" % by_lines(pattern)
 
 
+def _encoded(text: str) -> bytes:
+    return text.encode("latin-1")
+
+
+def _decoded(pattern: bytes) -> str:
+    return pattern.decode("latin-1")
+
+
+Pattern = Annotated[bytes, As(str, _encoded, _decoded)]
+"""Latin-1 keeps each byte."""
+
+
 @dataclass(frozen=True, slots=True)
 class Watch:
     """Regular expressions over bytes, matched against plain lines (base/console_text.py). A failure or a
     panic takes precedence over everything else."""
 
-    ready: bytes | None = None
+    ready: Pattern | None = None
     """Ends the boot. None: the whole console is the run, and its deadline is the sum of both."""
-    result: bytes | None = None
+    result: Pattern | None = None
     """The window is over: the moment to sample the host's accounting of the vCPU threads."""
-    ends: tuple[bytes, ...] = ()
+    ends: tuple[Pattern, ...] = ()
     """What a good run has printed at its end, in any order. Empty: only the exit status decides."""
-    panics: tuple[bytes, ...] = ()
-    failures: tuple[bytes, ...] = ()
+    panics: tuple[Pattern, ...] = ()
+    failures: tuple[Pattern, ...] = ()
     success: frozenset[int] = frozenset({0})
     """Exit statuses that mean success."""
     kill_after_end: bool = False
     """For systems that cannot power off: kill the guest after its end line."""
     may_reset: bool = False
     """The guest may end by a reset."""
-    harmless: tuple[bytes, ...] = ()
+    harmless: tuple[Pattern, ...] = ()
     """Lines that look like a panic and are none (run/suspicion.py)."""
     repeat_bytes: int = REPEAT_BYTES
     """The console may repeat itself for this long (run/suspicion.py); 0: for ever."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.jsonfields import as_json
 from benchgate.plan import catalog
 from benchgate.session.pytest_items import request_of
 from benchgate.session.pytest_marks import gate_marks
@@ -33,7 +33,7 @@ class _Collector:
             request = request_of(item)
             self.found[request.test] = {
                 "workload": request.workload,
-                "gates": [asdict(gate) | {"to": _name_of(gate.to)} for gate in request.gates],
+                "gates": [as_json(gate) | {"to": _name_of(gate.to)} for gate in request.gates],
             }
 
 

@@ -13,14 +13,13 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import CatalogError, EvidenceError, UsageError
 from benchgate.base.files import file_digest, read_json
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import Sha256, as_json, read
 from benchgate.base.systems import System, plain_name
 from benchgate.evidence.facts import PROGRAM_OPTIONS
 from benchgate.evidence.files import SESSION, read_object, write_whole
@@ -34,7 +33,6 @@ SYSTEM = "--system"
 MOST_SESSIONS = 500
 """The oldest are forgotten."""
 _MOST_BYTES = 1 << 20
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,7 @@ class Kept:
     name: str
     """Of the workload, kind, report or system."""
     word: str
-    digests: Mapping[str, str]
+    digests: Mapping[str, Sha256]
     """By absolute path."""
 
     @property
@@ -70,7 +68,7 @@ def keep(folder: Path, cells: Iterable[PlannedCell], trusted: Trusted | None = N
         place = _place(folder)
         if kept and place is not None:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(place, json.dumps([asdict(one) for one in kept], indent=1) + "\n")
+            write_whole(place, json.dumps([as_json(one) for one in kept], indent=1) + "\n")
             _forget(place.parent)
 
 
@@ -134,18 +132,9 @@ def _recalled(folder: Path) -> tuple[Kept, ...]:
         return ()
     try:
         with place.open("rb") as stream:
-            return tuple(map(_read, read_json(stream.read(_MOST_BYTES))))
-    except (OSError, RecursionError, TypeError, ValueError):
+            return read(tuple[Kept, ...], read_json(stream.read(_MOST_BYTES)), "files of a session")
+    except (OSError, RecursionError, ValueError):
         return ()
-
-
-def _read(value: object) -> Kept:
-    fields = Fields(value, "a file of a session")
-    option, name, word = (fields.text(one) for one in ("option", "name", "word"))
-    digests = {str(path): str(digest) for path, digest in fields.take("digests", dict).items()}
-    if not all(_SHA256.fullmatch(digest) for digest in digests.values()):
-        raise ValueError("a digest is not SHA-256")
-    return Kept(option, name, word, digests)
 
 
 def _place(folder: Path) -> Path | None:

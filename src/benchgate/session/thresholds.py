@@ -18,7 +18,7 @@ from pathlib import Path
 from benchgate.base.cells import Params
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import read
 from benchgate.base.text import one_line
 from benchgate.evidence.facts import read_letters, read_plan
 from benchgate.evidence.files import SESSION, read_object
@@ -127,27 +127,4 @@ def collected(paths: Sequence[str]) -> dict[str, Marked]:
                 f"--tests {' '.join(paths)}: pytest cannot collect these tests (status {done.returncode}): "
                 f"{one_line(said[-600:], 600)}; next: pytest --collect-only {' '.join(paths)}"
             )
-        return {test: _marked(value) for test, value in json.loads(out.read_text(encoding="utf-8")).items()}
-
-
-def _marked(value: object) -> Marked:
-    fields = Fields(value, "a test")
-    return Marked(fields.text("workload"), tuple(map(_request, fields.take("gates", list))))
-
-
-def _request(value: object) -> GateRequest:
-    fields = Fields(value, "a gate")
-    return GateRequest(
-        kind=fields.text("kind"),
-        file=fields.text("file"),
-        cpus=fields.number("cpus"),
-        base=fields.number_or_none("base"),
-        metric=fields.text("metric"),
-        at_least=fields.real_or_none("at_least"),
-        at_most=fields.real_or_none("at_most"),
-        insn=fields.real_or_none("insn"),
-        to=fields.text("to"),
-        more=fields.numbers("more"),
-        settings=tuple((str(name), str(value)) for name, value in fields.take("settings", list)),
-        baseline=fields.text("baseline"),
-    )
+        return read(dict[str, Marked], json.loads(out.read_text(encoding="utf-8")), "tests")

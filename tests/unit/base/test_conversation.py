@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
 
-from benchgate.base.conversation import Conversation, Typing
+from benchgate.base.conversation import Conversation, Typed, TypedRecord, Typing, record_from_json
 from benchgate.base.script import Script, Step
 
 PROMPT = r"^\$ $"
@@ -217,3 +218,30 @@ def test_the_pieces_in_which_a_console_is_read_change_nothing(step: int) -> None
         (58, b""),
     ]
     assert found.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}
+
+
+RECORD = TypedRecord(
+    (Typed(0, 8, b"primes 2 100\n", None), Typed(1, 40, b"\xc3\xa9\r", 26_484_567), Typed(2, 58, b"", 9))
+)
+
+
+def test_a_record_is_read_back() -> None:
+    assert record_from_json(json.loads(json.dumps(RECORD.as_json()))) == RECORD.typed
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": 2}, "schema is not 1; use the benchgate that wrote it"),
+        ({"typed": None}, "typed None has a wrong type"),
+        ({"more": 1}, "unknown key 'more'"),
+        ({"typed": [1]}, r"typed\[0\] is not an object"),
+        ({"typed": [{"step": 0, "at": -1, "text": "", "time": None}]}, "at -1 is not a whole number"),
+        ({"typed": [{"step": 0, "at": 1, "text": "", "time": 1.5}]}, "time 1.5 has a wrong type"),
+        ({"typed": [{"step": 0, "at": 1, "text": "\ud800", "time": 1}]}, r"typed\[0\]: text: .*surrogates"),
+        ({"typed": [{"step": 0, "at": 1, "text": ""}]}, "has no time"),
+    ],
+)
+def test_another_file_is_refused(change: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        record_from_json({**RECORD.as_json(), **change})

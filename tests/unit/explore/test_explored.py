@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.exploring import Point
+from benchgate.base.jsonfields import as_json, read
 from benchgate.explore.explored import (
     FOUND,
     OK,
@@ -13,11 +14,7 @@ from benchgate.explore.explored import (
     Find,
     Line,
     Small,
-    find_as_json,
-    find_from_json,
     first_finds,
-    line_as_json,
-    line_from_json,
 )
 from benchgate.explore.finding import Kind
 from benchgate.explore.switch import Segment, Side, Switch
@@ -39,10 +36,10 @@ FIND = Find(
 
 
 def test_lines_and_finds_are_read_back_as_they_were_written() -> None:
-    assert line_from_json(json.loads(json.dumps(line_as_json(LINE)))) == LINE
-    assert find_from_json(json.loads(json.dumps(find_as_json(FIND)))) == FIND
+    assert read(Line, json.loads(json.dumps(as_json(LINE))), "a run") == LINE
+    assert read(Find, json.loads(json.dumps(as_json(FIND))), "a find") == FIND
     bare = replace(FIND, small=None)
-    assert find_from_json(json.loads(json.dumps(find_as_json(bare)))) == bare
+    assert read(Find, json.loads(json.dumps(as_json(bare))), "a find") == bare
 
 
 def test_a_cell_is_unstalled_if_all_that_is_known_of_its_runs_is_that_no_stall_fell_into_them() -> None:
@@ -59,7 +56,7 @@ def test_a_cell_is_unstalled_if_all_that_is_known_of_its_runs_is_that_no_stall_f
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"outcome": "good"}, "outcome 'good'"),
+        ({"outcome": "good"}, "outcome 'good' is not ok or find"),
         ({"find": "find-1"}, "outcome 'ok' and find 'find-1'"),
         ({"number": -1}, "number -1 is not a whole number"),
         ({"more": 1}, "unknown key 'more'"),
@@ -67,7 +64,7 @@ def test_a_cell_is_unstalled_if_all_that_is_known_of_its_runs_is_that_no_stall_f
 )
 def test_a_strange_line_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        line_from_json({**line_as_json(LINE), **change})
+        read(Line, {**as_json(LINE), **change}, "a run")
 
 
 def test_groups_come_in_the_order_of_their_first_find() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.errors import FleetError, LockError
+from benchgate.base.jsonfields import as_json
 from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Ending
 from benchgate.fleet import answer, host_json, task_json
@@ -54,9 +55,9 @@ class Worker:
     def told(self, data: bytes) -> bytes:
         asked = host_json.asked(data)
         values = {
-            Ask.ABOUT: {"topology": host_json.topology_as_json(topology.read()), "busy": ""},
+            Ask.ABOUT: {"topology": as_json(topology.read()), "busy": ""},
             Ask.HELD: {"held": "hold" not in self.broken, "waits": ""},
-            Ask.PROBE: host_json.probe_as_json(hosts.TCG),
+            Ask.PROBE: as_json(hosts.TCG),
             Ask.PAIRS: [[0.2] * (1 + len(asked.pins))],
             Ask.ENVELOPE: {"kernel": "theirs", "pins": list(asked.pins)},
         }
@@ -136,7 +137,7 @@ def test_it_keeps_to_the_worker_that_is_a_measuring_host() -> None:
 
 
 def test_a_free_host_is_preferred_to_one_that_is_held() -> None:
-    about = {"topology": host_json.topology_as_json(topology.read()), "busy": "process 5"}
+    about = {"topology": as_json(topology.read()), "busy": "process 5"}
     notes: list[str] = []
     held = Worker("held", values={Ask.ABOUT: about})
     with far(Simulated(held, Worker("free"))).held(0, notes.append):
@@ -166,7 +167,7 @@ def test_a_host_that_stays_held_is_named() -> None:
     [
         (Ask.HELD, {"held": 1}, "does not say whether it is held"),
         (Ask.PROBE, {}, "the probe has no accel"),
-        (Ask.PAIRS, [[1.0]], "not 3 times"),
+        (Ask.PAIRS, [[1.0]], "no list of one pair of 3 times"),
         (Ask.ENVELOPE, [], "not an object"),
     ],
 )

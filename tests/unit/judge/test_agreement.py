@@ -180,9 +180,9 @@ def test_a_guest_is_not_a_native_run(run: RawRun) -> None:
         (None, "cannot be read: No such file"),
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
-        ("{}", "is not a JSON list"),
-        ("[3]", "is not"),
-        ("null", "is not a JSON list"),
+        ("{}", "{} has a wrong type"),
+        ("[3]", "3 has a wrong type|is not an object"),
+        ("null", "None has a wrong type"),
     ],
 )
 def test_a_file_that_benchgate_did_not_write_refuses_the_run(

@@ -81,7 +81,7 @@ def test_the_reason_of_the_host_is_given(tmp_path: Path) -> None:
         ("x", "memory.json"),
         ("[" * 100_000, "memory.json"),
         ('{"why": "", "cache_bytes": -1, "samples": []}', "cache_bytes"),
-        ('{"why": "", "cache_bytes": 1, "samples": [1]}', "a sample is not an object"),
+        ('{"why": "", "cache_bytes": 1, "samples": [1]}', r"samples\[0\] is not an object"),
         ('{"why": "", "cache_bytes": 1, "samples": [], "more": 1}', "unknown key"),
     ],
 )

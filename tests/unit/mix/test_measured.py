@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from benchgate.mix.measured import Measured, PartMeasured, as_json, from_json
+from benchgate.base.jsonfields import as_json, read
+from benchgate.mix.measured import Measured, PartMeasured
 
 RUN = Measured(
     window_ns=1000,
@@ -20,7 +21,7 @@ RUN = Measured(
 
 
 def test_a_run_survives_its_file() -> None:
-    assert from_json(json.loads(json.dumps(as_json(RUN)))) == RUN
+    assert read(Measured, json.loads(json.dumps(as_json(RUN))), "a run") == RUN
 
 
 def test_use_of_all_parts() -> None:
@@ -34,11 +35,11 @@ def test_use_of_all_parts() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"1/3"', '"1/0"', "a part: score"),
+        ('"1/3"', '"1/0"', r"parts\[0\]: score"),
         ('"1/3"', '"-1"', "score is below 0"),
         ('"window_ns": 1000', '"window_ns": 0', "window_ns"),
         ('"cpu": 500', '"cpu": -1', "cpu"),
-        ('"cpu": 500', '"gpu": 1', "'gpu' is no resource"),
+        ('"cpu": 500', '"gpu": 1', "'gpu' is not a resource"),
         ('"runs": 3', '"runs": "3"', "runs"),
         ('"missing"', '"mising"', "missing"),
     ],
@@ -47,4 +48,4 @@ def test_a_wrong_file_is_refused(old: str, new: str, said: str) -> None:
     text = json.dumps(as_json(RUN))
     assert old in text
     with pytest.raises(ValueError, match=said):
-        from_json(json.loads(text.replace(old, new)))
+        read(Measured, json.loads(text.replace(old, new)), "a run")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchgate.explore.explored import FOUND, OK, Line, line_as_json
+from benchgate.base.jsonfields import as_json
+from benchgate.explore.explored import FOUND, OK, Line
 from tools.explore_faults import explored, explored_by, tally
 
 
@@ -52,7 +53,7 @@ def test_repetitions_that_took_too_long_or_came_to_no_find_are_not_within() -> N
 
 
 def test_a_line_that_an_interrupt_cut_is_left_out(tmp_path: Path) -> None:
-    text = "".join(f"{json.dumps(line_as_json(line(number)))}\n" for number in (0, 1, 2))
+    text = "".join(f"{json.dumps(as_json(line(number)))}\n" for number in (0, 1, 2))
     (tmp_path / "runs.jsonl").write_text(text[:-5])
     assert explored(tmp_path) == [line(0), line(1)]
     assert explored(tmp_path / "none yet") == []

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 from benchgate.base import stats
 from benchgate.base.gates import Verdict, Word
+from benchgate.base.jsonfields import as_json
 from benchgate.base.metrics import WINDOWS
 from benchgate.render.escape import xml
 from benchgate.render.figures import series_of
-from benchgate.render.files.verdicts_json import as_object
 from benchgate.render.view import SessionView, headline, void_runs
 
 NAME = "junit.xml"
@@ -80,7 +80,7 @@ def _figure(value: float, unit: str) -> str:
 def _case(verdict: Verdict, failing: list[Word], metrics: dict[str, str]) -> list[str]:
     group = xml(f"benchgate.{verdict.gate}")
     lines = [f'    <testcase classname="{group}" name="{xml(f"{verdict.id}-{verdict.metric}")}" time="0">']
-    fields = as_object(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
+    fields = as_json(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
     fields |= {f"metric.{name}": text for name, text in metrics.items()}
     lines += _properties(fields, "      ")
     reason = xml(verdict.reason)

@@ -13,8 +13,8 @@ import math
 import re
 
 from benchgate.base.gates import Verdict, Word
+from benchgate.base.jsonfields import as_json
 from benchgate.base.text import visible
-from benchgate.render.files.verdicts_json import as_object
 from benchgate.render.view import SessionView
 
 NAME = "kcidb.json"
@@ -75,7 +75,7 @@ def _test(view: SessionView, verdict: Verdict) -> dict[str, object]:
             "comment": visible("; ".join(f"{name}: {text}" for name, text in view.machine)),
             "misc": {"isolation": visible(view.isolation)},
         },
-        "misc": {"benchgate": as_object(verdict) | {"session": view.id}},
+        "misc": {"benchgate": as_json(verdict) | {"session": view.id}},
     }
 
 

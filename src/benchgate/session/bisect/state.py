@@ -7,18 +7,19 @@ any way goes on where it was. Reading fails with UsageError if the file is of an
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.errors import EvidenceError, UsageError
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import Matches, Presence, as_json, without_head
+from benchgate.base.jsonfields import read as read_typed
 from benchgate.evidence.files import is_safe_name, read_object, write_whole
 
 NAME, LOG = "state.json", "bisect.log"
 FORMAT, VERSION = "benchgate-bisect", 1
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_Commit = Annotated[str, Matches("[0-9a-f]{40}([0-9a-f]{24})?", "a commit")]
 
 
 class Term(StrEnum):
@@ -33,8 +34,8 @@ class Term(StrEnum):
 class Question:
     """What is asked. Two bisects with equal questions are one."""
 
-    good: str
-    bad: str
+    good: _Commit
+    bad: _Commit
     """Commits."""
     system: str
     """The word of --system, without the revision."""
@@ -44,16 +45,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    commit: str
+    commit: _Commit
     term: Term
     why: str
     session: str = ""
     """The session's folder, relative to the bisect's; empty if nothing was measured."""
 
+    def __post_init__(self) -> None:
+        if self.session and not is_safe_name(self.session):
+            raise ValueError(f"{self.session!r:.80} is not a folder of this bisect")
+
 
 @dataclass(frozen=True, slots=True)
 class State:
-    question: Question
+    question: Annotated[Question, Presence.INLINE]
     steps: tuple[Step, ...] = ()
 
     def step(self, commit: str) -> Step | None:
@@ -68,7 +73,9 @@ def read(folder: Path, question: Question) -> State:
     if not (folder / NAME).exists():
         return State(question)
     try:
-        found = _state(read_object(folder, NAME))
+        advice = "it is of another version of benchgate"
+        value = without_head(read_object(folder, NAME), "a bisect", advice, format=FORMAT, version=VERSION)
+        found = read_typed(State, value, "a bisect")
     except (EvidenceError, TypeError, ValueError) as error:
         raise UsageError(
             f"{folder / NAME} cannot be read: {error}; name another folder with --out"
@@ -83,44 +90,10 @@ def read(folder: Path, question: Question) -> State:
 
 def write(folder: Path, state: State) -> None:
     """The log is for people, and has the same steps."""
-    value = {"format": FORMAT, "version": VERSION, **asdict(state.question)}
-    value["steps"] = [asdict(one) for one in state.steps]
+    value = {"format": FORMAT, "version": VERSION, **as_json(state)}
     write_whole(folder / NAME, json.dumps(value, indent=1) + "\n")
     write_whole(folder / LOG, "".join(f"{line(one)}\n" for one in state.steps))
 
 
 def line(step: Step) -> str:
     return f"{step.commit[:10]} {step.term}: {step.why}"
-
-
-def _state(value: object) -> State:
-    fields = Fields(value, "a bisect")
-    if (fields.text("format"), fields.number("version")) != (FORMAT, VERSION):
-        raise ValueError("it is of another version of benchgate")
-    question = Question(
-        _commit(fields), _commit(fields, "bad"), fields.text("system"), fields.texts("arguments")
-    )
-    steps = tuple(map(_step, fields.take("steps", list)))
-    fields.done()
-    return State(question, steps)
-
-
-def _step(value: object) -> Step:
-    fields = Fields(value, "a step")
-    step = Step(
-        commit=_commit(fields, "commit"),
-        term=fields.choice("term", Term),
-        why=fields.text("why"),
-        session=fields.text("session"),
-    )
-    fields.done()
-    if step.session and not is_safe_name(step.session):
-        raise ValueError(f"{step.session!r:.80} is not a folder of this bisect")
-    return step
-
-
-def _commit(fields: Fields, name: str = "good") -> str:
-    value = fields.text(name)
-    if not _COMMIT.fullmatch(value):
-        raise ValueError(f"{name} {value!r:.80} is not a commit")
-    return value

@@ -19,7 +19,7 @@ from benchgate.base.errors import BuildError, EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.gates import Word
 from benchgate.base.interrupts import held
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import read
 from benchgate.base.process import start
 from benchgate.base.systems import System
 from benchgate.base.text import one_line
@@ -52,11 +52,19 @@ class Pair:
         return {} if self.other is None else {"A": self.good.name, "B": self.other.name}
 
 
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How pytest ended, as step_main.py writes it."""
+
+    status: int
+    error: str
+    text: str
+
+
 def run(question: Question, pair: Pair, commit: str, folder: Path) -> Step:
     ended = _pytest(question, pair, folder)
-    status, error = ended.number("status"), ended.text("error")
-    text = one_line(ended.text("text"), _SHORT)
-    if error == BuildError.__name__:
+    status, text = ended.status, one_line(ended.text, _SHORT)
+    if ended.error == BuildError.__name__:
         return Step(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
     if status not in _MEASURED or session is None:
@@ -92,7 +100,7 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
     raise UsageError(f"no gate of these tests is on {pair.tested.name}; name tests without a mark `system`")
 
 
-def _pytest(question: Question, pair: Pair, folder: Path) -> Fields:
+def _pytest(question: Question, pair: Pair, folder: Path) -> _Ended:
     systems = [f"--system={_word(question, one)}" for one in (pair.good, pair.other) if one is not None]
     argv = [sys.executable, "-m", "benchgate.session.bisect.step_main", str(folder / _ENDED)]
     argv += [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
@@ -106,7 +114,7 @@ def _pytest(question: Question, pair: Pair, folder: Path) -> Fields:
             stack.callback(child.stop, _GRACE_S)
         child.wait(float("inf"))
     try:
-        return Fields(read_json(read_text(folder, _ENDED)), "a step")
+        return read(_Ended, read_json(read_text(folder, _ENDED)), "a step")
     except (EvidenceError, OSError, ValueError) as error:
         raise UsageError(f"pytest did not come to its end: {error}; output: {folder / _OUTPUT}") from error
 

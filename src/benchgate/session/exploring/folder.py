@@ -19,6 +19,7 @@ from typing import Any
 
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
+from benchgate.base.jsonfields import as_json, read
 from benchgate.evidence.files import (
     append_line,
     is_safe_name,
@@ -27,7 +28,6 @@ from benchgate.evidence.files import (
     unwritable,
     write_whole,
 )
-from benchgate.explore import explored
 from benchgate.explore.explored import Explored, Find, Line
 from benchgate.session import folder_lock
 
@@ -96,13 +96,13 @@ class ExplorationFolder:
         shutil.rmtree(run, ignore_errors=True)
 
     def keep(self, line: Line) -> None:
-        append_line(self.path / RUNS, json.dumps(explored.line_as_json(line)) + "\n")
+        append_line(self.path / RUNS, json.dumps(as_json(line)) + "\n")
 
     def lines(self) -> tuple[Line, ...]:
         text = read_text(self.path, RUNS) if (self.path / RUNS).exists() else ""
         whole = text[: text.rfind("\n") + 1].splitlines()
         try:
-            return tuple(explored.line_from_json(read_json(one)) for one in whole)
+            return tuple(read(Line, read_json(one), "a run") for one in whole)
         except (ValueError, RecursionError) as error:
             raise UsageError(f"{self.path / RUNS} cannot be read: {error}; next: another --out") from error
 
@@ -119,13 +119,13 @@ class ExplorationFolder:
         return self.path / FINDS / name
 
     def keep_find(self, find: Find) -> None:
-        text = json.dumps(explored.find_as_json(find), indent=1)
+        text = json.dumps(as_json(find), indent=1)
         write_whole(self.find_folder(find.name) / FIND, f"{text}\n")
 
     def find(self, name: str) -> Find:
         place = self.find_folder(name)
         try:
-            found = explored.find_from_json(read_object(place, FIND))
+            found = read(Find, read_object(place, FIND), "a find")
         except (EvidenceError, ValueError) as error:
             raise UsageError(f"{place / FIND} cannot be read: {error}") from error
         if found.name != name:
@@ -157,8 +157,8 @@ class ExplorationFolder:
             "state": "complete" if state.is_complete else "partial",
             "expected": state.expected,
             "notes": list(state.notes),
-            "runs": [explored.line_as_json(one) for one in state.lines],
-            "finds": [explored.find_as_json(one) for one in state.finds],
+            "runs": [as_json(one) for one in state.lines],
+            "finds": [as_json(one) for one in state.finds],
             "groups": [{"group": name, "finds": [one.name for one in finds]} for name, finds in state.groups],
         }
         write_whole(self.path / STATE, json.dumps(value, indent=1) + "\n")

@@ -15,13 +15,12 @@ from pathlib import Path
 
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
-from benchgate.base.jsonfields import Fields
+from benchgate.base.jsonfields import as_json, read, without_head
 from benchgate.evidence.files import is_safe_name, read_object, read_text, unwritable, write_whole
-from benchgate.mix import measured, study_json
 from benchgate.mix.measured import Done
 from benchgate.mix.orders import Order
 from benchgate.mix.selection import Planned
-from benchgate.mix.study import Study, kept_number
+from benchgate.mix.study import Study
 from benchgate.session import folder_lock
 
 FORMAT, VERSION = "benchgate-mix-study", 4
@@ -30,6 +29,12 @@ STUDY, PLAN, MIXES, RUNS, RESULT, TOOK = (
     *("runs", "result.json", "seconds.txt"),
 )
 MOST_ATTEMPTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    study: Study
+    runs: tuple[Order, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +57,28 @@ class StudyFolder:
 
     def plan(self, study: Study, orders: Sequence[Order]) -> None:
         value: dict[str, object] = {"format": FORMAT, "version": VERSION}
-        value |= {"study": study_json.study(study), "runs": study_json.orders(orders)}
+        value |= as_json(_Plan(study, tuple(orders)))
         write_whole(self.path / PLAN, json.dumps(value, indent=1) + "\n")
 
     def study(self) -> Study:
-        return self._planned()[0]
+        return self._planned().study
 
     def orders(self) -> tuple[Order, ...]:
-        return self._planned()[1]
+        return self._planned().runs
 
-    def _planned(self) -> tuple[Study, tuple[Order, ...]]:
+    def _planned(self) -> _Plan:
         if not (self.path / PLAN).is_file():
             raise UsageError(
                 f"{self.path} is no study's folder: it has no {PLAN}; next: benchgate mix vectors STUDY.yaml"
             )
         try:
-            fields = Fields(read_object(self.path, PLAN), "a plan")
-            if (fields.text("format"), fields.number("version")) != (FORMAT, VERSION):
-                raise ValueError("it is of another version of benchgate")  # noqa: TRY301
-            study = study_json.read_study(fields.take("study", dict))
-            orders = tuple(map(study_json.read_order, fields.take("runs", list)))
-            fields.done()
+            advice = "it is of another version of benchgate"
+            found = without_head(
+                read_object(self.path, PLAN), "a plan", advice, format=FORMAT, version=VERSION
+            )
+            return read(_Plan, found, "a plan")
         except (EvidenceError, ValueError) as error:
             raise UsageError(f"{self.path / PLAN} cannot be read: {error}") from error
-        return study, orders
 
     # ---- runs
 
@@ -93,14 +96,8 @@ class StudyFolder:
         return free
 
     def finish(self, key: str, done: Done) -> None:
-        value = {
-            "measured": None if done.measured is None else measured.as_json(done.measured),
-            "reason": done.reason,
-            "fraction": None if done.fraction is None else str(done.fraction),
-            "folder": done.folder,
-        }
         (self.path / RUNS / key).mkdir(parents=True, exist_ok=True)
-        write_whole(self.path / RUNS / key / RESULT, json.dumps(value, indent=1) + "\n")
+        write_whole(self.path / RUNS / key / RESULT, json.dumps(as_json(done), indent=1) + "\n")
 
     def runs(self) -> dict[str, Done]:
         """What was made so far, in the order of the keys."""
@@ -111,16 +108,11 @@ class StudyFolder:
     def _done(self, key: str) -> Done:
         name = f"{RUNS}/{key}/{RESULT}"
         try:
-            fields = Fields(read_object(self.path, name), "a result")
-            value = None if fields.is_null("measured") else measured.from_json(fields.take("measured", dict))
-            fraction = None if fields.is_null("fraction") else kept_number(fields.text("fraction"))
-            found = Done(value, fields.text("reason"), fraction, fields.text("folder"))
-            fields.done()
+            return read(Done, read_object(self.path, name), "a result")
         except (EvidenceError, ValueError) as error:
             raise UsageError(
                 f"{self.path / name} cannot be read: {error}; remove the file to make the run again"
             ) from error
-        return found
 
     def took(self, attempt: Path, seconds: float) -> None:
         """How long the host needed, for the plan of what is left. No figure of the study."""
@@ -134,17 +126,14 @@ class StudyFolder:
     # ---- mixes
 
     def choose(self, planned: Sequence[Planned]) -> None:
-        value = [{"counts": dict(one.counts), "roles": list(one.roles)} for one in planned]
+        value = [as_json(one) for one in planned]
         write_whole(self.path / MIXES, json.dumps(value, indent=1) + "\n")
 
     def chosen(self) -> tuple[Planned, ...]:
         if not (self.path / MIXES).is_file():
             return ()
         try:
-            value = read_json(read_text(self.path, MIXES))
-            if not isinstance(value, list):
-                raise ValueError("it is no list")  # noqa: TRY301, TRY004
-            return tuple(map(_planned, value))
+            return read(tuple[Planned, ...], read_json(read_text(self.path, MIXES)), "mixes")
         except (EvidenceError, ValueError, RecursionError) as error:
             raise UsageError(f"{self.path / MIXES} cannot be read: {error}") from error
 
@@ -153,11 +142,3 @@ class StudyFolder:
 def locked(path: Path) -> Iterator[StudyFolder]:
     with folder_lock.locked(path, "measures"):
         yield StudyFolder(path)
-
-
-def _planned(value: object) -> Planned:
-    fields = Fields(value, "a mix")
-    inner = Fields(fields.take("counts", dict), "counts")
-    found = Planned({name: inner.number(name, 1) for name in inner.names()}, fields.texts("roles"))
-    fields.done()
-    return found

@@ -1,0 +1,45 @@
+"""The schemas that are committed are those of the types."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import jsonschema
+import pytest
+
+from benchgate.base.jsonfields import form_of
+from benchgate.base.paths import data_root
+from tools.schemas import schema_of, schemas
+
+FOLDER = data_root() / "reports/schema"
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_a_committed_schema_is_that_of_its_types(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == schemas()[name], "next: python -m tools.schemas"
+    jsonschema.Draft202012Validator.check_schema(json.loads(schemas()[name]))
+
+
+@dataclass(frozen=True)
+class Two:
+    one: int | None
+    """What it means,
+    in one line."""
+    other: tuple[str, ...]
+
+
+def test_a_schema_says_what_the_reader_requires() -> None:
+    found = schema_of(form_of(Two))
+    one = {"type": ["integer", "null"], "minimum": 0, "description": "What it means, in one line."}
+    assert found["properties"] == {"one": one, "other": {"type": "array", "items": {"type": "string"}}}
+    assert found["required"] == ["one", "other"]
+    jsonschema.validate({"one": None, "other": ["x"]}, found)
+    for wrong in (
+        {"one": 1},
+        {"one": -1, "other": []},
+        {"one": 1, "other": [], "more": 1},
+        {"one": 1, "other": [2]},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, found)

@@ -1,0 +1,200 @@
+"""Makes the JSON schemas of reports/schema whose files are written by the types of dataclasses.
+
+`python -m tools.schemas` writes them; tests/unit/tools/test_schemas.py compares them with the committed ones.
+What a type cannot say, such as which fields depend on another one, stands here. Does not fail.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from types import NoneType
+from typing import Any
+
+from benchgate.base.gates import SMALLEST_LOOK, Verdict
+from benchgate.base.jsonfields import (
+    LIMITS,
+    MOST,
+    ChoiceForm,
+    Form,
+    ListForm,
+    MapForm,
+    Matches,
+    NumberForm,
+    ObjectForm,
+    Presence,
+    RowForm,
+    RuledForm,
+    Size,
+    UnionForm,
+    form_of,
+)
+from benchgate.base.metrics import WINDOWS
+from benchgate.base.paths import data_root
+from benchgate.evidence import baseline_file
+from benchgate.evidence.baseline_file import BaselineFile
+from benchgate.explore.explored import Find, Line
+from benchgate.session.exploring import folder as exploration
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+Schema = dict[str, Any]
+_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
+
+
+# ---- of a type
+
+
+def schema_of(form: Form) -> Schema:
+    match form:
+        case ObjectForm():
+            return _object(form)
+        case RuledForm(form=inner, rules=rules):
+            return schema_of(inner) | _ruled(rules)
+        case UnionForm(plain=plain, other=other):
+            others = (one for one in plain.values() if one is not other)
+            return _union([schema_of(one) for one in (other, *others)])
+    return _plain(form)
+
+
+def _plain(form: Form) -> Schema:
+    match form:
+        case ListForm(item=item):
+            return {"type": "array", "items": schema_of(item)}
+        case RowForm(items=items):
+            size = {"minItems": len(items), "maxItems": len(items)}
+            return {"type": "array", "prefixItems": [*map(schema_of, items)], **size}
+        case MapForm(item=item):
+            return {"type": "object", "additionalProperties": schema_of(item)}
+        case ChoiceForm(values=values):
+            return {"enum": [*values]}
+        case NumberForm(kind=kind, least=least, most=most):
+            lower = {} if least == -MOST else {"minimum": least}
+            upper = {} if most == LIMITS[kind][1] else {"maximum": most}
+            return {"type": _TYPES[kind], **lower, **upper}
+    return {"type": _TYPES[form.kind]} if form.kind in _TYPES else {}
+
+
+def _ruled(rules: tuple[Any, ...]) -> Schema:
+    found: Schema = {}
+    for rule in rules:
+        match rule:
+            case Matches(pattern=pattern):
+                found["pattern"] = f"^(?:{pattern})$" if "|" in pattern else f"^{pattern}$"
+            case Size(least=least, most=most):
+                found |= {"minItems": least, "maxItems": most}
+    return found
+
+
+def _union(schemas: list[Schema]) -> Schema:
+    first, *others = schemas
+    if others == [{"type": "null"}] and "enum" in first:
+        return {"enum": [*first["enum"], None]}
+    if all(one.keys() == {"type"} for one in others) and "type" in first and "properties" not in first:
+        return {**first, "type": [one["type"] for one in schemas]}
+    return {"anyOf": schemas}
+
+
+def _object(form: ObjectForm) -> Schema:
+    said, properties, required = _docstrings(form.kind), dict[str, Schema](), list[str]()
+    for name, (inner, presence) in form.fields.items():
+        found = schema_of(inner)
+        if presence is Presence.INLINE:
+            properties |= found["properties"]
+            required += found["required"]
+        else:
+            properties[name] = found | ({"description": said[name]} if name in said else {})
+            required += [name] if presence is None else []
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def _docstrings(kind: type) -> Mapping[str, str]:
+    """The text below a field says what it means."""
+    (body,) = (one.body for one in ast.parse(inspect.getsource(kind)).body if isinstance(one, ast.ClassDef))
+    found = {}
+    for field, text in pairwise(body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                found[name] = " ".join(words.split())
+    return found
+
+
+# ---- of a file
+
+
+def _file(name: str, title: str, found: Schema, **head: object) -> Schema:
+    """`head`: keys with one value, before the others."""
+    top = {"$schema": DIALECT, "$id": f"benchgate/{name}", "title": title}
+    if head:
+        consts = {key: {"const": value} for key, value in head.items()}
+        found = found | {
+            "properties": consts | found["properties"],
+            "required": [*head, *found["required"]],
+        }
+    return top | found
+
+
+def _closed(**properties: Schema) -> Schema:
+    required = {"required": [*properties], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **required}
+
+
+def _explored() -> Schema:
+    texts = {"type": "array", "items": {"type": "string"}}
+    groups = _closed(group={"type": "string"}, finds=texts | {"minItems": 1})
+    found = _closed(
+        state={"enum": ["complete", "partial"]},
+        expected={"type": "integer", "minimum": 0, "description": "How many runs are asked for."},
+        notes=texts | {"description": "What was left out, and why."},
+        runs={"type": "array", "items": schema_of(form_of(Line)), "description": "As in runs.jsonl."},
+        finds={"type": "array", "items": schema_of(form_of(Find))},
+        groups={"type": "array", "items": groups, "description": "In the order of their first find."},
+    )
+    head = {"format": exploration.FORMAT, "version": exploration.VERSION}
+    return _file("exploration-1", "explored.json, version 1", found, **head)
+
+
+def _baseline() -> Schema:
+    head = {"format": baseline_file.FORMAT, "version": baseline_file.VERSION}
+    found = schema_of(form_of(BaselineFile))
+    metrics = found["properties"]["cells"]["items"]["properties"]["metrics"]
+    metrics["minItems"] = len(WINDOWS)
+    metrics["items"]["properties"]["samples"]["items"]["maximum"] = MOST
+    return _file("baseline-1", "a baseline, version 1", found, **head)
+
+
+def _decided(gate: Schema, others: Schema, **types: str) -> Schema:
+    """A PASS or FAIL of such gates rests on runs, and on figures of these types."""
+    given = {"outcome": {"enum": ["PASS", "FAIL"]}, "gate": gate, **others}
+    figures = {name: {"type": kind} for name, kind in types.items()}
+    return {
+        "if": {"properties": given},
+        "then": {"properties": figures | {"lane": {"type": "string"}, "runs": {"minimum": SMALLEST_LOOK}}},
+    }
+
+
+def _verdicts() -> Schema:
+    item = schema_of(form_of(Verdict))
+    item["properties"]["ratio"]["exclusiveMinimum"] = item["properties"]["ratio"].pop("minimum")
+    numbers = dict.fromkeys(("threshold", "low", "high"), "number")
+    ratio = {"not": {"enum": ["efficiency", "weak", "scaling"]}}
+    own = {"enum": ["limit", "efficiency", "weak", "overhead"]}
+    item["allOf"] = [
+        _decided(ratio, {"base_cpus": {"type": "integer"}}, **numbers, ratio="number"),
+        _decided(own, {}, **numbers, value="number", unit="string"),
+        _decided({"const": "scaling"}, {}, threshold="number", low="number", parameter="string"),
+    ]
+    return _file("verdicts-2", "verdicts.json, version 2", {"type": "array", "items": item})
+
+
+def schemas() -> Mapping[str, str]:
+    """The text of each file, by its name."""
+    found = (_explored(), _baseline(), _verdicts())
+    return {f"{one['$id'].partition('/')[2]}.json": json.dumps(one, indent=2) + "\n" for one in found}
+
+
+if __name__ == "__main__":
+    for name, text in schemas().items():
+        (data_root() / "reports/schema" / name).write_text(text, encoding="utf-8")
