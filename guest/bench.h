@@ -64,7 +64,7 @@ void bench_record(struct bench_hist *hist, uint64_t value);
 
 // One worker's findings. Each slot has cache lines of its own and is written by its worker only.
 struct bench_slot {
-    _Alignas(128) uint64_t start; // set by the harness after the start gate
+    _Alignas(128) uint64_t start; // set by the harness at the starting line
     uint64_t end;
     int32_t cpu; // CPU at the start
     int32_t cpu_end;
@@ -77,8 +77,8 @@ struct bench_job {
     uint32_t workers;               // prepare() may change it, if the YAML says `workers: own`
     uint32_t cpus;
     uint32_t wait_spin;             // 1: the coordinator spins while it waits (a negative control)
-    _Alignas(128) uint32_t arrived; // start gate: workers that have arrived
-    _Alignas(128) uint32_t gate;    // start gate: 0 closed, 1 open
+    _Alignas(128) uint32_t arrived; // starting line: workers that have arrived
+    _Alignas(128) uint32_t gate;    // starting line: 0 closed, 1 open
     _Alignas(128) uint32_t finished;
     _Alignas(128) uint64_t task[BENCH_MAX_WORKERS][BENCH_TASK_WORDS]; // set by prepare()
     void *data;                                                       // set by prepare(), from port_shared()
@@ -105,7 +105,7 @@ struct bench_workload {
     const char *const *hist_names;  // NULL-terminated, at most BENCH_HISTS; NULL: none
     // Untimed, in the coordinator. Fills job->task, may allocate. Returns NULL, or an error message.
     const char *(*prepare)(struct bench_job *job);
-    // Outside the work window, in each worker: before the start gate, and after its work. NULL: none. For
+    // Outside the work window, in each worker: before the starting line, and after its work. NULL: none. For
     // what work() needs but should not measure: threads to work with, open files, the first call of each
     // kind.
     void (*before)(struct bench_job *job, unsigned worker, struct bench_slot *slot);

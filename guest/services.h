@@ -14,7 +14,7 @@
 // ---- clock: port_now(), and lengths in its unit
 uint64_t port_hz(void);            // how many of port_unit() are one second
 uint64_t bench_ticks(uint64_t ns); // a length in port_unit()
-int bench_running(const struct bench_job *job); // 0 once `time_ns` have passed since the start gate opened
+int bench_running(const struct bench_job *job); // 0 once `time_ns` have passed since the workers began
 
 // ---- park: a 32-bit word in shared memory
 // Sleeps while *word == seen, until it is woken or timeout_ns have passed (0: no limit). 0 or -PORT_TIMEOUT.

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import AARCH64, RISCV64, Architecture
 from benchgate.base.cells import Accel
 from benchgate.base.errors import FetchError
-from benchgate.base.qemu import ON_STDIO, Qemu, command
+from benchgate.base.system.arch import AARCH64, RISCV64, Architecture
+from benchgate.base.system.qemu import ON_STDIO, Qemu, command
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import Compiler
 from benchgate.insn.arguments import ClockRun, arguments

@@ -15,19 +15,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchgate.base import exploring
+from benchgate.base import exploration
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.exploring import Point, Strategy
+from benchgate.base.exploration import StallPoint, Strategy
 from benchgate.base.runs import Ending
-from benchgate.explore.finding import Made
+from benchgate.explore.trouble import RunObservation
 from benchgate.insn.explore_log import Delay
 from benchgate.insn.symbols import Symbols, sorted_symbols
 from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.plan.workloadfile import fill
 from benchgate.run.record import clock_log, save
-from benchgate.session.exploring.maker import Job, Open, Opened, Result
-from benchgate.session.exploring.rows import Selected
+from benchgate.session.exploration.maker import ExplorationBench, ExplorationJob, MakerResult, Open
+from benchgate.session.exploration.rows import RowSelection
 from tests.unit.factories import raw_run
 
 READ, WRITE, OTHER = 500, 700, 900
@@ -46,28 +46,30 @@ def planned(cpus: int = 2) -> PlannedCell:
     return PlannedCell(of, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
 
 
-def points_of(job: Job) -> tuple[Point, ...]:
+def points_of(job: ExplorationJob) -> tuple[StallPoint, ...]:
     if job.exploration.strategy is Strategy.POINTS:
         return job.exploration.points
     rng = random.Random(f"{job.exploration.strategy} {job.exploration.seed}")
     if job.exploration.strategy is Strategy.PLACE:  # each instruction is executed once
         chosen = [pc for pc in job.exploration.places if not rng.randrange(job.exploration.one_in)]
         lengths = job.exploration.shortest_ns, job.exploration.longest_ns
-        return tuple(sorted(Point(pc >= BASES[1], pc % BASES[0], rng.randint(*lengths)) for pc in chosen))
+        return tuple(
+            sorted(StallPoint(pc >= BASES[1], pc % BASES[0], rng.randint(*lengths)) for pc in chosen)
+        )
     found = {(rng.randrange(2), rng.randrange(INSTRUCTIONS)): rng.randint(*LENGTHS) for _ in range(STALLS)}
-    return tuple(sorted(Point(vcpu, at, ns) for (vcpu, at), ns in found.items()))
+    return tuple(sorted(StallPoint(vcpu, at, ns) for (vcpu, at), ns in found.items()))
 
 
-def time_of(points: Sequence[Point], vcpu: int, instruction: int) -> int:
+def time_of(points: Sequence[StallPoint], vcpu: int, instruction: int) -> int:
     """The time when the vCPU executes an instruction: stalls before it, and at it, come first."""
     return instruction + sum(one.ns for one in points if one.vcpu == vcpu and one.instruction <= instruction)
 
 
-def fails(points: Sequence[Point]) -> bool:
+def fails(points: Sequence[StallPoint]) -> bool:
     return time_of(points, 1, READ) < time_of(points, 0, OTHER) < time_of(points, 1, WRITE)
 
 
-def log_of(points: Sequence[Point]) -> tuple[Delay, ...]:
+def log_of(points: Sequence[StallPoint]) -> tuple[Delay, ...]:
     """A stall begins when its instruction would be executed without it."""
     found = []
     for one in points:
@@ -88,7 +90,7 @@ class Simulated:
     """No stall of a strategy falls into a run."""
     stop_after: int = 10**9
     """After so many runs somebody presses Ctrl-C."""
-    ran: list[Job] = field(default_factory=list)
+    ran: list[ExplorationJob] = field(default_factory=list)
 
     def at_once(self, planned: PlannedCell) -> int:
         assert planned.cell.cpus
@@ -102,7 +104,7 @@ class Simulated:
         size = INSTRUCTIONS
         return [sorted_symbols([(BASES[0], size, UNPARK), (BASES[1], size, PARK)])]
 
-    def make(self, jobs: Iterable[Job], at_once: int) -> Generator[Result, None, None]:
+    def make(self, jobs: Iterable[ExplorationJob], at_once: int) -> Generator[MakerResult, None, None]:
         assert at_once > 0
         for job in jobs:
             if len(self.ran) >= self.stop_after:
@@ -110,16 +112,16 @@ class Simulated:
             self.ran.append(job)
             raw = raw_run(job.planned.cell, lane=Lane.INSN, folder=job.folder)
             save(replace(raw, exploration=job.exploration, clock_log=clock_log(job.folder)))
-            (job.folder / exploring.FILE).write_text(job.exploration.text)
+            (job.folder / exploration.FILE).write_text(job.exploration.text)
             (job.folder / "serial.log").write_text("tern: ready\n")
-            yield Result(self.read(job), 0.5)
+            yield MakerResult(self.read(job), 0.5)
 
-    def read(self, job: Job) -> Made:
+    def read(self, job: ExplorationJob) -> RunObservation:
         points = () if self.unstalled else points_of(job)
         log = log_of(points)
         bad = self.always or fails(points)
         end = max(time_of(points, vcpu, INSTRUCTIONS) for vcpu in (0, 1))
-        return Made(
+        return RunObservation(
             self.ending if bad else Ending.DONE,
             "the guest panicked: panic: cpu=1 why=assert" if bad else "",
             work_ns=None if bad else end,
@@ -135,8 +137,8 @@ class Simulated:
 
 def opener(maker: Simulated, cells: Sequence[PlannedCell] = (), **facts: Any) -> Open:
     @contextmanager
-    def opening(_: Selected) -> Iterator[Opened]:
-        yield Opened(tuple(cells) or (planned(),), maker, {"inputs": {"qemu": "1"}, **facts})
+    def opening(_: RowSelection) -> Iterator[ExplorationBench]:
+        yield ExplorationBench(tuple(cells) or (planned(),), maker, {"inputs": {"qemu": "1"}, **facts})
 
     return opening
 

@@ -25,8 +25,9 @@ from benchgate.evidence.rows import row_of
 from benchgate.evidence.session_folder import RESULTS, SessionFolder
 from benchgate.plan.options import Options
 from benchgate.run.record import save
-from benchgate.session import publish, rejudge
-from benchgate.session.trust import Trusted
+from benchgate.session import publish
+from benchgate.session.rejudging import rejudge
+from benchgate.session.rejudging.trust import TrustedPrograms
 from tests.unit.factories import POLICY
 from tests.unit.plans import sweep
 from tests.unit.sessions import END, INFO, new_session
@@ -99,7 +100,7 @@ def _add(
     write_argv(place.folder, guest_argv(cell.cpus, nonce=nonce, cell=cell))
     write_affinity(place.folder, [[cpu] for cpu in range(cell.cpus)])
     save(raw)
-    session.record(row_of(rejudge._judge(place.folder, facts, SESSION, Trusted(), POLICY.void)))
+    session.record(row_of(rejudge._judge(place.folder, facts, SESSION, TrustedPrograms(), POLICY.void)))
 
 
 # ---- the forger

@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.build.fetch import cross
 from tests.machines import PATIENCE_S
 

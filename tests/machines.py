@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchgate.base.cells import Accel, Cell, Lane, Mode, Placement
-from benchgate.base.qemu import CONTROLLED, Qemu, command, guest_name
 from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.base.system.qemu import CONTROLLED, Qemu, command, guest_name
 from benchgate.run.attempt import RunRequest
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 
 FAKE_QEMU = Path(__file__).parent / "data" / "fake-qemu"
 # Unique per test session, since several may run on one host. Child processes of a test inherit it.
@@ -21,7 +21,7 @@ NONCE = os.environ.setdefault("BENCHGATE_TEST_NONCE", secrets.token_hex(8))
 PATIENCE_S = 300.0
 """Ends a broken test; nothing is measured against it. What a test must end by itself runs for longer."""
 PATIENT = Deadlines(boot_s=PATIENCE_S, run_s=PATIENCE_S)
-QUICK = Limits(console_bytes=1 << 20, stderr_bytes=1 << 20, leave_s=PATIENCE_S, linger_s=0.2)
+QUICK = ConsoleLimits(console_bytes=1 << 20, stderr_bytes=1 << 20, leave_s=PATIENCE_S, linger_s=0.2)
 
 
 def fake_qemu(folder: Path) -> Qemu:
@@ -59,7 +59,7 @@ def boot(
     return BootSpec(argv, {}, lane, cpus, pins, deadlines)
 
 
-def request(spec: BootSpec, folder: Path, *, nonce: str = NONCE, limits: Limits = QUICK) -> RunRequest:
+def request(spec: BootSpec, folder: Path, *, nonce: str = NONCE, limits: ConsoleLimits = QUICK) -> RunRequest:
     folder.mkdir(parents=True, exist_ok=True)
     return RunRequest(
         cell=Cell("linux", "primes", Mode.PROCESS, (("hi", 3000),), spec.cpus),

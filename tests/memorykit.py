@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from benchgate.build.toolchain import compiler
-from benchgate.insn.plugin import SOURCE
+from benchgate.insn.plugin import SOURCE, c_file
 from tests.machines import PATIENCE_S
 from tests.memory_reference import KINDS, Move, Reference, Shape
 
-FILES = ("lines", *sorted(path.stem for path in SOURCE.glob("memory*.c")))
-HEADERS = (SOURCE / "lines.h", *SOURCE.glob("memory*.h"))
+FILES = ("lines", *sorted(path.stem for path in SOURCE.rglob("memory*.c")))
+HEADERS = (c_file("lines.h"), *SOURCE.rglob("memory*.h"))
 DRIVERS = tuple(Path(__file__).parent / "data/memory" / name for name in ("replay.c", "lackey.c"))
 STEP = np.dtype([("at", "u8"), ("now", "u8"), ("cpu", "u4"), ("op", "u4")])
 Steps = npt.NDArray[Any]
@@ -71,7 +71,7 @@ class Seen:
 
 def load(folder: Path, file: str = "", old: str = "", new: str = "") -> ctypes.CDLL:
     """The model as a library. With a file, `old` is first replaced in it, to prove that a test can fail."""
-    for path in (*HEADERS, *(SOURCE / f"{name}.c" for name in FILES)):
+    for path in (*HEADERS, *(c_file(f"{name}.c") for name in FILES)):
         text = path.read_text(encoding="utf-8")
         if path.name == file:
             assert text.count(old) == 1, f"{file} has the text to replace {text.count(old)} times: {old}"

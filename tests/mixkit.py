@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from benchgate.base.cells import Lane, Placement
-from benchgate.base.mixes import NO_LIMITS, Limits, Mix, Part
+from benchgate.base.mix_runs import NO_LIMITS, Mix, Part, PartLimits
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.systems import System
-from benchgate.base.workloads import Workload
+from benchgate.base.system.systems import System
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 from tests.wirekit import NONCE, console, guest_argv, write_affinity, write_argv
 
@@ -35,7 +35,9 @@ def linux() -> System:
     return catalog.load_system("linux")
 
 
-def part(name: str, does: str = "well", *, cpus: tuple[int, ...] = (), limits: Limits = NO_LIMITS) -> Part:
+def part(
+    name: str, does: str = "well", *, cpus: tuple[int, ...] = (), limits: PartLimits = NO_LIMITS
+) -> Part:
     return Part(name, rascal(), (("does", does),), 1, limits, cpus)
 
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from benchgate.mix import orders, studyfile, vectors
+from benchgate.mix import study_orders, studyfile, vectors
 from benchgate.mix.limits import amount
-from benchgate.mix.measured import Done, Measured, PartMeasured, alone
-from benchgate.mix.orders import Counts, PartOrder
+from benchgate.mix.measurement import MixMeasurement, PartMeasurement, StudyRun, alone
 from benchgate.mix.sensitivity import uses_enough
 from benchgate.mix.study import DUMMY, Study
-from benchgate.session.mixing.measure import Job
+from benchgate.mix.study_orders import Counts, PartOrder
+from benchgate.session.mix_study.measure import MixJob
 
 WINDOW_NS = 100_000_000
 CPUS_NS = 2 * WINDOW_NS
@@ -70,11 +70,11 @@ class Simulated:
 
     ways: int = WAYS
 
-    def run(self, job: Job, folder: Path) -> Measured | str:
+    def run(self, job: MixJob, folder: Path) -> MixMeasurement | str:
         (folder / "serial.log").write_text(f"{job.order.key}\n")
         return self.measured(job)
 
-    def measured(self, job: Job) -> Measured | str:
+    def measured(self, job: MixJob) -> MixMeasurement | str:
         if len(self.ran) >= self.stop_after:
             raise KeyboardInterrupt
         key = job.order.key
@@ -93,7 +93,7 @@ class Simulated:
             name: min(Fraction(1), 1 / total) if total else Fraction(1) for name, total in needed.items()
         }
         measured = [self._part(one, n, granted, limits, len(parts), key) for n, one in enumerate(parts)]
-        return Measured(
+        return MixMeasurement(
             window_ns=WINDOW_NS,
             parts=tuple(measured),
             use={},
@@ -112,7 +112,7 @@ class Simulated:
         limits: Mapping[str, Fraction],
         company: int,
         key: str,
-    ) -> PartMeasured:
+    ) -> PartMeasurement:
         truth = self.truth[one.input]
         gets = {
             name: min(granted[name], limits.get(name, Fraction(1)) if n == 0 else Fraction(1))
@@ -131,29 +131,37 @@ class Simulated:
             else int(truth.needs.get(name, Fraction(0)) * gets.get(name, 1) * unit)
             for name, unit in UNITS.items()
         }
-        return PartMeasured(one.name, score, 3, use)
+        return PartMeasurement(one.name, score, 3, use)
 
 
-def runs_of(study: Study, system: Simulated, *mixes: Counts) -> dict[str, Done]:
+def runs_of(study: Study, system: Simulated, *mixes: Counts) -> dict[str, StudyRun]:
     """Everything that a study measures, and these mixes, without a folder."""
-    made = {one.key: _done(system, Job(one, study)) for one in orders.alone(study)}
-    found = {one.input.name: one for one in vectors.of(study, made)}
-    for one in orders.limited(study):
+    made = {one.key: _done(system, MixJob(one, study)) for one in study_orders.alone(study)}
+    found = {one.input.name: one for one in vectors.compute(study, made)}
+    for one in study_orders.limited(study):
         name = one.parts[0].input
         if one.limit and uses_enough(study, found[name], one.limit.resource):
             limit = amount(one.limit, found[name], [*alone(study, made, name).values()], WAYS)
             assert not isinstance(limit, str)
-            made[one.key] = _done(system, Job(one, study, limit))
-    for one in (*orders.pressed(study), *orders.of_mixes(study, mixes), *orders.swept(study)):
-        made[one.key] = _done(system, Job(one, study))
+            made[one.key] = _done(system, MixJob(one, study, limit))
+    for one in (
+        *study_orders.pressed(study),
+        *study_orders.of_mixes(study, mixes),
+        *study_orders.swept(study),
+    ):
+        made[one.key] = _done(system, MixJob(one, study))
     return made
 
 
-def _done(system: Simulated, job: Job) -> Done:
+def _done(system: Simulated, job: MixJob) -> StudyRun:
     found = system.measured(job)
     fraction = None if job.limit is None else job.limit.fraction
     where = f"runs/{job.order.key}/1"
-    return Done(None, found, fraction, where) if isinstance(found, str) else Done(found, "", fraction, where)
+    return (
+        StudyRun(None, found, fraction, where)
+        if isinstance(found, str)
+        else StudyRun(found, "", fraction, where)
+    )
 
 
 def study(text: str = "") -> Study:

@@ -19,7 +19,7 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.workloads import Workload
 from benchgate.build import programs, toolchain
 from benchgate.judge import run_files, verify
 from benchgate.plan import catalog

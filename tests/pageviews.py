@@ -8,17 +8,17 @@ from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound
-from benchgate.base.histogram import Histogram, bucket_of
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Ending, Outcome
+from benchgate.base.statistics.histogram import Histogram, bucket_of
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence.rows import RunRow
 from benchgate.insn.log_reader import read_log
-from benchgate.judge.attribution import Table, table
-from benchgate.judge.distributions import distributions
+from benchgate.judge.accounts.attribution import Table, table
+from benchgate.judge.accounts.distributions import distributions
+from benchgate.judge.accounts.memory_books import RunBooks
+from benchgate.judge.accounts.sharing import Recording
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.memory_books import RunBooks
 from benchgate.judge.noise import RunNoise
-from benchgate.judge.sharing import Recording
 from benchgate.judge.wire import parse
 from benchgate.plan import published
 from benchgate.render.view import SessionView
@@ -27,7 +27,7 @@ from tests.unit.memory_logs import LOG, ONE_CPU
 from tests.unit.moved_lines import sharing
 from tests.wirekit import NONCE, console, recorded, unframed
 
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 VOID_WHY = "run delay 6% (limit 2%)"
 
 

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.gates import Verdict
 from benchgate.base.runs import Deadlines, Outcome
+from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.void_rule import VoidRule
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun

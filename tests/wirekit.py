@@ -19,7 +19,7 @@ import yaml
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.paths import data_root
 from benchgate.base.runs import Ending, RawRun
-from benchgate.base.workloads import ParamSpec, Workload
+from benchgate.base.workload.workloads import ParamSpec, Workload
 
 WORKLOADS = Path(__file__).parents[1] / "guest" / "workloads"
 RECORDED = Path(__file__).parent / "data" / "consoles"

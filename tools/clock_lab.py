@@ -22,17 +22,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.arch import X86_64, Architecture, named
 from benchgate.base.cells import Accel, Mode
-from benchgate.base.machines import memory_ranges
-from benchgate.base.qemu import Qemu, command
-from benchgate.base.workloads import Workload
+from benchgate.base.system.arch import X86_64, Architecture, named
+from benchgate.base.system.machines import memory_ranges
+from benchgate.base.system.qemu import Qemu, command
+from benchgate.base.workload.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import NO_RECORDS, ClockRun, Records, arguments
 from benchgate.insn.guests import exact_arguments, linux_words
-from benchgate.insn.log import ClockLog, Order
+from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import FLAGS, api_of, prepare
@@ -457,7 +457,7 @@ class Barriers:
         begins, ends = ([int(one[word]) for one in done.words("worker")] for word in ("first", "last"))
         return max(ends) - max(begins)
 
-    def boot(self, order: Order, *, seed: int = 0) -> Boot:
+    def boot(self, order: AccessOrder, *, seed: int = 0) -> Boot:
         words = f"bench.case=lookbarrier bench.work={self.whole} bench.phases={self.phases}"
         words += f" bench.times={self.times} bench.pin={','.join(map(str, range(self.cpus)))}"
         return lab(order=order).boot("truth", self.cpus, words, seed=seed)
@@ -469,7 +469,7 @@ def table_order() -> None:
     print("|---|---|---|---|---|---|---|---|")
     for cpus in chosen((4, 16)):
         for times, shares in ((1, "even"), (4, "uneven")):
-            for order in (Order.UNSAID, Order.WATCH, Order.STRICT):
+            for order in (AccessOrder.UNSAID, AccessOrder.WATCH, AccessOrder.STRICT):
                 case = Barriers(cpus, 500, times)
                 done = case.boot(order)
                 late = done.log.orders["window"] if done.log and done.log.orders else None

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.run_files import read_console

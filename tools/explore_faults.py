@@ -24,7 +24,7 @@ from statistics import mean, median
 from types import MappingProxyType
 
 from benchgate.base.jsonfields import read
-from benchgate.explore.explored import FOUND, Line
+from benchgate.explore.exploration_result import FOUND, RunLine
 
 FAULTS = ("wake-window", "late-store", "unlocked-count", "double-free", "stale-steal")
 METHODS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -83,7 +83,7 @@ class Tally:
         return f"{good} of {len(self.repetitions) + (self.without >= WITHIN)}"
 
 
-def tally(lines: Sequence[Line], most: int) -> Tally:
+def tally(lines: Sequence[RunLine], most: int) -> Tally:
     """The tally of the first `most` finds. Run 0 is the plain run before all others, and is not counted."""
     runs = sorted((line for line in lines if line.number > 0), key=lambda line: line.number)
     found = [place for place, line in enumerate(runs, 1) if line.outcome == FOUND][:most]
@@ -93,11 +93,11 @@ def tally(lines: Sequence[Line], most: int) -> Tally:
     return Tally(counted, repetitions, without, mean([line.seconds for line in runs] or [0.0]))
 
 
-def explored(folder: Path) -> list[Line]:
+def explored(folder: Path) -> list[RunLine]:
     kept = folder / "runs.jsonl"
     text = kept.read_text() if kept.exists() else ""
     whole = text[: text.rfind("\n") + 1]  # an interrupt may have cut the last line
-    return [read(Line, json.loads(line), "a run") for line in whole.splitlines()]
+    return [read(RunLine, json.loads(line), "a run") for line in whole.splitlines()]
 
 
 def explore(

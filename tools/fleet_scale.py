@@ -25,15 +25,15 @@ from pathlib import Path
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.errors import BenchgateError
 from benchgate.base.files import write_json
-from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Deadlines, Ending, Uses
+from benchgate.base.system.qemu import Qemu
 from benchgate.fleet import answer, task_json
-from benchgate.fleet.engine import Answered, Event, Lost, Seat
+from benchgate.fleet.engine import AnswerEvent, Event, FleetMember, LossEvent
 from benchgate.fleet.runner import FleetRunner
 from benchgate.fleet.task import Task
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest, unfinished
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 
 MOST_CPU, MOST_MIB = 0.10, 500
 ROUND = 5
@@ -92,9 +92,9 @@ class SimulatedFleet:
         self._show()
 
     def _show(self) -> None:
-        self._shown = tuple(Seat(address, slots) for address, slots in self._seats.items())
+        self._shown = tuple(FleetMember(address, slots) for address, slots in self._seats.items())
 
-    def seats(self) -> Sequence[Seat]:
+    def seats(self) -> Sequence[FleetMember]:
         return self._shown
 
     def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
@@ -105,7 +105,7 @@ class SimulatedFleet:
         if hashlib.sha256(content).hexdigest() != sha256:
             raise ValueError(f"{sha256} is not the digest of what is sent")
         self.stored[address, sha256] += 1
-        self._now_events.append(Answered(number, address, b""))
+        self._now_events.append(AnswerEvent(number, address, b""))
 
     def call(self, number: int, entry: str, data: bytes, address: str) -> None:
         raise NotImplementedError(f"no worker of the simulation measures wall time ({entry})")
@@ -160,7 +160,7 @@ class SimulatedFleet:
         if self._random.random() < self.dying:
             return self._die(address, [(number, task)])
         self.answers += 1
-        return [Answered(number, address, self.make(address, task))]
+        return [AnswerEvent(number, address, self.make(address, task))]
 
     def _die(self, address: str, lost: list[tuple[int, bytes]]) -> list[Event]:
         self.deaths += 1
@@ -171,7 +171,7 @@ class SimulatedFleet:
         heapq.heapify(self._ends)
         self.again += len(lost)
         if self._random.random() < self.lossy:
-            return [Lost(number, f"{address} died") for number, _ in lost]
+            return [LossEvent(number, f"{address} died") for number, _ in lost]
         for number, task in lost:
             heapq.heappush(self._queue, (0, number, task, frozenset()))
         return []
@@ -264,10 +264,10 @@ def measure(fleet: SimulatedFleet, runs: int, place: Path, files: Path) -> tuple
     return used, time.process_time() - began - fleet.spent_s
 
 
-def _jobs(requests: Sequence[RunRequest]) -> Iterator[Job]:
+def _jobs(requests: Sequence[RunRequest]) -> Iterator[AttemptJob]:
     for request in requests:
         request.folder.mkdir()
-        yield Job(request, lambda _: None)
+        yield AttemptJob(request, lambda _: None)
 
 
 def _words() -> argparse.Namespace:

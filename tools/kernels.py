@@ -17,8 +17,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchgate.base.arch import X86_64
 from benchgate.base.paths import data_root
+from benchgate.base.system.arch import X86_64
 from benchgate.plan import systemfile
 from benchgate.session.first_contact.proposal import linux_text
 

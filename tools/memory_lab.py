@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.runs import Disorder
-from benchgate.insn.log import Order
+from benchgate.insn.log import AccessOrder
 from tests.memory_reference import READ, WRITE, Level, Place, Range, Reference, Shape
 from tools.clock_lab import Boot, chosen, lab, shape_of
 
@@ -129,7 +129,7 @@ def boot(
     *,
     shape: Shape = SHAPE,
     steps: int = STEPS,
-    order: Order = Order.WATCH,
+    order: AccessOrder = AccessOrder.WATCH,
     seed: int = 0,
 ) -> Boot:
     words = f"bench.case={name} bench.steps={steps} bench.pin={','.join(map(str, pins))}"
@@ -165,7 +165,7 @@ def table_sharing() -> None:
     print("| writes to | CPUs | order | arithmetic, ns a write | the guest's clock | late in the window |")
     print("|---|---|---|---|---|---|")
     for name, pins, step in SHARING:
-        for order in (Order.WATCH, Order.STRICT):
+        for order in (AccessOrder.WATCH, AccessOrder.STRICT):
             done = boot(name, pins, order=order, steps=WRITES)
             assert done.log
             late = done.log.orders["window"].count
@@ -202,7 +202,7 @@ def server(cpus: int) -> Shape:
     return Shape(l1, l1, l2, l3, (place,) * cpus, (Range(0, 4096, 0),), local=81, cluster=49)
 
 
-def counters(cpus: int, order: Order) -> tuple[float, Disorder]:
+def counters(cpus: int, order: AccessOrder) -> tuple[float, Disorder]:
     """The ns for an increment of packed counters on server2x16, and what was late."""
     with tempfile.TemporaryDirectory(prefix="memory-lab-") as folder:
         pins = ",".join(map(str, range(cpus)))
@@ -219,7 +219,7 @@ def table_counters() -> None:
     print("|---|---|---|---|---|---|")
     for cpus in chosen((2, 4, 8)):
         rounds = sorted({round(in_order(server(cpus), cpus, apart)) for apart in range(0, 102, 3)})
-        for order in (Order.STRICT, Order.WATCH):
+        for order in (AccessOrder.STRICT, AccessOrder.WATCH):
             each, late = counters(cpus, order)
             words = " or ".join(map(str, rounds))
             print(f"| {cpus} | {words} | {order} | {each:.2f} | {late.count} | {late.worst_ns} |", flush=True)

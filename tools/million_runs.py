@@ -22,13 +22,13 @@ from sqlalchemy import Select, func, select, text
 from benchgate.base.errors import BenchgateError
 from benchgate.history import place, reader, store, writer
 from benchgate.history.course import course_of
-from benchgate.history.entry import Entry, Series
+from benchgate.history.entry import CourseSeries, Entry
 from benchgate.history.place import Place
 from benchgate.history.tables import RUNS, SERIES, SESSIONS
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 TIMES = 21
-_ONE = Series(
+_ONE = CourseSeries(
     row="row0-linux",
     cell="row0-linux-smp2",
     system="linux",

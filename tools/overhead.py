@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchgate.base.qemu import CONTROLLED
+from benchgate.base.system.qemu import CONTROLLED
 
 LATEST = Path("reports") / "latest"
 BOOT_S = 600

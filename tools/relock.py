@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchgate.base.arch import ARCHITECTURES, Architecture
 from benchgate.base.errors import BenchgateError, FetchError
 from benchgate.base.paths import data_root
+from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.text import visible_lines
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice

@@ -32,12 +32,12 @@ from benchgate.base.jsonfields import (
     UnionForm,
     form_of,
 )
-from benchgate.base.metrics import WINDOWS
 from benchgate.base.paths import data_root
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import BaselineFile
-from benchgate.explore.explored import Find, Line
-from benchgate.session.exploring import folder as exploration
+from benchgate.explore.exploration_result import Find, RunLine
+from benchgate.session.exploration import folder as exploration
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -148,7 +148,7 @@ def _explored() -> Schema:
         state={"enum": ["complete", "partial"]},
         expected={"type": "integer", "minimum": 0, "description": "How many runs are asked for."},
         notes=texts | {"description": "What was left out, and why."},
-        runs={"type": "array", "items": schema_of(form_of(Line)), "description": "As in runs.jsonl."},
+        runs={"type": "array", "items": schema_of(form_of(RunLine)), "description": "As in runs.jsonl."},
         finds={"type": "array", "items": schema_of(form_of(Find))},
         groups={"type": "array", "items": groups, "description": "In the order of their first find."},
     )

@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchgate.base import stats
-from benchgate.base.baselines import Against, Baseline, BaselineArm, Origin
+from benchgate.base.baselines import Baseline, BaselineArm, BaselineSet, Origin
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Verdict, Word
-from benchgate.base.laws import Law, Model
-from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Measurement
+from benchgate.base.statistics import stats
+from benchgate.base.statistics.laws import Law, Model
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.judge.gates import judge
 
 DEFAULT = Policy("simulated", (5, 9, 15, 25), alpha=0.0276, overall_error=0.05, first=5, max_runs=25)
@@ -74,7 +74,7 @@ def against_baseline(policy: Policy, loss: float, cv: float, draws: int, seed: i
         now = _arm(1, _samples(source, loss, cv, policy.max_runs))
         then = _arm(1, _samples(source, 1.0, cv, KEPT)).measurements
         arm = BaselineArm(now.cell, Lane.TCG, Placement.PHYSICAL, "", (), then)
-        against = Against(Origin(), {gate.baseline: Baseline("", "", "", "", "", Origin(), (arm,))})
+        against = BaselineSet(Origin(), {gate.baseline: Baseline("", "", "", "", "", Origin(), (arm,))})
         verdict = judge(gate, GateInput({now.cell.id: now}, policy, {}, against)).verdict
         words[verdict.outcome] += 1
         runs += verdict.runs

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base.baselines import NOTHING, Against
+from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.gates import CapacityBound, Policy, Word
 from benchgate.base.runs import VerifiedRun
@@ -32,7 +32,7 @@ from benchgate.base.void_rule import NO_RULE
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.verify import verify_on
 from benchgate.plan import catalog, marks, planner
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 from benchgate.run.record import load
@@ -131,7 +131,7 @@ class DrawnLab:
     voids: bool
     drawn: int = 0
     void: int = 0
-    against: Against = NOTHING
+    against: BaselineSet = NOTHING
 
     def now_s(self) -> float:
         return 0.0
@@ -158,8 +158,8 @@ class DrawnLab:
 
 def planned(threshold: float) -> SweepPlan:
     ground = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
-    gates = [Mark((), {"cpus": 2, "at_least": threshold})]
-    request = marks.read(Mark(("primes",), {"hi": HI}), {"speedup": gates})
+    gates = [MarkArguments((), {"cpus": 2, "at_least": threshold})]
+    request = marks.read(MarkArguments(("primes",), {"hi": HI}), {"speedup": gates})
     cells = planner.plan_cells(request, Options(), ground)
     (found,) = planner.sweeps(cells, planner.plan_gates(request, Options(), ground))
     return found

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from benchgate.base.cells import Cell, Lane, ParamValue, Window
     from benchgate.base.errors import BenchgateError, VerifyError
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
-    from benchgate.base.histogram import Histogram
     from benchgate.base.paths import data_root
     from benchgate.base.runs import WorkerReport
-    from benchgate.judge.answers import (
+    from benchgate.base.statistics.histogram import Histogram
+    from benchgate.judge.gates.wording import verdict
+    from benchgate.judge.oracles.answers import (
         add_up,
         all_in_one,
         equal_cost,
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
         together,
         whole,
     )
-    from benchgate.judge.gates.wording import verdict
-    from benchgate.judge.known_work import (
+    from benchgate.judge.oracles.known_work import (
         FOLD,
         Words,
         after_turns,
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
         random_numbers,
         total,
     )
-    from benchgate.judge.oracle_run import OracleRun
+    from benchgate.judge.oracles.oracle_run import OracleRun
     from benchgate.plan.mark_table import GateMark
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
-    from benchgate.session.results import CellResult, VerdictResult
+    from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 
 _NAMES_BY_MODULE = {
     "base.cells": ("Cell", "Lane", "ParamValue", "Window"),
     "base.errors": ("BenchgateError", "VerifyError"),
     "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
-    "base.histogram": ("Histogram",),
+    "base.statistics.histogram": ("Histogram",),
     "base.paths": ("data_root",),
     "base.runs": ("WorkerReport",),
-    "judge.answers": (
+    "judge.oracles.answers": (
         "add_up",
         "all_in_one",
         "equal_cost",
@@ -69,7 +69,7 @@ _NAMES_BY_MODULE = {
         "whole",
     ),
     "judge.gates.wording": ("verdict",),
-    "judge.known_work": (
+    "judge.oracles.known_work": (
         "FOLD",
         "Words",
         "after_turns",
@@ -79,11 +79,11 @@ _NAMES_BY_MODULE = {
         "random_numbers",
         "total",
     ),
-    "judge.oracle_run": ("OracleRun",),
+    "judge.oracles.oracle_run": ("OracleRun",),
     "plan.mark_table": ("GateMark",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
-    "session.results": ("CellResult", "VerdictResult"),
+    "session.pytest_hooks.results": ("CellResult", "VerdictResult"),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 

@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise SystemExit(ended.code or _told(output, 0)) from None
 
 
-def _told(output: standard_streams.Output, status: int) -> int:
+def _told(output: standard_streams.OutputState, status: int) -> int:
     """Not 0 if what the command printed could not be written."""
     sys.stdout.flush()
     if output.problem:

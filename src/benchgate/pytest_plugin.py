@@ -17,9 +17,10 @@ with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
 
     from benchgate.base.errors import BenchgateError, UsageError
     from benchgate.plan.planned import PlannedCell, PlannedGate
-    from benchgate.session import progress, pytest_items, pytest_marks, pytest_options
-    from benchgate.session.pytest_session import PytestSession, ReportLine
-    from benchgate.session.results import CellResult, NotPassed, VerdictResult
+    from benchgate.session import progress
+    from benchgate.session.pytest_hooks import pytest_items, pytest_marks, pytest_options
+    from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
+    from benchgate.session.pytest_hooks.results import CellResult, NotPassed, VerdictResult
 
 STATE = pytest.StashKey[PytestSession]()
 SPENT_S = pytest.StashKey[float]()
@@ -154,14 +155,15 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) ->
 @pytest.fixture
 def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
     """How the best mix of a study isolates its parts: `isolation.require_pass()`."""
-    from benchgate.session.mixing import gated, guest_runner  # noqa: PLC0415 - the solver takes long to import
+    from benchgate.session.mix_study import guest_runner, isolation_mark  # noqa: PLC0415 - the solver takes long to import
 
-    asked = gated.asked(request.node)
+    asked = isolation_mark.asked(request.node)
     options = benchgate_session.options
     if options.plan:
         pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
     return _or_exit(
-        request.config, lambda: gated.measure(asked, options, guest_runner.opened, benchgate_session.progress)
+        request.config,
+        lambda: isolation_mark.measure(asked, options, guest_runner.opened, benchgate_session.progress),
     )
 
 

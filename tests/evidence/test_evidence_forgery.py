@@ -17,8 +17,8 @@ import pytest
 from benchgate.evidence.check import INCOMPLETE, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.files import ATTEMPTS, MANIFEST, SESSION, files_below
 from benchgate.evidence.session_folder import RESULTS
-from benchgate.judge.oracle import ORACLES
-from benchgate.session import rejudge
+from benchgate.judge.oracles.oracle import ORACLES
+from benchgate.session.rejudging import rejudge
 from tests import forgerykit
 from tests.forgerykit import edit_json, renumber, run_folders
 

@@ -14,9 +14,9 @@ import pytest
 
 from benchgate.evidence.check import INTACT, MISMATCH, verify_session
 from benchgate.evidence.files import SESSION
-from benchgate.judge.oracle import ORACLES
+from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.run.thread_use import keep_samples
-from benchgate.session import rejudge
+from benchgate.session.rejudging import rejudge
 from tests import forgerykit
 from tests.forgerykit import edit_json, run_folders
 from tests.unit.noise import SECOND, counters

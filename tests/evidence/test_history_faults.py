@@ -16,7 +16,7 @@ from benchgate.base.errors import HistoryError
 from benchgate.history import place, reader, store
 from benchgate.history.course import course_of
 from benchgate.history.place import Place
-from benchgate.history.writer import Done
+from benchgate.history.writer import ImportOutcome
 from tests import postgres
 from tests.machines import PATIENCE_S, wait_until
 from tests.unit.history.entries import EXACT, SERIES, entry, fill
@@ -107,7 +107,11 @@ def test_a_killed_import_loses_and_doubles_nothing(
             "nothing was in the file that had to go again"
         )
     assert counts(where) == {"sessions": 1, "series": 1, "points": 1, "runs": 5}
-    assert [write(where, one) for one in (first, second, second)] == [Done.KNOWN, Done.NEW, Done.KNOWN]
+    assert [write(where, one) for one in (first, second, second)] == [
+        ImportOutcome.KNOWN,
+        ImportOutcome.NEW,
+        ImportOutcome.KNOWN,
+    ]
     assert counts(where) == {"sessions": 2, "series": 2, "points": 2, "runs": 5 + len(MANY)}
 
 
@@ -115,7 +119,7 @@ def test_a_killed_first_import_leaves_no_history(word: str, where: Place, tmp_pa
     kill_importer(word, tmp_path, "benchgate_format")
     with pytest.raises(HistoryError, match="there is no history"):
         counts(where)
-    assert write(where, entry(0, {SERIES: FIVE})) is Done.NEW
+    assert write(where, entry(0, {SERIES: FIVE})) is ImportOutcome.NEW
 
 
 def test_both_kinds_of_database_give_the_same(where: Place) -> None:
@@ -135,7 +139,7 @@ def test_both_kinds_of_database_give_the_same(where: Place) -> None:
 
 def test_an_unverified_session_is_replaced(where: Place) -> None:
     write(where, entry(0, {SERIES: [1.0] * 5}, note="verify says tampered"))
-    assert write(where, entry(0, {SERIES: FIVE})) is Done.VERIFIED
+    assert write(where, entry(0, {SERIES: FIVE})) is ImportOutcome.VERIFIED
     assert counts(where) == {"sessions": 1, "series": 1, "points": 1, "runs": 5}
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import X86_64
 from benchgate.base.cells import Accel
 from benchgate.base.errors import HostError
 from benchgate.base.paths import data_root
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.arch import X86_64
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.fetch import inputs
 from benchgate.host import accel, capacity, plugin_api, probe, topology
-from benchgate.host.probe import ProbeFailed, ProbeGuest
+from benchgate.host.probe import ProbeError, ProbeGuest
 from tests.machines import PATIENCE_S
 
 KVM = Path("/dev/kvm")
@@ -65,7 +65,7 @@ def test_a_guest_that_computes_wrong_sums_detects_it(
     source.write_text(text.replace('"add %[i], %[c]\\n\\t"', '"sub %[i], %[c]\\n\\t"'))
     assert source.read_text() != text
     monkeypatch.setattr(probe, "data_root", lambda: tmp_path)
-    with pytest.raises(ProbeFailed, match="status 35"):
+    with pytest.raises(ProbeError, match="status 35"):
         compute(qemu, Accel.TCG, "max", X86_64.probe_machine)
 
 
@@ -83,7 +83,7 @@ def test_the_probe_guest_runs_under_kvm(qemu: Qemu, kvm_device: Path) -> None:
     for model in (*accel.CPU_MODELS[Accel.KVM], "qemu64"):
         try:
             compute(qemu, Accel.KVM, model, X86_64.probe_machine)
-        except ProbeFailed as error:  # `-cpu host` aborts QEMU on some hosts
+        except ProbeError as error:  # `-cpu host` aborts QEMU on some hosts
             troubles.append(f"{model}: {error}")
         else:
             return

@@ -14,11 +14,11 @@ import pytest
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import HostError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.host import accel, capacity, probe, topology
 from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.host.fitness import survey
-from benchgate.host.probe import ProbeFailed, ProbeGuest
+from benchgate.host.probe import ProbeError, ProbeGuest
 from tests.machines import PATIENCE_S, wait_until
 
 FAKE = Path(__file__).with_name("fake_probe_qemu.py")
@@ -209,7 +209,7 @@ def test_no_guest_outlives_a_killed_session(fake: Qemu, tmp_path: Path) -> None:
         "import pathlib, sys\n"
         "from benchgate.host.probe import ProbeGuest\n"
         "from benchgate.base.cells import Accel\n"
-        "from benchgate.base.qemu import Qemu\n"
+        "from benchgate.base.system.qemu import Qemu\n"
         "qemu = Qemu(pathlib.Path(sys.argv[1]), {}, (), (10, 0, 2), 'fake')\n"
         "with ProbeGuest(qemu, Accel.TCG, 'max') as guest:\n"
         "    guest.ready(300.0)\n"
@@ -239,7 +239,7 @@ def test_a_pinned_guest_runs_only_on_its_pin(fake: Qemu) -> None:
 
 def test_a_pin_to_a_cpu_that_does_not_exist_is_refused(fake: Qemu) -> None:
     with (
-        pytest.raises(ProbeFailed, match="Invalid argument"),
+        pytest.raises(ProbeError, match="Invalid argument"),
         ProbeGuest(fake, Accel.TCG, "max", pin=1023),
     ):
         pass
@@ -255,7 +255,7 @@ def test_guests_that_sleep_do_not_slow_each_other_down(fake: Qemu) -> None:
 
 def test_capacity_with_a_wrong_answer_is_refused(fake: Qemu) -> None:
     found = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
-    with pytest.raises(ProbeFailed, match="wrong answer"):
+    with pytest.raises(ProbeError, match="wrong answer"):
         capacity.measure_capacity(but(fake, FAKE_tcg="wrong answer"), found, (0, 0), 2)
 
 

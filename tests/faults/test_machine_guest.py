@@ -24,7 +24,7 @@ from benchgate.judge import wire
 from benchgate.judge.noise import disturbance
 from benchgate.judge.run_files import RunFiles
 from benchgate.run.attempt import RunRequest, execute
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import boot_interactive
 from benchgate.run.record import load
 from benchgate.run.watch import GUEST_WATCH
@@ -50,14 +50,14 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def run(tmp_path: Path, play: str, deadlines: Deadlines = PATIENT, **limits: float) -> RawRun:
     spec = boot(tmp_path, play, deadlines=deadlines)
-    bounds = Limits(**{**_fields(QUICK), **limits})  # type: ignore[arg-type]
+    bounds = ConsoleLimits(**{**_fields(QUICK), **limits})  # type: ignore[arg-type]
     asked = request(spec, tmp_path / "run", limits=bounds)
     raw = execute(asked)
     assert load(asked.folder) == raw
     return raw
 
 
-def _fields(limits: Limits) -> dict[str, float]:
+def _fields(limits: ConsoleLimits) -> dict[str, float]:
     return {name: getattr(limits, name) for name in limits.__slots__}
 
 

@@ -15,7 +15,7 @@ from benchgate.base.errors import BootError
 from benchgate.base.runs import BootSpec, Deadlines, Ending, RawRun
 from benchgate.run import native
 from benchgate.run.attempt import execute
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import load
 from tests.machines import NONCE, PATIENCE_S, PATIENT, QUICK, processes_with, request
 
@@ -55,7 +55,7 @@ def run(
     script: str,
     *,
     deadlines: Deadlines = PATIENT,
-    limits: Limits = QUICK,
+    limits: ConsoleLimits = QUICK,
     pins: tuple[int, ...] = (),
 ) -> RawRun:
     words = (f"bench.nonce={NONCE}", f"bench.pin={','.join(map(str, pins))}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.fetch import inputs
 from benchgate.plan import systemfile
 from benchgate.run import trial

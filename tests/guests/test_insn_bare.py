@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.disks import Disk, Interface, disk_options
+from benchgate.base.system.disks import Disk, Interface, disk_options
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
-from benchgate.insn.log import ClockLog, Order
+from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
@@ -79,7 +79,7 @@ def boot(
     disks: bool = True,
     explore: Path | None = None,
     shape: Path | None = None,
-    order: Order = Order.UNSAID,
+    order: AccessOrder = AccessOrder.UNSAID,
     steps: int = 0,
 ) -> Result:
     """`disks`: false for drives of which benchgate does not know. `explore`: the file of an exploration.
@@ -203,19 +203,21 @@ def test_the_quantum_grows_while_cpus_do_not_interact(
     assert least <= result.log.checks["longest"] <= most
 
 
-def increments(guest: Path, folder: Path, case: str, order: Order) -> Result:
+def increments(guest: Path, folder: Path, case: str, order: AccessOrder) -> Result:
     shape = folder / "shape"
     shape.write_text(SOCKETS.text(order), encoding="ascii")
     return boot(guest, folder, case, 2, shape=shape, order=order, steps=INCREMENTS)
 
 
-@pytest.mark.parametrize("order", [Order.WATCH, pytest.param(Order.STRICT, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "order", [AccessOrder.WATCH, pytest.param(AccessOrder.STRICT, marks=pytest.mark.long)]
+)
 def test_increments_of_two_sockets_take_what_arithmetic_says(
-    guest: Path, tmp_path: Path, order: Order
+    guest: Path, tmp_path: Path, order: AccessOrder
 ) -> None:
     done = increments(guest, tmp_path, "increments", order)
     assert done.each("sum")[0] == pytest.approx(INCREMENTS * TOGETHER, rel=0.001)
-    assert order is Order.WATCH or done.log.orders["window"].count == 0
+    assert order is AccessOrder.WATCH or done.log.orders["window"].count == 0
 
 
 @pytest.mark.long
@@ -224,7 +226,7 @@ def test_while_the_other_cpu_is_away_increments_cost_their_instructions_only(
 ) -> None:
     """This is why loops in which a timer's interrupt falls take less (docs/machines-measured.md)."""
     alone = AWAY // ALONE
-    done = increments(guest, tmp_path, "interrupted", Order.STRICT)
+    done = increments(guest, tmp_path, "interrupted", AccessOrder.STRICT)
     assert done.each("sum")[0] == pytest.approx((INCREMENTS - alone) * TOGETHER + AWAY, rel=0.01)
     assert done.log.orders["window"].count == 0
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import Architecture
-from benchgate.base.exploring import FILE, Exploration, Point, Strategy, usual
-from benchgate.insn.explore_log import Explored
+from benchgate.base.exploration import FILE, Exploration, StallPoint, Strategy, usual
+from benchgate.base.system.arch import Architecture
+from benchgate.insn.explore_log import StallLog
 from benchgate.insn.log import ClockLog
 from benchgate.insn.plugin import build
-from benchgate.judge.memory_books import check_balance
+from benchgate.judge.accounts.memory_books import check_balance
 from tests.barekit import GOOD, GUESTS, NAMED, kernel
 from tests.barekit import boot as boot_virt
 from tests.guests.test_insn_bare import boot, guest
@@ -34,7 +34,7 @@ def chosen(strategy: Strategy) -> Exploration:
     return usual(strategy, 11, steps=200)
 
 
-def of(log: ClockLog) -> Explored:
+def of(log: ClockLog) -> StallLog:
     assert log.explored is not None
     return log.explored
 
@@ -114,8 +114,8 @@ def test_no_stall_and_probes_change_nothing_that_a_plain_run_shows(runs: Runs) -
     still_console, still = runs(none)
     assert (still_console, still.end, dict(still.checks)) == (console, plain.end, dict(plain.checks))
     assert [replace(one, delayed=0) for one in still.totals] == list(plain.totals)
-    assert of(still).steps == of(runs(chosen(Strategy.SYNC).at_points([Point(0, 900, 0)]))[1]).steps
-    probes = [Point(vcpu, 900 + 10 * n, 0) for vcpu in range(CPUS) for n in range(20)]
+    assert of(still).steps == of(runs(chosen(Strategy.SYNC).at_points([StallPoint(0, 900, 0)]))[1]).steps
+    probes = [StallPoint(vcpu, 900 + 10 * n, 0) for vcpu in range(CPUS) for n in range(20)]
     probed_console, probed = runs(none.at_points(probes))
     assert (probed_console, probed.totals, probed.end) == (console, still.totals, still.end)
     found = of(probed).delays
@@ -128,7 +128,7 @@ def test_no_stall_and_probes_change_nothing_that_a_plain_run_shows(runs: Runs) -
 
 
 def test_one_stall_moves_one_vcpu_by_exactly_its_length(runs: Runs) -> None:
-    point = Point(1, 2000, 40_000)
+    point = StallPoint(1, 2000, 40_000)
     _, log = runs(chosen(Strategy.SYNC).at_points([point]))
     (made,) = of(log).delays
     assert (made.vcpu, made.ns) == (1, 40_000)
@@ -136,7 +136,7 @@ def test_one_stall_moves_one_vcpu_by_exactly_its_length(runs: Runs) -> None:
 
 
 def test_a_file_of_another_guest_is_refused_by_name(guest: Path, tmp_path: Path) -> None:
-    wrong = chosen(Strategy.SYNC).at_points([Point(CPUS, 1, 1)])
+    wrong = chosen(Strategy.SYNC).at_points([StallPoint(CPUS, 1, 1)])
     (tmp_path / FILE).write_text(wrong.text)
     argv, environment = lab(marked=False, explore=tmp_path / FILE).line(CPUS, tmp_path / "clock.log", seed=7)
     done = subprocess.run(

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.machines import memory_ranges
+from benchgate.base.system.machines import memory_ranges
 from benchgate.insn import arguments
 from benchgate.insn.arguments import Records
-from benchgate.insn.log import Order
+from benchgate.insn.log import AccessOrder
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.plugin import build
 from benchgate.plan import catalog
@@ -88,7 +88,7 @@ def test_the_books_of_time_close(one: tuple[Path, Boot]) -> None:
 def test_watched_order_shows_waits_that_the_code_does_not(times: int) -> None:
     """The machine is the ideal one. Each phase has some instructions of its own."""
     case = Barriers(cpus=16, phases=200, times=times)
-    unwatched, watched = (case.took(case.boot(order)) for order in (Order.UNSAID, Order.WATCH))
+    unwatched, watched = (case.took(case.boot(order)) for order in (AccessOrder.UNSAID, AccessOrder.WATCH))
     assert abs(unwatched / case.arithmetic - 1) > 0.1, "the watch is not needed here"
     assert 1 < watched / case.arithmetic < 1.015
 
@@ -97,7 +97,7 @@ def test_watched_order_shows_waits_that_the_code_does_not(times: int) -> None:
 @pytest.mark.parametrize("times", [1, 4], ids=["even", "uneven"])
 def test_strict_order_leaves_no_access_late(times: int) -> None:
     case = Barriers(cpus=16, phases=60, times=times)
-    done = case.boot(Order.STRICT)
+    done = case.boot(AccessOrder.STRICT)
     assert done.log
     assert done.log.orders["window"].count == 0
     assert 1 < case.took(done) / case.arithmetic < 1.015

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import X86_64
 from benchgate.base.errors import VerifyError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.arch import X86_64
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import ClockRun, arguments

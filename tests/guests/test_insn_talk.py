@@ -17,8 +17,8 @@ import pexpect
 import pytest
 
 from benchgate.base.cells import Accel, Lane
-from benchgate.base.qemu import CONTROLLED, command, guest_name
 from benchgate.base.runs import BootSpec, Deadlines
+from benchgate.base.system.qemu import CONTROLLED, command, guest_name
 from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import ClockRun, arguments
 from benchgate.insn.log_reader import read_log

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import Architecture
+from benchgate.base.system.arch import Architecture
 from benchgate.insn.arguments import QUANTUM
 from benchgate.insn.support import support
 from tests.barekit import GOOD, GUESTS, NAMED, Bare, boot, compiler_for, kernel, qemu_for

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import systemfile

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import AARCH64, X86_64, Architecture
 from benchgate.base.cells import Accel
 from benchgate.base.errors import FetchError
-from benchgate.base.machine_topology import topology_of
 from benchgate.base.process import capture
-from benchgate.base.qemu import ON_STDIO, command
-from benchgate.base.systems import System
+from benchgate.base.system.arch import AARCH64, X86_64, Architecture
+from benchgate.base.system.guest_topology import topology_of
+from benchgate.base.system.qemu import ON_STDIO, command
+from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.build.programs import initramfs
 from benchgate.plan import catalog

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.insn import plugin
-from benchgate.insn.log import Order
+from benchgate.insn.log import AccessOrder
 from tools.memory_lab import CASES, SHARING, WRITES, Case, a_write, boot, counters, in_order, server, values
 
 TWO_STORE, TWO_INCREMENT = (one for one in SHARING if one[0] in ("shared", "increments") and one[1] == (0, 1))
@@ -37,7 +37,7 @@ def test_a_line_that_two_write_serves_one_at_a_time(name: str, pins: tuple[int, 
 
 
 def test_packed_counters_take_as_long_as_the_reference_says() -> None:
-    assert 1.02 * counters(4, Order.WATCH)[0] >= REFERENCE
+    assert 1.02 * counters(4, AccessOrder.WATCH)[0] >= REFERENCE
 
 
 @pytest.mark.long
@@ -47,19 +47,19 @@ def test_a_clock_that_ends_turns_only_between_blocks_is_caught(
     """A CPU that waits for the line and then writes to it in the same block goes on out of turn."""
     source = tmp_path / "c"
     shutil.copytree(plugin.SOURCE, source)
-    file, ends = source / "access.c", "    clock_stop_here(c, left, 0);\n"
+    file, ends = source / "access/access.c", "    clock_stop_here(c, left, 0);\n"
     text = file.read_text(encoding="utf-8")
     assert text.count(ends) == 1
     file.write_text(text.replace(ends, "    (void)c, (void)left, clock_stop_soon();\n"), encoding="utf-8")
     monkeypatch.setattr(plugin, "SOURCE", source)
-    assert counters(4, Order.WATCH)[0] < 0.9 * REFERENCE
+    assert counters(4, AccessOrder.WATCH)[0] < 0.9 * REFERENCE
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("name", "pins", "step"), SHARING, ids=str)
 def test_in_strict_order_no_access_is_late(name: str, pins: tuple[int, ...], step: int) -> None:
     """With four CPUs a write takes 336 or 360 ns, by the order in which the line goes round."""
-    done = boot(name, pins, order=Order.STRICT, steps=WRITES)
+    done = boot(name, pins, order=AccessOrder.STRICT, steps=WRITES)
     assert done.log
     assert done.log.orders["window"].count == 0
     assert a_write(done) == pytest.approx(step, rel=0.03)

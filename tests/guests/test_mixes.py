@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.mixes import Limits, Mix, Part
+from benchgate.base.mix_runs import Mix, Part, PartLimits
 from benchgate.base.runs import Ending
 from benchgate.insn.log_reader import read_log
-from benchgate.judge.mixed import verify_mix
+from benchgate.judge.mix_verify import verify_mix
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.record import load
-from benchgate.session.mixing.booter import MixAttempt, MixBooter
+from benchgate.session.mix_study.booter import MixAttempt, MixBooter
 from tests.mixkit import linux, part
 
 LIMIT_MS = 40
@@ -39,11 +39,11 @@ def mix(*parts: Part, least: int = 2, limit_ms: int = LIMIT_MS, machine: str = "
     return Mix(system, 2, parts, least, limit_ms)
 
 
-def of(name: str, workload: str, *, workers: int = 1, limits: Limits | None = None, **given: int) -> Part:
+def of(name: str, workload: str, *, workers: int = 1, limits: PartLimits | None = None, **given: int) -> Part:
     """A part of one of our own applications."""
     found = catalog.load_workload(workload)
     params = {one.name: one.default for one in found.params.values()} | given
-    return Part(name, found, tuple(sorted(params.items())), workers, limits or Limits())
+    return Part(name, found, tuple(sorted(params.items())), workers, limits or PartLimits())
 
 
 def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
@@ -114,14 +114,14 @@ class TestManyBoots:
     def test_a_part_that_needs_more_memory_than_it_may_have_is_starved(
         self, lab: MixBooter, tmp_path: Path
     ) -> None:
-        hungry = replace(part("hungry#1", "hungry"), limits=Limits(memory_bytes=16 << 20))
+        hungry = replace(part("hungry#1", "hungry"), limits=PartLimits(memory_bytes=16 << 20))
         attempt = booted(lab, tmp_path, hungry, Part("dummy#1", None), limit_ms=400)
         assert attempt.run is not None, attempt.reason
         assert (attempt.run.ended, attempt.run.parts[0].starved) == ("starved", "memory")
         assert attempt.run.parts[0].score == 0
 
     def test_a_limit_of_cpu_time_holds(self, lab: MixBooter, tmp_path: Path) -> None:
-        slow = replace(part("slow#1"), limits=Limits(cpu_ppm=100_000))  # a fifth of one of two CPUs
+        slow = replace(part("slow#1"), limits=PartLimits(cpu_ppm=100_000))  # a fifth of one of two CPUs
         attempt = lab.run(mix(slow, Part("dummy#1", None), least=20, limit_ms=400), tmp_path)
         assert attempt.run is not None, attempt.reason
         share = (attempt.run.parts[0].use["cpu_ns"] or 0) / (2 * attempt.run.window_ns)
@@ -140,7 +140,7 @@ class TestManyBoots:
     def test_bytes_on_the_network_cross_the_veth_and_are_limited(
         self, lab: MixBooter, tmp_path: Path
     ) -> None:
-        limits = Limits(network_bytes_per_s=10_000_000)
+        limits = PartLimits(network_bytes_per_s=10_000_000)
         sockets = of("sockets#1", "sockets", limits=limits, requests=100, bytes=4096)
         attempt = lab.run(mix(sockets, Part("dummy#1", None), limit_ms=2000), tmp_path)
         assert attempt.run is not None, attempt.reason

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.sharing import MovedLine, Sharing, read_sharing
+from benchgate.judge.accounts.memory_books import check_balance
+from benchgate.judge.accounts.sharing import SharingKind, shared
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.memory_books import check_balance
-from benchgate.judge.sharing import Kind, shared
 from benchgate.plan import catalog
 from benchgate.session import recordings
 from tests.ternkit import Bootkit
@@ -62,7 +62,7 @@ def test_packed_counters_are_false_sharing_by_name(packed: Recorded) -> None:
     (line,) = packed.counters()
     assert line == packed.named.lines[0]
     found = shared(line, packed.named.line)
-    assert found.kind is Kind.FALSE
+    assert found.kind is SharingKind.FALSE
     assert "of one line of `counters`: false sharing" in found.said
     assert line.moves > STEPS / 2
     # From the line's first move on, each worker's increments, each a read and a write of eight bytes.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import FetchError
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.build.fetch import inputs
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun

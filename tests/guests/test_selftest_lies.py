@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.runs import Ending
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.build.toolchain import compiler
 from benchgate.judge.judged_run import JudgedRun

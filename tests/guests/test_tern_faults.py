@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.runs import Ending, Outcome
-from benchgate.base.systems import System
-from benchgate.judge import attribution
-from benchgate.judge.attribution import WHOLE, Table
+from benchgate.base.system.systems import System
+from benchgate.judge.accounts import attribution
+from benchgate.judge.accounts.attribution import WHOLE, Table
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
 from tests import ternkit

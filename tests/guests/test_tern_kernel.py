@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.paths import data_root
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.build import programs
 from benchgate.build.fetch import inputs
 from tests.machines import PATIENCE_S

@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.base.mixes import Limits, Mix, Part
+from benchgate.base.mix_runs import Mix, Part, PartLimits
 from benchgate.insn.log_reader import read_log
-from benchgate.judge.mixed import verify_mix
+from benchgate.judge.mix_verify import verify_mix
 from benchgate.mix import gate, studyfile
-from benchgate.mix.isolation import Isolation
+from benchgate.mix.isolation import MixIsolation
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.record import load
-from benchgate.session.mixing import guest_runner, steps
-from benchgate.session.mixing.booter import MixBooter
+from benchgate.session.mix_study import guest_runner, steps
+from benchgate.session.mix_study.booter import MixBooter
 from benchgate.session.progress import Progress
 from tests.ternkit import light
 
@@ -49,16 +49,16 @@ def lab() -> Iterator[MixBooter]:
         yield made
 
 
-def of(name: str, workload: str, limits: Limits | None = None, **given: int) -> Part:
+def of(name: str, workload: str, limits: PartLimits | None = None, **given: int) -> Part:
     found = catalog.load_workload(workload)
     params = {one.name: one.default for one in found.params.values()} | given
-    return Part(name, found, tuple(sorted(params.items())), 1, limits or Limits())
+    return Part(name, found, tuple(sorted(params.items())), 1, limits or PartLimits())
 
 
 def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) -> None:
     """The limited part may use a fifth of one of two CPUs; the others have the rest."""
     tern = light(catalog.load_system("kernel"))
-    slow = of("slow#1", "primes", Limits(cpu_ppm=100_000), hi=20_000)
+    slow = of("slow#1", "primes", PartLimits(cpu_ppm=100_000), hi=20_000)
     parts = slow, of("fast#1", "primes", hi=20_000), of("stream#1", "streamer", array_kb=256, passes=2)
     asked = Mix(tern, 2, (*parts, Part("dummy#1", None)), least=8, limit_ms=2000)
     attempt = lab.run(asked, tmp_path, seed=3)
@@ -75,7 +75,7 @@ def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) 
     assert verify_mix(load(tmp_path), asked) == run
 
 
-def isolation(system: str, folder: Path) -> Isolation:
+def isolation(system: str, folder: Path) -> MixIsolation:
     study = replace(studyfile.parse(STUDY, Path("two.yaml")), system=system)
     progress = Progress(io.StringIO(), live=False)
     found, _ = steps.isolation_of(study, folder, {"primes.one": 2}, guest_runner.opened, progress)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import AARCH64, RISCV64, Architecture
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import AARCH64, RISCV64, Architecture
 from benchgate.build.fetch import cross, inputs
 from tests.line.sessions import CELLS, linux_with, run_pytest, write_test
 

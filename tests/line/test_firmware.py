@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import RISCV64, X86_64, Architecture
 from benchgate.base.files import file_digest
+from benchgate.base.system.arch import RISCV64, X86_64, Architecture
 from benchgate.build.cache_storage import cache_root
 from benchgate.build.fetch import inputs
 from tests.barekit import qemu_for

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.base.results import TYPED, LineWindow
-from benchgate.base.systems import Ask
-from benchgate.base.watching import Smoke
+from benchgate.base.system.results import TYPED, LineWindow
+from benchgate.base.system.systems import AskMethod
+from benchgate.base.system.watching import Smoke
 from benchgate.plan import systemfile
 from tests.kernelkit import talker
 
@@ -31,7 +31,7 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
     assert "to fill in" not in said.out
     assert "talker: boots" in said.out, "the console is shown"
     system = systemfile.load(out)
-    assert (system.ask, system.qemu.machine, system.qemu.arguments) == (Ask.PROMPT, "q35", ())
+    assert (system.ask, system.qemu.machine, system.qemu.arguments) == (AskMethod.PROMPT, "q35", ())
     assert system.console.online == "^talker: (?P<n>[0-9]+) CPUs? up$"
     assert system.result.expect is not None
     assert system.result.work == LineWindow(TYPED, "^primes: took [0-9]+ ns$")

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.insn.log_reader import read_log
-from benchgate.judge import attribution, wire
+from benchgate.judge import wire
+from benchgate.judge.accounts import attribution
 from benchgate.judge.run_files import read_console
 from benchgate.run.record import load
 from tests.line.sessions import (

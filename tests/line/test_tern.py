@@ -19,7 +19,8 @@ from benchgate.base.runs import Ending, RawRun
 from benchgate.build import images
 from benchgate.host import accel
 from benchgate.insn.symbols import read_symbols
-from benchgate.judge import attribution, run_files, verify, wire
+from benchgate.judge import run_files, verify, wire
+from benchgate.judge.accounts import attribution
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.run_files import read_console
 from benchgate.judge.wire import Transcript

@@ -6,7 +6,7 @@ of them much.
 
 import pytest
 
-from benchgate.session.mixing.gated import IsolationResult
+from benchgate.session.mix_study.isolation_mark import IsolationResult
 
 pytestmark = pytest.mark.mixed
 

@@ -17,7 +17,7 @@ from benchgate.base.paths import data_root
 from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.check import INTACT, MISMATCH, TAMPERED, verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
-from benchgate.session import rejudge
+from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
 from tests.unit.baselines import forged, written
 

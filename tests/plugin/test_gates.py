@@ -17,7 +17,8 @@ from benchgate.base.runs import Outcome
 from benchgate.evidence.check import INCOMPLETE, verify_session
 from benchgate.insn.support import Support
 from benchgate.plan.catalog import load_workload
-from benchgate.session import rejudge, vm_choice
+from benchgate.session import vm_choice
+from benchgate.session.rejudging import rejudge
 from tests.machines import PATIENCE_S
 from tests.plugin.conftest import CONFTEST, GATE, TEST_FILE, Rig
 

@@ -10,7 +10,7 @@ import pytest
 from benchgate import cli
 from benchgate.history import place, reader, store
 from benchgate.session import histories
-from benchgate.session.histories import Wanted
+from benchgate.session.histories import CourseQuery
 from tests.plugin.conftest import Rig
 
 ROW = "primes.hi-10000-fake"
@@ -35,7 +35,7 @@ def test_sessions_import_themselves(rig: Rig, capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     assert cli.main(["history", "import", "--db", str(file), str(rig.latest)]) == 0
     assert "already in the history" in capsys.readouterr().out
-    (course,) = histories.courses(place.find(str(file), {}), Wanted(f"{ROW}-smp2"))
+    (course,) = histories.courses(place.find(str(file), {}), CourseQuery(f"{ROW}-smp2"))
     assert [point.median for point in course.points] == [10_000_000.0] * 2
     assert course.series.machine.startswith("cpu_model ")
 

@@ -52,7 +52,7 @@ def check(body: str) -> str:
     return f"import os, sys\ndef check(params, reports, result):\n    {body}\n"
 
 
-HOSTILE = {  # more of them, without a session, are in tests/unit/judge/test_oracle.py
+HOSTILE = {  # more of them, without a session, are in tests/unit/judge/oracles/test_oracle.py
     "skip": (check("import pytest; pytest.skip('so green')"), "Skipped: so green"),
     "os-exit": (check("os._exit(0)"), "exit status 0"),
     "interrupt": (check("raise KeyboardInterrupt"), "KeyboardInterrupt"),
@@ -154,7 +154,7 @@ def test_what_an_oracle_prints_stays_in_its_process(hostile: Rig) -> None:
 
 
 NO_PROCESS = """
-from benchgate.judge import oracle
+from benchgate.judge.oracles import oracle
 
 def refused(*_):
     raise OSError(24, "Too many open files")

@@ -10,8 +10,8 @@ import pytest
 
 from benchgate.base.paths import data_root
 from benchgate.evidence.check import verify_session
-from benchgate.session import rejudge
-from benchgate.session.trust import trusted
+from benchgate.session.rejudging import rejudge
+from benchgate.session.rejudging.trust import trusted
 from tests.plugin.conftest import Rig
 
 MARKED = """

@@ -9,7 +9,7 @@ import pytest
 from benchgate.evidence.chain import manifest_text
 from benchgate.evidence.check import MISMATCH, verify_session
 from benchgate.evidence.files import MANIFEST, digest_of, files_below
-from benchgate.session import rejudge
+from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
 
 SHAPE = """\

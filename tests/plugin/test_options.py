@@ -14,18 +14,18 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.evidence.check import verify_session
 from benchgate.host import topology
-from benchgate.host.topology import Isolation, LogicalCpu, Topology
+from benchgate.host.topology import CpuIsolation, HostTopology, LogicalCpu
 from benchgate.plan.catalog import load_system, load_workload
 from benchgate.plan.planned import Ground
 from benchgate.plan.seats import seat_smt
-from benchgate.session import rejudge
+from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
 
 
-def one_core_with_two_hyperthreads() -> Topology:
+def one_core_with_two_hyperthreads() -> HostTopology:
     """CPUs 0 and 1, independent of this host."""
     cpus = tuple(LogicalCpu(number, True, 0, (0, 1)) for number in (0, 1))
-    return Topology(cpus, (0, 1), "sysfs", False, Isolation(*["none"] * 5))
+    return HostTopology(cpus, (0, 1), "sysfs", False, CpuIsolation(*["none"] * 5))
 
 
 SMT = "primes.hi-10000-fake-smp2-smt"

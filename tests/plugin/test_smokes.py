@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 
-from benchgate.session import rejudge
+from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import Rig
 
 SMOKE = """\

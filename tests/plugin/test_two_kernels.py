@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchgate.evidence.check import verify_session
-from benchgate.session import rejudge, thresholds
+from benchgate.session.rejudging import rejudge, thresholds
 from tests.plugin.conftest import Rig, console
 
 TESTS = """

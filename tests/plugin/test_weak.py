@@ -10,7 +10,7 @@ import pytest
 from benchgate import cli
 from benchgate.base.paths import data_root
 from benchgate.evidence.check import verify_session
-from benchgate.session import rejudge
+from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import HI, Rig, console
 
 TEST = """\

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.disks import Disk, Interface, disk_options
+from benchgate.base.system.disks import Disk, Interface, disk_options
 from benchgate.insn import plugin
 from benchgate.insn.plugin import FLAGS
 from tools.clock_lab import PRIMES, Boot, burning, errands, lab

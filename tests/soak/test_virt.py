@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import RISCV64, Architecture
+from benchgate.base.system.arch import RISCV64, Architecture
 from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import Records
 from benchgate.insn.symbols import MIN_SYMBOLS, linux_symbols, read_symbols

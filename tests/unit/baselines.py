@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchgate.base.baselines import Against, Baseline, BaselineArm, Origin, SymbolCounts, SystemOrigin
+from benchgate.base.baselines import Baseline, BaselineArm, BaselineSet, Origin, SymbolCounts, SystemOrigin
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.metrics import WINDOWS
 from benchgate.base.runs import Measurement
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence import baseline_file
 from tests.unit.factories import cell
 
@@ -56,8 +56,8 @@ def baseline(*arms: BaselineArm, origin: Origin = ORIGIN) -> Baseline:
     )
 
 
-def against(found: Baseline | None, here: Origin = ORIGIN) -> Against:
-    return Against(here, {} if found is None else {FILE: found})
+def against(found: Baseline | None, here: Origin = ORIGIN) -> BaselineSet:
+    return BaselineSet(here, {} if found is None else {FILE: found})
 
 
 def symbols(counts: Mapping[tuple[str, str], int]) -> SymbolCounts:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.gates import Arm, Gate, Policy, Verdict, Word
-from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import _VERIFY_ONLY, Ending, Measurement, RawRun, VerifiedRun
+from benchgate.base.workload.metrics import WINDOWS, Metric
 from benchgate.evidence.rows import RunRow, row_of
 from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun

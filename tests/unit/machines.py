@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchgate.base.machines import Machine
+from benchgate.base.system.machines import Machine
 from benchgate.plan import machinefile
 
 FILE = Path("duo.yaml")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from benchgate.host.noise import HostSnapshot, ThreadCounters
-from benchgate.run.thread_use import Sample, ThreadUse
+from benchgate.run.thread_use import ThreadUse, UseSample
 
 SECOND = 1_000_000_000
 QUIET: Mapping[str, Any] = {
@@ -27,7 +27,7 @@ def counters(
     ends: str = "result",
     grown: Mapping[str, Any] | None = None,
     later: Mapping[str, Any] | None = None,
-) -> tuple[Sample, ...]:
+) -> tuple[UseSample, ...]:
     """Samples before and after a window. Each vCPU could run for one second, less than that if it was `idle`:
     it ran or waited `delays`.
     `grown`: what each vCPU's other counters grew by; `later`: the host's counters after it."""
@@ -42,9 +42,9 @@ def counters(
         for vcpu, delay in enumerate(delays)
     ]
     other = ThreadUse(None, ThreadCounters(9, "main", 5, 10**12, 1, 1, 1, 1, 0))
-    before = Sample("ready", 100, (other, *first), HostSnapshot(**QUIET))
-    after = Sample(ends, 100 + 3 * SECOND, (other, *last), HostSnapshot(**{**QUIET, **(later or {})}))
-    return Sample("start", 0, (other, *first), HostSnapshot(**QUIET)), before, after
+    before = UseSample("ready", 100, (other, *first), HostSnapshot(**QUIET))
+    after = UseSample(ends, 100 + 3 * SECOND, (other, *last), HostSnapshot(**{**QUIET, **(later or {})}))
+    return UseSample("start", 0, (other, *first), HostSnapshot(**QUIET)), before, after
 
 
 def _thread(vcpu: int, run_ns: int, delay_ns: int | None, **grown: int | None) -> ThreadUse:

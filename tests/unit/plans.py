@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchgate.base import systems
 from benchgate.base.cells import Lane
+from benchgate.base.system import systems
 from benchgate.plan import marks, planner, systemfile
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 
@@ -27,8 +27,8 @@ end: {by: exit, exit_codes: [33, 0]}
 def sweep(*cpus: int, system: str = "linux", options: Options | None = None, **given: object) -> SweepPlan:
     """`primes` on one system, with a gate at each count."""
     chosen = options or Options(systems=(system,))
-    gates = [Mark((), {"cpus": count, "at_least": 1.6}) for count in cpus]
-    request = marks.read(Mark(("primes",), given), {"speedup": gates})
+    gates = [MarkArguments((), {"cpus": count, "at_least": 1.6}) for count in cpus]
+    request = marks.read(MarkArguments(("primes",), given), {"speedup": gates})
     cells = planner.plan_cells(request, chosen, GROUND)
     (found,) = planner.sweeps(cells, planner.plan_gates(request, chosen, GROUND))
     return found

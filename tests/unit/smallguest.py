@@ -15,7 +15,7 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.runs import WorkerReport
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.workloads import Workload
 from benchgate.build import programs
 from benchgate.judge import wire
 from tests.machines import PATIENCE_S

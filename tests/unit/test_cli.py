@@ -22,8 +22,8 @@ from benchgate.base.errors import HostError
 from benchgate.build import cache
 from benchgate.commands import cache as cache_command
 from benchgate.session import doctor, replay
-from benchgate.session.exploring import guest_maker
-from benchgate.session.mixing import steps
+from benchgate.session.exploration import guest_maker
+from benchgate.session.mix_study import steps
 from benchgate.session.progress import Progress
 from tests import exploresim, mixsim
 from tests.machines import PATIENCE_S, wait_until
@@ -258,7 +258,7 @@ def test_a_replay_without_out_gets_a_folder_of_its_own(monkeypatch: pytest.Monke
     """An earlier replay of the same run does not stand in its way."""
     asked: list[Path] = []
 
-    def replayed(order: replay.Order, _: object) -> tuple[str, bool]:
+    def replayed(order: replay.ReplayRequest, _: object) -> tuple[str, bool]:
         asked.append(order.out)
         order.out.mkdir()
         return "", True
@@ -342,7 +342,7 @@ def study_folder(place: Path, **capacity: Fraction) -> Path:
     study = replace(study, capacity=capacity)
     progress = Progress(StringIO(), live=False)
     steps.measure_vectors(study, place, opened, progress)
-    steps.run_mixes(place, steps.Wanted(best=1), opened, progress)
+    steps.run_mixes(place, steps.MixRequest(best=1), opened, progress)
     return place
 
 

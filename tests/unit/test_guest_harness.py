@@ -88,8 +88,8 @@ def test_before_and_after_are_outside_the_window(tmp_path: Path, mode: Mode) -> 
 
 
 def test_time_ns_ends_a_run(tmp_path: Path) -> None:
-    """The time begins when the last worker is at the start gate: all are warm, and none has begun. Until the
-    end of work(), a slot's start is the time of its warm-up."""
+    """The time begins when the last worker is at the starting line: all are warm, and none has begun. Until
+    the end of work(), a slot's start is the time of its warm-up."""
     time = 30_000_000
     code = """
     slot->value[0] = job->deadline;

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base import yamlfile
 from benchgate.base.errors import VerifyError
 from benchgate.base.paths import data_root
+from benchgate.base.yaml import yamlfile
 from benchgate.build import programs, toolchain
 from benchgate.judge import wire
 from benchgate.judge.run_files import read_console

@@ -113,7 +113,7 @@ def test_there_are_no_import_cycles() -> None:
 @pytest.mark.parametrize(
     ("name", "source", "expected"),
     [
-        ("base.stats", "from benchgate import plan", "base.stats:1 imports plan"),
+        ("base.statistics.stats", "from benchgate import plan", "base.statistics.stats:1 imports plan"),
         ("judge.wire", "import benchgate.render.view", "judge.wire:1 imports render.view"),
         (
             "plan.seats",
@@ -121,7 +121,7 @@ def test_there_are_no_import_cycles() -> None:
             "plan.seats:3 imports",
         ),
         ("run.qmp", "from benchgate.evidence.files import read_text", "run.qmp:1 imports evidence.files"),
-        ("base.stats", "from .plan import order", "base.stats:1 imports (relative)"),
+        ("base.statistics.stats", "from .plan import order", "base.statistics.stats:1 imports (relative)"),
     ],
 )
 def test_an_import_of_a_later_room_is_found(name: str, source: str, expected: str) -> None:
@@ -149,8 +149,10 @@ def test_an_oracle_imports_public_names_only(path: Path) -> None:
 
 def test_a_private_import_of_an_oracle_is_found() -> None:
     assert private_imports("from benchgate import FOLD\n") == []
-    assert private_imports("from benchgate.judge.known_work import FOLD\n") == ["judge.known_work"]
-    assert private_imports("from benchgate.judge import known_work\n") == ["judge.known_work"]
+    assert private_imports("from benchgate.judge.oracles.known_work import FOLD\n") == [
+        "judge.oracles.known_work"
+    ]
+    assert private_imports("from benchgate.judge.oracles import known_work\n") == ["judge.oracles.known_work"]
 
 
 def loaded_by(module: str) -> set[str]:
@@ -168,5 +170,5 @@ def test_rejudge_imports_no_measuring() -> None:
         "benchgate.build.images",
         "benchgate.host.probe",
     }
-    assert loaded_by("benchgate.session.rejudge") & measuring == set()
+    assert loaded_by("benchgate.session.rejudging.rejudge") & measuring == set()
     assert loaded_by("benchgate.session.measuring") >= measuring

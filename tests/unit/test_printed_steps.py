@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
 from benchgate.base.text import with_interval
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.evidence import figures_file
-from benchgate.evidence.figures_file import Key, Samples, Side
+from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.evidence.rows import RunRow
 from benchgate.history import store, writer
 from benchgate.history.entry import entry_of
 from benchgate.render.figures import series_of
 from benchgate.render.metrics import metrics_of
-from benchgate.session import baseline_diff, comparison
+from benchgate.session.comparing import baseline_diff, comparison
 from tests.unit.evidence.test_figures_file import session
 from tests.unit.factories import cell, measurement, rows, view
 from tests.unit.history.entries import SERIES, entry, fill, place
@@ -30,7 +30,7 @@ from tests.unit.history.test_entry import FACTS
 
 TICK = 10_000_000
 HONEST = "3.83 [3.46, 4.27]"
-KEY = Key("primes", (), 2, "work")
+KEY = FigureKey("primes", (), 2, "work")
 
 
 def printed(*ticks: int) -> list[RunRow]:
@@ -43,8 +43,12 @@ def lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
-def side(ticks: int, step: float | None = TICK, better: Better = Better.LESS) -> Side:
-    return Side("x", ("mine",), {KEY: Samples("tcg", "ns", better, (float(ticks * TICK),) * 5, step)})
+def side(
+    ticks: int, step: float | None = TICK, better: MetricDirection = MetricDirection.LESS
+) -> ComparisonSide:
+    return ComparisonSide(
+        "x", ("mine",), {KEY: Samples("tcg", "ns", better, (float(ticks * TICK),) * 5, step)}
+    )
 
 
 def test_a_comparison_is_as_wide_as_the_ticks(tmp_path: Path) -> None:
@@ -80,10 +84,10 @@ def test_what_an_earlier_version_wrote_has_no_interval(tmp_path: Path) -> None:
     ("worst", "status"),
     [(3.0, 1), (3.46, 1), (3.47, 5), (3.8, 5), (3.9, 0)],
 )
-@pytest.mark.parametrize("better", Better)
-def test_a_regression_is_beyond_the_ticks(worst: float, status: int, better: Better) -> None:
+@pytest.mark.parametrize("better", MetricDirection)
+def test_a_regression_is_beyond_the_ticks(worst: float, status: int, better: MetricDirection) -> None:
     """Between 3.46 and 3.83 the ticks may be all of it: neither a regression nor a success."""
-    first, then = (12, 46) if better is Better.LESS else (46, 12)
+    first, then = (12, 46) if better is MetricDirection.LESS else (46, 12)
     found = comparison.find_regressions(side(first, better=better), side(then, better=better), worst, 0.05)
     assert found.status == status
     if status == 5:
@@ -152,7 +156,7 @@ def test_a_baseline_beside_a_session_is_as_wide_as_the_ticks() -> None:
 
 
 def test_a_metric_of_a_printed_window_is_as_wide_as_its_step_in_the_tables() -> None:
-    rate = Metric("rate", MetricKind.RATE, Better.MORE, "ops/s", of="result.ops")
+    rate = Metric("rate", MetricKind.RATE, MetricDirection.MORE, "ops/s", of="result.ops")
     given = [
         replace(row, metrics=((rate, value),), steps=(("rate", 1.0),))
         for cpus, value in ((1, 12.0), (2, 46.0))

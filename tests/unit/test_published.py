@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from benchgate.base.stats import ratio_of_medians
+from benchgate.base.statistics.stats import ratio_of_medians
 
 PUBLISHED = Path(__file__).parents[2] / "fixtures/published"
 CAPOS: dict[str, Any] = yaml.safe_load((PUBLISHED / "capos.yaml").read_text())

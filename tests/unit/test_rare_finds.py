@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchgate.base.runs import Ending
-from benchgate.explore.explored import Find
-from benchgate.explore.finding import MEDIAN_OF, Kind, Made
+from benchgate.explore.exploration_result import Find
+from benchgate.explore.trouble import MEDIAN_OF, RunObservation, TroubleKind
 from benchgate.insn.log_reader import read_log
-from benchgate.session.exploring.asked import Asked
-from benchgate.session.exploring.folder import ExplorationFolder
-from benchgate.session.exploring.guest_maker import unbalanced
-from benchgate.session.exploring.loop import Exploring
-from benchgate.session.exploring.maker import Job
+from benchgate.session.exploration.folder import ExplorationFolder
+from benchgate.session.exploration.guest_maker import unbalanced
+from benchgate.session.exploration.loop import ExplorationLoop
+from benchgate.session.exploration.maker import ExplorationJob
+from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.progress import Progress
 from tests import exploresim
 from tests.exploresim import Simulated
-from tests.unit.judge.test_memory_books import IDEAL, explored
+from tests.unit.judge.accounts.test_memory_books import IDEAL, explored
 
-ASKED = Asked(paths=("a",), strategies=("sync",), runs=60)
+ASKED = ExplorationRequest(paths=("a",), strategies=("sync",), runs=60)
 BALANCED = explored(IDEAL).replace("time 10191", "time 10271")
 """The log of a clock; vCPU 0 was stalled for 80 ns."""
 
@@ -31,7 +31,7 @@ def finds(path: Path, maker: Simulated) -> tuple[Find, ...]:
     path.mkdir()
     folder = ExplorationFolder(path)
     folder.begin({"asked": ASKED.what, "inputs": {}})
-    Exploring(ASKED, [exploresim.planned()], folder, maker, Progress(io.StringIO(), live=False)).run()
+    ExplorationLoop(ASKED, [exploresim.planned()], folder, maker, Progress(io.StringIO(), live=False)).run()
     return folder.finds()
 
 
@@ -40,7 +40,7 @@ class Redoes(Simulated):
 
     times = 40
 
-    def read(self, job: Job) -> Made:
+    def read(self, job: ExplorationJob) -> RunObservation:
         made = super().read(job)
         if not made.reason:
             return made
@@ -51,7 +51,7 @@ class Redoes(Simulated):
 def test_a_race_that_only_costs_time_is_a_slow_find(tmp_path: Path) -> None:
     found = finds(tmp_path / "x", Redoes())
     assert found
-    assert {one.kind for one in found} == {Kind.SLOW}
+    assert {one.kind for one in found} == {TroubleKind.SLOW}
     assert all(one.number >= MEDIAN_OF for one in found), "before, no median is known"
     assert "times the median of" in found[0].what
     quick = Redoes()
@@ -63,7 +63,7 @@ class Loses(Simulated):
     """Where the race shows, a ns of a vCPU's time is in no book. Its log is in the clock's form, read and
     checked as the lab does."""
 
-    def read(self, job: Job) -> Made:
+    def read(self, job: ExplorationJob) -> RunObservation:
         made = super().read(job)
         log = job.folder / "books.log"
         log.write_text(BALANCED.replace("delayed 80", "delayed 79") if made.reason else BALANCED)
@@ -75,5 +75,5 @@ class Loses(Simulated):
 def test_time_that_is_in_no_book_is_a_find(tmp_path: Path) -> None:
     found = finds(tmp_path / "x", Loses())
     assert found
-    assert {one.kind for one in found} == {Kind.BOOKS}
+    assert {one.kind for one in found} == {TroubleKind.BOOKS}
     assert "the machine's books do not balance: vCPU 0" in found[0].what

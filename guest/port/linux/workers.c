@@ -1,4 +1,4 @@
-// Workers, memory, start gate and clock on Linux.
+// Workers, memory, starting line and clock on Linux.
 //
 // A process worker is a forked process, a thread worker is a pthread. Shared memory is mapped before any
 // fork, so it has the same address everywhere. A worker dies with its coordinator, so that none is left
@@ -150,7 +150,7 @@ int port_spawn(enum bench_mode mode, struct bench_job *job, unsigned worker) {
     return -pthread_create(&thread[worker], NULL, thread_body, (void *)(uintptr_t)worker);
 }
 
-// Reaps workers as they end, not in order: if one dies before the start gate, the others wait there forever.
+// Reaps workers as they end, not in order: if one dies before the start, the others wait there forever.
 // Its death therefore ends the run immediately, and the others die with this process.
 static void reap_until(unsigned worker) {
     while (process[worker] != 0) {
@@ -227,7 +227,7 @@ void port_yield(void) {
     sched_yield();
 }
 
-// ---- start gate: a futex, which processes can share as well
+// ---- starting line: a futex, which processes can share as well
 
 void port_gate_wait(uint32_t *word, uint32_t value) {
     for (;;) {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 from tests.nativekit import execute, run_of, verified_by, words
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.histogram import merged
 from benchgate.base.runs import VerifiedRun
-from benchgate.base.workloads import Workload
+from benchgate.base.statistics.histogram import merged
+from benchgate.base.workload.workloads import Workload
 from benchgate.build import toolchain
 from benchgate.judge import wire
 from benchgate.judge.run_files import read_console

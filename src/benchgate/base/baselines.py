@@ -13,8 +13,8 @@ from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.jsonfields import As, Presence, Sha256, Sha256OrEmpty
-from benchgate.base.machines import IDEAL, off_machine
 from benchgate.base.runs import Measurement
+from benchgate.base.system.machines import IDEAL, off_machine
 from benchgate.base.text import one_line
 
 DEFAULT_FILE = "reports/baselines/main.json"
@@ -133,7 +133,7 @@ def _on_any_machine(cell: Cell) -> Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class BaselineSet:
     """What the gates of a session may compare with: baselines, by the word of the mark."""
 
     origin: Origin = field(default_factory=Origin)
@@ -144,4 +144,4 @@ class Against:
         object.__setattr__(self, "baselines", MappingProxyType(dict(self.baselines)))
 
 
-NOTHING = Against()
+NOTHING = BaselineSet()

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated
 
 from benchgate.base.jsonfields import As, Between, Matches, PlainWord, PlainWordOrEmpty, Presence
-from benchgate.base.machines import machine_in
+from benchgate.base.system.machines import machine_in
 
 ParamValue = int | str
 """The value of a workload's parameter: a whole number or a word."""

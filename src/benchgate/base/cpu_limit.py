@@ -1,8 +1,8 @@
 """Limits the CPU time of work on untrusted files: a malicious pattern may need endless time to match.
 
-Takes seconds of CPU time; gives a context manager. Its block fails with Exhausted when this process has used
-them up, or when its helper processes have, whose time is reported to `charge`. Outside the main thread, where
-Python handles no signals, nothing is limited.
+Takes seconds of CPU time; gives a context manager. Its block fails with CpuLimitExceeded when this process
+has used them up, or when its helper processes have, whose time is reported to `charge`. Outside the main
+thread, where Python handles no signals, nothing is limited.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 
-class Exhausted(BaseException):
+class CpuLimitExceeded(BaseException):
     """More CPU time was used than allowed. A BaseException, so that no `except Exception` catches it."""
 
 
@@ -43,8 +43,8 @@ def charge(seconds: float) -> None:
     if _left_s:
         _left_s[-1] -= seconds
         if _left_s[-1] <= 0:
-            raise Exhausted
+            raise CpuLimitExceeded
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:
-    raise Exhausted
+    raise CpuLimitExceeded

@@ -12,12 +12,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated
 
-from benchgate.base.baselines import NOTHING, Against
+from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Cell, Lane, Mode, Params, ParamValue, Placement, Window
 from benchgate.base.errors import OptionError
 from benchgate.base.jsonfields import As, Between, Matches, PlainWord, Presence
-from benchgate.base.machines import IDEAL
 from benchgate.base.runs import Measurement
+from benchgate.base.system.machines import IDEAL
 from benchgate.base.text import percent
 from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
@@ -270,7 +270,7 @@ class GateInput:
     arms: Mapping[str, Arm]
     policy: Policy
     capacity: Mapping[int, CapacityBound]
-    against: Against = NOTHING
+    against: BaselineSet = NOTHING
     """The baselines that gates name."""
 
     def __post_init__(self) -> None:

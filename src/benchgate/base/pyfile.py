@@ -2,7 +2,8 @@
 
 Takes a path and what the file is, for messages; gives the module. Built-in files and a user's own are loaded
 in the same way. Fails with CatalogError if the file is not a readable regular file, or raises anything.
-`contained` is for the calls of its functions; only an oracle has a process of its own (judge/oracle.py).
+`contained` is for the calls of its functions; only an oracle has a process of its own
+(judge/oracles/oracle.py).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from benchgate.base.cpu_limit import Exhausted
+from benchgate.base.cpu_limit import CpuLimitExceeded
 from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.files import open_regular
 from benchgate.base.text import one_line
@@ -57,7 +58,7 @@ def contained(kind: type[BenchgateError], what: str) -> Iterator[None]:
     `what`. Only benchgate's own errors, Ctrl-C and the limit of CPU time pass."""
     try:
         yield
-    except (BenchgateError, Exhausted, KeyboardInterrupt):
+    except (BenchgateError, CpuLimitExceeded, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise kind(f"{what} {described(error)}") from error

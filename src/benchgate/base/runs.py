@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
-from benchgate.base.exploring import Exploration
-from benchgate.base.histogram import Histogram
+from benchgate.base.exploration import Exploration
 from benchgate.base.jsonfields import Between, PlainWord, Presence, Seconds
-from benchgate.base.metrics import Metric
-from benchgate.base.qemu import Qemu
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.histogram import Histogram
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.workload.metrics import Metric
 
 
 class Ending(StrEnum):
@@ -227,7 +227,7 @@ class CpuUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class OutsideUse:
     """What the CPUs executed just outside of a window between lines of the console: from the line before the
     one that was typed to the window's begin, and from its end to the last answer. In instructions of work."""
 
@@ -244,7 +244,7 @@ class CpuWork:
 
     used: Mapping[Window, CpuUse] = field(default_factory=dict)
     """Empty: not known."""
-    outside: Outside | None = None
+    outside: OutsideUse | None = None
     """None: not known, or its window lies between marks in the wire format."""
     sleeps: bool = False
     """Whether its workload may leave all CPUs idle: it sleeps, or waits for a device."""

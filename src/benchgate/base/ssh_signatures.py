@@ -41,7 +41,7 @@ class Signers:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedText:
     """What is signed."""
 
     text: bytes
@@ -68,7 +68,7 @@ def require_key(key: Path, option: str = "--key") -> None:
         )
 
 
-def sign(what: Signed, key: Path, option: str = "--key") -> str:
+def sign(what: SignedText, key: Path, option: str = "--key") -> str:
     """A signature by a private key, or by an agent that holds that of a public key."""
     require_key(key, option)
     done = _ssh(["sign", "-f", str(key.absolute()), "-n", what.namespace], what.text)
@@ -81,7 +81,7 @@ def sign(what: Signed, key: Path, option: str = "--key") -> str:
     return done.stdout
 
 
-def checked(what: Signed, signature: str, signers: Signers | None) -> str:
+def checked(what: SignedText, signature: str, signers: Signers | None) -> str:
     """A sentence about the signature."""
     _require_form(signature, what.signature)
     if signers is None and shutil.which(PROGRAM) is None:
@@ -97,7 +97,7 @@ def checked(what: Signed, signature: str, signers: Signers | None) -> str:
         return _signer(what, copy, signers)
 
 
-def _signer(what: Signed, signature: Path, signers: Signers) -> str:
+def _signer(what: SignedText, signature: Path, signers: Signers) -> str:
     """The sentence of ssh-keygen about the first of the signers that made the signature."""
     allowed, said = str(signers.file.absolute()), ""
     names = [signers.identity]

@@ -17,7 +17,7 @@ from typing import Any, TextIO, cast
 _STANDARD_ERROR = 2
 
 
-class _Lasting:
+class _LastingStream:
     """Passes everything on to a stream, until that stream cannot be written."""
 
     def __init__(self, under: TextIO) -> None:
@@ -48,10 +48,10 @@ class _Lasting:
         return getattr(self._under, name)
 
 
-class Output:
+class OutputState:
     """What became of standard output."""
 
-    def __init__(self, stream: _Lasting) -> None:
+    def __init__(self, stream: _LastingStream) -> None:
         self._stream = stream
 
     @property
@@ -62,15 +62,15 @@ class Output:
 
 
 @contextlib.contextmanager
-def lasting() -> Iterator[Output]:
+def lasting() -> Iterator[OutputState]:
     """Both streams are written at the end of the block, whatever happens to them."""
     _open_closed()
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - as sys.stdout is opened
-        streams = [_Lasting(one or nothing) for one in before]  # None: it was closed from the start
+        streams = [_LastingStream(one or nothing) for one in before]  # None: it was closed from the start
         sys.stdout, sys.stderr = (cast("TextIO", one) for one in streams)
         try:
-            yield Output(streams[0])
+            yield OutputState(streams[0])
         finally:
             for one in streams:
                 one.flush()

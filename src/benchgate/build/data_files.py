@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
-from benchgate.base.workloads import GUEST_FILES, Workload
+from benchgate.base.workload.workloads import GUEST_FILES, Workload
 from benchgate.build import cache
 
 

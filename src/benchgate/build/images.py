@@ -13,14 +13,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base import identity
-from benchgate.base.arch import Architecture
-from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, NO_FIRMWARE, WORKLOAD_INITRD, Boot, Build
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
-from benchgate.base.systems import Kind, System, plain_name
+from benchgate.base.system.arch import Architecture
+from benchgate.base.system.boots import (
+    DEFAULT_FIRMWARE,
+    FETCHED_LINUX,
+    NO_FIRMWARE,
+    WORKLOAD_INITRD,
+    BootDefinition,
+    Build,
+)
+from benchgate.base.system.systems import System, SystemKind, plain_name
 from benchgate.base.text import counted
-from benchgate.base.workloads import GUEST_FILES, UNVERIFIED, Workload
+from benchgate.base.workload.workloads import GUEST_FILES, UNVERIFIED, Workload
 from benchgate.build import data_files, programs, tools
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, inputs
@@ -108,7 +115,7 @@ class Images:
     notice: Notice
     _linux: dict[tuple[str, str], LinuxKernel] = field(default_factory=dict)
     """By the kernel that a system boots, and the architecture."""
-    _made: dict[tuple[str, str, Boot, Build | None], Image] = field(default_factory=dict)
+    _made: dict[tuple[str, str, BootDefinition, Build | None], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
     _told: set[str] = field(default_factory=set)
@@ -165,7 +172,7 @@ class Images:
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self.tool_files(workload)
-        if system.kind is Kind.NATIVE:
+        if system.kind is SystemKind.NATIVE:
             return _process(workload, tool)
         kernel, digests, labels = self.kernel(system, workload)
         image = Image(

@@ -15,12 +15,12 @@ from functools import cache as once
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from benchgate.base import yamlfile
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest, tree_digest
 from benchgate.base.paths import data_root
 from benchgate.base.text import filled
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.workloads import Workload
+from benchgate.base.yaml import yamlfile
 from benchgate.build import cache, toolchain
 from benchgate.build.revision import Sources, exported
 from benchgate.build.toolchain import Compiler

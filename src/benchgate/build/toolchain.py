@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import BootError, BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.process import capture, start
+from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.text import visible
 from benchgate.build.cache_storage import cache_root, full_disk, storage_trouble
 

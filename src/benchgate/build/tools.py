@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchgate.base.files import file_digest
-from benchgate.base.workloads import TOOL_FOLDER, Workload
+from benchgate.base.workload.workloads import TOOL_FOLDER, Workload
 from benchgate.build import cache, data_files, programs
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 

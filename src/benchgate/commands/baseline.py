@@ -1,7 +1,7 @@
 """`benchgate baseline`: accepts a session as a baseline, checks it, and shows what has changed since.
 
 Takes the words of the command line; prints text and gives an exit status. Fails with the errors of
-session/acceptance.py and session/baseline_diff.py.
+session/comparing/acceptance.py and session/comparing/baseline_diff.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchgate.base.text import visible
 from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
 
 if TYPE_CHECKING:
-    from benchgate.session.acceptance import Request
+    from benchgate.session.comparing.acceptance import AcceptanceRequest
 
 NAME = "baseline"
 ABOUT = "keep the figures of a session, to find regressions against them"
@@ -50,17 +50,17 @@ def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
     declare_trusted(parser)
 
 
-def _request(words: argparse.Namespace) -> Request:
-    from benchgate.session import acceptance
+def _request(words: argparse.Namespace) -> AcceptanceRequest:
+    from benchgate.session.comparing import acceptance
 
     systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
     folder = Path(words.folder)
-    return acceptance.Request(folder, trusted(words, folder), profile, tuple(systems))
+    return acceptance.AcceptanceRequest(folder, trusted(words, folder), profile, tuple(systems))
 
 
 def _accept(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
-    from benchgate.session import acceptance
+    from benchgate.session.comparing import acceptance
 
     found = acceptance.accept(_request(words), say)
     baseline_file.write(Path(words.out), found.baseline)
@@ -73,7 +73,7 @@ def _accept(words: argparse.Namespace) -> int:
 
 def _check(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
-    from benchgate.session import acceptance
+    from benchgate.session.comparing import acceptance
 
     wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request(words), say)
     print(visible(wrong or f"{words.file} is the baseline of {words.folder}"))
@@ -82,7 +82,7 @@ def _check(words: argparse.Namespace) -> int:
 
 def _diff(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
-    from benchgate.session import baseline_diff
+    from benchgate.session.comparing import baseline_diff
 
     print(baseline_diff.text(baseline_file.read(Path(words.file)), _request(words), say))
     return 0

@@ -27,7 +27,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import bisect
 
-    order = bisect.Order(
+    order = bisect.BisectRequest(
         good=words.good,
         bad=words.bad,
         repo=None if words.repo is None else Path(words.repo),

@@ -1,6 +1,6 @@
 """`benchgate compare`: the figures of two sessions or programs side by side.
 
-Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/comparison.py.
+Takes two sides; prints a table. The exit status is 0, with --fail-on that of session/comparing/comparison.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import comparison
+    from benchgate.session.comparing import comparison
 
     found = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, db=words.db)
     print(found.text)

@@ -18,8 +18,8 @@ from benchgate.commands.replay import declare_replay, order_of
 from benchgate.commands.shared import declare_fleet, fleet_of, free_name, real, say, whole
 
 if TYPE_CHECKING:
-    from benchgate.explore.explored import Explored
-    from benchgate.session.exploring.asked import Asked
+    from benchgate.explore.exploration_result import ExplorationResult
+    from benchgate.session.exploration.request import ExplorationRequest
 
 NAME = "explore"
 ABOUT = "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"
@@ -67,11 +67,11 @@ def _declare_small_runs(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.render.tables import exploration
-    from benchgate.session.exploring import rows, steps
-    from benchgate.session.exploring.asked import checked
-    from benchgate.session.exploring.folder import PAGE, STATE, require_place
-    from benchgate.session.exploring.guest_maker import opened
+    from benchgate.render.tables import finds
+    from benchgate.session.exploration import rows, steps
+    from benchgate.session.exploration.folder import PAGE, STATE, require_place
+    from benchgate.session.exploration.guest_maker import opened
+    from benchgate.session.exploration.request import checked
     from benchgate.session.progress import on_stderr
     from benchgate.session.signals import Interruptions
 
@@ -96,12 +96,12 @@ def run(words: argparse.Namespace) -> int:
     if words.json:
         print((out / STATE).read_text(encoding="utf-8"), end="")
     else:
-        print("\n".join(exploration.text(state, lambda name: steps.command_of(out, name))))
+        print("\n".join(finds.text(state, lambda name: steps.command_of(out, name))))
         print(f"page: {out / PAGE}")
     return _status(state)
 
 
-def _status(state: Explored) -> int:
+def _status(state: ExplorationResult) -> int:
     from benchgate.session.exit_codes import UNDECIDED
 
     if state.finds:
@@ -109,28 +109,28 @@ def _status(state: Explored) -> int:
     return UNDECIDED if state.unstalled else 0
 
 
-def _asked(words: argparse.Namespace) -> Asked:
+def _asked(words: argparse.Namespace) -> ExplorationRequest:
     from benchgate.plan import catalog
-    from benchgate.session.exploring import asked
+    from benchgate.session.exploration import request
 
     here = Path.cwd()
-    return asked.Asked(
-        paths=tuple(asked.placed(one, here) for one in words.paths),
+    return request.ExplorationRequest(
+        paths=tuple(request.placed(one, here) for one in words.paths),
         systems=tuple(catalog.placed(one, here) for one in words.system),
         smp=words.smp,
         smoke=words.smoke,
         quick=words.quick,
         words=tuple(words.after),
-        strategies=asked.strategies(words.strategy) if words.strategy else asked.USUAL,
-        parameters=asked.parameters(words.given),
+        strategies=request.strategies(words.strategy) if words.strategy else request.USUAL,
+        parameters=request.parameters(words.given),
         window=words.window,
-        slower=words.slower or asked.SLOWER,
-        runs=words.seeds or asked.RUNS,
+        slower=words.slower or request.SLOWER,
+        runs=words.seeds or request.RUNS,
         first_seed=words.first_seed,
         stop_at_first=words.stop_at_first,
         jobs=words.jobs,
         small=not words.no_small,
-        small_runs=words.small_runs or asked.SMALL_RUNS,
+        small_runs=words.small_runs or request.SMALL_RUNS,
     )
 
 
@@ -143,7 +143,7 @@ def _declare_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(words: argparse.Namespace) -> int:
-    from benchgate.session.exploring import steps
+    from benchgate.session.exploration import steps
 
     text, same = steps.replay_find(order_of(words, words.find.absolute()), say)
     print(text)
@@ -159,17 +159,17 @@ def _declare_small(parser: argparse.ArgumentParser) -> None:
 
 def _small(words: argparse.Namespace) -> int:
     """The tests that were explored are collected again."""
-    from benchgate.session.exploring import asked, small, steps
-    from benchgate.session.exploring.guest_maker import opened
+    from benchgate.session.exploration import request, smaller, steps
+    from benchgate.session.exploration.guest_maker import opened
     from benchgate.session.progress import on_stderr
 
     fleet, shown = fleet_of(words), on_stderr()
-    wanted = asked.Asked(jobs=words.jobs, small_runs=words.small_runs or asked.SMALL_RUNS)
+    wanted = request.ExplorationRequest(jobs=words.jobs, small_runs=words.small_runs or request.SMALL_RUNS)
     try:
         found = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
     finally:
         shown.close()
-    print(small.told(found))
+    print(smaller.told(found))
     return 0
 
 

@@ -45,7 +45,7 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session import histories
 
     where = place.find(words.db, os.environ)
-    wanted = histories.Wanted(words.row or "", words.metric, words.lane, words.last, words.error)
+    wanted = histories.CourseQuery(words.row or "", words.metric, words.lane, words.last, words.error)
     if words.html:
         print(f"wrote {histories.write_page(where, wanted, words.html)}")
     elif not wanted.name:

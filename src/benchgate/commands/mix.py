@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from fractions import Fraction
 
-    from benchgate.mix.outcome import Outcome
+    from benchgate.mix.outcome import StudyOutcome
 
 NAME = "mix"
 ABOUT = "choose the mix of applications that exercises a system most, and measure how it isolates them"
@@ -58,8 +58,8 @@ def _declare_vectors(parser: argparse.ArgumentParser) -> None:
 
 def _vectors(words: argparse.Namespace) -> int:
     from benchgate.mix import studyfile
-    from benchgate.session.mixing import guest_runner, steps
-    from benchgate.session.mixing.folder import PLAN, StudyFolder
+    from benchgate.session.mix_study import guest_runner, steps
+    from benchgate.session.mix_study.folder import PLAN, StudyFolder
     from benchgate.session.progress import on_stderr
 
     study = studyfile.load(studyfile.find(words.study))
@@ -115,15 +115,15 @@ def _choose(words: argparse.Namespace) -> int:
 
 def _capacity_of(study: Path | None) -> Mapping[str, Fraction]:
     """What its plan says of capacities."""
-    from benchgate.session.mixing.folder import StudyFolder
+    from benchgate.session.mix_study.folder import StudyFolder
 
     return {} if study is None else StudyFolder(study).study().capacity
 
 
 def _of_a_study(vectors: Path, sensitivity: Path) -> bool:
     """Whether the tables are, byte by byte, those that follow from the runs in the folder of the first."""
-    from benchgate.session.mixing import conclude
-    from benchgate.session.mixing.folder import PLAN, StudyFolder
+    from benchgate.session.mix_study import conclude
+    from benchgate.session.mix_study.folder import PLAN, StudyFolder
 
     folder = vectors.parent
     if not (folder / PLAN).is_file():
@@ -136,7 +136,7 @@ def _of_a_study(vectors: Path, sensitivity: Path) -> bool:
 
 
 def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
-    from benchgate.session.mixing.conclude import SENSITIVITY, VECTORS
+    from benchgate.session.mix_study.conclude import SENSITIVITY, VECTORS
 
     if words.study is not None and words.vectors is None and words.sensitivity is None:
         return words.study / VECTORS, words.study / SENSITIVITY
@@ -165,14 +165,14 @@ def _declare_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import guest_runner, steps
-    from benchgate.session.mixing.steps import Wanted
+    from benchgate.session.mix_study import guest_runner, steps
+    from benchgate.session.mix_study.steps import MixRequest
     from benchgate.session.progress import on_stderr
 
     if words.mix_words and words.best:
         raise UsageError("benchgate mix run: give --mix or --best, not both")
     folder = steps.folder_of(words.folder)
-    wanted = Wanted(tuple(words.mix_words), words.best)
+    wanted = MixRequest(tuple(words.mix_words), words.best)
     if words.plan:
         study = folder.study()
         print(steps.mixes_plan(study, folder, wanted) if wanted.only else steps.plan_text(study, folder))
@@ -181,13 +181,13 @@ def _run(words: argparse.Namespace) -> int:
 
 
 def _report(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import conclude, steps
+    from benchgate.session.mix_study import conclude, steps
 
     return _show(conclude.report(steps.folder_of(words.folder)), words.folder)
 
 
 def _check(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import check, steps
+    from benchgate.session.mix_study import check, steps
 
     different = check.differences(steps.folder_of(words.folder))
     for line in different:
@@ -197,7 +197,7 @@ def _check(words: argparse.Namespace) -> int:
 
 
 def _same(words: argparse.Namespace) -> int:
-    from benchgate.session.mixing import check, steps
+    from benchgate.session.mix_study import check, steps
 
     found = check.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
     for line in found.differences:
@@ -206,9 +206,9 @@ def _same(words: argparse.Namespace) -> int:
     return 1 if found.differences else 0
 
 
-def _show(outcome: Outcome, folder: Path) -> int:
+def _show(outcome: StudyOutcome, folder: Path) -> int:
     from benchgate.render.tables import study as tables
-    from benchgate.session.mixing.conclude import REPORT
+    from benchgate.session.mix_study.conclude import REPORT
 
     for line in (*outcome.findings, *outcome.invalid):
         say(line)

@@ -22,7 +22,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import rejudge, remarks, thresholds
+    from benchgate.session import remarks
+    from benchgate.session.rejudging import rejudge, thresholds
 
     folder = Path(words.folder)
     files = trusted(words, folder)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchgate.commands.shared import declare_workload, free_name, say, trusted
 
 if TYPE_CHECKING:
-    from benchgate.session.replay import Order
+    from benchgate.session.replay import ReplayRequest
 
 NAME = "replay"
 ABOUT = "repeat a run of the instruction clock exactly"
@@ -46,11 +46,11 @@ def declare_replay(parser: argparse.ArgumentParser) -> None:
     declare_workload(parser)
 
 
-def order_of(words: argparse.Namespace, folder: Path) -> Order:
+def order_of(words: argparse.Namespace, folder: Path) -> ReplayRequest:
     """`folder`: the run's."""
-    from benchgate.session.replay import Order
+    from benchgate.session.replay import ReplayRequest
 
-    return Order(
+    return ReplayRequest(
         folder=folder,
         out=Path(words.out or free_name(f"replay-{folder.name}")).absolute(),
         system=words.system,

@@ -26,7 +26,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session import rejudge
+    from benchgate.session.rejudging import rejudge
 
     out = Path(words.out) if words.out else None
     name, _, row = words.folder.partition(":")
@@ -41,7 +41,8 @@ def _of_history(row: str, out: Path | None, db: str) -> Path:
     import os
 
     from benchgate.history import place
-    from benchgate.session import histories, rejudge
+    from benchgate.session import histories
+    from benchgate.session.rejudging import rejudge
 
     file = out or Path(rejudge.file_name(f"history-{row}" if row else HISTORY))
-    return histories.write_page(place.find(db, os.environ), histories.Wanted(row), file)
+    return histories.write_page(place.find(db, os.environ), histories.CourseQuery(row), file)

@@ -17,7 +17,7 @@ from benchgate.base.text import visible
 
 if TYPE_CHECKING:
     from benchgate.session.fleets import Fleet
-    from benchgate.session.trust import Trusted
+    from benchgate.session.rejudging.trust import TrustedPrograms
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
@@ -90,10 +90,10 @@ def fleet_of(words: argparse.Namespace) -> Fleet:
     return fleet
 
 
-def trusted(words: argparse.Namespace, folder: Path) -> Trusted:
+def trusted(words: argparse.Namespace, folder: Path) -> TrustedPrograms:
     """The programs that the words name, and those that this user's own session or exploration in `folder`
     ran, if they are as they were."""
-    from benchgate.session import remembered, trust
+    from benchgate.session.rejudging import remembered, trust
 
     gates, reports = getattr(words, "gate", []), getattr(words, "extra_report", [])
     found, notes = remembered.trusted_of(folder, trust.trusted(words.workload, gates, reports))

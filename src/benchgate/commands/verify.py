@@ -30,7 +30,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.evidence import check
-    from benchgate.session import rejudge, remarks, thresholds
+    from benchgate.session import remarks
+    from benchgate.session.rejudging import rejudge, thresholds
 
     folder, signers = Path(words.folder), _signers(words)
     files = trusted(words, folder)

@@ -33,9 +33,9 @@ from benchgate.base.jsonfields import (
 from benchgate.base.jsonfields import (
     read as read_typed,
 )
-from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
+from benchgate.base.workload.metrics import WINDOWS, Metric
 from benchgate.evidence.files import read_text, unwritable, write_whole
 
 FORMAT, VERSION = "benchgate-baseline", 1

@@ -270,7 +270,7 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
     try:
         with cpu_limit.cpu_seconds(MOST_CPU_S):
             expected = recompute(folder)
-    except cpu_limit.Exhausted:
+    except cpu_limit.CpuLimitExceeded:
         raise EvidenceError(
             f"{folder} cannot be judged again: that takes more than {MOST_CPU_S} s of CPU time. Check the "
             f"patterns of the systems in its {SESSION}, and the oracles: one of them may need endless time"

@@ -17,10 +17,10 @@ from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import CatalogError, EvidenceError
 from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import As, Between, PlainWord, Presence, as_json, read, read_key
-from benchgate.base.machines import IDEAL, Machine
-from benchgate.base.metrics import WINDOWS, Metric, with_windows
+from benchgate.base.system.machines import IDEAL, Machine
 from benchgate.base.text import one_line
 from benchgate.base.void_rule import NO_RULE
+from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
 from benchgate.insn.symbols import Symbols
 from benchgate.plan import machinefile
 from benchgate.plan.planned import SweepPlan

@@ -1,8 +1,8 @@
 """Reads figures to compare: of a session's folder, of Kevlar's runner (JSON), or of a program's BENCH lines.
 
-Takes a path, and for a folder the system to take; gives a `Side`, the samples by what they are of. Nothing is
-judged again: `benchgate verify` does that. Fails with EvidenceError that names the file, and with UsageError
-for a system that the session does not have.
+Takes a path, and for a folder the system to take; gives a `ComparisonSide`, the samples by what they are of.
+Nothing is judged again: `benchgate verify` does that. Fails with EvidenceError that names the file, and with
+UsageError for a system that the session does not have.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, Ve
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Between, read_key
 from benchgate.base.jsonfields import read as read_typed
-from benchgate.base.machines import IDEAL, machine_in
-from benchgate.base.metrics import WINDOWS, Better
-from benchgate.base.systems import SELFTEST
+from benchgate.base.system.machines import IDEAL, machine_in
+from benchgate.base.system.systems import SELFTEST
+from benchgate.base.workload.metrics import WINDOWS, MetricDirection
 from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.metrics_csv import Value
 from benchgate.evidence.origins import machine_digests, machine_of
 from benchgate.evidence.session_folder import METRICS, RESULTS
-from benchgate.judge import bench_lines
+from benchgate.judge.console import bench_lines
 
 OPERATION, COST = "op", "cost"
 """The parameter with an operation's name, and the metric with its cost, of workloads like micro."""
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class FigureKey:
     """What a figure is of. Figures of the same key are compared."""
 
     what: str
@@ -49,7 +49,7 @@ class Samples:
     lane: str
     """Empty if the file does not say which clock it was."""
     unit: str
-    better: Better
+    better: MetricDirection
     values: tuple[float, ...]
     step: float | None = 0.0
     """Each value may be off by so much, all in the same direction, because it was printed in steps. None: an
@@ -57,36 +57,36 @@ class Samples:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparisonSide:
     name: str
     systems: tuple[str, ...]
     """Empty: a file of one program."""
-    samples: Mapping[Key, Samples]
+    samples: Mapping[FigureKey, Samples]
     machine: str = ""
     """The machine that a session measured on; empty if that is not known."""
     models: tuple[str, ...] = ()
     """The machines that the instruction clock simulated, with their digests."""
 
     @property
-    def operations(self) -> Side:
+    def operations(self) -> ComparisonSide:
         """The costs of single operations on one CPU, by the operation's name."""
         found = {}
         for key, one in self.samples.items():
             name = _operation(key)
             if name and key.cpus == 1:
-                found[Key(name, system=key.system)] = one
+                found[FigureKey(name, system=key.system)] = one
         return replace(self, samples=found)
 
-    def only(self, metrics: Collection[str]) -> Side:
+    def only(self, metrics: Collection[str]) -> ComparisonSide:
         kept = {key: one for key, one in self.samples.items() if not metrics or key.metric in metrics}
         return replace(self, samples=kept)
 
     @property
-    def without_system(self) -> Side:
+    def without_system(self) -> ComparisonSide:
         return replace(self, samples={replace(key, system=""): one for key, one in self.samples.items()})
 
 
-def read(word: str) -> Side:
+def read(word: str) -> ComparisonSide:
     """`PATH`, or `PATH:SYSTEM` for one system of a session."""
     if not Path(word).exists() and ":" in word:
         word, _, system = word.rpartition(":")
@@ -101,7 +101,7 @@ def read(word: str) -> Side:
     return _json(path, text) if path.suffix == ".json" else _lines(path, text)
 
 
-def short(key: Key) -> str:
+def short(key: FigureKey) -> str:
     """The operation's name, or the workload's, with the metric unless it is the cost, and the CPU count."""
     what = str(dict(key.params).get(OPERATION, key.what))
     return (
@@ -109,7 +109,7 @@ def short(key: Key) -> str:
     )
 
 
-def _operation(key: Key) -> str:
+def _operation(key: FigureKey) -> str:
     if not key.params and key.what != SELFTEST:
         return key.what if key.metric == COST else ""
     if key.what == SELFTEST:
@@ -117,7 +117,7 @@ def _operation(key: Key) -> str:
     return str(dict(key.params).get(OPERATION, "")) if key.metric == COST else ""
 
 
-def _session(folder: Path, system: str) -> Side:
+def _session(folder: Path, system: str) -> ComparisonSide:
     counted = {
         row.run for row in results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS)) if row.counts
     }
@@ -131,7 +131,7 @@ def _session(folder: Path, system: str) -> Side:
         raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
     kept = [one for one in values if system in ("", one.system)]
     chosen = (system,) if system else tuple(systems)
-    return Side(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), *_machines(folder, kept))
+    return ComparisonSide(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), *_machines(folder, kept))
 
 
 def _machines(folder: Path, values: Iterable[Value]) -> tuple[str, tuple[str, ...]]:
@@ -157,10 +157,10 @@ def larger_step(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else max(one, other)
 
 
-def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
-    found: dict[Key, Samples] = {}
+def _grouped(values: Iterable[Value]) -> Mapping[FigureKey, Samples]:
+    found: dict[FigureKey, Samples] = {}
     for one in values:
-        key = Key(one.workload, one.params, one.cpus, one.metric, one.system)
+        key = FigureKey(one.workload, one.params, one.cpus, one.metric, one.system)
         before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
         if (before.lane, before.unit) != (one.lane, one.unit):
             key = replace(key, what=f"{one.workload} ({one.lane})")
@@ -170,7 +170,7 @@ def _grouped(values: Iterable[Value]) -> Mapping[Key, Samples]:
     return found
 
 
-def _json(path: Path, text: str) -> Side:
+def _json(path: Path, text: str) -> ComparisonSide:
     try:
         top, found = read_typed(dict[str, object], read_json(text), "the file"), {}
         label = read_key(str, top, "label", "the file") if "label" in top else ""
@@ -194,7 +194,7 @@ def _exact(one: Mapping[str, object], name: str) -> float:
     return each
 
 
-def _lines(path: Path, text: str) -> Side:
+def _lines(path: Path, text: str) -> ComparisonSide:
     try:
         found = bench_lines.parse(text.replace("\r", ""))
     except VerifyError as error:
@@ -202,6 +202,8 @@ def _lines(path: Path, text: str) -> Side:
     return _program(path, found.label, {name: one.each_ns for name, one in found.measured.items()})
 
 
-def _program(path: Path, label: str, each_ns: Mapping[str, float]) -> Side:
-    samples = {Key(name): Samples("", "ns", Better.LESS, (value,)) for name, value in each_ns.items()}
-    return Side(f"{path} ({label})" if label else str(path), (), samples)
+def _program(path: Path, label: str, each_ns: Mapping[str, float]) -> ComparisonSide:
+    samples = {
+        FigureKey(name): Samples("", "ns", MetricDirection.LESS, (value,)) for name, value in each_ns.items()
+    }
+    return ComparisonSide(f"{path} ({label})" if label else str(path), (), samples)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.baselines import Against, Baseline
+from benchgate.base.baselines import Baseline, BaselineSet
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import LARGEST
@@ -29,7 +29,7 @@ _HEX = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BaselineCopy:
     """One file, as it was when the session began."""
 
     text: str
@@ -44,34 +44,36 @@ class Kept:
         return f"{FOLDER}/{self.digest}.json"
 
 
-def load(words: Iterable[str]) -> dict[str, Kept]:
+def load(words: Iterable[str]) -> dict[str, BaselineCopy]:
     return {word: kept for word in dict.fromkeys(words) if (kept := find(word))}
 
 
-def find(word: str) -> Kept | None:
+def find(word: str) -> BaselineCopy | None:
     """None if there is no such file."""
     path = Path(word).absolute()
     try:
         text = read_text(path.parent, path.name, LARGEST)
     except IncompleteError:
         return None
-    return Kept(text, baseline_file.parse(text, word))
+    return BaselineCopy(text, baseline_file.parse(text, word))
 
 
-def read_back(folder: Path, facts: Mapping[str, Any], where: str) -> Against:
+def read_back(folder: Path, facts: Mapping[str, Any], where: str) -> BaselineSet:
     """What the gates of a recorded session may compare with; nothing in one of an earlier version."""
     words = facts.get(FACT, {})
     if not isinstance(words, Mapping):
         raise EvidenceError(f"{where}: {FACT} is {words!r:.40}, not an object")
     found = {word: _again(folder, str(digest), where) for word, digest in words.items()}
-    return Against(origin_of(facts, where), found)
+    return BaselineSet(origin_of(facts, where), found)
 
 
 def _again(folder: Path, digest: str, where: str) -> Baseline:
     if not _HEX.fullmatch(digest):
         raise EvidenceError(f"{where}: {digest!r:.80} is not the digest of a baseline")
     name = f"{FOLDER}/{digest}.json"
-    kept = Kept(text := read_text(folder, name, LARGEST), baseline_file.parse(text, str(folder / name)))
+    kept = BaselineCopy(
+        text := read_text(folder, name, LARGEST), baseline_file.parse(text, str(folder / name))
+    )
     if kept.digest != digest:
         raise EvidenceError(f"{folder / name} is not the baseline with which the session compared")
     return kept.baseline

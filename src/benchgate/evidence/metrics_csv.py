@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError
-from benchgate.base.metrics import WINDOWS, Better
 from benchgate.base.text import csv_field, plain_field
+from benchgate.base.workload.metrics import WINDOWS, MetricDirection
 from benchgate.evidence.results_csv import joined_params, plain_word, split_params, unencoded
 from benchgate.evidence.rows import RunRow
 
@@ -52,7 +52,7 @@ class Value:
     cpus: int
     lane: str
     metric: str
-    better: Better
+    better: MetricDirection
     unit: str
     value: float
     step: float | None
@@ -82,7 +82,7 @@ def _value(line: str, columns: Sequence[str], where: str) -> Value:
     if (
         not _COUNT.match(cells["run"])
         or not _COUNT.match(cells["cpus"])
-        or cells["better"] not in tuple(Better)
+        or cells["better"] not in tuple(MetricDirection)
     ):
         raise EvidenceError(f"{where}: run, cpus or better has a wrong value")
     step = _figure(cells["step"], f"{where}: the step") if "step" in cells else None
@@ -96,7 +96,7 @@ def _value(line: str, columns: Sequence[str], where: str) -> Value:
         cpus=int(cells["cpus"]),
         lane=cells["lane"],
         metric=cells["metric"],
-        better=Better(cells["better"]),
+        better=MetricDirection(cells["better"]),
         unit=unencoded(cells["unit"]),
         value=_figure(cells["value"], f"{where}: the value"),
         step=step,

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchgate.base.baselines import Origin, SystemOrigin
 from benchgate.base.errors import EvidenceError
-from benchgate.base.machines import machine_in
+from benchgate.base.system.machines import machine_in
 from benchgate.base.text import UNAVAILABLE, one_line
 
 MACHINE = (

@@ -20,7 +20,7 @@ from typing import Any
 from benchgate.base.clocks import Clocks
 from benchgate.base.gates import Policy
 from benchgate.base.jsonfields import as_json
-from benchgate.base.systems import Kind
+from benchgate.base.system.systems import SystemKind
 from benchgate.base.text import UNAVAILABLE
 from benchgate.evidence.facts import plain_json, sweep_as_json
 from benchgate.evidence.session_folder import SessionInfo
@@ -59,7 +59,9 @@ def planned(
         "inputs": plain_json(inputs),
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
         "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
-        "emulators": {one.system.name: one.system.emulator for one in cells if one.system.kind is Kind.QEMU},
+        "emulators": {
+            one.system.name: one.system.emulator for one in cells if one.system.kind is SystemKind.QEMU
+        },
         "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
         "policy": as_json(policy),
         "plan": [sweep_as_json(sweep) for sweep in sweeps],

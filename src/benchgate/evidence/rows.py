@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
-from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.base.workload.metrics import Metric, with_windows
 from benchgate.judge.arms import NO_METRICS
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import printed_step

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchgate.base import ssh_signatures
 from benchgate.base.errors import UnsignedError
-from benchgate.base.ssh_signatures import LARGEST, Signed, Signers
+from benchgate.base.ssh_signatures import LARGEST, SignedText, Signers
 from benchgate.evidence.files import MANIFEST, SIGNATURE, read_text
 
 NAMESPACE = "benchgate-manifest"
@@ -36,5 +36,5 @@ def checked(folder: Path, signers: Signers | None) -> str:
     return ssh_signatures.checked(_signed(folder), text, signers)
 
 
-def _signed(folder: Path) -> Signed:
-    return Signed(read_text(folder, MANIFEST).encode(), NAMESPACE, MANIFEST, SIGNATURE)
+def _signed(folder: Path) -> SignedText:
+    return SignedText(read_text(folder, MANIFEST).encode(), NAMESPACE, MANIFEST, SIGNATURE)

@@ -15,7 +15,7 @@ FIRST = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ExplorationAttempt:
     cell: str
     number: int
     """Within its cell."""
@@ -28,14 +28,18 @@ class Attempt:
         return f"{self.cell}#{self.number}"
 
 
-def first_runs(cells: Sequence[str], seed: int = 1) -> Iterator[Attempt]:
+def first_runs(cells: Sequence[str], seed: int = 1) -> Iterator[ExplorationAttempt]:
     """The first run of each cell. It has the seed of run 1, so run 1 of strategy `plain` is the same."""
-    return (Attempt(cell, FIRST, PLAIN, seed) for cell in cells)
+    return (ExplorationAttempt(cell, FIRST, PLAIN, seed) for cell in cells)
 
 
-def schedule(cells: Sequence[str], strategies: Sequence[str], runs: int, seed: int = 1) -> Iterator[Attempt]:
+def schedule(
+    cells: Sequence[str], strategies: Sequence[str], runs: int, seed: int = 1
+) -> Iterator[ExplorationAttempt]:
     """The cells take turns, and in each cell the strategies. So an exploration that is stopped has tried all
     of them, and one that goes on with more runs continues the same list. `seed`: of run 1."""
     for number in range(1, runs + 1):
         for cell in cells:
-            yield Attempt(cell, number, strategies[(number - 1) % len(strategies)], seed + number - 1)
+            yield ExplorationAttempt(
+                cell, number, strategies[(number - 1) % len(strategies)], seed + number - 1
+            )

@@ -15,7 +15,7 @@ from benchgate.insn.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SwitchSide:
     """Two places in what one CPU executes."""
 
     vcpu: int
@@ -31,11 +31,11 @@ class Side:
 class Switch:
     """One stall that the find needs."""
 
-    stopped: Side
+    stopped: SwitchSide
     """The CPU has executed `first`, and stops before it has executed `last`."""
     ns: int
     """The CPU stops for at least so long."""
-    ran: tuple[Side, ...]
+    ran: tuple[SwitchSide, ...]
     """What the other CPUs executed meanwhile; one that executed nothing is not there."""
 
     @property
@@ -77,10 +77,10 @@ def during(log: Sequence[Delay], stall: Delay) -> tuple[int, int]:
     return begin, end
 
 
-def executed(log: Sequence[Delay], vcpu: int, tables: Sequence[Symbols]) -> Side | None:
+def executed(log: Sequence[Delay], vcpu: int, tables: Sequence[Symbols]) -> SwitchSide | None:
     """The first and the last instruction of a CPU in this part of a log; None if there is none."""
     mine = [one for one in log if one.vcpu == vcpu]
-    return Side(vcpu, place(mine[0].pc, tables), place(mine[-1].pc, tables)) if mine else None
+    return SwitchSide(vcpu, place(mine[0].pc, tables), place(mine[-1].pc, tables)) if mine else None
 
 
 def around(log: Sequence[Delay], vcpu: int, begin: int, end: int, whole: tuple[int, int]) -> tuple[int, int]:

@@ -1,10 +1,10 @@
 """What the operator of a worker allows: a list of digests, what a signer vouches for, or any guest.
 
-Takes a list file or a file of signers, and tasks; gives a `Policy`, whose `require` is called before anything
-of a task is read or started. Fails with CatalogError that names the line of the list, UsageError for a policy
-that allows nothing, and RefusedError that says what is not allowed, and how the operator allows it. What the
-operator adds to the list is read from a word ROLE=DIGEST or ROLE=FILE (UsageError), or from a session's
-folder (EvidenceError).
+Takes a list file or a file of signers, and tasks; gives an `Allowance`, whose `require` is called before
+anything of a task is read or started. Fails with CatalogError that names the line of the list, UsageError for
+a policy that allows nothing, and RefusedError that says what is not allowed, and how the operator allows it.
+What the operator adds to the list is read from a word ROLE=DIGEST or ROLE=FILE (UsageError), or from a
+session's folder (EvidenceError).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from benchgate.base import ssh_signatures
 from benchgate.base.errors import CatalogError, EvidenceError, RefusedError, UnsignedError, UsageError
 from benchgate.base.files import file_digest, read_start
-from benchgate.base.ssh_signatures import Signed, Signers, checked, require, sign
+from benchgate.base.ssh_signatures import SignedText, Signers, checked, require, sign
 from benchgate.base.text import one_line
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.fleet.task import CLOCK, DISK, PROGRAMS, QEMU, ROLES, SHA256, Item, Task, manifest
@@ -30,7 +30,7 @@ _CLOCK = re.compile(r"\w+ \w+ ([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Allowance:
     """At least one of these allows something."""
 
     file: Path | None = None
@@ -80,7 +80,7 @@ class Policy:
         )
 
 
-def policy(file: Path | None, signers: Path | None, *, any_guest: bool) -> Policy:
+def policy(file: Path | None, signers: Path | None, *, any_guest: bool) -> Allowance:
     """UsageError if nothing could be allowed, CatalogError if the list cannot be read."""
     if file is None and signers is None and not any_guest:
         raise UsageError(
@@ -93,7 +93,7 @@ def policy(file: Path | None, signers: Path | None, *, any_guest: bool) -> Polic
         require(found)
     if file is not None:
         read(file)
-    return Policy(file, found, any_guest)
+    return Allowance(file, found, any_guest)
 
 
 def read(file: Path) -> frozenset[Item]:
@@ -136,8 +136,8 @@ def vouched(items: Iterable[Item], key: Path) -> str:
     return sign(_signed(manifest(items)), key, "--fleet-key")
 
 
-def _signed(text: str) -> Signed:
-    return Signed(text.encode(), NAMESPACE, *_NAMES)
+def _signed(text: str) -> SignedText:
+    return SignedText(text.encode(), NAMESPACE, *_NAMES)
 
 
 def _item(words: list[str], where: str) -> Item:

@@ -1,8 +1,8 @@
 """What a worker sends back: the files of a run's folder with their digests, or why there is no run.
 
 `made` takes a folder; gives bytes: a line of JSON, then the packed files one after the other. `read` takes
-untrusted bytes; gives an `Answer` whose files have the digests that it names, or fails with FleetError. A
-digest shows that the answer is whole, not that the worker is honest; fleet/doubles.py compares two workers.
+untrusted bytes; gives a `WorkerAnswer` whose files have the digests that it names, or fails with FleetError.
+A digest shows that the answer is whole, not that the worker is honest; fleet/doubles.py compares two workers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WorkerAnswer:
     key: str
     """Of the task."""
     worker: str
@@ -45,7 +45,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class AnswerHead:
     """The line of JSON: an answer without the content of its files."""
 
     key: str
@@ -69,25 +69,25 @@ def made(key: str, worker: str, host: str, folder: Path) -> bytes:
         (name, hashlib.sha256(content).hexdigest(), len(content), len(packed[name]))
         for name, content in files.items()
     )
-    return Head(key, worker, host, files=tuple(listed)).line + b"".join(packed.values())
+    return AnswerHead(key, worker, host, files=tuple(listed)).line + b"".join(packed.values())
 
 
 def without_run(  # noqa: PLR0913 - keyword arguments
     key: str, worker: str, host: str, *, missing: Sequence[str] = (), refused: str = "", trouble: str = ""
 ) -> bytes:
-    return Head(key, worker, host, missing=tuple(missing), refused=refused, trouble=trouble).line
+    return AnswerHead(key, worker, host, missing=tuple(missing), refused=refused, trouble=trouble).line
 
 
-def read(data: object) -> Answer:
+def read(data: object) -> WorkerAnswer:
     if type(data) is not bytes:
         raise FleetError(f"an answer is bytes, not {type(data).__name__}")
     line, _, packed = data.partition(b"\n")
     try:
-        head = read_typed(Head, read_json(line), "its head")
+        head = read_typed(AnswerHead, read_json(line), "its head")
         files = MappingProxyType(_unpacked(head.files, packed))
     except (ValueError, RecursionError, zlib.error) as error:
         raise FleetError(f"an answer that no worker of this version gives: {error}") from error
-    return Answer(head.key, head.worker, head.host, files, head.missing, head.refused, head.trouble)
+    return WorkerAnswer(head.key, head.worker, head.host, files, head.missing, head.refused, head.trouble)
 
 
 def _unpacked(listed: Sequence[tuple[str, str, int, int]], packed: bytes) -> dict[str, bytes]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from benchgate.base.errors import FleetError
-from benchgate.fleet.packing import Packed
-from benchgate.fleet.received import Received
+from benchgate.fleet.packing import TaskPackage
+from benchgate.fleet.received import CheckedAnswer
 
 MOST_LOSSES = 8
 """A run that was lost as often as this probably ends its workers."""
@@ -24,12 +24,12 @@ Want = tuple[str, int]
 
 @dataclass
 class Assignment:
-    packed: Packed
+    packed: TaskPackage
     want: Want
     rank: int = 0
     number: int = 0
     """Under which it is with the engine; 0: it is not."""
-    answer: Received | None = None
+    answer: CheckedAnswer | None = None
     address: str = ""
     """Of the worker that answered."""
     losses: int = 0
@@ -48,7 +48,7 @@ class Assignment:
         return f"{self.packed.task.cell.id}, seed {self.packed.task.seed}"
 
     @property
-    def answered(self) -> Received:
+    def answered(self) -> CheckedAnswer:
         assert self.answer is not None
         return self.answer
 
@@ -67,7 +67,7 @@ class Assignments:
         self._queue: list[tuple[int, Want]] = []
         """A heap of all that are idle, and of some that were."""
 
-    def want(self, packed: Packed, copy: int) -> Assignment:
+    def want(self, packed: TaskPackage, copy: int) -> Assignment:
         """The assignment for this copy; the same one for the same task, until it is taken."""
         want = (packed.key, copy)
         if want not in self._all:
@@ -86,7 +86,7 @@ class Assignments:
         self._idle &= kept
         return numbers
 
-    def take(self, assignment: Assignment) -> Received:
+    def take(self, assignment: Assignment) -> CheckedAnswer:
         """Its answer, which is given once."""
         del self._all[assignment.want]
         return assignment.answered

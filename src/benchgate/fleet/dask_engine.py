@@ -23,7 +23,7 @@ from benchgate.base.interrupts import held
 from benchgate.base.text import one_line
 from benchgate.fleet import dask_private, dask_settings, work
 from benchgate.fleet.certificates import CLIENT
-from benchgate.fleet.engine import Answered, Event, Lost, Seat
+from benchgate.fleet.engine import AnswerEvent, Event, FleetMember, LossEvent
 
 CONNECT_S = 30.0
 _RECONNECT_S = 3600.0
@@ -54,10 +54,10 @@ class DaskEngine:
         self._under_way: dict[int, tuple[Remote, Waiting[None]]] = {}
         self._kept_to: dict[int, frozenset[str]] = {}
         """By number, the workers that may make a run, if not all may."""
-        self._seats: tuple[Seat, ...] = ()
+        self._seats: tuple[FleetMember, ...] = ()
         self._watching = self._spawn(self._watch())
 
-    def seats(self) -> Sequence[Seat]:
+    def seats(self) -> Sequence[FleetMember]:
         return self._seats
 
     def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
@@ -136,11 +136,11 @@ class DaskEngine:
         except asyncio.CancelledError:
             if asyncio.current_task().cancelling():  # type: ignore[union-attr] # it runs in a task
                 raise
-            self._events.put(Lost(number, "the scheduler went away"))
+            self._events.put(LossEvent(number, "the scheduler went away"))
         except Exception as error:
-            self._events.put(Lost(number, one_line(f"{type(error).__name__}: {error}", 200)))
+            self._events.put(LossEvent(number, one_line(f"{type(error).__name__}: {error}", 200)))
         else:
-            self._events.put(Answered(number, address, answer))
+            self._events.put(AnswerEvent(number, address, answer))
 
     async def _watch(self) -> None:
         """Which workers there are. A run that waits for workers that are all gone is lost."""
@@ -151,9 +151,9 @@ class DaskEngine:
                     found = await dask_private.slots_of(self._client)
                 except (OSError, TimeoutError):  # what Dask raises for a connection that is gone
                     is_there = False
-            self._seats = tuple(Seat(address, slots) for address, slots in found.items())
+            self._seats = tuple(FleetMember(address, slots) for address, slots in found.items())
             for number, allowed in list(self._kept_to.items()):
                 if is_there and not allowed & set(found):
                     self._kept_to.pop(number, None)
-                    self._events.put(Lost(number, "the workers that may make it went away"))
+                    self._events.put(LossEvent(number, "the workers that may make it went away"))
             await asyncio.sleep(_SEATS_S)

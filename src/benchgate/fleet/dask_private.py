@@ -26,7 +26,7 @@ from benchgate.fleet.limited import (
     SCHEDULER_STREAM,
     WORKER_CALLS,
     WORKER_STREAM,
-    Only,
+    HandlerFilter,
     peer_role,
 )
 
@@ -138,7 +138,7 @@ def worker_class() -> type[Worker]:
             if self._updated_sys_path:  # Dask would import modules that somebody uploads
                 sys.path.remove(self.local_directory)
                 self._updated_sys_path = False
-            self.handlers = Only(WORKER_CALLS, self.handlers)
+            self.handlers = HandlerFilter(WORKER_CALLS, self.handlers)
             stream = {name: self.stream_handlers[name] for name in WORKER_STREAM}
             compute = stream["compute-task"]
             self.stream_handlers = stream | {"compute-task": lambda **message: compute(**ours(message))}
@@ -162,8 +162,8 @@ def scheduler_class() -> type[Scheduler]:
             limit(SCHEDULER)
             never = {"extensions": {}, "dashboard": False, "jupyter": False}
             super().__init__(*arguments, **{**options, **never})
-            self.handlers = Only(SCHEDULER_CALLS, self.handlers)
-            self.stream_handlers = Only(SCHEDULER_STREAM, self.stream_handlers)
+            self.handlers = HandlerFilter(SCHEDULER_CALLS, self.handlers)
+            self.stream_handlers = HandlerFilter(SCHEDULER_STREAM, self.stream_handlers)
 
         async def _handle_comm(self, comm: Any) -> None:
             peer_role.set(getattr(comm, "role", ""))

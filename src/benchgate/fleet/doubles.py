@@ -20,7 +20,7 @@ from benchgate.base.errors import FleetError
 from benchgate.base.files import read_json
 from benchgate.base.text import counted, one_line
 from benchgate.fleet.assignments import Assignment, Want
-from benchgate.fleet.received import Received
+from benchgate.fleet.received import CheckedAnswer
 
 Files = Mapping[str, bytes]
 """The content of each file of a run's folder, by name."""
@@ -41,7 +41,7 @@ decides if they differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Majority:
     """About three workers that made the same task."""
 
     odd: str
@@ -71,7 +71,7 @@ def first_difference(one: Files, other: Files) -> str:
     return ""
 
 
-def ruling_of(first: tuple[str, Files], second: tuple[str, Files], third: tuple[str, Files]) -> Ruling:
+def ruling_of(first: tuple[str, Files], second: tuple[str, Files], third: tuple[str, Files]) -> Majority:
     """Of two workers that differ, the one that the third does not agree with."""
     between = first_difference(first[1], second[1])
     if not between:
@@ -79,10 +79,10 @@ def ruling_of(first: tuple[str, Files], second: tuple[str, Files], third: tuple[
     agrees = [not first_difference(third[1], files) for _, files in (first, second)]
     if True not in agrees:
         names = ", ".join((first[0], second[0], third[0]))
-        return Ruling("", f"{names} made three different runs of one task ({between}): it does not repeat")
+        return Majority("", f"{names} made three different runs of one task ({between}): it does not repeat")
     odd, right = (second[0], first[0]) if agrees[0] else (first[0], second[0])
     why = f"{odd} made another run than {right} and {third[0]} of the same task: {between}"
-    return Ruling(odd, why)
+    return Majority(odd, why)
 
 
 def _record(files: Files) -> dict[str, object]:
@@ -143,7 +143,7 @@ class Court(Protocol):
         """The slots of each worker that may get runs, by address."""
         ...
 
-    def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, Received]:
+    def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, CheckedAnswer]:
         """The same run once more, by a worker that is none of these, and its address."""
         ...
 

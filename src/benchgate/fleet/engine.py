@@ -15,7 +15,7 @@ from benchgate.base.text import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerEvent:
     number: int
     address: str
     """Of the worker, as the engine calls it."""
@@ -28,18 +28,18 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LossEvent:
     """The assignment came to nothing, through no fault of its own; it may be given again."""
 
     number: int
     why: str
 
 
-Event = Answered | Lost
+Event = AnswerEvent | LossEvent
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class FleetMember:
     """One worker of the fleet at this moment."""
 
     address: str
@@ -47,7 +47,7 @@ class Seat:
 
 
 class Engine(Protocol):
-    def seats(self) -> Sequence[Seat]:
+    def seats(self) -> Sequence[FleetMember]:
         """Its workers now; none while the scheduler is away."""
         ...
 

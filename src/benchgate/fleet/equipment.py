@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.arch import ARCHITECTURES
 from benchgate.base.errors import FleetError, HostError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.arch import ARCHITECTURES
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import inputs
 from benchgate.fleet.task import CLOCK, QEMU, Task

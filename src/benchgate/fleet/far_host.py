@@ -19,24 +19,24 @@ from typing import Any, TypeVar
 from benchgate.base.cells import Accel
 from benchgate.base.errors import FleetError, LockError
 from benchgate.base.files import file_digest
-from benchgate.base.qemu import Qemu
 from benchgate.base.runs import RawRun
+from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import one_line
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet import host_json
-from benchgate.fleet.engine import Answered, Engine, Event
-from benchgate.fleet.host_json import Ask, Question, Reply
+from benchgate.fleet.engine import AnswerEvent, Engine, Event
+from benchgate.fleet.host_json import HostQuestion, QuestionKind, Reply
 from benchgate.fleet.packing import Vouch, packed
-from benchgate.fleet.received import Received, kept, received
+from benchgate.fleet.received import CheckedAnswer, kept, received
 from benchgate.host import envelope
 from benchgate.host.accel import AccelProbe, probe_from_json
 from benchgate.host.capacity import CapacityPair
-from benchgate.host.topology import Topology
+from benchgate.host.topology import HostTopology
 from benchgate.insn.plugin import source_digest
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest, explained, unfinished
 from benchgate.run.guest import OnPhase
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 
 PATIENCE_S = 60.0
 """How long to look for a measuring host."""
@@ -72,11 +72,11 @@ class Calls:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _WorkerFacts:
     address: str
     name: str
     host: str
-    topology: Topology
+    topology: HostTopology
     busy: str
 
 
@@ -108,7 +108,7 @@ class FarHost:
         return self
 
     @property
-    def topology(self) -> Topology:
+    def topology(self) -> HostTopology:
         return self._worker.topology
 
     @contextmanager
@@ -125,7 +125,7 @@ class FarHost:
             self._calls.engine.cancel(number)
 
     def probe(self, qemu: Qemu, kind: Accel) -> AccelProbe:
-        value = self._ask(Ask.PROBE, qemu=qemu.digest, accel=kind)
+        value = self._ask(QuestionKind.PROBE, qemu=qemu.digest, accel=kind)
         return self._read(probe_from_json, value, kind)
 
     def pairs(
@@ -134,12 +134,12 @@ class FarHost:
         if len(pins) == 1:
             return ()
         asked = {"qemu": qemu.digest, "accel": probe.accel, "pins": tuple(pins), "first": first}
-        return self._read(host_json.pairs_of, self._ask(Ask.PAIRS, **asked), len(pins))
+        return self._read(host_json.pairs_of, self._ask(QuestionKind.PAIRS, **asked), len(pins))
 
     def envelope(
         self, qemu: Qemu | None, probes: Iterable[AccelProbe], pins: Iterable[int]
     ) -> dict[str, Any]:
-        value = self._ask(Ask.ENVELOPE, pins=tuple(pins))
+        value = self._ask(QuestionKind.ENVELOPE, pins=tuple(pins))
         return self._read(host_json.envelope_of, value) | envelope.of_programs(qemu, probes)
 
     def close(self) -> None:
@@ -154,7 +154,9 @@ class FarHost:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         """Nothing: one run at a time, in the order of the plan."""
 
-    def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(
+        self, jobs: Iterable[AttemptJob], at_once: int
+    ) -> Generator[tuple[int, RawRun], None, None]:
         del at_once
         for index, job in enumerate(jobs):
             yield index, self._carried_out(job)
@@ -165,7 +167,7 @@ class FarHost:
 
     # ---- one run
 
-    def _carried_out(self, job: Job) -> RawRun:
+    def _carried_out(self, job: AttemptJob) -> RawRun:
         request = job.request
         try:
             record.save(unfinished(request))
@@ -175,7 +177,7 @@ class FarHost:
         self._made += 1
         return raw
 
-    def _answer(self, request: RunRequest, on_phase: OnPhase) -> Received:
+    def _answer(self, request: RunRequest, on_phase: OnPhase) -> CheckedAnswer:
         task = packed(request, self._digest, source_digest(), self._vouch, hold=self._token)
         while True:
             number = self._calls.begin("carry_out", task.sent, self._worker.address)
@@ -205,8 +207,8 @@ class FarHost:
     def _name(self) -> str:
         return f"worker {self._worker.name}"
 
-    def _ask(self, ask: Ask, **more: Any) -> object:
-        data = host_json.question(Question(ask, hold=self._token, **more))
+    def _ask(self, ask: QuestionKind, **more: Any) -> object:
+        data = host_json.question(HostQuestion(ask, hold=self._token, **more))
         number = self._calls.begin("tell", data, self._worker.address)
         found = self._read(host_json.replied, self._wait(number))
         if found.error:
@@ -228,25 +230,25 @@ class FarHost:
         except BaseException:
             self._calls.engine.cancel(number)  # a guest that it started ends
             raise
-        if isinstance(event, Answered):
+        if isinstance(event, AnswerEvent):
             return event.answer
         raise FleetError(f"{self._name}, which measures for this session, is lost: {event.why}")
 
     def _require_hold(self) -> None:
         """While the session holds the host, the call that does it has no answer."""
         if self._hold and (event := self._calls.ended(self._hold)) is not None:
-            why = event.text if isinstance(event, Answered) else event.why
+            why = event.text if isinstance(event, AnswerEvent) else event.why
             raise FleetError(f"{self._name} does not measure for this session any more: {why or 'it let go'}")
 
     def _await_hold(self, number: int, notice: Notice) -> None:
         told = -_NOTICE_S
         while True:
             event = self._calls.ended(number)
-            if isinstance(event, Answered):
+            if isinstance(event, AnswerEvent):
                 raise LockError(f"{self._name}: {event.text}")
             if event is not None:
                 raise FleetError(f"{self._name} is lost: {event.why}")
-            is_held, waits = self._read(_held_of, self._ask(Ask.HELD))
+            is_held, waits = self._read(_held_of, self._ask(QuestionKind.HELD))
             if is_held:
                 return
             if waits and self._monotonic() - told >= _NOTICE_S:
@@ -256,15 +258,15 @@ class FarHost:
 
     # ---- which worker
 
-    def _chosen(self, patience_s: float) -> _Found:
+    def _chosen(self, patience_s: float) -> _WorkerFacts:
         """The first that is free; if there is none, the first that answers. Workers that make runs on the
         instruction clock may be busy, and answer late."""
-        began, asked, busy = self._monotonic(), dict[str, int](), list[_Found]()
+        began, asked, busy = self._monotonic(), dict[str, int](), list[_WorkerFacts]()
         others: dict[str, str] = {}
         while True:
             for seat in self._calls.engine.seats():
                 if seat.address not in asked:
-                    data = host_json.question(Question(Ask.ABOUT))
+                    data = host_json.question(HostQuestion(QuestionKind.ABOUT))
                     asked[seat.address] = self._calls.begin("tell", data, seat.address)
             self._calls.look()
             for address, number in list(asked.items()):
@@ -291,16 +293,16 @@ class FarHost:
             self._calls.engine.cancel(number)
 
 
-def _about(address: str, event: Event) -> _Found | str:
+def _about(address: str, event: Event) -> _WorkerFacts | str:
     """Or why it is none."""
-    if not isinstance(event, Answered):
+    if not isinstance(event, AnswerEvent):
         return f"{address}: {event.why}"
     try:
         told: Reply = host_json.replied(event.answer)
         if told.error:
             return f"{told.worker}: {told.error}"
         topology, busy = told.value["topology"], str(told.value["busy"])
-        return _Found(
+        return _WorkerFacts(
             address, one_line(told.worker, 60), one_line(told.host, 60), host_json.topology_of(topology), busy
         )
     except (ValueError, KeyError, TypeError) as error:

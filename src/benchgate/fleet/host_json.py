@@ -16,12 +16,12 @@ from benchgate.base.cells import Accel
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Between, PlainWord, PlainWordOrEmpty, Printable, Size, as_json, read
 from benchgate.host.capacity import CapacityPair
-from benchgate.host.topology import MOST_CPUS, CpuNumber, Topology
+from benchgate.host.topology import MOST_CPUS, CpuNumber, HostTopology
 
 LARGEST = 4 << 20
 
 
-class Ask(StrEnum):
+class QuestionKind(StrEnum):
     ABOUT = "about"
     """Its topology, and who measures there now."""
     HELD = "held"
@@ -32,8 +32,8 @@ class Ask(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    ask: Ask
+class HostQuestion:
+    ask: QuestionKind
     hold: PlainWordOrEmpty = ""
     """The token of the session that holds the host."""
     qemu: PlainWordOrEmpty = ""
@@ -52,12 +52,12 @@ class Reply:
     """Why there is no value."""
 
 
-def question(one: Question) -> bytes:
+def question(one: HostQuestion) -> bytes:
     return json.dumps(as_json(one), sort_keys=True).encode()
 
 
-def asked(data: bytes) -> Question:
-    return read(Question, _parsed(data), "the question")
+def asked(data: bytes) -> HostQuestion:
+    return read(HostQuestion, _parsed(data), "the question")
 
 
 def reply(one: Reply) -> bytes:
@@ -70,8 +70,8 @@ def replied(data: object) -> Reply:
     return read(Reply, _parsed(data), "the answer")
 
 
-def topology_of(value: object) -> Topology:
-    found = read(Topology, value, "its topology")
+def topology_of(value: object) -> HostTopology:
+    found = read(HostTopology, value, "its topology")
     if not found.usable:
         raise ValueError("its topology has no CPU that may be used")
     return found

@@ -54,7 +54,7 @@ peer_role: ContextVar[str] = ContextVar("peer", default="")
 """The role of the peer whose call is being answered."""
 
 
-class Only(dict[str, Any]):
+class HandlerFilter(dict[str, Any]):
     """Handlers by name, without those that the peer's role may not ask for, also if they are added later."""
 
     def __init__(self, calls: Calls, handlers: Mapping[str, Any]) -> None:

@@ -16,10 +16,10 @@ from typing import Any
 
 from benchgate.base.errors import LockError, RefusedError
 from benchgate.base.jsonfields import as_json
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.fleet import host_json
 from benchgate.fleet.equipment import Equipment
-from benchgate.fleet.host_json import Ask, Question
+from benchgate.fleet.host_json import HostQuestion, QuestionKind
 from benchgate.host import accel, capacity, envelope, lock, topology
 from benchgate.run import stale
 
@@ -75,20 +75,20 @@ class MeasuringPlace:
                 raise RefusedError("another session holds this measuring host, or none does")
             yield
 
-    def told(self, question: Question) -> Any:
+    def told(self, question: HostQuestion) -> Any:
         match question.ask:
-            case Ask.ABOUT:
+            case QuestionKind.ABOUT:
                 held = lock.holder(self.lock_name)
                 seen = as_json(topology.read())
                 return {"topology": seen, "busy": "" if held is None else str(held)}
-            case Ask.HELD:
+            case QuestionKind.HELD:
                 return {"held": question.hold == self._holder != "", "waits": self._waits}
-            case Ask.ENVELOPE:
+            case QuestionKind.ENVELOPE:
                 return envelope.of_host(topology.read(), question.pins)
         with self.under(question.hold):
             qemu = self._qemu(question.qemu)
             probe = accel.probe(qemu, question.accel)
-            if question.ask is Ask.PROBE:
+            if question.ask is QuestionKind.PROBE:
                 return as_json(probe)
             return host_json.pairs_as_json(capacity.sample(qemu, probe, question.pins, first=question.first))
 

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError, RefusedError
-from benchgate.base.exploring import exploration_of
+from benchgate.base.exploration import exploration_of
 from benchgate.base.files import file_digest
 from benchgate.base.runs import BootSpec, Uses
 from benchgate.fleet import words
@@ -28,12 +28,12 @@ from benchgate.fleet.task import (
     CLOCK,
     MADE,
     QEMU,
-    Input,
+    FolderFile,
+    GuestFile,
     Item,
-    Made,
-    Own,
     Place,
     Task,
+    WorkerPath,
     filled,
     sha256_of,
     templated,
@@ -50,7 +50,7 @@ _PLUGIN = "plugin"
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class TaskPackage:
     task: Task
     sent: bytes
     key: str
@@ -61,7 +61,7 @@ class Packed:
 
 def packed(
     request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = lambda _: "", *, hold: str = ""
-) -> Packed:
+) -> TaskPackage:
     """`clock`: the digest of the plugin's sources. `hold`: the token under which a measuring host is held;
     only there a run in wall time can be made."""
     spec = request.spec
@@ -102,23 +102,26 @@ def packed(
     if signature := vouch(task):
         task = replace(task, vouched=signature)
         sent = as_bytes(task)
-    return Packed(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
+    return TaskPackage(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 
 def _places(folder: Path, uses: Uses, files: Mapping[Path, str]) -> dict[str, Place]:
-    data: dict[str, Place] = {str(path): Own(f"data{n}") for n, path in enumerate(uses.qemu.data)}
-    made: dict[str, Place] = {str(folder / name): Made(name) for name in MADE}
-    guest: dict[str, Place] = {str(path): Input(sha256) for path, sha256 in files.items()}
-    plugin: dict[str, Place] = {str(uses.plugin): Own(_PLUGIN)} if uses.plugin else {}
-    return {**data, **made, **guest, **plugin, str(uses.qemu.binary): Own(QEMU)}
+    data: dict[str, Place] = {str(path): WorkerPath(f"data{n}") for n, path in enumerate(uses.qemu.data)}
+    made: dict[str, Place] = {str(folder / name): FolderFile(name) for name in MADE}
+    guest: dict[str, Place] = {str(path): GuestFile(sha256) for path, sha256 in files.items()}
+    plugin: dict[str, Place] = {str(uses.plugin): WorkerPath(_PLUGIN)} if uses.plugin else {}
+    return {**data, **made, **guest, **plugin, str(uses.qemu.binary): WorkerPath(QEMU)}
 
 
 def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str, Path]) -> RunRequest:
     """`files`: where this worker has the guest's, by SHA-256. The folder exists and is empty."""
-    own: dict[Place, str] = {Own(QEMU): str(equipment.qemu.binary), Own(_PLUGIN): str(equipment.plugin)}
-    own |= {Own(f"data{n}"): str(path) for n, path in enumerate(equipment.qemu.data)}
-    guest: dict[Place, str] = {Input(sha256): str(path) for sha256, path in files.items()}
-    made: dict[Place, str] = {Made(name): str(folder / name) for name in MADE}
+    own: dict[Place, str] = {
+        WorkerPath(QEMU): str(equipment.qemu.binary),
+        WorkerPath(_PLUGIN): str(equipment.plugin),
+    }
+    own |= {WorkerPath(f"data{n}"): str(path) for n, path in enumerate(equipment.qemu.data)}
+    guest: dict[Place, str] = {GuestFile(sha256): str(path) for sha256, path in files.items()}
+    made: dict[Place, str] = {FolderFile(name): str(folder / name) for name in MADE}
     places = {**own, **guest, **made}
 
     def path_of(place: Place) -> str:
@@ -160,7 +163,7 @@ class Packs:
         self._vouch = vouch
         self._digest = cache(file_digest)  # an image is not changed during a session: build/images.py checks
         self._clock = cache(source_digest)
-        self._packed: dict[str, Packed] = {}
+        self._packed: dict[str, TaskPackage] = {}
         """By `same`."""
         self._named: dict[int, tuple[RunRequest, str]] = {}
         """By identity, with its `same`. What is kept here stays alive, so no other request has its id."""
@@ -179,7 +182,7 @@ class Packs:
         self._named[id(request)] = found = found or (request, _same(request))
         return found[1]
 
-    def of(self, request: RunRequest) -> Packed:
+    def of(self, request: RunRequest) -> TaskPackage:
         same = self.same(request)
         if same not in self._packed:
             self._packed[same] = packed(request, self._digest, self._clock(), self._vouch)

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base import exploring
+from benchgate.base import exploration
 from benchgate.base.errors import EvidenceError, FleetError
 from benchgate.base.files import read_json, write_json
 from benchgate.base.runs import Ending, RawRun
 from benchgate.base.text import one_line
 from benchgate.fleet import answer
-from benchgate.fleet.answer import Answer
-from benchgate.fleet.packing import Packed
+from benchgate.fleet.answer import WorkerAnswer
+from benchgate.fleet.packing import TaskPackage
 from benchgate.fleet.task import Task
 from benchgate.run import record
 from benchgate.run.attempt import ARGV, ENVIRONMENT, RunRequest, unfinished, write_command
@@ -31,7 +31,7 @@ _OF_THIS_MACHINE = frozenset({ARGV, ENVIRONMENT, record.RUN, record.UNANSWERED})
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ReceivedRun:
     raw: RawRun
     """Its folder is on no machine."""
     argv: tuple[str, ...]
@@ -40,9 +40,9 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    answer: Answer
-    run: Run | None
+class CheckedAnswer:
+    answer: WorkerAnswer
+    run: ReceivedRun | None
     """None: the answer says why there is none."""
 
     @property
@@ -51,18 +51,18 @@ class Received:
         return self.run is not None and self.run.raw.ending in (Ending.EOF, Ending.NO_START)
 
 
-def received(data: object, wanted: Packed) -> Received:
+def received(data: object, wanted: TaskPackage) -> CheckedAnswer:
     given = answer.read(data)
     if given.key != wanted.key:
         raise FleetError("it answers for another run")
-    return Received(given, _run(given.files, wanted.task) if given.files else None)
+    return CheckedAnswer(given, _run(given.files, wanted.task) if given.files else None)
 
 
-def _run(files: Mapping[str, bytes], task: Task) -> Run:
+def _run(files: Mapping[str, bytes], task: Task) -> ReceivedRun:
     if missing := [name for name in (record.RUN, ARGV, ENVIRONMENT) if name not in files]:
         raise FleetError(f"its folder has no {missing[0]}")
     try:
-        raw = record.parsed(files[record.RUN], _NOWHERE, files.get(exploring.FILE, b""))
+        raw = record.parsed(files[record.RUN], _NOWHERE, files.get(exploration.FILE, b""))
         argv, environment = read_json(files[ARGV]), read_json(files[ENVIRONMENT])
     except (EvidenceError, ValueError, RecursionError) as error:
         raise FleetError(str(error)) from error
@@ -71,7 +71,7 @@ def _run(files: Mapping[str, bytes], task: Task) -> Run:
     if not all(type(one) is str for one in (*argv, *environment.values())):
         raise FleetError(f"its {ARGV} or {ENVIRONMENT} has something that is no text")
     _require_same(raw, task)
-    return Run(raw, tuple(argv), environment)
+    return ReceivedRun(raw, tuple(argv), environment)
 
 
 def _require_same(raw: RawRun, task: Task) -> None:
@@ -85,7 +85,7 @@ def _require_same(raw: RawRun, task: Task) -> None:
         raise FleetError("its folder is of another run: it was not explored as the task says")
 
 
-def kept(given: Received, request: RunRequest) -> RawRun:
+def kept(given: CheckedAnswer, request: RunRequest) -> RawRun:
     """With the paths of this machine, as if the run had been made here. What was executed there is in
     worker.json."""
     run, folder = given.run, request.folder

@@ -18,13 +18,13 @@ from benchgate.base.text import one_line
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet.assignments import Assignment, Assignments
 from benchgate.fleet.doubles import FIRST, SECOND, THIRD, Pairs, compare
-from benchgate.fleet.engine import Answered, Engine, Event, Lost
+from benchgate.fleet.engine import AnswerEvent, Engine, Event, LossEvent
 from benchgate.fleet.packing import Packs, Vouch
-from benchgate.fleet.received import Received, kept, received
+from benchgate.fleet.received import CheckedAnswer, kept, received
 from benchgate.run import record, smoke
 from benchgate.run.attempt import RunRequest, explained, unfinished
 from benchgate.run.guest import OnPhase
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 
 PATIENCE_S = 600.0
 """How long to wait for a worker, or for the scheduler, before the session gives up."""
@@ -97,7 +97,9 @@ class FleetRunner:
             self._engine.cancel(number)
         self._send()
 
-    def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(
+        self, jobs: Iterable[AttemptJob], at_once: int
+    ) -> Generator[tuple[int, RawRun], None, None]:
         """One is waited for at a time, so which runs a session has does not depend on who is fast."""
         del at_once
         for index, job in enumerate(jobs):
@@ -117,7 +119,7 @@ class FleetRunner:
 
     # ---- one run
 
-    def _carried_out(self, job: Job) -> RawRun:
+    def _carried_out(self, job: AttemptJob) -> RawRun:
         request, self._on_phase = job.request, job.on_phase
         try:
             record.save(unfinished(request))
@@ -164,7 +166,7 @@ class FleetRunner:
     def open_seats(self) -> dict[str, int]:
         return {one.address: one.slots for one in self._engine.seats() if one.address not in self._banned}
 
-    def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, Received]:
+    def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, CheckedAnswer]:
         third = self._assignments.want(of.packed, THIRD)
         third.avoid |= set(avoid)
         self._wait((third,))
@@ -264,14 +266,14 @@ class FleetRunner:
         assignment = self._assignments.by_number(event.number)
         if assignment is None:
             return  # it was dropped meanwhile
-        if isinstance(event, Lost):
+        if isinstance(event, LossEvent):
             self._assignments.lost(assignment, event.why)
             self._assignments.again(assignment)
             return
         self._assignments.ended(assignment)
         self._hear_answer(assignment, event)
 
-    def _hear_answer(self, assignment: Assignment, event: Answered) -> None:
+    def _hear_answer(self, assignment: Assignment, event: AnswerEvent) -> None:
         try:
             whole = received(event.answer, assignment.packed)
         except FleetError as error:
@@ -325,7 +327,7 @@ class FleetRunner:
 
     def _hear_stored(self, event: Event) -> None:
         address, sha256 = self._stores.pop(event.number)
-        if isinstance(event, Answered) and event.answer:
+        if isinstance(event, AnswerEvent) and event.answer:
             self._ban(address, f"it cannot keep an input: {event.text}")
         for assignment in self._assignments:
             if f"{address} {sha256}" in assignment.awaits:

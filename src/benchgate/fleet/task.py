@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.exploring import exploration_of
+from benchgate.base.exploration import exploration_of
 from benchgate.base.jsonfields import (
     As,
     Between,
@@ -26,11 +26,11 @@ from benchgate.base.jsonfields import (
     Size,
     read,
 )
-from benchgate.base.qemu import comma_safe
 from benchgate.base.runs import Deadlines
-from benchgate.base.script import Script
+from benchgate.base.system.qemu import comma_safe
+from benchgate.base.system.script import Script
 from benchgate.insn import machine_shape
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.watch import Watch
 
 APPEND = "-append"
@@ -49,27 +49,27 @@ _PLAIN = re.compile(r"/[A-Za-z0-9_./+@~-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class WorkerPath:
     """A path of the worker's own: its QEMU, a folder that QEMU reads (-L), its plugin."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class GuestFile:
     """A file of the guest, by its content."""
 
     sha256: str
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FolderFile:
     """A file in the run's folder."""
 
     name: str
 
 
-Place = Own | Input | Made
+Place = WorkerPath | GuestFile | FolderFile
 Part = str | Place
 
 
@@ -79,21 +79,21 @@ def _read_part(value: object) -> Part:
         return read(_TextPart, {"text": value}, "a part of a word").text
     match [*read(dict[str, str], value, "a part of a word").items()]:
         case [("own", name)] if OWN.fullmatch(name):
-            return Own(name)
+            return WorkerPath(name)
         case [("input", sha256)] if SHA256.fullmatch(sha256):
-            return Input(sha256)
+            return GuestFile(sha256)
         case [("run", name)] if name in MADE:
-            return Made(name)
+            return FolderFile(name)
     raise ValueError(f"a worker can have no {value!r:.120}")
 
 
 def _stored_part(part: Part) -> object:
     match part:
-        case Own(name):
+        case WorkerPath(name):
             return {"own": name}
-        case Input(sha256):
+        case GuestFile(sha256):
             return {"input": sha256}
-        case Made(name):
+        case FolderFile(name):
             return {"run": name}
     return part
 
@@ -151,7 +151,7 @@ class Task:
     deadlines: Annotated[Deadlines, Presence.INLINE]
     cpus: Annotated[int, Between(1)]
     watch: Watch
-    limits: Limits = field(default_factory=Limits)
+    limits: ConsoleLimits = field(default_factory=ConsoleLimits)
     script: Script | None = None
     talks: bool = False
     shape: _Text = ""

@@ -14,7 +14,7 @@ from benchgate.base.errors import FleetError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import as_json, read, without_head
 from benchgate.fleet.task import Task, sha256_of
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 
 SCHEMA = 3
 LARGEST = 4 << 20
@@ -45,8 +45,8 @@ def _task(value: object) -> Task:
     return replace(found, limits=_limited(found.limits))
 
 
-def _limited(limits: Limits) -> Limits:
-    most, names = Limits(), ("console_bytes", "stderr_bytes", "rest_bytes")
+def _limited(limits: ConsoleLimits) -> ConsoleLimits:
+    most, names = ConsoleLimits(), ("console_bytes", "stderr_bytes", "rest_bytes")
     return replace(limits, **{name: min(getattr(limits, name), 16 * getattr(most, name)) for name in names})
 
 

@@ -40,7 +40,7 @@ _ERRORS = ("builtins", "asyncio.exceptions", "distributed", "dask", "benchgate.b
 """Where the classes of errors are that Dask sends in the place of a result."""
 
 
-class _Reader(pickle.Unpickler):
+class _LimitedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in NAMES or _is_error(module, name):
             return super().find_class(module, name)
@@ -51,7 +51,7 @@ class _Reader(pickle.Unpickler):
 
 def loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
     """In the place of distributed.protocol.pickle.loads."""
-    return _Reader(io.BytesIO(data), buffers=buffers).load()
+    return _LimitedUnpickler(io.BytesIO(data), buffers=buffers).load()
 
 
 def _is_error(module: str, name: str) -> bool:

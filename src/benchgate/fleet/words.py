@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import RefusedError
-from benchgate.base.qemu import CONSOLES, QMP_DESCRIPTOR, SERIAL, VIRTIO, guest_name
+from benchgate.base.system.qemu import CONSOLES, QMP_DESCRIPTOR, SERIAL, VIRTIO, guest_name
 from benchgate.base.text import one_line
 from benchgate.fleet.task import (
     APPEND,
@@ -23,12 +23,12 @@ from benchgate.fleet.task import (
     KERNEL,
     ROLES,
     SHA256,
-    Input,
-    Made,
-    Own,
+    FolderFile,
+    GuestFile,
     Part,
     Task,
     Word,
+    WorkerPath,
 )
 
 _QEMU, _DATA, _PLUGIN, _RUN = "\ue000", "\ue001", "\ue002", "\ue003"
@@ -128,7 +128,7 @@ def why_not(task: Task) -> str:
 def require(task: Task) -> None:
     """RefusedError unless every word is known to be harmless."""
     roles = _roles(task)
-    if not task.argv or task.argv[0] != (Own("qemu"),):
+    if not task.argv or task.argv[0] != (WorkerPath("qemu"),):
         raise RefusedError(
             "the first word of its argv is not the worker's QEMU; a worker starts nothing else"
         )
@@ -174,11 +174,11 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
             if _ANY_MARK.search(part) or not (part.isprintable() or part == ""):
                 raise RefusedError(f"a word of its argv has a character that none needs: {one_line(part)}")
             return part
-        case Own(name):
+        case WorkerPath(name):
             return {"qemu": _QEMU, "plugin": _PLUGIN}.get(name, _DATA)
-        case Made():
+        case FolderFile():
             return _RUN
-        case Input(sha256):
+        case GuestFile(sha256):
             # A file with two roles, such as an empty one, is rare enough to be refused.
             return roles.get(sha256, "") or "\ue008"
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchgate.base.stats import ratio_interval
+from benchgate.base.statistics.stats import ratio_interval
 
 ERROR = 0.05
 MOST_POINTS = 1000

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
-from benchgate.base.metrics import Better
-from benchgate.base.stats import median
+from benchgate.base.statistics.stats import median
+from benchgate.base.workload.metrics import MetricDirection
 from benchgate.history import changes
-from benchgate.history.entry import Series
+from benchgate.history.entry import CourseSeries
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CoursePoint:
     session: str
     started: str
     commit: str
@@ -41,7 +41,7 @@ class Change:
     """The number of the first point of the new level."""
     before: float
     after: float
-    better: Better
+    better: MetricDirection
     """The metric's direction."""
 
     @property
@@ -51,13 +51,13 @@ class Change:
 
     @property
     def is_worse(self) -> bool:
-        return (self.after > self.before) == (self.better is Better.LESS)
+        return (self.after > self.before) == (self.better is MetricDirection.LESS)
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    series: Series
-    points: tuple[Point, ...]
+    series: CourseSeries
+    points: tuple[CoursePoint, ...]
     """Oldest first."""
     changes: tuple[Change, ...]
     method: str
@@ -67,8 +67,8 @@ class Course:
 
 
 def course_of(
-    series: Series,
-    points: Sequence[Point],
+    series: CourseSeries,
+    points: Sequence[CoursePoint],
     samples: Mapping[str, Sequence[float]],
     error: float,
     left_out: int = 0,
@@ -85,7 +85,7 @@ def course_of(
     borders = (0, *steps, len(checked))
     levels = [median(medians[a:b]) for a, b in itertools.pairwise(borders) if a < b]
     found = tuple(
-        Change(checked[step], before, after, Better(series.better))
+        Change(checked[step], before, after, MetricDirection(series.better))
         for step, before, after in zip(steps, levels, levels[1:], strict=False)
     )
     return Course(series, tuple(points), found, method, left_out)

@@ -15,9 +15,9 @@ from typing import Any
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, HistoryError
-from benchgate.base.machines import machine_in
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.system.machines import machine_in
 from benchgate.base.text import UNAVAILABLE, one_line
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence.facts import read_policy
 from benchgate.evidence.figures_file import larger_step
 from benchgate.evidence.files import SESSION
@@ -34,7 +34,7 @@ _STARTED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class CourseSeries:
     """What a course is of. Figures of two series are never drawn as one course."""
 
     row: str
@@ -69,11 +69,11 @@ class Entry:
     verified: bool
     note: str
     """Why it is not verified."""
-    samples: Mapping[Series, Mapping[int, float]]
+    samples: Mapping[CourseSeries, Mapping[int, float]]
     """The value of each run, by series."""
-    guests: Mapping[Series, str]
+    guests: Mapping[CourseSeries, str]
     """The digest of what was booted; empty if it changed within the session."""
-    steps: Mapping[Series, float | None] = field(default_factory=dict)
+    steps: Mapping[CourseSeries, float | None] = field(default_factory=dict)
     """A sample may be off by so much, because the guest prints it in steps. None: not known; missing: not at
     all."""
 
@@ -87,9 +87,9 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
         raise HistoryError(
             f"session {name} only informs ({informs}), so its figures are no part of a history"
         )
-    samples: dict[Series, dict[int, float]] = {}
-    guests: dict[Series, str] = {}
-    steps: dict[Series, float | None] = {}
+    samples: dict[CourseSeries, dict[int, float]] = {}
+    guests: dict[CourseSeries, str] = {}
+    steps: dict[CourseSeries, float | None] = {}
     host, models = machine_of(facts), machine_digests(facts, SESSION)
     for row in rows:
         machine = _model(row.system, models) if row.lane is Lane.INSN else host
@@ -151,7 +151,7 @@ def _version(facts: Mapping[str, Any]) -> str:
     return one_line(str(versions.get("pytest-benchgate", ""))) if isinstance(versions, Mapping) else ""
 
 
-def _values(row: RunRow, machine: str) -> Iterator[tuple[Series, float]]:
+def _values(row: RunRow, machine: str) -> Iterator[tuple[CourseSeries, float]]:
     if not row.counts or row.work is None or row.total is None:
         return
     cell = replace(row.cell, clock="")
@@ -160,7 +160,7 @@ def _values(row: RunRow, machine: str) -> Iterator[tuple[Series, float]]:
     figures += [(metric, metric.unit, value) for metric, value in row.metrics]
     for metric, unit, value in figures:
         yield (
-            Series(
+            CourseSeries(
                 row=cell.row,
                 cell=cell.id,
                 system=row.system,

@@ -14,25 +14,25 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, func, or_, select
 
 from benchgate.base.errors import HistoryError
-from benchgate.base.metrics import Better
+from benchgate.base.workload.metrics import MetricDirection
 from benchgate.history.changes import MOST_POINTS
-from benchgate.history.course import Point
-from benchgate.history.entry import Series
+from benchgate.history.course import CoursePoint
+from benchgate.history.entry import CourseSeries
 from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
 
 MOST_SERIES = 10_000
 MOST_RUNS = 1_000_000
-_FIELDS = tuple(one.name for one in fields(Series))
+_FIELDS = tuple(one.name for one in fields(CourseSeries))
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class NumberedSeries:
     number: int
-    series: Series
+    series: CourseSeries
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RowSummary:
     """A row that the history has."""
 
     row: str
@@ -42,7 +42,9 @@ class Known:
     newest: str
 
 
-def series_of(connection: Connection, name: str, metric: str = "", lane: str = "") -> tuple[Found, ...]:
+def series_of(
+    connection: Connection, name: str, metric: str = "", lane: str = ""
+) -> tuple[NumberedSeries, ...]:
     """The series of a row (all its CPU counts) or of a cell; without a name, of all rows."""
     wanted = select(SERIES)
     if name:
@@ -51,10 +53,10 @@ def series_of(connection: Connection, name: str, metric: str = "", lane: str = "
         wanted = wanted.where(column == word) if word else wanted
     order = (SERIES.c.row, SERIES.c.lane, SERIES.c.machine, SERIES.c.params, SERIES.c.cpus, SERIES.c.id)
     rows = connection.execute(wanted.order_by(*order).limit(MOST_SERIES))
-    return tuple(Found(row.id, _series(row)) for row in rows)
+    return tuple(NumberedSeries(row.id, _series(row)) for row in rows)
 
 
-def known_rows(connection: Connection) -> tuple[Known, ...]:
+def known_rows(connection: Connection) -> tuple[RowSummary, ...]:
     """Every row with its number of sessions, by name."""
     wanted = (
         select(
@@ -69,7 +71,7 @@ def known_rows(connection: Connection) -> tuple[Known, ...]:
         .order_by(SERIES.c.row, SERIES.c.lane)
         .limit(MOST_SERIES)
     )
-    return tuple(Known(*map(_plain, row)) for row in connection.execute(wanted))
+    return tuple(RowSummary(*map(_plain, row)) for row in connection.execute(wanted))
 
 
 def _plain(value: Any) -> Any:
@@ -90,7 +92,7 @@ def points_query(number: int, most: int = MOST_POINTS) -> Select[Any]:
     )
 
 
-def points_of(connection: Connection, number: int, most: int = MOST_POINTS) -> tuple[Point, ...]:
+def points_of(connection: Connection, number: int, most: int = MOST_POINTS) -> tuple[CoursePoint, ...]:
     """Oldest first."""
     rows = connection.execute(points_query(number, most)).all()
     return tuple(_point(row) for row in reversed(rows))
@@ -117,9 +119,9 @@ def samples_of(connection: Connection, number: int) -> Mapping[str, Sequence[flo
     return found
 
 
-def _point(row: Row[Any]) -> Point:
+def _point(row: Row[Any]) -> CoursePoint:
     ends = [None if end is None else _figure(end) for end in (row.low, row.high)]
-    return Point(
+    return CoursePoint(
         session=str(row.name),
         started=str(row.started),
         commit=str(row.commit),
@@ -133,12 +135,12 @@ def _point(row: Row[Any]) -> Point:
     )
 
 
-def _series(row: Row[Any]) -> Series:
+def _series(row: Row[Any]) -> CourseSeries:
     values: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
-    if type(values["cpus"]) is not int or values["better"] not in tuple(Better):
+    if type(values["cpus"]) is not int or values["better"] not in tuple(MetricDirection):
         raise HistoryError(f"the history's series {values['cell']!r:.80} is not as benchgate writes it")
     plain: dict[str, Any] = {name: str(value) for name, value in values.items()}
-    return Series(**plain | {"cpus": values["cpus"]})
+    return CourseSeries(**plain | {"cpus": values["cpus"]})
 
 
 def _figure(value: object) -> float:
@@ -161,8 +163,8 @@ def _count(value: object) -> int:
 class StoredSession:
     name: str
     verified: bool
-    samples: tuple[tuple[Series, tuple[float, ...]], ...]
-    steps: Mapping[Series, float | None]
+    samples: tuple[tuple[CourseSeries, tuple[float, ...]], ...]
+    steps: Mapping[CourseSeries, float | None]
     """Each sample of a series may be off by so much. None: not known."""
 
 
@@ -179,8 +181,8 @@ def session_of(connection: Connection, word: str) -> StoredSession:
         .order_by(SERIES.c.id, RUNS.c.run)
         .limit(MOST_RUNS)
     )
-    found: dict[Series, list[float]] = {}
-    steps: dict[Series, float | None] = {}
+    found: dict[CourseSeries, list[float]] = {}
+    steps: dict[CourseSeries, float | None] = {}
     for run in connection.execute(wanted):
         series = _series(run)
         found.setdefault(series, []).append(_figure(run.value))

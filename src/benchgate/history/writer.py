@@ -17,8 +17,8 @@ from typing import Any
 from sqlalchemy import Connection, CursorResult, delete, insert, or_, select
 
 from benchgate.base.errors import HistoryError
-from benchgate.base.stats import median, median_interval
-from benchgate.history.entry import Entry, Series
+from benchgate.base.statistics.stats import median, median_interval
+from benchgate.history.entry import CourseSeries, Entry
 from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
 
 ERROR = 0.05
@@ -27,18 +27,18 @@ _AT_ONCE = 500
 """SQLite takes only so many values in one statement."""
 
 
-class Done(StrEnum):
+class ImportOutcome(StrEnum):
     NEW = "imported"
     KNOWN = "already in the history"
     VERIFIED = "verified now: it replaces the unverified import"
 
 
-def write(connection: Connection, entry: Entry) -> Done:
+def write(connection: Connection, entry: Entry) -> ImportOutcome:
     same = or_(SESSIONS.c.name == entry.session, SESSIONS.c.manifest == entry.manifest)
     found = connection.execute(select(SESSIONS).where(same)).all()
     if not found:
         _add(connection, entry)
-        return Done.NEW
+        return ImportOutcome.NEW
     known = found[0]
     if len(found) > 1 or (known.name, known.manifest) != (entry.session, entry.manifest):
         raise HistoryError(
@@ -47,12 +47,12 @@ def write(connection: Connection, entry: Entry) -> Done:
             "again; next: benchgate verify DIR"
         )
     if known.verified or not entry.verified:
-        return Done.KNOWN
+        return ImportOutcome.KNOWN
     for table in (RUNS, POINTS):
         connection.execute(delete(table).where(table.c.session == known.id))
     connection.execute(delete(SESSIONS).where(SESSIONS.c.id == known.id))
     _add(connection, entry)
-    return Done.VERIFIED
+    return ImportOutcome.VERIFIED
 
 
 def _add(connection: Connection, entry: Entry) -> None:
@@ -83,10 +83,10 @@ def figures(values: Mapping[int, float], step: float | None) -> dict[str, float 
     return {"runs": len(samples), "median": median(samples), **finite, "step": step}
 
 
-def _numbers(connection: Connection, wanted: Iterable[Series]) -> dict[Series, int]:
+def _numbers(connection: Connection, wanted: Iterable[CourseSeries]) -> dict[CourseSeries, int]:
     """The ids of these series; those that are new get one."""
     keys = {_key(series): series for series in wanted}
-    found: dict[Series, int] = {}
+    found: dict[CourseSeries, int] = {}
     names = list(keys)
     for part in (names[n : n + _AT_ONCE] for n in range(0, len(names), _AT_ONCE)):
         rows = connection.execute(select(SERIES.c.key, SERIES.c.id).where(SERIES.c.key.in_(part)))
@@ -97,7 +97,7 @@ def _numbers(connection: Connection, wanted: Iterable[Series]) -> dict[Series, i
     return found
 
 
-def _key(series: Series) -> str:
+def _key(series: CourseSeries) -> str:
     return hashlib.sha256(json.dumps(asdict(series), sort_keys=True).encode()).hexdigest()
 
 

@@ -24,10 +24,10 @@ from benchgate.base.errors import BootError, HostError
 from benchgate.base.files import file_digest, read_json
 from benchgate.base.jsonfields import PlainWord, Printable, read
 from benchgate.base.process import capture
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.build.cache import entry
-from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeFailed, ProbeGuest, answers, image
+from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeError, ProbeGuest, answers, image
 from benchgate.host.procfs import text_of
 
 _FORMAT = 3
@@ -96,7 +96,7 @@ def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: b
     def make(folder: Path) -> None:
         new.append(probe_now(qemu, accel, device=device))
         if accel is Accel.TCG and not new[0].usable:
-            raise ProbeFailed(new[0].reason)  # may be a passing failure, so do not cache it
+            raise ProbeError(new[0].reason)  # may be a passing failure, so do not cache it
         (folder / "probe.json").write_text(json.dumps(asdict(new[0])))
 
     try:
@@ -104,7 +104,7 @@ def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: b
         if fresh and not new:
             path.unlink(missing_ok=True)  # the cache makes an incomplete folder again
             path = entry("accel", key, make) / "probe.json"
-    except ProbeFailed:
+    except ProbeError:
         return new[0]
     return new[0] if new else _load(path, accel) or probe_now(qemu, accel, device=device)
 
@@ -157,7 +157,7 @@ def _tcg(qemu: Qemu) -> AccelProbe:
     (model,) = CPU_MODELS[Accel.TCG]
     try:
         boot_s, figure = _time_guest(qemu, Accel.TCG, model)
-    except ProbeFailed as error:
+    except ProbeError as error:
         # A busy host can make the probe fail. Guests still get this model: QEMU's default may be of 32 bits.
         return replace(unusable(Accel.TCG, ProbeState.UNUSABLE, str(error)), cpu_model=model)
     detail = f"{_mips(figure)}, boots in {boot_s:.2f} s"
@@ -169,7 +169,7 @@ def _kvm(qemu: Qemu, tcg: AccelProbe) -> AccelProbe:
     for model in CPU_MODELS[Accel.KVM]:
         try:
             boot_s, figure = _time_guest(qemu, Accel.KVM, model)
-        except ProbeFailed as error:
+        except ProbeError as error:
             failures.setdefault(str(error), []).append(f"-cpu {model}")
             continue
         keeps_up, words = judge_kvm(figure, tcg)

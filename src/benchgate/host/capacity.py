@@ -1,7 +1,7 @@
 """Measures capacity: how much more n CPUs of this host compute than one. No guest can scale better.
 
 Takes a QEMU, a probed accelerator and pins; gives the throughput of n concurrent probe guests relative to one
-guest alone, with an interval. Fails with ProbeFailed (a HostError) if a guest fails. Everything except
+guest alone, with an interval. Fails with ProbeError (a HostError) if a guest fails. Everything except
 `sample` and `measure_capacity` is pure.
 
 A pair is one guest alone, then all n together, immediately after each other, so that slow drift affects both.
@@ -18,9 +18,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from benchgate.base.cells import Accel
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.host.accel import AccelProbe
-from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeFailed, ProbeGuest, answers
+from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeError, ProbeGuest, answers
 
 PAIRS = 5
 SECONDS = 0.2
@@ -94,7 +94,7 @@ def sample(
     if not pins:
         raise ValueError("capacity needs at least one CPU")
     if not accel.usable or accel.figure is None or accel.cpu_model is None:
-        raise ProbeFailed(f"capacity needs a usable accelerator: {accel.reason}")
+        raise ProbeError(f"capacity needs a usable accelerator: {accel.reason}")
     if len(pins) == 1:
         return ()
     steps = max(1, int(accel.figure * 1e6 * SECONDS / INSTRUCTIONS_PER_STEP))

@@ -19,19 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from benchgate.base.errors import BuildError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.build.toolchain import compiler
 from benchgate.host.accel import AccelProbe
 from benchgate.host.procfs import CPUS, as_list, text_of
-from benchgate.host.topology import Topology
+from benchgate.host.topology import HostTopology
 
 _APIC_BASE_MSR = 0x1B
 _LONGEST_LOG = 4 << 20
 
 
 def collect(
-    topology: Topology,
+    topology: HostTopology,
     *,
     qemu: Qemu | None = None,
     probes: Iterable[AccelProbe] = (),
@@ -53,7 +53,7 @@ def of_programs(qemu: Qemu | None, probes: Iterable[AccelProbe]) -> dict[str, An
     }
 
 
-def of_host(topology: Topology, pins: Iterable[int], root: Path = Path("/")) -> dict[str, Any]:
+def of_host(topology: HostTopology, pins: Iterable[int], root: Path = Path("/")) -> dict[str, Any]:
     """What the measurements depend on."""
     found: dict[str, Any] = {
         "sockets": _or_unavailable(topology.sockets),

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from benchgate.base.cells import Accel, Lane, Placement
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import with_interval
 from benchgate.host import accel, capacity
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import Capacity
-from benchgate.host.probe import ProbeFailed
-from benchgate.host.topology import Topology, placement
+from benchgate.host.probe import ProbeError
+from benchgate.host.topology import HostTopology, placement
 
 MARGIN = 1.05
 """The capacity's lower bound must exceed the threshold by this factor: no guest reaches the full capacity."""
@@ -31,7 +31,7 @@ THRESHOLDS: Mapping[int, float] = {2: 1.6, 4: 3.0}
 class Host:
     """The facts about this host's CPUs."""
 
-    topology: Topology
+    topology: HostTopology
     pins: tuple[int, ...]
     probes: Mapping[Accel, AccelProbe]
     capacities: Mapping[tuple[Accel, int], Capacity]
@@ -99,7 +99,7 @@ def _too_small(host: Host, accel: Accel, cpus: int, threshold: float) -> str | N
 
 
 def survey(
-    qemu: Qemu, topology: Topology, pins: tuple[int, ...], counts: Collection[int], *, fresh: bool = False
+    qemu: Qemu, topology: HostTopology, pins: tuple[int, ...], counts: Collection[int], *, fresh: bool = False
 ) -> Host:
     """Probes both accelerators, and measures the capacity of usable ones at the counts that fit the pins."""
     # TCG first, because KVM is compared with it.
@@ -117,6 +117,6 @@ def with_capacities(qemu: Qemu, host: Host, counts: Collection[int], accels: Col
             if 1 < n <= len(host.pins):
                 try:
                     capacities[found.accel, n] = capacity.measure_capacity(qemu, found, host.pins, n)
-                except ProbeFailed as error:
+                except ProbeError as error:
                     unmeasured[found.accel, n] = str(error)
     return replace(host, capacities=capacities, unmeasured=unmeasured)

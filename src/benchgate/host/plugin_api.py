@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchgate.base.paths import data_root
 from benchgate.base.process import capture
-from benchgate.base.qemu import Qemu, comma_safe, command
+from benchgate.base.system.qemu import Qemu, comma_safe, command
 from benchgate.base.text import one_line
 from benchgate.build.programs import compiled
 

@@ -1,7 +1,7 @@
 """Runs the probe guest: a tiny virtual machine that boots and computes as many steps as the host requests.
 
 Takes a QEMU, an accelerator, a CPU model and optionally a host CPU to pin to; gives the seconds for a number
-of steps. Each answer is checked against a closed form. Fails with ProbeFailed (a HostError) if a guest fails,
+of steps. Each answer is checked against a closed form. Fails with ProbeError (a HostError) if a guest fails,
 and with BuildError if it cannot be built. Every wait has a deadline, and no guest outlives the thread that
 started it.
 """
@@ -20,14 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
 from benchgate.base.files import last_line
 from benchgate.base.interrupts import held
 from benchgate.base.paths import data_root
 from benchgate.base.process import start
-from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
+from benchgate.base.system.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.base.text import one_line
 from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
@@ -45,7 +45,7 @@ _FLAGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Machine:
+class _ProbeBoard:
     """What the probe guest of one architecture needs."""
 
     flags: tuple[str, ...]
@@ -53,12 +53,12 @@ class _Machine:
     """QEMU's, so that the guest can end with a status, and needs no firmware."""
 
 
-_MACHINES: Mapping[str, _Machine] = {
-    X86_64.name: _Machine(
+_MACHINES: Mapping[str, _ProbeBoard] = {
+    X86_64.name: _ProbeBoard(
         ("-m64", "-mno-red-zone", "-mcmodel=small", "-mgeneral-regs-only", "-fcf-protection=none")
     ),
-    RISCV64.name: _Machine(("-march=rv64gc", "-mabi=lp64d", "-mcmodel=medany"), ("-bios", "none")),
-    AARCH64.name: _Machine(
+    RISCV64.name: _ProbeBoard(("-march=rv64gc", "-mabi=lp64d", "-mcmodel=medany"), ("-bios", "none")),
+    AARCH64.name: _ProbeBoard(
         ("-mgeneral-regs-only", "-mstrict-align"), ("-semihosting-config", "enable=on,target=native")
     ),
 }
@@ -68,7 +68,7 @@ _LONGEST_LINE = 256
 _PAUSE_S = 5.0
 
 
-class ProbeFailed(HostError):
+class ProbeError(HostError):
     """A probe guest failed."""
 
 
@@ -139,7 +139,7 @@ class ProbeGuest:
                     )
                     stack.callback(self._child.stop, 0)
             except BootError as error:
-                raise ProbeFailed(str(error)) from error
+                raise ProbeError(str(error)) from error
             self._stack = stack.pop_all()
         return self
 
@@ -156,7 +156,7 @@ class ProbeGuest:
         """Waits until the guest has booted."""
         (line,) = _lines([self], deadline_s, "boot")[1]
         if line != b"probe ready v=1":
-            raise ProbeFailed(f"the probe guest printed {one_line(line, 60)!r} first, not its ready line")
+            raise ProbeError(f"the probe guest printed {one_line(line, 60)!r} first, not its ready line")
 
     def request(self, steps: int) -> None:
         """Requests a number of steps; `answers` waits for the answer."""
@@ -171,7 +171,7 @@ class ProbeGuest:
         limit = time.monotonic() + _PAUSE_S
         while os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             if time.monotonic() > limit:
-                raise ProbeFailed(f"a probe guest did not stop within {_PAUSE_S:g} s")
+                raise ProbeError(f"a probe guest did not stop within {_PAUSE_S:g} s")
             time.sleep(0.0005)
 
     def resume(self) -> None:
@@ -181,7 +181,7 @@ class ProbeGuest:
         """Makes the guest exit by itself and checks its exit status."""
         self.request(0)
         if not self._child.wait(deadline_s):
-            raise ProbeFailed(f"the probe guest did not exit within {deadline_s:g} s")
+            raise ProbeError(f"the probe guest did not exit within {deadline_s:g} s")
         if self._child.stop(0) != GOOD_EXIT:
             raise self._failure()
 
@@ -196,19 +196,19 @@ class ProbeGuest:
         self._held += data
         line, newline, rest = bytes(self._held).partition(b"\n")
         if len(line) > _LONGEST_LINE:
-            raise ProbeFailed(f"the probe guest printed no line end in {_LONGEST_LINE} bytes")
+            raise ProbeError(f"the probe guest printed no line end in {_LONGEST_LINE} bytes")
         if not newline:
             return None
         self._held = bytearray(rest)
         return line.rstrip(b"\r")
 
-    def _failure(self) -> ProbeFailed:
+    def _failure(self) -> ProbeError:
         """Why QEMU has ended, with the last line of its error output."""
         self._child.wait(2.0)
         status = self._child.stop(0)
         how = f"with status {status}" if status >= 0 else f"by signal {signal.Signals(-status).name}"
         message = last_line(self._errors)
-        return ProbeFailed(f"QEMU ended {how}" + (f": {message}" if message else ""))
+        return ProbeError(f"QEMU ended {how}" + (f": {message}" if message else ""))
 
 
 def answers(guests: Sequence[ProbeGuest], steps: int, deadline_s: float) -> tuple[float, ...]:
@@ -222,7 +222,7 @@ def answers(guests: Sequence[ProbeGuest], steps: int, deadline_s: float) -> tupl
         match = _ANSWER.fullmatch(line)
         if not match or int(match[1]) != steps or int(match[2], 16) != expected_state(steps):
             text = one_line(line, 80)
-            raise ProbeFailed(f"the probe guest gave a wrong answer for {steps} steps: {text!r}")
+            raise ProbeError(f"the probe guest gave a wrong answer for {steps} steps: {text!r}")
     return tuple(end - start for start, end in zip(started, ended, strict=True))
 
 
@@ -238,7 +238,7 @@ def _lines(
         while len(found) < len(guests):
             left = limit - time.monotonic()
             if left <= 0:
-                raise ProbeFailed(f"no answer within {deadline_s:g} s ({what})")
+                raise ProbeError(f"no answer within {deadline_s:g} s ({what})")
             for key, _ in selector.select(left):
                 now = time.monotonic()
                 if (line := guests[key.data].take_line()) is not None:

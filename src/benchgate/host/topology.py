@@ -1,7 +1,7 @@
 """The CPUs of this host, which of them this process may use, and how they are isolated from other work.
 
-Takes /proc and /sys (below `root`, which tests replace) and the affinity mask; gives a frozen Topology, and
-from it pins and their placement. Fails with UsageError for CPUs that cannot be used as pins, and with
+Takes /proc and /sys (below `root`, which tests replace) and the affinity mask; gives a frozen HostTopology,
+and from it pins and their placement. Fails with UsageError for CPUs that cannot be used as pins, and with
 HostError if the kernel does not report which CPUs are online.
 """
 
@@ -40,7 +40,7 @@ class LogicalCpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Isolation:
+class CpuIsolation:
     """How CPUs are isolated from other work. Each field is a list of CPUs, "none" or "unavailable"."""
 
     isolcpus: _Shown
@@ -52,14 +52,14 @@ class Isolation:
 
 
 @dataclass(frozen=True, slots=True)
-class Topology:
+class HostTopology:
     cpus: Annotated[tuple[LogicalCpu, ...], Size(0, MOST_CPUS)]
     """Every CPU that is present, in ascending order."""
     affinity: Annotated[tuple[CpuNumber, ...], Size(0, MOST_CPUS)]
     source: _Shown
     """The source of sockets and cores: "sysfs", or "unavailable"."""
     hypervisor: bool
-    isolation: Isolation
+    isolation: CpuIsolation
 
     @property
     def online(self) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class Topology:
         return next((cpu for cpu in self.cpus if cpu.number == number), None)
 
 
-def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> Topology:
+def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> HostTopology:
     """The topology of this host; `affinity` replaces this process's mask."""
     online = cpu_list_of(root / CPUS / "online")
     mask = tuple(sorted(os.sched_getaffinity(0) if affinity is None else affinity))
@@ -111,7 +111,7 @@ def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> Topol
     cpus = tuple(_cpu(root, number, number in online) for number in sorted({*present, *online}))
     complete = all(_siblings(root, number) for number in online)
     flags = re.search(r"^flags\s*:(.*)$", text_of(root / "proc/cpuinfo") or "", re.MULTILINE)
-    return Topology(
+    return HostTopology(
         cpus=cpus,
         affinity=mask,
         source="sysfs" if complete else UNAVAILABLE,
@@ -122,7 +122,7 @@ def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> Topol
 
 
 def choose_pins(
-    topology: Topology, requested: Sequence[int] | None = None, include_smt: bool = False
+    topology: HostTopology, requested: Sequence[int] | None = None, include_smt: bool = False
 ) -> tuple[int, ...]:
     """The host CPUs to pin to, in order. Default: one logical CPU per core. With `include_smt` the other
     hyperthreads follow at the end, so that small CPU counts still use distinct cores."""
@@ -141,7 +141,7 @@ def choose_pins(
     return pins + rest if include_smt else pins
 
 
-def placement(topology: Topology, pins: Sequence[int], cpus: int) -> Placement:
+def placement(topology: HostTopology, pins: Sequence[int], cpus: int) -> Placement:
     """The placement of `cpus` vCPUs or workers on the first of these pins."""
     used = tuple(pins[:cpus])
     if len(used) < cpus:
@@ -152,13 +152,13 @@ def placement(topology: Topology, pins: Sequence[int], cpus: int) -> Placement:
     return Placement.VIRTUAL if topology.hidden else Placement.PHYSICAL
 
 
-def isolated_by(topology: Topology, pins: Sequence[int]) -> tuple[str, ...]:
+def isolated_by(topology: HostTopology, pins: Sequence[int]) -> tuple[str, ...]:
     """The kinds of isolation that cover all of these pins; empty: pinned, but not isolated."""
     kinds = {name: getattr(topology.isolation, name) for name in ("isolcpus", "nohz_full", "rcu_nocbs")}
     return tuple(name for name, text in kinds.items() if pins and set(pins) <= set(_listed(text)))
 
 
-def check_pins(topology: Topology, requested: Sequence[int]) -> None:
+def check_pins(topology: HostTopology, requested: Sequence[int]) -> None:
     """UsageError if a CPU does not exist, is offline, is outside the affinity mask, or is named twice."""
     wrong = []
     for number in dict.fromkeys(requested):
@@ -177,7 +177,7 @@ def check_pins(topology: Topology, requested: Sequence[int]) -> None:
         raise UsageError(f"--cpus: {'; '.join(wrong)}. {_which(topology)}")
 
 
-def _outside(topology: Topology, number: int) -> str:
+def _outside(topology: HostTopology, number: int) -> str:
     """The error for a CPU outside the mask. An isolated CPU is outside by default, so say how to use it."""
     text = f"CPU {number} is outside this process's affinity mask"
     if number in _listed(topology.isolation.isolcpus):
@@ -186,7 +186,7 @@ def _outside(topology: Topology, number: int) -> str:
     return text
 
 
-def _which(topology: Topology) -> str:
+def _which(topology: HostTopology) -> str:
     """The available CPUs, for the end of an error message."""
     text = f"This host has CPUs {as_list(topology.online)} online"
     offline = {cpu.number for cpu in topology.cpus} - set(topology.online)
@@ -214,14 +214,14 @@ def _siblings(root: Path, number: int) -> tuple[int, ...] | None:
     return cpu_list_of(folder / "core_cpus_list") or cpu_list_of(folder / "thread_siblings_list")
 
 
-def _isolation(root: Path, online: tuple[int, ...]) -> Isolation:
+def _isolation(root: Path, online: tuple[int, ...]) -> CpuIsolation:
     words = (text_of(root / "proc/cmdline") or "").split()
     status = text_of(root / "proc/1/status")
     confined = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status or "", re.MULTILINE)
     manager = UNAVAILABLE
     if confined:
         manager = "none" if set(_listed(confined[1])) >= set(online) else confined[1]
-    return Isolation(
+    return CpuIsolation(
         isolcpus=_kernel_list(root / CPUS / "isolated", words, "isolcpus"),
         nohz_full=_kernel_list(root / CPUS / "nohz_full", words, "nohz_full"),
         rcu_nocbs=_kernel_list(None, words, "rcu_nocbs") if words else UNAVAILABLE,

@@ -1,8 +1,9 @@
-"""What each vCPU did in the window, and which vCPU woke which: lines of the clock's log (c/activity.c).
+"""What each vCPU did in the window, and which vCPU woke which: lines of the clock's log
+(c/record/activity.c).
 
-`Reader` takes one line after the other, in words; `activity` gives an `Activity`, or None if the log has no
-such lines (older versions wrote none, and neither does a QEMU that was killed). The lines are untrusted: a
-line outside the format is a ValueError.
+`ActivityReader` takes one line after the other, in words; `activity` gives an `Activity`, or None if the log
+has no such lines (older versions wrote none, and neither does a QEMU that was killed). The lines are
+untrusted: a line outside the format is a ValueError.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Activity:
         return self.begin, self.end, self.width, self.vcpus, by_vcpus
 
 
-class Reader:
+class ActivityReader:
     def __init__(self) -> None:
         self._head: tuple[int, int, int, int] | None = None
         self._shares: dict[str, list[bytes]] = {"worked": [], "spun": []}

@@ -12,11 +12,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import UsageError
-from benchgate.base.qemu import comma_safe
+from benchgate.base.system.arch import X86_64, Architecture
+from benchgate.base.system.qemu import comma_safe
 from benchgate.insn.guests import exact_arguments
-from benchgate.insn.log import Order
+from benchgate.insn.log import AccessOrder
 from benchgate.insn.talk import TALK_DESCRIPTOR
 
 
@@ -49,7 +49,7 @@ NO_RECORDS = Records()
 
 QUANTUM = 5_000
 """How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM
-in c/lockstep.h)."""
+in c/clock/lockstep.h)."""
 FINE = 100
 """The same limit while a vCPU spins. A value that is handed over through memory is seen up to this much late
 or early."""
@@ -59,7 +59,7 @@ SKIP = 100_000
 """How many ns a loop that polls the TSC may skip at once outside the window. Each read is a trap, which costs
 the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
 DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1")
-"""One thread does QEMU's jobs for disks, one after the other, and never ends (c/pool.h)."""
+"""One thread does QEMU's jobs for disks, one after the other, and never ends (c/qemu/pool.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ class ClockRun:
     records: Records = NO_RECORDS
     shape: Path | None = None
     """The file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal one."""
-    order: Order = Order.UNSAID
+    order: AccessOrder = AccessOrder.UNSAID
     """Whether accesses in the wrong order are watched, or prevented; with a shape they are watched at
     least."""
     explore: Path | None = None
-    """The file that says where vCPUs are stalled (base/exploring.py); None: nowhere."""
+    """The file that says where vCPUs are stalled (base/exploration.py); None: nowhere."""
     patience_s: int = 60
     quantum: int | None = None
     fine: int | None = None
@@ -127,7 +127,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
         *exact_arguments(run.guest, run.machine),
     )
     environment = MappingProxyType({"LD_PRELOAD": _preload(plugin)})
-    return ClockArguments(argv, environment, one_insn=run.order is Order.STRICT)
+    return ClockArguments(argv, environment, one_insn=run.order is AccessOrder.STRICT)
 
 
 def _check(cpus: int, seed: int) -> None:

@@ -1,4 +1,5 @@
-"""Every turn, halt, wake-up and interrupt of a window, as the plugin writes them in a replay (c/events.c).
+"""Every turn, halt, wake-up and interrupt of a window, as the plugin writes them in a replay
+(c/record/events.c).
 
 Takes the path of the file; gives frozen `Events`. The file is untrusted: a line outside the format is a
 VerifyError that names it. A file without an end is valid (QEMU was killed), and so is one that became full.
@@ -68,10 +69,10 @@ def read_events(path: Path) -> Events:
     lines = text_of(path, FILE_LIMIT, "events").split("\n")
     if lines and lines[-1]:
         lines.pop()  # QEMU died while it wrote this line
-    return _Reader(path).read(lines)
+    return _EventReader(path).read(lines)
 
 
-class _Reader:
+class _EventReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.turns: list[Turn] = []

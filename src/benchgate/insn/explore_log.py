@@ -1,7 +1,7 @@
-"""What an exploration did in one run: lines of the clock's log (c/delays.c).
+"""What an exploration did in one run: lines of the clock's log (c/explore/delays.c).
 
-`Reader` takes one line after the other, in words; `explored` gives an `Explored`, or None if the run was not
-explored. The lines are untrusted: a line outside the format is a ValueError.
+`StallLogReader` takes one line after the other, in words; `explored` gives a `StallLog`, or None if the run
+was not explored. The lines are untrusted: a line outside the format is a ValueError.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from benchgate.base.exploring import MOST_NS, MOST_POINTS, Point, Strategy
+from benchgate.base.exploration import MOST_NS, MOST_POINTS, StallPoint, Strategy
 from benchgate.insn.words import ADDRESS, number
 
 LOOKS = 20
@@ -32,13 +32,13 @@ class Delay:
     """The address of the instruction."""
 
     @property
-    def point(self) -> Point:
+    def point(self) -> StallPoint:
         """What makes it again."""
-        return Point(self.vcpu, self.instruction, self.ns)
+        return StallPoint(self.vcpu, self.instruction, self.ns)
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
+class StallLog:
     strategy: Strategy
     seed: int
     delays: tuple[Delay, ...]
@@ -56,7 +56,7 @@ class Explored:
     """How many stalls were made in all."""
 
 
-class Reader:
+class StallLogReader:
     def __init__(self) -> None:
         self._head: tuple[Strategy, int] | None = None
         self._delays: list[Delay] = []
@@ -112,12 +112,12 @@ class Reader:
         if (self._totals[1] != len(self._delays)) != self._full:
             raise ValueError(f"{self._totals[1]} stalls were made, but {len(self._delays)} are listed")
 
-    def explored(self) -> Explored | None:
+    def explored(self) -> StallLog | None:
         if self._head is None:
             return None
         strategy, seed = self._head
         steps, made = self._totals or (None, None)
-        return Explored(
+        return StallLog(
             strategy,
             seed,
             tuple(self._delays),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 
 
 @dataclass(frozen=True, slots=True)

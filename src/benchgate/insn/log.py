@@ -13,11 +13,11 @@ from enum import IntEnum, StrEnum
 
 from benchgate.base.runs import Disorder, Resolution
 from benchgate.insn.activity import Activity
-from benchgate.insn.explore_log import Explored
+from benchgate.insn.explore_log import StallLog
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 
 
-class Order(StrEnum):
+class AccessOrder(StrEnum):
     """What is done about accesses to memory that come in the wrong order."""
 
     UNSAID = ""
@@ -38,7 +38,7 @@ class MarkKind(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ClockMark:
     """One executed mark. `kind` is a plain number, so that an unknown kind can be read and then refused."""
 
     kind: int
@@ -64,7 +64,7 @@ class VcpuTotals:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class VcpuWork:
     """What one vCPU had done at some moment."""
 
     ran: int = 0
@@ -74,7 +74,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenLate:
+class LateSightings:
     """What vCPUs had seen of each other too late at some moment, since the start."""
 
     handovers: int
@@ -83,9 +83,9 @@ class SeenLate:
     pending: int = 0
     """By how much `late` can still grow for what they have seen already."""
 
-    def since(self, before: SeenLate) -> SeenLate:
+    def since(self, before: LateSightings) -> LateSightings:
         """What they saw too late after that moment, at most."""
-        return SeenLate(self.handovers - before.handovers, self.late + self.pending - before.late)
+        return LateSightings(self.handovers - before.handovers, self.late + self.pending - before.late)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ class ConsoleLine:
     end: int
     """How many bytes the console had then."""
     time: int
-    vcpus: tuple[Work, ...]
-    seen_late: SeenLate | None = None
+    vcpus: tuple[VcpuWork, ...]
+    seen_late: LateSightings | None = None
     """None in logs of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class ConsoleInput:
     """Bytes that were typed at the guest's console at once."""
 
     console: int
@@ -125,10 +125,10 @@ class ClockLog:
     vcpus: int
     api: tuple[int, int, int]
     """The plugin interface version that was requested, then the oldest and the newest that QEMU offers."""
-    marks: tuple[Mark, ...]
+    marks: tuple[ClockMark, ...]
     lines: tuple[ConsoleLine, ...] = ()
     """Only of a system without marks."""
-    inputs: tuple[Input, ...] = ()
+    inputs: tuple[ConsoleInput, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
     activity: Activity | None = None
     """None in logs of earlier versions, and without the end of the log."""
@@ -138,7 +138,7 @@ class ClockLog:
     """None on the ideal machine, and without the end of the log."""
     orders: Mapping[str, Disorder] = field(default_factory=dict)
     """By phase; empty if the order of accesses was not watched."""
-    explored: Explored | None = None
+    explored: StallLog | None = None
     """Where vCPUs were stalled; None: the run was not explored."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)

@@ -16,19 +16,19 @@ from types import MappingProxyType
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
 from benchgate.base.text import one_line
-from benchgate.insn.activity import Reader
-from benchgate.insn.explore_log import Reader as ExploreReader
+from benchgate.insn.activity import ActivityReader
+from benchgate.insn.explore_log import StallLogReader as ExploreReader
 from benchgate.insn.log import (
     ClockLog,
+    ClockMark,
+    ConsoleInput,
     ConsoleLine,
-    Input,
-    Mark,
-    SeenLate,
+    LateSightings,
     VcpuTotals,
-    Work,
+    VcpuWork,
 )
 from benchgate.insn.memory_log import DELAYED, PARTS
-from benchgate.insn.memory_log import Reader as MemoryReader
+from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
 from benchgate.insn.words import number
 
 LOG_LIMIT = 4 << 20
@@ -48,25 +48,25 @@ def read_log(path: Path) -> ClockLog:
         text = raw.decode("ascii")
     except UnicodeDecodeError as error:
         raise VerifyError(f"{path}: byte {error.start} is not ASCII: this is not a clock log") from error
-    return _Reader(path).read(text)
+    return _LogReader(path).read(text)
 
 
-def _grows(before: SeenLate | None, after: SeenLate | None) -> bool:
+def _grows(before: LateSightings | None, after: LateSightings | None) -> bool:
     if before is None or after is None:
         return before is after
     return before.handovers <= after.handovers and before.late <= after.late
 
 
-class _Reader:
+class _LogReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.line = 0
-        self.marks: list[Mark] = []
+        self.marks: list[ClockMark] = []
         self.lines: list[ConsoleLine] = []
-        self.inputs: list[Input] = []
-        self.work: tuple[Work, ...] = ()
+        self.inputs: list[ConsoleInput] = []
+        self.work: tuple[VcpuWork, ...] = ()
         self.totals: list[VcpuTotals] = []
-        self.activity = Reader()
+        self.activity = ActivityReader()
         self.memory = MemoryReader()
         self.explore = ExploreReader()
         self.parts = {**self.activity.words, **self.memory.words, **self.explore.words}
@@ -94,7 +94,7 @@ class _Reader:
             lines.pop()  # QEMU died while it wrote this line
         header = self._header(lines)
         self.vcpus = header.vcpus
-        self.work = (Work(),) * header.vcpus
+        self.work = (VcpuWork(),) * header.vcpus
         own: dict[str, Callable[[list[str]], None]] = {
             "mark": self._mark,
             "ran": self._ran,
@@ -177,13 +177,13 @@ class _Reader:
         if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
             raise self.fail("expected `mark KIND VCPU TIME`")
         vcpu = number(words[2], self.vcpus)
-        self.marks.append(Mark(int(words[1], 16), vcpu, number(words[3])))
+        self.marks.append(ClockMark(int(words[1], 16), vcpu, number(words[3])))
 
     def _ran(self, words: list[str]) -> None:
         if len(words) != 4:
             raise self.fail("expected `ran VCPU RAN WORKED`")
         vcpu = number(words[1], self.vcpus)
-        now = Work(number(words[2]), number(words[3]))
+        now = VcpuWork(number(words[2]), number(words[3]))
         self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
 
     def _console_line(self, words: list[str]) -> None:
@@ -192,7 +192,7 @@ class _Reader:
         end, time, *late = map(number, words[1:])
         if self.lines and end <= self.lines[-1].end:
             raise self.fail(f"a line ends at byte {end}, not after the one before it")
-        seen = SeenLate(*late) if late else None
+        seen = LateSightings(*late) if late else None
         if self.lines and not _grows(self.lines[-1].seen_late, seen):
             raise self.fail("its hand-overs, or the delays of all, are fewer than those of the line before")
         self.lines.append(ConsoleLine(end, time, self.work, seen))
@@ -200,7 +200,7 @@ class _Reader:
     def _typed(self, words: list[str]) -> None:
         if len(words) != 5:
             raise self.fail("expected `typed BYTES COUNT TIME PACE`")
-        self.inputs.append(Input(*(number(word) for word in words[1:])))
+        self.inputs.append(ConsoleInput(*(number(word) for word in words[1:])))
 
     def _pulse(self, words: list[str]) -> None:
         """For whoever watches the run; nothing is judged by it."""

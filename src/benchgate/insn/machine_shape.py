@@ -1,4 +1,4 @@
-"""Writes a machine as the shape file that the QEMU plugin reads (c/memory_shape.c). Pure.
+"""Writes a machine as the shape file that the QEMU plugin reads (c/memory/memory_shape.c). Pure.
 
 Takes a `Machine`, a number of CPUs and the guest's memory; gives text. Fails with ValueError if the machine
 has fewer CPUs, or if the memory cannot be divided among its nodes.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchgate.base.machine_topology import memory_of
-from benchgate.base.machines import Cache, Machine, MemoryRange
-from benchgate.base.systems import System
+from benchgate.base.system.guest_topology import memory_of
+from benchgate.base.system.machines import Cache, Machine, MemoryRange
+from benchgate.base.system.systems import System
 
 VERSION = 1
 FILE = "machine.shape"

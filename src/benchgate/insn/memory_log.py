@@ -1,8 +1,9 @@
-"""The books of a machine's memory system: lines of the clock's log (c/memory.h has the model).
+"""The books of a machine's memory system: lines of the clock's log (c/memory/memory.h has the model).
 
-`Reader` takes one line after the other, in words; `books` and `orders` give frozen data, or None and nothing
-if the log has no such lines (the ideal machine; a QEMU that was killed before it wrote them). The lines are
-untrusted: a line outside the format is a ValueError. Whether the books balance is for judge/memory_books.py.
+`MemoryLogReader` takes one line after the other, in words; `books` and `orders` give frozen data, or None and
+nothing if the log has no such lines (the ideal machine; a QEMU that was killed before it wrote them). The
+lines are untrusted: a line outside the format is a ValueError. Whether the books balance is for
+judge/accounts/memory_books.py.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ PLACES = (
 )
 """Where an access was served."""
 CLASSES = (*PLACES, "upgrade", "busy", "queue", "atomic", "walk", "interrupt")
-"""What a vCPU waited for while it was stalled; c/memory.h explains each."""
+"""What a vCPU waited for while it was stalled; c/memory/memory.h explains each."""
 COUNTS = (*KINDS, *CLASSES, "invalidations", "written_back", "outside")
 PARTS = ("executed", "paused", "skipped", "halted", "stalled")
 DELAYED = "delayed"
@@ -36,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class PhaseTime:
     """How one vCPU spent one phase, in ns."""
 
     executed: int
@@ -55,7 +56,7 @@ class Spent:
 class CpuBooks:
     """One vCPU in one phase."""
 
-    spent: Spent
+    spent: PhaseTime
     counts: Mapping[str, int]
     """By each of COUNTS."""
     stalls: Mapping[str, int]
@@ -73,12 +74,12 @@ Cell = tuple[str, int]
 """A phase and a vCPU."""
 
 
-class Reader:
+class MemoryLogReader:
     def __init__(self) -> None:
         self.machine: str | None = None
         self.explored = False
         """An exploration's log has one part more."""
-        self._spent: dict[Cell, Spent] = {}
+        self._spent: dict[Cell, PhaseTime] = {}
         self._counts: dict[Cell, Mapping[str, int]] = {}
         self._stalls: dict[Cell, Mapping[str, int]] = {}
         self._orders: dict[str, Disorder] = {}
@@ -99,7 +100,7 @@ class Reader:
     def _spend(self, words: list[str], vcpus: int) -> None:
         parts = (*PARTS, DELAYED) if self.explored else PARTS
         found = self._named(words, vcpus, parts, self._spent)
-        self._spent[_cell(words)] = Spent(**found)
+        self._spent[_cell(words)] = PhaseTime(**found)
 
     def _count(self, words: list[str], vcpus: int) -> None:
         self._counts[_cell(words)] = self._named(words, vcpus, COUNTS, self._counts)

@@ -12,11 +12,12 @@ import shutil
 from pathlib import Path
 
 from benchgate.base.errors import BuildError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.cache import entry
 from benchgate.build.toolchain import compiler, run_all
 
 SOURCE = Path(__file__).parent / "c"
+"""Its folders say what they hold. No two files of them have the same name."""
 _SOURCES = (
     *("lockstep.c", "clock_state.c", "clock_time.c", "clock_errands.c", "clock_watch.c", "clock_grants.c"),
     *("clock_main.c", "clock_vcpu.c"),
@@ -54,6 +55,17 @@ def prepare(qemu: Qemu) -> Path:
     return build(api_of(qemu))
 
 
+def c_file(name: str) -> Path:
+    """The file of the plugin with this name, in whichever folder it is."""
+    (path,) = SOURCE.rglob(name)
+    return path
+
+
+def c_folders() -> tuple[Path, ...]:
+    """Where its headers are."""
+    return tuple(sorted({path.parent for path in SOURCE.rglob("*.h")}))
+
+
 def build(api: int) -> Path:
     """The plugin for an interface, from the cache."""
     define = f"-DINSN_API={api}"
@@ -69,7 +81,10 @@ def build(api: int) -> Path:
     def make(files: Path) -> None:
         work = files / "c"
         shutil.copytree(SOURCE, work)
-        argv = [*compiler().argv, *flags, define, *_SOURCES, "-o", str(files / name), "-lpthread", "-ldl"]
+        headers = [f"-I{folder.relative_to(SOURCE)}" for folder in c_folders()]
+        paths = [str(c_file(one).relative_to(SOURCE)) for one in _SOURCES]
+        argv = [*compiler().argv, *flags, define, *headers, *paths, "-o", str(files / name)]
+        argv += ["-lpthread", "-ldl"]
         run_all([argv], work, f"insn-{api}", 120.0)
         shutil.rmtree(work)
 
@@ -79,7 +94,7 @@ def build(api: int) -> Path:
 def source_digest() -> str:
     """The digest of all C files of the plugin; it identifies the clock in a run's record."""
     combined = hashlib.sha256()
-    for path in sorted(SOURCE.glob("*.[ch]")):
+    for path in sorted(SOURCE.rglob("*.[ch]"), key=lambda path: path.name):
         combined.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return combined.hexdigest()
 

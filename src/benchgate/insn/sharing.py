@@ -1,4 +1,5 @@
-"""Lines of memory that moved between CPUs in the window: as the plugin writes them (c/sharing.c), and named.
+"""Lines of memory that moved between CPUs in the window: as the plugin writes them (c/record/sharing.c), and
+named.
 
 Takes the path of the file; gives frozen `Sharing`, the line that moved most first. `named` adds the variables
 that lie in each line, from symbol tables; `text` writes it again, in the plugin's format with lines `called`.
@@ -65,7 +66,7 @@ class LineCpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class VariableBytes:
     """Bytes of a line that belong to a variable."""
 
     offset: int
@@ -84,7 +85,7 @@ class MovedLine:
     """The same in the lower half."""
     moves: int
     cpus: tuple[LineCpu, ...]
-    names: tuple[Named, ...] = ()
+    names: tuple[VariableBytes, ...] = ()
     """In the order of their offsets; empty: no symbol is known."""
 
     @property
@@ -110,7 +111,7 @@ class Sharing:
 
 
 def read_sharing(path: Path) -> Sharing:
-    return _Reader(path, text_of(path, FILE_LIMIT, "moved lines").split("\n")).read()
+    return _SharingReader(path, text_of(path, FILE_LIMIT, "moved lines").split("\n")).read()
 
 
 @dataclass
@@ -126,7 +127,7 @@ class _Cpu:
         return LineCpu(cpu, (cluster, across, socket), given, tuple(self.touches), *self.more)
 
 
-class _Reader:
+class _SharingReader:
     def __init__(self, path: Path, lines: list[str]) -> None:
         self.path, self.lines = path, lines
         self.at = 0
@@ -157,12 +158,12 @@ class _Reader:
             names = tuple(self._names())
             yield MovedLine(physical, kernel, user, int(found[4]), tuple(self._cpus()), names)
 
-    def _names(self) -> Iterator[Named]:
+    def _names(self) -> Iterator[VariableBytes]:
         while found := _CALLED.fullmatch(self._now()):
             offset, size, at = map(int, found.groups()[:3])
             self._fits(offset, size)
             self.at += 1
-            yield Named(offset, size, at, found[4])
+            yield VariableBytes(offset, size, at, found[4])
 
     def _cpus(self) -> Iterator[LineCpu]:
         known: dict[int, _Cpu] = {}
@@ -206,17 +207,17 @@ def named(seen: Sharing, kernel: Symbols, user: Symbols) -> Sharing:
     return replace(seen, lines=tuple(lines))
 
 
-def _named(line: MovedLine, size: int, kernel: Symbols, user: Symbols) -> tuple[Named, ...]:
+def _named(line: MovedLine, size: int, kernel: Symbols, user: Symbols) -> tuple[VariableBytes, ...]:
     """A kernel may access user memory by an address of its own, for which there is no symbol."""
     both = ((line.kernel, kernel), (line.user, user))
     found = ([*_variables(begin, size, symbols)] for begin, symbols in both if begin)
     return next((tuple(names) for names in found if names), ())
 
 
-def _variables(begin: int, size: int, symbols: Symbols) -> Iterator[Named]:
+def _variables(begin: int, size: int, symbols: Symbols) -> Iterator[VariableBytes]:
     for name, first, end in symbols.within(begin, begin + size):
         offset = max(first - begin, 0)
-        yield Named(offset, min(end - begin, size) - offset, begin + offset - first, name)
+        yield VariableBytes(offset, min(end - begin, size) - offset, begin + offset - first, name)
 
 
 def text(seen: Sharing) -> str:

@@ -1,9 +1,9 @@
 """Where a window's instructions went, by call stack.
 
-Takes the plugin's file (c/stacks.c) and symbol tables; gives instructions by stack, outermost function first,
-and the same as folded stacks: a line `main;work;do_syscall_64_[k] 1234` for each, which flame graph tools
-read. `_[k]` marks the kernel's functions. `read_folded` reads that text back. Files are untrusted: a line
-outside the format is a VerifyError.
+Takes the plugin's file (c/record/stacks.c) and symbol tables; gives instructions by stack, outermost function
+first, and the same as folded stacks: a line `main;work;do_syscall_64_[k] 1234` for each, which flame graph
+tools read. `_[k]` marks the kernel's functions. `read_folded` reads that text back. Files are untrusted: a
+line outside the format is a VerifyError.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, BuildError, FetchError, VerifyError
 from benchgate.base.process import capture
-from benchgate.base.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
+from benchgate.base.system.arch import X86_64, Architecture
+from benchgate.base.system.qemu import GOOD_EXIT, ON_STDIO, Qemu, command
 from benchgate.build.cache import entry
 from benchgate.build.fetch import cross
 from benchgate.build.programs import compiled
@@ -141,7 +141,7 @@ def probe_guest(cpus: int, guest: Architecture = X86_64) -> Path:
     return compiled(
         guest.kind("insn-probe"),
         f"probe{cpus}.elf",
-        SOURCE,
+        SOURCE / "guests",
         [probe.source],
         flags,
         compiler=cross.compiler(guest),

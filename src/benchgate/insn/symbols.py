@@ -23,12 +23,12 @@ from pathlib import Path
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from benchgate.base.arch import X86_64
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, BuildError, VerifyError
 from benchgate.base.files import file_digest
 from benchgate.base.process import capture
-from benchgate.base.qemu import GOOD_EXIT, Qemu, comma_safe, command
+from benchgate.base.system.arch import X86_64
+from benchgate.base.system.qemu import GOOD_EXIT, Qemu, comma_safe, command
 from benchgate.build.cache import entry
 from benchgate.build.fetch import cross
 from benchgate.build.fetch.elf import DAMAGE
@@ -182,7 +182,7 @@ def linux_symbols(qemu: Qemu, image: Path) -> Path:
     """A file that `read_symbols` can read."""
     guest = qemu.guest
     kind = guest.kind("insn-kallsyms")
-    init = compiled(kind, "init", SOURCE, ["kallsyms.c"], _FLAGS, compiler=cross.compiler(guest))
+    init = compiled(kind, "init", SOURCE / "guests", ["kallsyms.c"], _FLAGS, compiler=cross.compiler(guest))
     key = {"kernel": file_digest(image), "init": file_digest(init)}
 
     def make(files: Path) -> None:

@@ -1,8 +1,9 @@
 """Our end of the instruction clock's talk: where the guest stopped, what is typed, and how far it may run.
 
-Takes a connected socket whose other end the plugin has (option `talk`; the messages are in c/talk.h); gives a
-`Stop` each time the guest stops, and sends one answer to each. Guest time stands still between the two. The
-plugin's messages are untrusted: another one than expected raises VerifyError. EndOfTalk: QEMU has ended.
+Takes a connected socket whose other end the plugin has (option `talk`; the messages are in c/console/talk.h);
+gives a `GuestStop` each time the guest stops, and sends one answer to each. Guest time stands still between
+the two. The plugin's messages are untrusted: another one than expected raises VerifyError. EndOfTalk: QEMU
+has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from benchgate.base.errors import UsageError, VerifyError
 TALK_DESCRIPTOR = 4
 """QEMU's descriptor of the socket; QMP has 3."""
 MOST_TYPED = 2048
-"""Bytes in one answer (TALK_BYTES in c/talk.h)."""
+"""Bytes in one answer (TALK_BYTES in c/console/talk.h)."""
 NEVER = 2**64 - 1
 """No limit."""
 _MESSAGE = re.compile(rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
@@ -32,7 +33,7 @@ class StopKind(StrEnum):
     START = "start"
     """The guest has executed nothing yet."""
     QUIET = "quiet"
-    """For `Pace.quiet_ns` it printed nothing, and nothing was typed."""
+    """For `TypingPace.quiet_ns` it printed nothing, and nothing was typed."""
     FULL = "full"
     """It has printed a few KiB since its last stop."""
     LATE = "late"
@@ -42,7 +43,7 @@ class StopKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class GuestStop:
     """Where the guest stands still."""
 
     kind: StopKind
@@ -55,7 +56,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TypingPace:
     """The input of a system, in guest time."""
 
     quiet_ns: int = 1_000_000
@@ -65,7 +66,7 @@ class Pace:
 
 
 class Talk:
-    def __init__(self, connection: socket.socket, pace: Pace) -> None:
+    def __init__(self, connection: socket.socket, pace: TypingPace) -> None:
         self._socket = connection
         self.pace = pace
 
@@ -73,7 +74,7 @@ class Talk:
         """Readable when the guest has stopped, or QEMU has ended."""
         return self._socket.fileno()
 
-    def stop(self) -> Stop:
+    def stop(self) -> GuestStop:
         """The stop that the plugin has announced; waits for it."""
         try:
             message = self._socket.recv(_LONGEST)
@@ -85,7 +86,7 @@ class Talk:
         if found is None:
             raise VerifyError(f"the instruction clock sent {message[:60]!r} where it stops the guest")
         console, time, unread = map(int, found.groups()[1:])
-        return Stop(StopKind(found[1].decode()), console, time, unread)
+        return GuestStop(StopKind(found[1].decode()), console, time, unread)
 
     def run(self, until_ns: int, typed: bytes = b"") -> None:
         """The answer to a stop: types these bytes and lets the guest run until it is quiet, at the latest

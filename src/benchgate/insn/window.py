@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import WorkerReport
-from benchgate.insn.log import ClockLog, Mark, MarkKind
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.insn.log import ClockLog, ClockMark, MarkKind
 
 AGREEMENT = 0.005
 """How far the guest's own timing of the window may be from the clock's, as a fraction of the window."""
@@ -24,7 +24,7 @@ AGREEMENT_NS = 100_000
 """The smallest such tolerance: each end may be off by a quantum, and reading the clock takes time."""
 
 CALM = 8
-"""The largest factor by which a quantum may grow (LOCKSTEP_CALM in c/lockstep.h)."""
+"""The largest factor by which a quantum may grow (LOCKSTEP_CALM in c/clock/lockstep.h)."""
 
 
 _NAMES = {
@@ -43,8 +43,8 @@ class ClockWindow:
     work_end: int
     total_begin: int
     total_end: int
-    begins: tuple[Mark, ...]
-    ends: tuple[Mark, ...]
+    begins: tuple[ClockMark, ...]
+    ends: tuple[ClockMark, ...]
 
     @property
     def work(self) -> int:
@@ -107,7 +107,7 @@ def _slack(log: ClockLog) -> int:
     return 2 * log.quantum * max(log.rush, CALM)
 
 
-def _count(marks: Iterable[Mark], workers: int) -> None:
+def _count(marks: Iterable[ClockMark], workers: int) -> None:
     found = Counter(mark.kind for mark in marks)
     wanted = {
         MarkKind.TOTAL_BEGIN: 1,
@@ -124,7 +124,7 @@ def _count(marks: Iterable[Mark], workers: int) -> None:
             )
 
 
-def _order(marks: Iterable[Mark]) -> None:
+def _order(marks: Iterable[ClockMark]) -> None:
     opened = closed = running = 0
     for mark in marks:
         name = _NAMES[MarkKind(mark.kind)]

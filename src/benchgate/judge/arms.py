@@ -16,9 +16,9 @@ from types import MappingProxyType
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
-from benchgate.base.metrics import Metric, with_windows
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.text import counted
+from benchgate.base.workload.metrics import Metric, with_windows
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.run_files import read_console

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.machines import IDEAL
-from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import CpuUse, WorkerReport
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.system.machines import IDEAL
 from benchgate.base.text import counted
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.workloads import Workload
 from benchgate.insn.activity import Activity, Column
 from benchgate.insn.log import ConsoleLine
 from benchgate.judge.noise import vcpu_time

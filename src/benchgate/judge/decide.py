@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchgate.base.baselines import NOTHING, Against
+from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Verdict
 from benchgate.judge.gates import judge
@@ -29,7 +29,7 @@ def decide(
     arms: Mapping[str, Arm],
     policy: Policy,
     capacity: Mapping[int, CapacityBound] = MappingProxyType({}),
-    against: Against = NOTHING,
+    against: BaselineSet = NOTHING,
 ) -> Decision:
     gates = tuple(gates)
     _require_distinct(gates)

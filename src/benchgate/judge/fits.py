@@ -12,11 +12,11 @@ from types import MappingProxyType
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import SMALLEST_LOOK, Arm
-from benchgate.base.laws import Model, peak_of
-from benchgate.base.metrics import Better
 from benchgate.base.runs import Measurement
-from benchgate.base.scaling import Fitted, fitted
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.laws import Model, peak_of
+from benchgate.base.statistics.scaling import ScalingFit, fitted
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.workload.metrics import MetricDirection
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _fit(row: str, model: Model, arms: Sequence[Arm], alpha: float) -> Fit:
     )
 
 
-def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> Fitted:
+def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> ScalingFit:
     """Of the first `look` runs of each arm; None: of all."""
     arms = tuple((one.cell.cpus, times(one)[:look]) for one in of)
     off = tuple(max(one.blur[:look], default=0.0) + one.step / min(one.samples[:look]) for one in of)
@@ -109,11 +109,11 @@ def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: flo
 
 def times(of: Measurement) -> tuple[float, ...]:
     """A rate is the reciprocal of a time."""
-    is_time = of.metric.better is Better.LESS
+    is_time = of.metric.better is MetricDirection.LESS
     return tuple(float(one) for one in of.samples) if is_time else tuple(1 / one for one in of.samples)
 
 
-def residuals(found: Fitted) -> str:
+def residuals(found: ScalingFit) -> str:
     """Why a law does not describe its arms."""
     count, residual = found.worst
     name = {Model.AMDAHL: "Amdahl", Model.USL: "USL"}[found.model]
@@ -124,7 +124,7 @@ def residuals(found: Fitted) -> str:
     )
 
 
-def said(row: str, found: Fitted) -> str:
+def said(row: str, found: ScalingFit) -> str:
     """`primes-linux: Amdahl, serial 0.031 [0.028, 0.034]; residuals -0.2% 0.1% 0.1% (smp1,2,4)`."""
     if found.model is Model.AMDAHL:
         law = f"Amdahl, serial {_with_interval(found.law.sigma, found.intervals['sigma'])}"

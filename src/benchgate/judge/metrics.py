@@ -13,10 +13,10 @@ from typing import TypeVar
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.histogram import Histogram
-from benchgate.base.metrics import NS, SECOND_NS, Metric, MetricKind
 from benchgate.base.runs import WorkerReport
+from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.text import suggestion
+from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
 
 Value = TypeVar("Value")
 _RESULT = "result"
@@ -26,7 +26,7 @@ _FIGURES = ("count", "sum", "min", "max")
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class MetricSource:
     """What a run reported, as metrics need it."""
 
     reports: Sequence[WorkerReport]
@@ -39,7 +39,7 @@ class Reported:
     """None if they cannot be said in ns, because the guest did not say its hz."""
 
 
-def without_value(metrics: Mapping[str, Metric], seen: Reported) -> dict[str, str]:
+def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, str]:
     """Those of a percentile, a minimum or a maximum of a histogram that the run reported and that is empty,
     and why they have no value."""
     empty = [name for name, one in seen.histograms.items() if not one.count]
@@ -56,7 +56,7 @@ def _is_of(metric: Metric, histogram: str) -> bool:
     return not {metric.of, metric.per}.isdisjoint((f"{histogram}.min", f"{histogram}.max"))
 
 
-def computed(metrics: Mapping[str, Metric], seen: Reported) -> dict[str, float]:
+def computed(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, float]:
     """The values of all but those without one."""
     absent, found = without_value(metrics, seen), {}
     for name, metric in metrics.items():
@@ -69,7 +69,7 @@ def computed(metrics: Mapping[str, Metric], seen: Reported) -> dict[str, float]:
     return found
 
 
-def _value(metric: Metric, seen: Reported) -> float:
+def _value(metric: Metric, seen: MetricSource) -> float:
     match metric.kind:
         case MetricKind.TIME:
             length = _ns(_number(metric.of, seen), seen) if metric.of else _window(metric.window, seen)
@@ -91,7 +91,7 @@ def _value(metric: Metric, seen: Reported) -> float:
             return _divided(min(each), max(each), f"the largest {metric.of}")
 
 
-def _number(of: str, seen: Reported) -> int:
+def _number(of: str, seen: MetricSource) -> int:
     """`VALUE` of all workers together, `result.VALUE` or `HISTOGRAM.FIGURE`."""
     place, dot, name = of.rpartition(".")
     if not dot:
@@ -105,7 +105,7 @@ def _number(of: str, seen: Reported) -> int:
     return value
 
 
-def _of_workers(name: str, seen: Reported) -> list[int]:
+def _of_workers(name: str, seen: MetricSource) -> list[int]:
     return [_known(name, report.values, f"value of worker {report.id}") for report in seen.reports]
 
 
@@ -116,13 +116,13 @@ def _known(name: str, known: Mapping[str, Value], what: str) -> Value:
     return known[name]
 
 
-def _window(window: Window, seen: Reported) -> float:
+def _window(window: Window, seen: MetricSource) -> float:
     if seen.windows_ns is None:
         raise ValueError(_NO_HZ)
     return seen.windows_ns[window]
 
 
-def _ns(length: float, seen: Reported) -> float:
+def _ns(length: float, seen: MetricSource) -> float:
     if seen.hz is None:
         raise ValueError(_NO_HZ)
     return length * SECOND_NS / seen.hz

@@ -1,9 +1,9 @@
 """Splits the console of a mix into what its conductor says and what each run of a part printed. Pure.
 
 Takes the bytes of a console and the nonce of the run; gives a `MixTranscript`, parsed but not verified (see
-mixed.py). The format is in docs/wire.md. Fails with WireError, which names the line of the console and what
-is wrong with it. The console is untrusted; what a part printed is in output lines only, so it can be no line
-of the conductor.
+mix_verify.py). The format is in docs/wire.md. Fails with WireError, which names the line of the console and
+what is wrong with it. The console is untrusted; what a part printed is in output lines only, so it can be no
+line of the conductor.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 
-from benchgate.base.mixes import PART_USES
+from benchgate.base.mix_runs import PART_USES
 from benchgate.judge import wire_lines
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, failure_line
-from benchgate.judge.wire_lines import Line, WireError, framed
+from benchgate.judge.wire_lines import WireError, WireLine, framed
 
 ENDED = ("least", "limit", "full", "stopped")
 KINDS = ("program", "dummy")
@@ -41,7 +41,7 @@ _AFTER: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UseReading:
     value: int | None
     why: str
     """If there is no value: a word of the conductor's, or `na`."""
@@ -54,11 +54,11 @@ class PartLine:
     oom_kills: int | None
     limits: Mapping[str, int | None]
     """As its control group has them."""
-    uses: Mapping[str, Use]
+    uses: Mapping[str, UseReading]
 
 
 @dataclass(frozen=True, slots=True)
-class RunOf:
+class PartExecution:
     """One execution of a part's program."""
 
     part: int
@@ -79,7 +79,7 @@ class MixTranscript:
     limit_ms: int
     memory_bytes: int
     parts: tuple[PartLine, ...]
-    runs: tuple[RunOf, ...]
+    runs: tuple[PartExecution, ...]
     start: int
     end: int
     ended: str
@@ -89,7 +89,7 @@ class MixTranscript:
 def parse(console: bytes, *, nonce: str) -> MixTranscript:
     if len(console) > MAX_CONSOLE_BYTES:
         raise WireError(f"the console has {len(console)} bytes; more than {MAX_CONSOLE_BYTES} are not read")
-    lines: list[Line] = []
+    lines: list[WireLine] = []
     for line in framed(console):
         before = lines[-1].kind if lines else ""
         if line.kind not in _AFTER[before]:
@@ -105,7 +105,7 @@ def parse(console: bytes, *, nonce: str) -> MixTranscript:
     return _transcript(lines, nonce)
 
 
-def _transcript(lines: Sequence[Line], nonce: str) -> MixTranscript:
+def _transcript(lines: Sequence[WireLine], nonce: str) -> MixTranscript:
     begin, window, foreign = lines[0], lines[-3], lines[-2]
     _check_begin(begin, nonce)
     window.need(_WINDOW, only=True)
@@ -130,7 +130,7 @@ def _transcript(lines: Sequence[Line], nonce: str) -> MixTranscript:
     )
 
 
-def _check_begin(line: Line, nonce: str) -> None:
+def _check_begin(line: WireLine, nonce: str) -> None:
     line.need(_BEGIN, only=True)
     asked = {"v": "2", "nonce": nonce, "workload": "mix", "mode": "process", "unit": "ns"}
     for key, value in asked.items():
@@ -140,7 +140,7 @@ def _check_begin(line: Line, nonce: str) -> None:
         raise line.fail("hz is not how many ns a second has")
 
 
-def _parts(lines: Sequence[Line]) -> Iterator[PartLine]:
+def _parts(lines: Sequence[WireLine]) -> Iterator[PartLine]:
     heads = [place for place, line in enumerate(lines) if line.kind == "part"]
     for number, place in enumerate(heads):
         head, uses = lines[place], lines[place + 1 : place + 1 + len(PART_USES)]
@@ -156,26 +156,26 @@ def _parts(lines: Sequence[Line]) -> Iterator[PartLine]:
         )
 
 
-def _paired(head: Line, uses: Sequence[Line]) -> list[tuple[Line, str]]:
+def _paired(head: WireLine, uses: Sequence[WireLine]) -> list[tuple[WireLine, str]]:
     if [line.kind for line in uses] != ["use"] * len(PART_USES):
         raise head.fail(f"it is not followed by a use line for each of {', '.join(PART_USES)}")
     return list(zip(uses, PART_USES, strict=True))
 
 
-def _use(line: Line, part: int, name: str) -> tuple[str, Use]:
+def _use(line: WireLine, part: int, name: str) -> tuple[str, UseReading]:
     line.need(_USE, only=True)
     if line.number("id") != part or line.fields["name"] != name:
         raise line.fail(f"it is not {name} of part {part}")
-    return name, Use(_or_na(line, "value"), line.fields["why"], line.bounded("error", 4096))
+    return name, UseReading(_or_na(line, "value"), line.fields["why"], line.bounded("error", 4096))
 
 
-def _runs(lines: Sequence[Line], parts: int) -> Iterator[RunOf]:
+def _runs(lines: Sequence[WireLine], parts: int) -> Iterator[PartExecution]:
     heads = [place for place, line in enumerate(lines) if line.kind == "run"]
     window = len(lines) - 3
     for place, following in pairwise([*heads, window]):
         head = lines[place]
         head.need(_RUN, only=True)
-        yield RunOf(
+        yield PartExecution(
             part=head.bounded("id", parts),
             number=head.bounded("run", 2**32),
             start=head.bounded("start", 2**63),
@@ -186,5 +186,5 @@ def _runs(lines: Sequence[Line], parts: int) -> Iterator[RunOf]:
         )
 
 
-def _or_na(line: Line, key: str) -> int | None:
+def _or_na(line: WireLine, key: str) -> int | None:
     return None if line.fields[key] == "na" else line.bounded(key, 2**63)

@@ -13,24 +13,24 @@ from fractions import Fraction
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.metrics import SECOND_NS
-from benchgate.base.mixes import COLD_RUNS, Part, PartRun
-from benchgate.base.results import Result
+from benchgate.base.mix_runs import COLD_RUNS, Part, PartRun
+from benchgate.base.system.results import ResultDefinition
 from benchgate.base.text import one_line
+from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.judge import wire
+from benchgate.judge.checks.transcript_checks import check_books, check_echo, check_window, require_cpus
 from benchgate.judge.metrics import computed
-from benchgate.judge.mix_lines import PartLine, RunOf
-from benchgate.judge.oracle import check_answers, reported
-from benchgate.judge.transcript_checks import check_books, check_echo, check_window, require_cpus
+from benchgate.judge.mix_lines import PartExecution, PartLine
+from benchgate.judge.oracles.oracle import check_answers, reported
 from benchgate.judge.wire import Transcript
 
-AS_PROCESS = Result(system="native")
+AS_PROCESS = ResultDefinition(system="native")
 """A part's program takes its manifest from its arguments, as on a host."""
 _SIGNAL = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class MixPart:
     """A part in its mix."""
 
     part: Part
@@ -42,7 +42,7 @@ class Placed:
     start: int
     end: int
     """The window, by the guest's clock, in ns."""
-    prints: Result = AS_PROCESS
+    prints: ResultDefinition = AS_PROCESS
     """How its program names its system."""
 
     def nonce_of(self, run: int) -> str:
@@ -53,7 +53,7 @@ class Placed:
         return VerifyError(f"part {self.part.name}: {what}")
 
 
-def verify_part(placed: Placed, line: PartLine, runs: Sequence[RunOf]) -> PartRun:
+def verify_part(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) -> PartRun:
     part = placed.part
     use = {name: one.value for name, one in line.uses.items()}
     if part.workload is None:
@@ -79,13 +79,13 @@ def verify_part(placed: Placed, line: PartLine, runs: Sequence[RunOf]) -> PartRu
     )
 
 
-def _too_few(placed: Placed, completed: int) -> str:
+def _too_few(placed: MixPart, completed: int) -> str:
     length = f"{(placed.end - placed.start) / 1e6:g} ms"
     found = "no run" if not completed else "its first run only, which is cold and does not count,"
     return f"it completed {found} in {length}: give it less to do, or raise `limit_ms`"
 
 
-def _check_order(placed: Placed, runs: Sequence[RunOf]) -> None:
+def _check_order(placed: MixPart, runs: Sequence[PartExecution]) -> None:
     last = placed.start
     for number, one in enumerate(runs):
         if one.number != number or not last <= one.start < one.end <= placed.end:
@@ -95,7 +95,7 @@ def _check_order(placed: Placed, runs: Sequence[RunOf]) -> None:
         last = one.end
 
 
-def starvation(placed: Placed, line: PartLine, runs: Sequence[RunOf]) -> str:
+def starvation(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) -> str:
     """Of which resource the part had so little that it ended; empty: it did not end. Any other early end is
     an error."""
     failed = [one for one in runs if one.exit != 0]
@@ -112,7 +112,7 @@ def _last(text: bytes) -> str:
     return f"it printed last: `{one_line(lines[-1])}`" if lines else "it printed nothing"
 
 
-def _verified(placed: Placed, run: RunOf) -> Mapping[str, float]:
+def _verified(placed: MixPart, run: PartExecution) -> Mapping[str, float]:
     """The metrics of one run whose answers are right."""
     if len(run.text) != run.size:
         raise placed.wrong(f"run {run.number} printed {run.size} bytes, but {len(run.text)} were reported")
@@ -122,7 +122,7 @@ def _verified(placed: Placed, run: RunOf) -> Mapping[str, float]:
         raise placed.wrong(f"run {run.number}: {error}") from None
 
 
-def _metrics(placed: Placed, run: RunOf, transcript: Transcript) -> Mapping[str, float]:
+def _metrics(placed: MixPart, run: PartExecution, transcript: Transcript) -> Mapping[str, float]:
     part, workload = placed.part, placed.part.workload
     assert workload is not None
     check_echo(part.cell, workload, transcript, placed.prints)
@@ -140,7 +140,7 @@ def _metrics(placed: Placed, run: RunOf, transcript: Transcript) -> Mapping[str,
     return computed(workload.metrics, reported(transcript, seen, windows, transcript.hz))
 
 
-def _check_cpus(placed: Placed, transcript: Transcript) -> None:
+def _check_cpus(placed: MixPart, transcript: Transcript) -> None:
     part = placed.part
     require_cpus(part.online(placed.cpus), transcript.online)
     allowed = set(part.cpus or range(placed.cpus))
@@ -152,7 +152,9 @@ def _check_cpus(placed: Placed, transcript: Transcript) -> None:
             )
 
 
-def _score(placed: Placed, good: Sequence[RunOf], metrics: Mapping[str, Sequence[float]]) -> Fraction:
+def _score(
+    placed: MixPart, good: Sequence[PartExecution], metrics: Mapping[str, Sequence[float]]
+) -> Fraction:
     """From the end of the last cold run to that of the last completed one: no part of a run counts."""
     counted = len(good) - COLD_RUNS
     if counted < 1:

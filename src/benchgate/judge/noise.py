@@ -112,19 +112,19 @@ def _window(moments: Sequence[Moment]) -> tuple[Moment, Moment] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grown:
+class _CounterGrowth:
     run: int
     delay: int
 
 
-def _grown(before: Moment, after: Moment) -> list[_Grown] | None:
+def _grown(before: Moment, after: Moment) -> list[_CounterGrowth] | None:
     """What each vCPU's thread ran and waited; None unless it is known of every one."""
     found = []
     for start, end in _pairs(before, after):
         run, delay = _growth(start.run_ns, end.run_ns), _growth(start.delay_ns, end.delay_ns)
         if run is None or delay is None:
             return None
-        found.append(_Grown(run, delay))
+        found.append(_CounterGrowth(run, delay))
     return found or None
 
 

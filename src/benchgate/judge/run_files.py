@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from benchgate.base.conversation import Typed, record_from_json
+from benchgate.base.console.conversation import TypedLine, record_from_json
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import read
-from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import RawRun
+from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
@@ -26,8 +26,8 @@ from benchgate.insn.log_reader import read_log
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
-from benchgate.run.pinning import Placed
-from benchgate.run.thread_use import HostRecord, Sample
+from benchgate.run.pinning import ThreadPlace
+from benchgate.run.thread_use import HostRecord, UseSample
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
@@ -64,7 +64,7 @@ class RunFiles:
         return wire.parse(self.console, nonce=self.run.nonce)
 
     @cached_property
-    def typed(self) -> tuple[Typed, ...]:
+    def typed(self) -> tuple[TypedLine, ...]:
         """What was typed at the guest's prompt."""
         try:
             return record_from_json(self.json(CONVERSATION))
@@ -101,8 +101,8 @@ class RunFiles:
         return frozenset(one.thread for one in self._placed if one.vcpu is not None)
 
     @cached_property
-    def _placed(self) -> tuple[Placed, ...]:
-        found: tuple[Placed, ...] = self._read(tuple[Placed, ...], AFFINITY, "threads")
+    def _placed(self) -> tuple[ThreadPlace, ...]:
+        found: tuple[ThreadPlace, ...] = self._read(tuple[ThreadPlace, ...], AFFINITY, "threads")
         for one in found:
             if one.vcpu is not None and one.asked != one.found:
                 why = f"vCPU {one.vcpu} was to run on CPUs {one.asked}, and has {one.found}"
@@ -116,7 +116,7 @@ class RunFiles:
         if not os.path.lexists(self.run.folder / THREADS):
             return ()
         hosts = {one.moment: one.snapshot for one in self._hosts.samples}
-        found: tuple[Sample, ...] = self._read(tuple[Sample, ...], THREADS, "moments")
+        found: tuple[UseSample, ...] = self._read(tuple[UseSample, ...], THREADS, "moments")
         return tuple(
             Moment(one.moment, one.t_ns, one.vcpus, hosts.get(one.moment, _NOT_RECORDED)) for one in found
         )

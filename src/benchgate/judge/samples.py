@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import DecideError
-from benchgate.base.metrics import WINDOWS, Metric, MetricKind
 from benchgate.base.runs import Measurement, Resolution, VerifiedRun
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricKind
 
 
 def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:

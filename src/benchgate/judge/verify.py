@@ -11,40 +11,48 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from benchgate.base.boots import WORKLOAD_INITRD
 from benchgate.base.cells import Lane, Window
-from benchgate.base.console_text import by_lines, plain
+from benchgate.base.console.console_text import by_lines, plain
 from benchgate.base.errors import OracleError, VerifyError
-from benchgate.base.exploring import Exploration
-from benchgate.base.metrics import SECOND_NS
-from benchgate.base.network import host_ports, port_values
-from benchgate.base.results import Result, ResultFormat
+from benchgate.base.exploration import Exploration
 from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, RawRun, Resolution, VerifiedRun
-from benchgate.base.script import values_of
-from benchgate.base.systems import System
+from benchgate.base.system.boots import WORKLOAD_INITRD
+from benchgate.base.system.network import host_ports, port_values
+from benchgate.base.system.results import ResultDefinition, ResultFormat
+from benchgate.base.system.script import values_of
+from benchgate.base.system.systems import System
+from benchgate.base.system.watching import EndBy
 from benchgate.base.void_rule import NO_RULE, VoidRule
-from benchgate.base.watching import EndBy
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.workloads import Workload
 from benchgate.insn.window import agree
-from benchgate.judge import cpu_use, linux_options, patterns, printed, wire
-from benchgate.judge.agreement import check_agreement
+from benchgate.judge import cpu_use, wire
+from benchgate.judge.accounts.memory_books import check_balance
+from benchgate.judge.checks import linux_options
+from benchgate.judge.checks.agreement import check_agreement
+from benchgate.judge.checks.foreign import check_foreign
+from benchgate.judge.checks.transcript_checks import (
+    check_books,
+    check_cpus,
+    check_echo,
+    check_window,
+    require_cpus,
+)
+from benchgate.judge.console import patterns, printed
+from benchgate.judge.console.output import GuestOutput, of_console, of_conversation
+from benchgate.judge.console.patterns import PrintedFigures
+from benchgate.judge.console.printed import check_threads
 from benchgate.judge.cpu_use import may_sleep
-from benchgate.judge.foreign import check_foreign
-from benchgate.judge.memory_books import check_balance
 from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
-from benchgate.judge.oracle import ORACLES, check_answers, reported
-from benchgate.judge.oracle_run import OracleRun
-from benchgate.judge.output import Output, of_console, of_conversation
-from benchgate.judge.patterns import Figures
-from benchgate.judge.printed import check_threads
+from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
+from benchgate.judge.oracles.oracle_run import OracleRun
 from benchgate.judge.run_files import ARGV, RunFiles, read_console
-from benchgate.judge.transcript_checks import check_books, check_cpus, check_echo, check_window, require_cpus
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 INSN_UNIT = "insn"
 """One instruction on the instruction clock, which is one nanosecond of guest time."""
-BENCH_RESULT = Result()
+BENCH_RESULT = ResultDefinition()
 EXIT_CODES = (0, 33)
 """Power-off, and success through isa-debug-exit."""
 
@@ -102,7 +110,7 @@ def _verified_on(
     return replace(found, arch=system.arch.name)
 
 
-def output_of(files: RunFiles, system: System) -> Output:
+def output_of(files: RunFiles, system: System) -> GuestOutput:
     """What the guest printed; at a prompt, after the conversation was repeated."""
     if system.script is None:
         return of_console(files.console)
@@ -118,7 +126,7 @@ def output_of(files: RunFiles, system: System) -> Output:
 def verify(
     files: RunFiles,
     workload: Workload,
-    result: Result = BENCH_RESULT,
+    result: ResultDefinition = BENCH_RESULT,
     *,
     exit_codes: Collection[int] | None = EXIT_CODES,
     rule: VoidRule = NO_RULE,
@@ -204,7 +212,7 @@ def verify_printed(
     )
 
 
-def _check_online(files: RunFiles, output: Output, system: System) -> None:
+def _check_online(files: RunFiles, output: GuestOutput, system: System) -> None:
     """That as many CPUs came up as the row counts. The clock's window shows it by itself: printed.read()
     requires that each vCPU worked in it."""
     console, lane = system.console, files.run.lane
@@ -220,7 +228,10 @@ def _check_online(files: RunFiles, output: Output, system: System) -> None:
 
 
 def _void(
-    files: RunFiles, rule: VoidRule, transcript: Transcript | None = None, result: Result = BENCH_RESULT
+    files: RunFiles,
+    rule: VoidRule,
+    transcript: Transcript | None = None,
+    result: ResultDefinition = BENCH_RESULT,
 ) -> str:
     """How the host disturbed the run more than the rule allows. The figures play no part."""
     run = files.run
@@ -266,7 +277,7 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int
     return INSN_UNIT, marked.work, marked.total, marked.work_begin - marked.total_begin
 
 
-def _resolution(files: RunFiles, printed: Figures | None = None) -> Resolution | None:
+def _resolution(files: RunFiles, printed: PrintedFigures | None = None) -> Resolution | None:
     """What of the window cannot be resolved: by the clock, or in the figure that the guest printed."""
     known = files.clock.resolution if files.run.lane is Lane.INSN else None
     if printed is None:

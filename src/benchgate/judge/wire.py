@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
+from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.judge import wire_histograms, wire_lines
 from benchgate.judge.wire_histograms import Histograms
-from benchgate.judge.wire_lines import Line, WireError, framed
+from benchgate.judge.wire_lines import WireError, WireLine, framed
 
 MAX_CONSOLE_BYTES = 16 * 2**20
 MAX_WORKERS = 64
@@ -51,7 +51,7 @@ _AFTER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class AttributionBucket:
     """One bucket of attribution; None if the system does not have this bucket."""
 
     phase: str
@@ -86,7 +86,7 @@ class Transcript:
     result: Mapping[str, int]
     foreign: int | None
     """None if the system cannot count it."""
-    measures: tuple[Measure, ...]
+    measures: tuple[AttributionBucket, ...]
     balances: tuple[Balance, ...]
     hz: int | None = None
     """How many of `unit` are a second; None: a guest of version 1 that counts cycles does not say."""
@@ -136,7 +136,7 @@ def _unfinished(console: bytes, kind: str) -> str:
     return f"the console ends after its {kind} line; the end line is missing"
 
 
-def _check_begin(line: Line, nonce: str) -> None:
+def _check_begin(line: WireLine, nonce: str) -> None:
     line.need(_BEGIN)
     version = line.fields["v"]
     if version not in _BEGIN_OF:
@@ -149,7 +149,7 @@ def _check_begin(line: Line, nonce: str) -> None:
         )
 
 
-def _transcript(lines: list[Line]) -> Transcript:
+def _transcript(lines: list[WireLine]) -> Transcript:
     begin = lines[0]
     head = _BEGIN_OF[begin.fields["v"]]
     workers = [line for line in lines if line.kind == "worker"]
@@ -190,7 +190,7 @@ def _transcript(lines: list[Line]) -> Transcript:
     )
 
 
-def _hz(begin: Line, *, is_said: bool) -> int | None:
+def _hz(begin: WireLine, *, is_said: bool) -> int | None:
     """A parameter of version 1 may have this name too."""
     of_ns = SECOND_NS if begin.fields["unit"] == "ns" else None
     if not is_said:
@@ -201,7 +201,7 @@ def _hz(begin: Line, *, is_said: bool) -> int | None:
     return hz
 
 
-def _report(line: Line, number: int) -> WorkerReport:
+def _report(line: WireLine, number: int) -> WorkerReport:
     line.need(_WORKER)
     if line.number("id") != number:
         raise line.fail(f"id={line.fields['id']}, expected worker {number}")
@@ -215,15 +215,17 @@ def _report(line: Line, number: int) -> WorkerReport:
     )
 
 
-def _or_na(line: Line, key: str, limit: int = 2**64) -> int | None:
+def _or_na(line: WireLine, key: str, limit: int = 2**64) -> int | None:
     return None if line.fields[key] == "na" else line.bounded(key, limit)
 
 
-def _measure(line: Line) -> Measure:
+def _measure(line: WireLine) -> AttributionBucket:
     line.need(_MEASURE, only=True)
-    return Measure(line.fields["phase"], _or_na(line, "cpu"), line.fields["name"], _or_na(line, "value"))
+    return AttributionBucket(
+        line.fields["phase"], _or_na(line, "cpu"), line.fields["name"], _or_na(line, "value")
+    )
 
 
-def _balance(line: Line) -> Balance:
+def _balance(line: WireLine) -> Balance:
     line.need(_BALANCE, only=True)
     return Balance(line.fields["name"], line.number("left"), line.number("right"))

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from types import MappingProxyType
 
-from benchgate.base.histogram import BUCKETS, Histogram, bounds
-from benchgate.base.yaml_values import NAME
-from benchgate.judge.wire_lines import Line
+from benchgate.base.statistics.histogram import BUCKETS, Histogram, bounds
+from benchgate.base.yaml.yaml_values import NAME
+from benchgate.judge.wire_lines import WireLine
 
 MAX_HISTOGRAMS = 4
 """Of one worker: BENCH_HISTS in guest/bench.h."""
@@ -27,9 +27,9 @@ Histograms = Mapping[str, tuple[Histogram, ...]]
 """By name, one for each worker in the order of their ids."""
 
 
-def read(lines: Sequence[Line], workers: int) -> Histograms:
+def read(lines: Sequence[WireLine], workers: int) -> Histograms:
     """`lines`: all hist and bucket lines in their order; the first is a hist line."""
-    found: list[tuple[Line, Histogram]] = []
+    found: list[tuple[WireLine, Histogram]] = []
     at = 0
     while at < len(lines):
         head = lines[at]
@@ -45,7 +45,7 @@ def read(lines: Sequence[Line], workers: int) -> Histograms:
     )
 
 
-def _names(heads: Sequence[Line], workers: int) -> list[str]:
+def _names(heads: Sequence[WireLine], workers: int) -> list[str]:
     """The names, which are the same for every worker and in the same order."""
     names = [head.fields["name"] for head in heads if head.number("worker") == 0]
     if len(names) > MAX_HISTOGRAMS:
@@ -64,7 +64,7 @@ def _names(heads: Sequence[Line], workers: int) -> list[str]:
     return names
 
 
-def _histogram(head: Line, rest: Sequence[Line]) -> Histogram:
+def _histogram(head: WireLine, rest: Sequence[WireLine]) -> Histogram:
     buckets: dict[int, int] = {}
     for line in rest:
         line.need(_BUCKET)
@@ -84,7 +84,7 @@ def _histogram(head: Line, rest: Sequence[Line]) -> Histogram:
     return found
 
 
-def _add(line: Line, buckets: dict[int, int], key: str, count: int) -> None:
+def _add(line: WireLine, buckets: dict[int, int], key: str, count: int) -> None:
     number = _KEY.fullmatch(key)
     if number is None or int(number[1]) >= BUCKETS:
         raise line.fail(f"{key} is not a bucket: b0 to b{BUCKETS - 1}")

@@ -1,6 +1,6 @@
 """The framed lines of a console (docs/wire.md), without their meaning. Pure.
 
-Takes the bytes of a console; gives `Line`s with correct frames, in order, and what an existing program
+Takes the bytes of a console; gives `WireLine`s with correct frames, in order, and what an existing program
 printed, from its output lines. These bytes are untrusted. Fails with WireError, which names the line of the
 console and what is wrong with it.
 """
@@ -31,7 +31,7 @@ class WireError(VerifyError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WireLine:
     """One framed line with a valid frame."""
 
     where: int
@@ -69,7 +69,7 @@ class Line:
         return MappingProxyType({key: self.number(key) for key in rest})
 
 
-def framed(console: bytes) -> Iterator[Line]:
+def framed(console: bytes) -> Iterator[WireLine]:
     """The framed lines in order, without seq and crc."""
     pieces = console.split(b"\n")
     seq = 0
@@ -84,10 +84,10 @@ def framed(console: bytes) -> Iterator[Line]:
                 f"seq={line.fields['seq']}, expected {seq}: a line is missing, duplicate or out of order"
             )
         seq += 1
-        yield Line(where, line.kind, {k: v for k, v in line.fields.items() if k not in ("seq", "crc")})
+        yield WireLine(where, line.kind, {k: v for k, v in line.fields.items() if k not in ("seq", "crc")})
 
 
-def _frame(piece: bytes, where: int) -> Line:
+def _frame(piece: bytes, where: int) -> WireLine:
     """Checks the CRC first, so that a later error is a mistake of the writer and not a damaged line."""
     at = f"console line {where}"
     if not piece.startswith(_PREFIX) or piece.count(_MARKER) > 1:
@@ -108,7 +108,7 @@ def _frame(piece: bytes, where: int) -> Line:
         )
     kind = framed[1].decode("ascii")
     pairs = [word.split("=", 1) for word in framed[2].decode("ascii").split()]
-    line = Line(where, kind, dict(pairs))
+    line = WireLine(where, kind, dict(pairs))
     if len(line.fields) != len(pairs):
         raise line.fail("duplicate key")
     if [key for key, _ in pairs[-2:]] != ["seq", "crc"]:
@@ -125,7 +125,7 @@ _PIECE = re.compile(r"(?:[A-Za-z0-9_.:-]|\+[0-9a-f]{2})+")
 _CODE = re.compile(rb"\+([0-9a-f]{2})")
 
 
-def read_output(lines: Sequence[Line]) -> bytes:
+def read_output(lines: Sequence[WireLine]) -> bytes:
     found = b""
     for line in lines:
         pieces = list(line.fields)[1:]
@@ -140,7 +140,7 @@ def read_output(lines: Sequence[Line]) -> bytes:
     return found
 
 
-def _decoded(line: Line, key: str) -> bytes:
+def _decoded(line: WireLine, key: str) -> bytes:
     text = line.fields[key]
     if not _PIECE.fullmatch(text):
         raise line.fail(f"{key}={text} is not text in which `+` and two hex digits stand for a byte")

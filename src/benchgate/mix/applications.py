@@ -13,7 +13,7 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class ApplicationInput:
     """One application with one input, measured alone."""
 
     application: str
@@ -30,10 +30,10 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
+class MixChoice:
     """How many instances of each input run together, with exact figures."""
 
-    counts: tuple[tuple[Input, int], ...]
+    counts: tuple[tuple[ApplicationInput, int], ...]
     """The inputs that run, in the order of the applications' file."""
     objective: Fraction
     totals: tuple[Fraction, ...]
@@ -43,7 +43,7 @@ class Mix:
 @dataclass(frozen=True, slots=True)
 class Applications:
     resources: tuple[str, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[ApplicationInput, ...]
     sensitivity: Mapping[str, tuple[Fraction, ...]]
     """How much the score of each application depends on each resource: 0 not at all, 1 fully."""
     unavailable: tuple[str, ...] = ()
@@ -53,17 +53,17 @@ class Applications:
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Applications of which there is a sensitivity and no input, and where."""
 
-    def worth(self, one: Input) -> Fraction:
+    def worth(self, one: ApplicationInput) -> Fraction:
         """What one instance adds to the objective: its use of each resource times its dependence on it."""
         return sum(
             (used * by for used, by in zip(one.use, self.sensitivity[one.application], strict=True)),
             Fraction(0),
         )
 
-    def mix(self, counts: Mapping[str, int]) -> Mix:
+    def mix(self, counts: Mapping[str, int]) -> MixChoice:
         """The mix with so many instances of each input, by name."""
         run = tuple((one, counts[one.name]) for one in self.inputs if counts.get(one.name))
-        return Mix(
+        return MixChoice(
             counts=run,
             objective=sum((count * self.worth(one) for one, count in run), Fraction(0)),
             totals=tuple(

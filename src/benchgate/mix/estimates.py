@@ -1,8 +1,8 @@
 """A figure over the seeds of a study, with its interval. Pure.
 
 Takes samples as exact fractions; gives the median and the ends of the exact bootstrap of the median
-(base/stats.py), between which it lies with 1 - 2 ALPHA. With fewer than nine samples these are the lowest and
-the highest. Fails with ValueError if there is no sample.
+(base/statistics/stats.py), between which it lies with 1 - 2 ALPHA. With fewer than nine samples these are the
+lowest and the highest. Fails with ValueError if there is no sample.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-from benchgate.base.stats import median_quantiles, ratio_interval
+from benchgate.base.statistics.stats import median_quantiles, ratio_interval
 
 ALPHA = 0.05
 DIGITS = 6
@@ -21,16 +21,16 @@ solve it again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Estimate:
     value: Fraction
     low: float
     high: float
     samples: tuple[Fraction, ...]
 
 
-def figure(samples: Sequence[Fraction]) -> Figure:
+def figure(samples: Sequence[Fraction]) -> Estimate:
     interval = median_quantiles([float(one) for one in samples], ALPHA, 1 - ALPHA)
-    return Figure(Fraction(median(samples)), interval.low, interval.high, tuple(samples))
+    return Estimate(Fraction(median(samples)), interval.low, interval.high, tuple(samples))
 
 
 def decimals(value: Fraction, digits: int = DIGITS) -> str:

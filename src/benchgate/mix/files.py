@@ -18,7 +18,7 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
 from benchgate.base.text import visible
-from benchgate.mix.applications import Applications, Input
+from benchgate.mix.applications import ApplicationInput, Applications
 from benchgate.mix.study import written_number
 
 MOST_BYTES = 1 << 20
@@ -124,11 +124,13 @@ def _number(word: str) -> Fraction | None:
     return value if value >= 0 else None
 
 
-def _input(line: _Line, use: Sequence[Fraction | None], kept: Sequence[int]) -> Input:
+def _input(line: _Line, use: Sequence[Fraction | None], kept: Sequence[int]) -> ApplicationInput:
     score = line.number_in("score")
     if score is None:
         raise line.wrong("score", "is no score: an input without one was not measured; leave out its line")
-    return Input(line.name("application"), line.name("input"), score, _present(use, kept), line.where)
+    return ApplicationInput(
+        line.name("application"), line.name("input"), score, _present(use, kept), line.where
+    )
 
 
 def _present(row: Sequence[Fraction | None], kept: Sequence[int]) -> tuple[Fraction, ...]:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from itertools import permutations
 
 from benchgate.base.text import percent
-from benchgate.mix.applications import Applications, Input, Mix
+from benchgate.mix.applications import ApplicationInput, Applications, MixChoice
 from benchgate.mix.programme import FULL, MOST_INSTANCES
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study
@@ -43,7 +43,7 @@ def of_applications(applications: Applications, capacity: Mapping[str, Fraction]
         yield from _alone(one, applications, capacity)
 
 
-def of_mix(mix: Mix, applications: Applications) -> Iterator[str]:
+def of_mix(mix: MixChoice, applications: Applications) -> Iterator[str]:
     """The resources that the best mix leaves alone although some input uses them; and inputs that use so
     little that the programme has all but no bound."""
     for j, name in enumerate(applications.resources):
@@ -57,7 +57,9 @@ def of_mix(mix: Mix, applications: Applications) -> Iterator[str]:
             )
 
 
-def _alone(one: Input, applications: Applications, capacity: Mapping[str, Fraction]) -> Iterator[str]:
+def _alone(
+    one: ApplicationInput, applications: Applications, capacity: Mapping[str, Fraction]
+) -> Iterator[str]:
     if not applications.worth(one):
         yield f"{one.where}: {one.name} uses no resource that its score depends on, and is in no mix"
     for name, used in zip(applications.resources, one.use, strict=True):

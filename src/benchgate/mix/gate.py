@@ -14,10 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchgate.base.gates import Word
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import percent
 from benchgate.mix.estimates import highest
-from benchgate.mix.isolation import Isolation
+from benchgate.mix.isolation import MixIsolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class IsolationVerdict:
     reason: str
 
 
-def at_least(found: Isolation, threshold: float) -> IsolationVerdict:
+def at_least(found: MixIsolation, threshold: float) -> IsolationVerdict:
     if found.missing:
         return IsolationVerdict(Word.INVALID, f"INVALID: isolation of {found.mix}: {found.missing}")
     told = f"{_told(found)}; required >= {threshold:g}"
@@ -34,7 +34,7 @@ def at_least(found: Isolation, threshold: float) -> IsolationVerdict:
     return _ruled(Interval(low, high), found.value - threshold, found.floor, told)
 
 
-def not_worse(found: Isolation, other: Isolation, name: str) -> IsolationVerdict:
+def not_worse(found: MixIsolation, other: MixIsolation, name: str) -> IsolationVerdict:
     """Than the other system, `name`, in the same session."""
     for one, where in ((found, "this system"), (other, name)):
         if one.missing:
@@ -48,7 +48,7 @@ def not_worse(found: Isolation, other: Isolation, name: str) -> IsolationVerdict
     return _ruled(Interval(low, high), found.value - other.value, floor, told)
 
 
-def _told(found: Isolation) -> str:
+def _told(found: MixIsolation) -> str:
     ends = found.interval
     interval = f"[{ends.low:.3f}, {ends.high:.3f}]"
     return f"isolation of {found.mix} is {found.value:.3f} {interval}, by {found.worst.part}"

@@ -8,8 +8,8 @@ reason instead. Does not fail.
     isolation of a mix = 1 - the worst slowdown       sums alone would hide who loses
     sum                = (sum alone - sum mixed) / sum alone     the paper's figure, of raw scores
 
-Its interval is the exact bootstrap of the ratio of both medians (base/stats.py). The floor is what two sets
-of such runs of the same thing differ by: the larger of that of the part alone and in the mix.
+Its interval is the exact bootstrap of the ratio of both medians (base/statistics/stats.py). The floor is what
+two sets of such runs of the same thing differ by: the larger of that of the part alone and in the mix.
 
 `validity` is the paper's test of its own method: whether near-optimal mixes say the same of a system. The
 paper asks for a small variance and does not say how small. Here the standard deviation of the isolation over
@@ -26,12 +26,12 @@ from fractions import Fraction
 from statistics import median
 
 from benchgate.base.gates import Word
-from benchgate.base.stats import Interval, ratio_interval
+from benchgate.base.statistics.stats import Interval, ratio_interval
 from benchgate.base.text import percent
 from benchgate.mix.estimates import ALPHA, floor, highest
-from benchgate.mix.measured import Measured, Runs, alone, valid, why_none
-from benchgate.mix.orders import Counts, input_of, mix_key, mix_name, seeds
+from benchgate.mix.measurement import MixMeasurement, Runs, alone, valid, why_none
 from benchgate.mix.study import DUMMY, Study
+from benchgate.mix.study_orders import Counts, input_of, mix_key, mix_name, seeds
 from benchgate.mix.vectors import Rates, Vector, rates, share
 
 BOUND = 0.05
@@ -52,7 +52,7 @@ class Slowdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class ResourceUse:
     resource: str
     alone: float
     """The sum of what the parts use alone."""
@@ -60,12 +60,12 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Isolation:
+class MixIsolation:
     mix: str
     parts: tuple[Slowdown, ...]
     total: float
     """The paper's: the loss of the sum of scores."""
-    use: tuple[Use, ...]
+    use: tuple[ResourceUse, ...]
     missing: str = ""
     """Why there are no figures."""
 
@@ -87,18 +87,18 @@ class Isolation:
         return highest([one.floor for one in self.parts])
 
 
-def of(study: Study, runs: Runs, vectors: Sequence[Vector], counts: Counts) -> Isolation:
+def compute(study: Study, runs: Runs, vectors: Sequence[Vector], counts: Counts) -> MixIsolation:
     made = {seed: runs.get(mix_key(counts, seed)) for seed in seeds(study)}
     found, name = valid(made), mix_name(counts)
     if not found:
-        return Isolation(name, (), 0.0, (), why_none(made))
+        return MixIsolation(name, (), 0.0, (), why_none(made))
     scores = _scores(found.values())
     lone = {one: tuple(run.parts[0].score for run in alone(study, runs, one).values()) for one in counts}
     lost = [one for one, values in lone.items() if not values or min(values) <= 0]
     if lost:
-        return Isolation(name, (), 0.0, (), f"{lost[0]} has no valid run alone to compare with")
+        return MixIsolation(name, (), 0.0, (), f"{lost[0]} has no valid run alone to compare with")
     parts = tuple(slowdown(part, lone[input_of(part)], mixed) for part, mixed in scores.items())
-    return Isolation(
+    return MixIsolation(
         name, parts, _total(parts), _use(study, tuple(found.values()), rates(study, runs), vectors, counts)
     )
 
@@ -121,7 +121,7 @@ def slowdown(part: str, lone: Sequence[Fraction], mixed: Sequence[Fraction]) -> 
     )
 
 
-def _scores(found: Iterable[Measured]) -> Mapping[str, list[Fraction]]:
+def _scores(found: Iterable[MixMeasurement]) -> Mapping[str, list[Fraction]]:
     scores: dict[str, list[Fraction]] = {}
     for run in found:
         for part in run.parts:
@@ -137,8 +137,8 @@ def _total(parts: Sequence[Slowdown]) -> float:
 
 
 def _use(
-    study: Study, found: Sequence[Measured], known: Rates, vectors: Sequence[Vector], counts: Counts
-) -> tuple[Use, ...]:
+    study: Study, found: Sequence[MixMeasurement], known: Rates, vectors: Sequence[Vector], counts: Counts
+) -> tuple[ResourceUse, ...]:
     by_name = {one.input.name: one.use for one in vectors}
     uses = []
     for resource in study.resources:
@@ -147,7 +147,9 @@ def _use(
         if any(one is None for one, _ in lone) or any(one is None for one in together):
             continue
         summed = sum((one.value * count for one, count in lone if one is not None), Fraction(0))
-        uses.append(Use(resource, float(summed), float(median(one for one in together if one is not None))))
+        uses.append(
+            ResourceUse(resource, float(summed), float(median(one for one in together if one is not None)))
+        )
     return tuple(uses)
 
 
@@ -161,7 +163,7 @@ class Validity:
     floor: float | None = None
 
 
-def validity(mixes: Sequence[Isolation]) -> Validity:
+def validity(mixes: Sequence[MixIsolation]) -> Validity:
     measured = [one for one in mixes if not one.missing]
     values = tuple((one.mix, one.value) for one in measured)
     if len(measured) < 2:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from statistics import median
 
-from benchgate.mix.measured import Measured
-from benchgate.mix.orders import Limit
+from benchgate.mix.measurement import MixMeasurement
 from benchgate.mix.study import PRESSED
+from benchgate.mix.study_orders import Limit
 from benchgate.mix.vectors import Vector
 
 MILLIONTHS = 1_000_000
@@ -30,7 +30,7 @@ class Amount:
     """The limit as a share of what the part used alone."""
 
 
-def amount(limit: Limit, vector: Vector, alone: Sequence[Measured], ways: int | None) -> Amount | str:
+def amount(limit: Limit, vector: Vector, alone: Sequence[MixMeasurement], ways: int | None) -> Amount | str:
     """`alone`: the valid runs of the vector's input; `ways`: of the machine's shared cache, None without a
     machine that has a memory system."""
     used = vector.use.get(limit.resource)

@@ -1,7 +1,7 @@
 """Everything that a study found, from its runs alone. Pure.
 
-Takes a Study, its runs, what the programme was given and the mixes that were chosen; gives an Outcome, from
-which every table and picture is made. Does not fail: what was not measured has a reason.
+Takes a Study, its runs, what the programme was given and the mixes that were chosen; gives a StudyOutcome,
+from which every table and picture is made. Does not fail: what was not measured has a reason.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from fractions import Fraction
 
 from benchgate.mix import findings, isolation, robustness, sensitivity, vectors
 from benchgate.mix.applications import Applications
-from benchgate.mix.isolation import Isolation, Slowdown, Validity
-from benchgate.mix.measured import Runs, valid, why_none
-from benchgate.mix.orders import input_of, seeds, sweep_key
+from benchgate.mix.isolation import MixIsolation, Slowdown, Validity
+from benchgate.mix.measurement import Runs, valid, why_none
 from benchgate.mix.robustness import Robustness
-from benchgate.mix.selection import BEST, NEAR, Planned, overcommit_role, scaling_role
+from benchgate.mix.selection import BEST, NEAR, MixPlan, overcommit_role, scaling_role
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import DUMMY, Study
+from benchgate.mix.study_orders import input_of, seeds, sweep_key
 from benchgate.mix.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
 class MixResult:
-    planned: Planned
+    planned: MixPlan
     objective: Fraction
     totals: Mapping[str, Fraction]
     """The sums of what the parts use alone, as the programme counts them."""
-    isolation: Isolation
+    isolation: MixIsolation
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ScalingPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StudyOutcome:
     study: Study
     vectors: tuple[Vector, ...]
     sigmas: tuple[Sigma, ...]
@@ -84,7 +84,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ApplicationFigures:
     """What the runs of single applications say."""
 
     vectors: tuple[Vector, ...]
@@ -93,20 +93,20 @@ class Known:
     """Why an application is in no mix, by its name."""
 
 
-def known(study: Study, runs: Runs) -> Known:
-    found = vectors.of(study, runs)
-    sigmas = sensitivity.of(study, runs, found)
-    return Known(found, sigmas, findings.of_study(study, sigmas))
+def known(study: Study, runs: Runs) -> ApplicationFigures:
+    found = vectors.compute(study, runs)
+    sigmas = sensitivity.compute(study, runs, found)
+    return ApplicationFigures(found, sigmas, findings.of_study(study, sigmas))
 
 
-def of(  # noqa: PLR0913, PLR0917 - what a study has
+def conclude(  # noqa: PLR0913, PLR0917 - what a study has
     study: Study,
     runs: Runs,
-    single: Known,
+    single: ApplicationFigures,
     applications: Applications | None,
-    chosen: Sequence[Planned],
+    chosen: Sequence[MixPlan],
     said: Sequence[str] = (),
-) -> Outcome:
+) -> StudyOutcome:
     """`applications`: None if nothing could be solved, which `said` explains."""
     found, sigmas = single.vectors, single.sigmas
     mixes = tuple(_mix(study, runs, found, applications, one) for one in chosen)
@@ -114,7 +114,7 @@ def of(  # noqa: PLR0913, PLR0917 - what a study has
     best = next((one for one in mixes if BEST in one.planned.roles), None)
     odd = [] if applications is None else [*findings.of_applications(applications, study.capacity)]
     odd += [*_unmeasured(found, sigmas), *single.refused.values(), *findings.falling(study, found)]
-    return Outcome(
+    return StudyOutcome(
         study=study,
         vectors=found,
         sigmas=sigmas,
@@ -124,7 +124,7 @@ def of(  # noqa: PLR0913, PLR0917 - what a study has
         validity=isolation.validity(near) if near else None,
         robustness=None
         if best is None or applications is None
-        else robustness.of(applications, found, sigmas, study.capacity, best.planned.counts),
+        else robustness.assess(applications, found, sigmas, study.capacity, best.planned.counts),
         invalid=tuple(
             f"{key}: {one.reason} ({one.folder})"
             for key, one in runs.items()
@@ -135,9 +135,9 @@ def of(  # noqa: PLR0913, PLR0917 - what a study has
 
 
 def _mix(
-    study: Study, runs: Runs, found: Sequence[Vector], applications: Applications | None, planned: Planned
+    study: Study, runs: Runs, found: Sequence[Vector], applications: Applications | None, planned: MixPlan
 ) -> MixResult:
-    isolated = isolation.of(study, runs, found, planned.counts)
+    isolated = isolation.compute(study, runs, found, planned.counts)
     if applications is None or not planned.counts.keys() <= {one.name for one in applications.inputs}:
         return MixResult(planned, Fraction(0), {}, isolated)
     mix = applications.mix(planned.counts)

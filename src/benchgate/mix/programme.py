@@ -20,7 +20,7 @@ from fractions import Fraction
 from itertools import islice
 
 from benchgate.base.errors import UsageError
-from benchgate.mix.applications import Applications, Input, Mix
+from benchgate.mix.applications import ApplicationInput, Applications, MixChoice
 from benchgate.mix.solver import Counts, Programme, solutions
 
 FULL = Fraction(1)
@@ -31,7 +31,7 @@ MOST_INSTANCES = 10_000
 
 def best(
     applications: Applications, capacity: Mapping[str, Fraction], top: int = 1, need: Collection[str] = ()
-) -> tuple[Mix, ...]:
+) -> tuple[MixChoice, ...]:
     """The `top` best mixes. Equal objectives are in the order of their counts, the highest first. `need`:
     names of inputs of which at least one instance must run."""
     programme, candidates = _programme(applications, capacity, need)
@@ -40,7 +40,7 @@ def best(
 
 def near_best(
     applications: Applications, capacity: Mapping[str, Fraction], share: Fraction, most: int
-) -> tuple[Mix, ...]:
+) -> tuple[MixChoice, ...]:
     """The mixes with at least this share of the best objective, best first, at most so many."""
     programme, candidates = _programme(applications, capacity, ())
     found: list[Counts] = []
@@ -55,7 +55,7 @@ def near_best(
 
 def _programme(
     applications: Applications, capacity: Mapping[str, Fraction], need: Collection[str]
-) -> tuple[Programme, tuple[Input, ...]]:
+) -> tuple[Programme, tuple[ApplicationInput, ...]]:
     limits = tuple(capacity.get(name, FULL) for name in applications.resources)
     # An input that adds nothing to the objective would make mixes that differ in nothing else.
     candidates = tuple(one for one in applications.inputs if applications.worth(one) or one.name in need)
@@ -77,13 +77,13 @@ def _programme(
     return programme, candidates
 
 
-def instances_alone(one: Input, limits: Sequence[Fraction]) -> int:
+def instances_alone(one: ApplicationInput, limits: Sequence[Fraction]) -> int:
     """How many instances of this input alone the capacities allow."""
     rooms = [math.floor(limit / used) for limit, used in zip(limits, one.use, strict=True) if used]
     return min(*rooms, MOST_INSTANCES) if rooms else 0
 
 
-def is_maximal(mix: Mix, applications: Applications, capacity: Mapping[str, Fraction]) -> bool:
+def is_maximal(mix: MixChoice, applications: Applications, capacity: Mapping[str, Fraction]) -> bool:
     """Whether no further instance of an input that adds to the objective fits into the mix."""
     limits = [capacity.get(name, FULL) for name in applications.resources]
     return not any(
@@ -93,8 +93,8 @@ def is_maximal(mix: Mix, applications: Applications, capacity: Mapping[str, Frac
     )
 
 
-def _mix(programme: Programme, candidates: Sequence[Input], counts: Counts) -> Mix:
-    return Mix(
+def _mix(programme: Programme, candidates: Sequence[ApplicationInput], counts: Counts) -> MixChoice:
+    return MixChoice(
         tuple((one, count) for one, count in zip(candidates, counts, strict=True) if count),
         programme.objective(counts),
         programme.totals(counts),

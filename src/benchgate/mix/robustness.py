@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from benchgate.base.errors import UsageError
-from benchgate.mix.applications import Applications, Mix
-from benchgate.mix.estimates import Figure, rounded
-from benchgate.mix.orders import Counts, mix_name
+from benchgate.mix.applications import Applications, MixChoice
+from benchgate.mix.estimates import Estimate, rounded
 from benchgate.mix.programme import FULL, best
 from benchgate.mix.selection import counts_of
 from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.study_orders import Counts, mix_name
 from benchgate.mix.vectors import Vector
 
 DRAWS = 100
@@ -40,7 +40,7 @@ class Robustness:
     """Its objective over that of the draw's best mix, in the worst draw in which it fits."""
 
 
-def of(  # noqa: PLR0913, PLR0917 - what was chosen, and from what
+def assess(  # noqa: PLR0913, PLR0917 - what was chosen, and from what
     applications: Applications,
     vectors: Sequence[Vector],
     sigmas: Sequence[Sigma],
@@ -90,7 +90,7 @@ def _drawn(
     return replace(applications, inputs=inputs, sensitivity=sensitivity)
 
 
-def _one_of(figure: Figure | None, source: random.Random) -> Fraction:
+def _one_of(figure: Estimate | None, source: random.Random) -> Fraction:
     """Rounded as the tables are. A resource of the programme has a figure everywhere."""
     if figure is None:
         raise ValueError("a resource of the programme has no figure")
@@ -105,6 +105,6 @@ def _solved(one: Applications, capacity: Mapping[str, Fraction]) -> tuple[str, F
     return mix_name(counts_of(mix)), mix.objective
 
 
-def _fits(one: Applications, capacity: Mapping[str, Fraction], mix: Mix) -> bool:
+def _fits(one: Applications, capacity: Mapping[str, Fraction], mix: MixChoice) -> bool:
     used = zip(mix.totals, one.resources, strict=True)
     return all(total <= capacity.get(name, FULL) for total, name in used)

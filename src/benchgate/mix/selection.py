@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from benchgate.base.errors import UsageError
-from benchgate.mix.applications import Applications, Mix
-from benchgate.mix.orders import Counts
+from benchgate.mix.applications import Applications, MixChoice
 from benchgate.mix.programme import FULL, best, is_maximal, near_best
 from benchgate.mix.study import Study
+from benchgate.mix.study_orders import Counts
 
 BEST = "best"
 NEAR = "near"
@@ -26,7 +26,7 @@ MOST_LOOKED_AT = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class MixPlan:
     """A mix that is run, and what for."""
 
     counts: Counts
@@ -35,12 +35,12 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    chosen: tuple[Planned, ...]
+    chosen: tuple[MixPlan, ...]
     absent: tuple[str, ...] = field(default=())
     """Roles for which there is no mix, and why."""
 
 
-def counts_of(mix: Mix) -> dict[str, int]:
+def counts_of(mix: MixChoice) -> dict[str, int]:
     return {one.name: count for one, count in mix.counts}
 
 
@@ -54,7 +54,7 @@ def scaling_role(name: str) -> str:
 
 def select(study: Study, applications: Applications) -> Selection:
     capacity = study.capacity
-    wanted: list[tuple[str, Mix]] = [(BEST, best(applications, capacity)[0])]
+    wanted: list[tuple[str, MixChoice]] = [(BEST, best(applications, capacity)[0])]
     absent: list[str] = []
     wanted += [(NEAR, mix) for mix in near(applications, capacity, study.near)]
     for by in study.overcommit:
@@ -66,11 +66,11 @@ def select(study: Study, applications: Applications) -> Selection:
     for role, mix in wanted:
         found.setdefault(tuple(counts_of(mix).items()), []).append(role)
     return Selection(
-        tuple(Planned(dict(counts), tuple(roles)) for counts, roles in found.items()), tuple(absent)
+        tuple(MixPlan(dict(counts), tuple(roles)) for counts, roles in found.items()), tuple(absent)
     )
 
 
-def near(applications: Applications, capacity: Mapping[str, Fraction], most: int) -> Sequence[Mix]:
+def near(applications: Applications, capacity: Mapping[str, Fraction], most: int) -> Sequence[MixChoice]:
     """The best mixes that are near-optimal and maximal: smaller ones differ in how much they use."""
     if not most:
         return ()
@@ -79,7 +79,7 @@ def near(applications: Applications, capacity: Mapping[str, Fraction], most: int
 
 
 def _add(  # noqa: PLR0913, PLR0917 - the programme's parameters
-    wanted: list[tuple[str, Mix]],
+    wanted: list[tuple[str, MixChoice]],
     absent: list[str],
     role: str,
     applications: Applications,

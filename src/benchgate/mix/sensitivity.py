@@ -24,15 +24,15 @@ from statistics import median
 
 from benchgate.base.text import percent
 from benchgate.mix import vectors
-from benchgate.mix.estimates import Figure, figure
-from benchgate.mix.measured import Done, Measured, Runs, alone, why_none
-from benchgate.mix.orders import limited_key, seeds
+from benchgate.mix.estimates import Estimate, figure
+from benchgate.mix.measurement import MixMeasurement, Runs, StudyRun, alone, why_none
 from benchgate.mix.study import Study, StudyInput
+from benchgate.mix.study_orders import limited_key, seeds
 from benchgate.mix.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LimitEffect:
     """One limit, over seeds."""
 
     input: str
@@ -47,13 +47,13 @@ class Level:
 class Sigma:
     application: str
     resource: str
-    figure: Figure | None
-    levels: tuple[Level, ...] = ()
+    figure: Estimate | None
+    levels: tuple[LimitEffect, ...] = ()
     missing: str = ""
     """Why there is no figure; or why it is 0 without a run."""
 
 
-_NONE = Figure(Fraction(0), 0.0, 0.0, (Fraction(0),))
+_NONE = Estimate(Fraction(0), 0.0, 0.0, (Fraction(0),))
 """The figure where an application uses too little of a resource to be limited."""
 
 
@@ -66,7 +66,7 @@ NOT_HELD = Fraction(1, 2)
 @dataclass(frozen=True, slots=True)
 class _Loss:
     seed: int
-    level: Level
+    level: LimitEffect
     used: Fraction = Fraction(0)
     """The share of what was used alone, of a resource that is a rate."""
 
@@ -76,7 +76,7 @@ class _Loss:
         return self.used <= limit + (1 - limit) * NOT_HELD
 
 
-def of(study: Study, runs: Runs, vectors: Sequence[Vector]) -> tuple[Sigma, ...]:
+def compute(study: Study, runs: Runs, vectors: Sequence[Vector]) -> tuple[Sigma, ...]:
     by_name = {one.input.name: one for one in vectors}
     return tuple(
         _sigma(study, runs, application, resource, by_name)
@@ -121,7 +121,7 @@ def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterato
     if resource in study.antagonists:
         for seed, each in vectors.beside(study, runs, one.name, resource).items():
             for limit in vectors.limits(each):
-                yield _Loss(seed, Level(one.name, round(100 * limit.left), limit.left, limit.kept))
+                yield _Loss(seed, LimitEffect(one.name, round(100 * limit.left), limit.left, limit.kept))
         return
     for level in study.levels:
         for seed, whole in alone(study, runs, one.name).items():
@@ -131,10 +131,10 @@ def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterato
             if 0 < done.fraction < 1:
                 kept = done.measured.parts[0].score / score
                 used = _used(done.measured, whole, resource)
-                yield _Loss(seed, Level(one.name, level, done.fraction, kept), used)
+                yield _Loss(seed, LimitEffect(one.name, level, done.fraction, kept), used)
 
 
-def _used(limited: Measured, whole: Measured, resource: str) -> Fraction:
+def _used(limited: MixMeasurement, whole: MixMeasurement, resource: str) -> Fraction:
     """The share of what was used alone, of a resource that is a rate; 0 where that is not known."""
     used, all_of_it = limited.rate(resource), whole.rate(resource)
     if resource not in RATES or used is None or not all_of_it:
@@ -149,22 +149,22 @@ def _not_held(loss: _Loss) -> str:
     )
 
 
-def _of_seed(levels: Sequence[Level]) -> Fraction:
+def _of_seed(levels: Sequence[LimitEffect]) -> Fraction:
     lost = sum((1 - one.kept for one in levels), Fraction(0))
     limit = sum((1 - one.fraction for one in levels), Fraction(0))
     return min(max(lost / limit, Fraction(0)), Fraction(1))
 
 
-def _over_seeds(losses: Sequence[_Loss]) -> Iterator[Level]:
+def _over_seeds(losses: Sequence[_Loss]) -> Iterator[LimitEffect]:
     for key in dict.fromkeys((loss.level.input, loss.level.percent) for loss in losses):
         same = [loss.level for loss in losses if (loss.level.input, loss.level.percent) == key]
         fraction, kept = (
             Fraction(median(part)) for part in zip(*((a.fraction, a.kept) for a in same), strict=True)
         )
-        yield Level(*key, fraction, kept)
+        yield LimitEffect(*key, fraction, kept)
 
 
-def _made(study: Study, runs: Runs, inputs: Sequence[StudyInput], resource: str) -> dict[int, Done]:
+def _made(study: Study, runs: Runs, inputs: Sequence[StudyInput], resource: str) -> dict[int, StudyRun]:
     keys = (
         limited_key(one.name, resource, level, seed)
         for one in inputs

@@ -73,20 +73,20 @@ class Programme:
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class _InstanceBounds:
     low: Counts
     high: Counts
 
-    def with_low(self, i: int, value: int) -> _Box:
-        return _Box((*self.low[:i], value, *self.low[i + 1 :]), self.high)
+    def with_low(self, i: int, value: int) -> _InstanceBounds:
+        return _InstanceBounds((*self.low[:i], value, *self.low[i + 1 :]), self.high)
 
-    def with_high(self, i: int, value: int) -> _Box:
-        return _Box(self.low, (*self.high[:i], value, *self.high[i + 1 :]))
+    def with_high(self, i: int, value: int) -> _InstanceBounds:
+        return _InstanceBounds(self.low, (*self.high[:i], value, *self.high[i + 1 :]))
 
-    def at(self, i: int, value: int) -> _Box:
+    def at(self, i: int, value: int) -> _InstanceBounds:
         return self.with_low(i, value).with_high(i, value)
 
-    def without(self, counts: Counts) -> Iterator[_Box]:
+    def without(self, counts: Counts) -> Iterator[_InstanceBounds]:
         """All but this mix: each box agrees with it up to an input, and has more or fewer of that one."""
         box = self
         for i, count in enumerate(counts):
@@ -94,14 +94,14 @@ class _Box:
             yield box.with_high(i, count - 1)
             box = box.at(i, count)
 
-    def not_above(self, counts: Counts) -> Iterator[_Box]:
+    def not_above(self, counts: Counts) -> Iterator[_InstanceBounds]:
         """All but the mixes that have at least so many of every input."""
         box = self
         for i, count in enumerate(counts):
             yield box.with_high(i, count - 1)
             box = box.with_low(i, max(count, box.low[i]))
 
-    def not_below(self, counts: Counts) -> Iterator[_Box]:
+    def not_below(self, counts: Counts) -> Iterator[_InstanceBounds]:
         """All but the mixes that have at most so many of every input."""
         box = self
         for i, count in enumerate(counts):
@@ -123,11 +123,11 @@ class _Search:
     rows: list[_Row] = field(default_factory=list)
     wrong: int = 0
 
-    def greatest(self, box: _Box, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
+    def greatest(self, box: _InstanceBounds, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
         """The mix in the box with the greatest sum of weights whose objective is at least so much."""
-        open_boxes: list[tuple[Fraction, int, Counts, _Box]] = []
+        open_boxes: list[tuple[Fraction, int, Counts, _InstanceBounds]] = []
         number = 0
-        boxes: Iterator[_Box] = iter((box,))
+        boxes: Iterator[_InstanceBounds] = iter((box,))
         while True:
             for one in boxes:
                 counts = self.solve(one, weights, least)
@@ -143,7 +143,9 @@ class _Search:
                 return counts
             boxes = self.remaining(one, counts, resource)
 
-    def remaining(self, box: _Box, counts: Counts, resource: int | None) -> Iterator[_Box]:
+    def remaining(
+        self, box: _InstanceBounds, counts: Counts, resource: int | None
+    ) -> Iterator[_InstanceBounds]:
         """What remains of a box whose answer exceeds `resource`, or has too small an objective."""
         if resource is None:
             return box.not_below(counts)
@@ -180,7 +182,7 @@ class _Search:
             excess -= fewer * part
         return tuple(kept)
 
-    def solve(self, box: _Box, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
+    def solve(self, box: _InstanceBounds, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
         """The solver's answer, which may be wrong by its tolerances."""
         if box.is_empty:
             return None
@@ -246,9 +248,9 @@ def solutions(programme: Programme) -> Iterator[Counts]:
     search = _Search(
         programme, [row for j in range(len(programme.capacity)) if (row := _row(programme, j))[1]]
     )
-    whole = _Box((0,) * len(programme.most), programme.most)
-    waiting: list[tuple[Fraction, bool, list[int], Counts, _Box]] = []
-    boxes: Iterator[_Box] = iter((whole,))
+    whole = _InstanceBounds((0,) * len(programme.most), programme.most)
+    waiting: list[tuple[Fraction, bool, list[int], Counts, _InstanceBounds]] = []
+    boxes: Iterator[_InstanceBounds] = iter((whole,))
     while True:
         for box in boxes:
             counts = search.greatest(box, programme.worth, Fraction(0))
@@ -266,10 +268,10 @@ def solutions(programme: Programme) -> Iterator[Counts]:
 
 
 def _push(
-    waiting: list[tuple[Fraction, bool, list[int], Counts, _Box]],
+    waiting: list[tuple[Fraction, bool, list[int], Counts, _InstanceBounds]],
     programme: Programme,
     counts: Counts,
-    box: _Box,
+    box: _InstanceBounds,
     *,
     is_first: bool,
 ) -> None:
@@ -277,7 +279,7 @@ def _push(
     heapq.heappush(waiting, (value, is_first, order, counts, box))
 
 
-def _first_of_equals(search: _Search, counts: Counts, box: _Box) -> Counts:
+def _first_of_equals(search: _Search, counts: Counts, box: _InstanceBounds) -> Counts:
     """Among equals in the box, gives the mix with the most of the first input, then of the second ..."""
     programme = search.programme
     for i, high in enumerate(box.high):
@@ -289,7 +291,7 @@ def _first_of_equals(search: _Search, counts: Counts, box: _Box) -> Counts:
     return counts
 
 
-def _filled(programme: Programme, counts: Counts, box: _Box) -> Counts:
+def _filled(programme: Programme, counts: Counts, box: _InstanceBounds) -> Counts:
     """Adds what still fits: the solver leaves out what is worth less than its tolerance."""
     found = list(counts)
     for i, high in enumerate(box.high):

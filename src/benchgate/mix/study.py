@@ -80,7 +80,7 @@ class StudyInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class StudySweep:
     """One application over CPU counts, beside a fixed partner and beside a dummy."""
 
     input: str
@@ -131,7 +131,7 @@ class Study:
     least_use: Kept
     """A resource of which an application uses less is not limited."""
     capacity: Mapping[str, Kept]
-    sweep: Sweep | None
+    sweep: StudySweep | None
     scaling: str
     """The application whose inputs run beside others, each in turn; empty: none."""
     overcommit: tuple[Kept, ...]

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 
 from benchgate.base.text import csv_field
-from benchgate.mix.estimates import Figure, decimals
-from benchgate.mix.isolation import Isolation
+from benchgate.mix.estimates import Estimate, decimals
+from benchgate.mix.isolation import MixIsolation
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study
 from benchgate.mix.vectors import Vector
@@ -69,7 +69,7 @@ def sensitivity_levels(found: Sequence[Sigma]) -> str:
     return _csv(rows)
 
 
-def isolation(found: Iterable[tuple[str, Isolation]]) -> str:
+def isolation(found: Iterable[tuple[str, MixIsolation]]) -> str:
     """`found`: with the roles of each mix."""
     rows = [["mix", "roles", "part", "alone", "mixed", "slowdown", "low", "high", "floor", "missing"]]
     for roles, one in found:
@@ -83,11 +83,11 @@ def isolation(found: Iterable[tuple[str, Isolation]]) -> str:
     return _csv(rows)
 
 
-def _share(figure: Figure | None) -> str:
+def _share(figure: Estimate | None) -> str:
     return UNAVAILABLE if figure is None else decimals(figure.value)
 
 
-def _spread(figure: Figure | None) -> list[str]:
+def _spread(figure: Estimate | None) -> list[str]:
     if figure is None:
         return [UNAVAILABLE, "", "", ""]
     return [

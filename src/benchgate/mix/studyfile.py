@@ -12,19 +12,19 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-from benchgate.base import yamlfile
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import BenchgateError
-from benchgate.base.machines import IDEAL
-from benchgate.base.metrics import Better
-from benchgate.base.mixes import COLD_RUNS, MOST_RUNS
+from benchgate.base.mix_runs import COLD_RUNS, MOST_RUNS
 from benchgate.base.paths import data_root
-from benchgate.base.systems import MAX_CPUS
+from benchgate.base.system.machines import IDEAL
+from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import suggestion
-from benchgate.base.workloads import Workload
-from benchgate.base.yaml_text import text_of
-from benchgate.base.yaml_values import NAME
-from benchgate.base.yamlfile import Section
+from benchgate.base.workload.metrics import MetricDirection
+from benchgate.base.workload.workloads import Workload
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yaml_text import text_of
+from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yamlfile import Section
 from benchgate.mix.study import (
     BANDWIDTH,
     CALIBRATED,
@@ -35,7 +35,7 @@ from benchgate.mix.study import (
     Antagonists,
     Study,
     StudyInput,
-    Sweep,
+    StudySweep,
     written_number,
 )
 from benchgate.plan import catalog
@@ -175,7 +175,7 @@ def _check_score(section: Section, workload: Workload, score: str) -> None:
         known = (RATE, *workload.metrics)
         near = suggestion(score, known, f"there are {', '.join(known)}")
         section.refuse(f"`{score}` is no metric of {workload.name}; {near}", "score")
-    elif metric.better is not Better.MORE:
+    elif metric.better is not MetricDirection.MORE:
         section.refuse(f"less of {score} is better, and a score must rise with resources", "score")
 
 
@@ -304,11 +304,11 @@ def _capacity(top: Section) -> Mapping[str, Fraction]:
         return {name: _fraction(section, name, "1", high=100) for name in names}
 
 
-def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> Sweep | None:
+def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySweep | None:
     section = top.section("sweep")
     if section is None:
         return None
-    found = Sweep(
+    found = StudySweep(
         section.text("input"),
         section.integers("cpus"),
         section.text("beside"),

@@ -24,30 +24,30 @@ from fractions import Fraction
 from itertools import product
 from statistics import median
 
-from benchgate.mix.estimates import Figure, figure
-from benchgate.mix.measured import Measured, Runs, alone, valid, why_none
-from benchgate.mix.orders import alone_key, pressed_key, seeds
+from benchgate.mix.estimates import Estimate, figure
+from benchgate.mix.measurement import MixMeasurement, Runs, alone, valid, why_none
 from benchgate.mix.study import BANDWIDTH, CALIBRATED, Study, StudyInput
+from benchgate.mix.study_orders import alone_key, pressed_key, seeds
 
 KEPT = Fraction(95, 100)
 """Of the score beside the neighbour that takes least."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class NeighbourEffect:
     """One neighbour: what it leaves of the resource, and what the input keeps of its score."""
 
     left: Fraction
     kept: Fraction
 
 
-def beside(study: Study, runs: Runs, name: str, resource: str) -> Mapping[int, tuple[Beside, ...]]:
+def beside(study: Study, runs: Runs, name: str, resource: str) -> Mapping[int, tuple[NeighbourEffect, ...]]:
     """By seed, beside each neighbour but the first; without the seeds of which a run has no result."""
     found = {seed: _of_seed(study, runs, name, resource, seed) for seed in seeds(study)}
     return {seed: each for seed, each in found.items() if each}
 
 
-def needed(each: Sequence[Beside]) -> Fraction:
+def needed(each: Sequence[NeighbourEffect]) -> Fraction:
     """The share that the input uses. `each`: the neighbour that leaves most first."""
     lost = next((n for n, one in enumerate(each) if one.kept < KEPT), None)
     if lost is None:
@@ -55,10 +55,10 @@ def needed(each: Sequence[Beside]) -> Fraction:
     return each[lost - 1].left if lost else Fraction(1)
 
 
-def limits(each: Sequence[Beside]) -> Iterator[Beside]:
+def limits(each: Sequence[NeighbourEffect]) -> Iterator[NeighbourEffect]:
     """The neighbours that leave less than is needed; `left` in parts of what is needed."""
     used = needed(each)
-    return (Beside(one.left / used, one.kept) for one in each if one.left < used)
+    return (NeighbourEffect(one.left / used, one.kept) for one in each if one.left < used)
 
 
 def why_none_beside(study: Study, runs: Runs, name: str, resource: str) -> str:
@@ -70,22 +70,24 @@ def why_none_beside(study: Study, runs: Runs, name: str, resource: str) -> str:
     return why_none(without) if without else "it completed nothing beside the one that takes least"
 
 
-def _of_seed(study: Study, runs: Runs, name: str, resource: str, seed: int) -> tuple[Beside, ...]:
+def _of_seed(study: Study, runs: Runs, name: str, resource: str, seed: int) -> tuple[NeighbourEffect, ...]:
     of = study.antagonists[resource]
     done = {n: runs.get(pressed_key(name, resource, one, seed)) for n, one in enumerate(of.takes)}
     scores = [run.parts[0].score for run in valid(done).values()]
     if len(scores) < len(done) or not scores[0]:
         return ()
     left = [1 - takes / of.whole for takes in of.takes.values()]
-    return tuple(Beside(part, score / scores[0]) for part, score in zip(left[1:], scores[1:], strict=True))
+    return tuple(
+        NeighbourEffect(part, score / scores[0]) for part, score in zip(left[1:], scores[1:], strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
     input: StudyInput
-    score: Figure | None
+    score: Estimate | None
     """None if no run alone is valid."""
-    use: Mapping[str, Figure | None]
+    use: Mapping[str, Estimate | None]
     missing: Mapping[str, str] = field(default_factory=dict)
     """Why a resource has no figure; of `score`, why the input has none."""
 
@@ -94,7 +96,7 @@ Rates = Mapping[str, Fraction | None]
 """The capacity of each calibrated resource, in bytes per ns."""
 
 
-def of(study: Study, runs: Runs) -> tuple[Vector, ...]:
+def compute(study: Study, runs: Runs) -> tuple[Vector, ...]:
     known = rates(study, runs)
     return tuple(_vector(one, study, runs, known) for one in study.inputs)
 
@@ -104,7 +106,7 @@ def rates(study: Study, runs: Runs) -> Rates:
     return {name: _rate(study, runs, name) for name in names if name in study.resources}
 
 
-def share(measured: Measured, resource: str, known: Rates) -> Fraction | None:
+def share(measured: MixMeasurement, resource: str, known: Rates) -> Fraction | None:
     """The share of the resource's capacity that all parts use together."""
     used = measured.used(resource)
     if resource in known:
@@ -130,7 +132,7 @@ def _vector(one: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
     if not found:
         made = {seed: runs.get(alone_key(one.name, seed)) for seed in seeds(study)}
         return Vector(one, None, dict.fromkeys(study.resources), {"score": why_none(made)})
-    use: dict[str, Figure | None] = {}
+    use: dict[str, Estimate | None] = {}
     missing: dict[str, str] = {}
     for resource in study.resources:
         shares = _shares(study, runs, one.name, resource, known)

@@ -12,17 +12,17 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from benchgate.base.boots import FETCHED_LINUX
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
-from benchgate.base.machines import Machine
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
-from benchgate.base.systems import SELFTEST, System, plain_name
+from benchgate.base.system.boots import FETCHED_LINUX
+from benchgate.base.system.machines import Machine
+from benchgate.base.system.systems import SELFTEST, System, plain_name
 from benchgate.base.text import suggestion
-from benchgate.base.workloads import Workload
-from benchgate.base.yaml_values import NAME
+from benchgate.base.workload.workloads import Workload
+from benchgate.base.yaml.yaml_values import NAME
 from benchgate.build.revision import commit_of
 from benchgate.plan import machinefile, policyfile, systemfile, workloadfile
 from benchgate.plan.mark_table import GateMark

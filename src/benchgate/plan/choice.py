@@ -17,11 +17,11 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
-from benchgate.base.machines import Machine
-from benchgate.base.systems import SELFTEST, System
+from benchgate.base.system.machines import Machine
+from benchgate.base.system.systems import SELFTEST, System
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.plan.planned import Request
+from benchgate.plan.planned import MarkRequest
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = 8
@@ -55,7 +55,7 @@ def _told(system: System) -> str:
     return f" ({', '.join(chosen)})" if chosen else ""
 
 
-def systems_of(request: Request, options: Options) -> tuple[System, ...]:
+def systems_of(request: MarkRequest, options: Options) -> tuple[System, ...]:
     """Those that a test runs on."""
     found = of_session(options)
     if request.systems:
@@ -64,7 +64,7 @@ def systems_of(request: Request, options: Options) -> tuple[System, ...]:
     return tuple(system for system in found if system.runs_selftest == wants_selftest)
 
 
-def machine_of(request: Request, options: Options) -> Machine | None:
+def machine_of(request: MarkRequest, options: Options) -> Machine | None:
     """The machine of a test: that of its mark, else that of --machine, the ini file or the policy."""
     return catalog.load_machine(request.machine or options.machine)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.host import topology
-from benchgate.host.topology import Topology
+from benchgate.host.topology import HostTopology
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground
 
@@ -32,7 +32,7 @@ def of_kinds(clock: str, guests: Lane) -> Mapping[str, tuple[Lane, str]]:
 
 
 def ground_of(
-    seen: Topology,
+    seen: HostTopology,
     options: Options,
     lanes: Mapping[str, tuple[Lane, str]] | None = None,
     no_insn: str | None = None,

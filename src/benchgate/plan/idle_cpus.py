@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from benchgate.base.gates import Gate
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind, with_windows
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind, with_windows
 from benchgate.plan.mark_table import OF_KIND, Good
 from benchgate.plan.planned import PlannedGate, SweepPlan
 
@@ -53,7 +53,7 @@ def _demands_good(gate: Gate, metric: Metric) -> bool:
     """False for a gate that holds if the metric is bad enough, as a negative control does."""
     good = _good(gate)
     if good == "better":
-        return (gate.at_least is not None) == (metric.better is Better.MORE)
+        return (gate.at_least is not None) == (metric.better is MetricDirection.MORE)
     return good == "always" or (good == "at_least" and gate.at_least is not None)
 
 

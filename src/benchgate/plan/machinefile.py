@@ -13,8 +13,7 @@ import json
 import re
 from pathlib import Path
 
-from benchgate.base import yamlfile
-from benchgate.base.machines import (
+from benchgate.base.system.machines import (
     FASTEST_GB_S,
     IDEAL,
     LONGEST_NS,
@@ -24,9 +23,10 @@ from benchgate.base.machines import (
     Node,
     Tlb,
 )
-from benchgate.base.systems import MAX_CPUS
-from benchgate.base.yaml_text import text_of
-from benchgate.base.yamlfile import Section
+from benchgate.base.system.systems import MAX_CPUS
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yaml_text import text_of
+from benchgate.base.yaml.yamlfile import Section
 from benchgate.host.procfs import cpu_list
 
 NO_MEMORY = "none"

@@ -1,8 +1,8 @@
 """Reads the `workload`, `system` and `machine` marks of a test, and its marks of gates (mark_table.py).
 
-Takes the marks' arguments, gives a `Request`. Fails with UsageError, which names the mark and the argument,
-and with CatalogError if a file that a mark names cannot be loaded. The plugin turns both into a collection
-error of the test.
+Takes the marks' arguments, gives a `MarkRequest`. Fails with UsageError, which names the mark and the
+argument, and with CatalogError if a file that a mark names cannot be loaded. The plugin turns both into a
+collection error of the test.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from benchgate.base.cells import Params, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
-from benchgate.base.metrics import Metric, with_windows
-from benchgate.base.systems import MAX_CPUS, SELFTEST
+from benchgate.base.system.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
-from benchgate.base.workloads import UNVERIFIED, Workload
+from benchgate.base.workload.metrics import Metric, with_windows
+from benchgate.base.workload.workloads import UNVERIFIED, Workload
 from benchgate.plan import catalog
 from benchgate.plan.mark_table import (
     GATE,
@@ -34,7 +34,7 @@ from benchgate.plan.mark_table import (
     GateMark,
     PlainMark,
 )
-from benchgate.plan.planned import GateRequest, Request
+from benchgate.plan.planned import GateRequest, MarkRequest
 from benchgate.plan.workloadfile import fill
 
 EACH_COUNT = 0
@@ -43,7 +43,7 @@ MOST_RATIO = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MarkArguments:
     """A mark's arguments, independent of pytest's type."""
 
     args: tuple[object, ...]
@@ -51,13 +51,13 @@ class Mark:
 
 
 def read(  # noqa: PLR0913, PLR0917
-    workload: Mark | None,
-    gates: Mapping[str, Sequence[Mark]],
-    systems: Iterable[Mark] = (),
+    workload: MarkArguments | None,
+    gates: Mapping[str, Sequence[MarkArguments]],
+    systems: Iterable[MarkArguments] = (),
     test: str = "",
-    machine: Mark | None = None,
+    machine: MarkArguments | None = None,
     table: Mapping[str, GateMark] = SHIPPED,
-) -> Request:
+) -> MarkRequest:
     """`gates`: the test's marks of gates, by name. `test`: its node id. `machine`: the mark nearest to the
     test. `table`: the marks of gates that there are, by name."""
     if workload is None:
@@ -78,7 +78,7 @@ def read(  # noqa: PLR0913, PLR0917
     distinct = {replace(one, file="", at_least=None, at_most=None, insn=None) for one in requests}
     if len(distinct) < len(requests):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
-    return Request(
+    return MarkRequest(
         name,
         dict(workload.kwargs),
         tuple(sorted(requests, key=lambda one: one.cpus)),
@@ -109,7 +109,7 @@ def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
     return {name: one for word in words for name, one in catalog.load_system(word).metrics.items()}
 
 
-def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:
+def _systems(marks: Iterable[MarkArguments]) -> tuple[str, ...]:
     words: list[str] = []
     for mark in marks:
         for word in mark.args or ((),):
@@ -117,7 +117,7 @@ def _systems(marks: Iterable[Mark]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _machine(mark: Mark | None) -> str:
+def _machine(mark: MarkArguments | None) -> str:
     if mark is None:
         return ""
     word = _word(MACHINE, mark.args, "one name or path", extra=mark.kwargs)
@@ -125,7 +125,7 @@ def _machine(mark: Mark | None) -> str:
     return word
 
 
-def _gate(row: GateMark, given: Mark, workload: str, known: Mapping[str, Metric]) -> GateRequest:
+def _gate(row: GateMark, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> GateRequest:
     _check_arguments(row, given)
     metric = _metric(row.name, given, workload, known)
     at_least, at_most, insn = (_threshold(row, given, key) for key in THRESHOLDS)
@@ -147,7 +147,7 @@ def _gate(row: GateMark, given: Mark, workload: str, known: Mapping[str, Metric]
     )
 
 
-def _check_arguments(row: GateMark, given: Mark) -> None:
+def _check_arguments(row: GateMark, given: MarkArguments) -> None:
     if given.args and row.name != GATE:
         raise UsageError(f"mark {row.name}: use keyword arguments, as in {row.shown}, not {given.args[0]!r}")
     for key, value in given.kwargs.items():
@@ -167,7 +167,7 @@ def _kind(row: GateMark, at_least: float | None, at_most: float | None) -> str:
     return row.name if at_most is None else row.at_most_kind or row.name
 
 
-def _named_kind(given: Mark) -> tuple[str, str]:
+def _named_kind(given: MarkArguments) -> tuple[str, str]:
     """The kind's name, and for a user's own kind the absolute path of its file."""
     if len(given.args) != 1 or not isinstance(given.args[0], str):
         raise UsageError(
@@ -180,13 +180,13 @@ def _named_kind(given: Mark) -> tuple[str, str]:
     return catalog.gate_kind(path), str(path)
 
 
-def _base(row: GateMark, given: Mark) -> int | None:
+def _base(row: GateMark, given: MarkArguments) -> int | None:
     if row.base is None and given.kwargs.get("base") is None:
         return None
     return _count(row.name, "base", given.kwargs.get("base", row.base))
 
 
-def _counts(row: GateMark, given: Mark) -> tuple[int | None, tuple[int, ...], int]:
+def _counts(row: GateMark, given: MarkArguments) -> tuple[int | None, tuple[int, ...], int]:
     """The CPU counts of base, further arms and cell. A gate over one arm has no base."""
     value, base = given.kwargs.get("cpus"), _base(row, given)
     if value is None:  # each CPU count that the session measures
@@ -207,7 +207,7 @@ def _counts(row: GateMark, given: Mark) -> tuple[int | None, tuple[int, ...], in
     return base, (), cpus
 
 
-def _settings(row: GateMark, given: Mark) -> Params:
+def _settings(row: GateMark, given: MarkArguments) -> Params:
     """Those that are given, as plain words, because they become part of the gate's id."""
     words = {key: given.kwargs[key] for key in row.settings if key in given.kwargs}
     for key, word in words.items():
@@ -222,7 +222,7 @@ def _count(mark: str, key: str, value: object) -> int:
     return value
 
 
-def _threshold(row: GateMark, given: Mark, key: str) -> float | None:
+def _threshold(row: GateMark, given: MarkArguments, key: str) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
@@ -234,7 +234,7 @@ def _threshold(row: GateMark, given: Mark, key: str) -> float | None:
     return number
 
 
-def _metric(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) -> Metric:
+def _metric(mark: str, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> Metric:
     value = given.kwargs.get("metric", str(Window.WORK))
     if not isinstance(value, str) or value not in known:
         near = suggestion(value, known) if isinstance(value, str) else ""
@@ -245,7 +245,7 @@ def _metric(mark: str, given: Mark, workload: str, known: Mapping[str, Metric]) 
     return known[value]
 
 
-def _to(row: GateMark, given: Mark) -> str:
+def _to(row: GateMark, given: MarkArguments) -> str:
     """The system to compare with: its name or path, or the letter of one of --system."""
     value = given.kwargs.get("to", "")
     if "to" in row.takes and (not isinstance(value, str) or not value):
@@ -255,7 +255,7 @@ def _to(row: GateMark, given: Mark) -> str:
     return str(value)
 
 
-def _baseline(row: GateMark, given: Mark) -> str:
+def _baseline(row: GateMark, given: MarkArguments) -> str:
     """The path of the baseline's file, of a mark that takes one."""
     if "baseline" not in row.takes:
         return ""

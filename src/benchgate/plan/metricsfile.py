@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping
 
 from benchgate.base.cells import Window
-from benchgate.base.metrics import NS, WINDOWS, Better, Metric, MetricKind
-from benchgate.base.yaml_values import NAME
-from benchgate.base.yamlfile import Section
+from benchgate.base.workload.metrics import NS, WINDOWS, Metric, MetricDirection, MetricKind
+from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yamlfile import Section
 
 _NAME = NAME.pattern.removesuffix(r"\Z")
 _OF_WORKERS = re.compile(rf"{_NAME}\Z")
@@ -43,15 +43,19 @@ def _metric(name: str, words: Section) -> Metric:
             of = _reported(words, "of", "")
             window = Window.WORK if of else _window(words)
             per = _reported(words, "per", "")
-            return Metric(name, kind, _better(words, Better.LESS), NS, of, per, window=window, about=about)
+            return Metric(
+                name, kind, _better(words, MetricDirection.LESS), NS, of, per, window=window, about=about
+            )
         case MetricKind.RATE:
             of, per, unit = _reported(words, "of"), _reported(words, "per", ""), f"{_unit(words)}/s"
             window = Window.WORK if per else _window(words)
-            return Metric(name, kind, _better(words, Better.MORE), unit, of, per, window=window, about=about)
+            return Metric(
+                name, kind, _better(words, MetricDirection.MORE), unit, of, per, window=window, about=about
+            )
         case MetricKind.PERCENTILE:
             of, at = _of_workers(words), words.number("at", high=100)
             unit = _unit(words, NS)
-            return Metric(name, kind, _better(words, Better.LESS), unit, of, at=at, about=about)
+            return Metric(name, kind, _better(words, MetricDirection.LESS), unit, of, at=at, about=about)
         case MetricKind.COUNT:
             of, unit = _reported(words, "of"), _unit(words)
             return Metric(name, kind, _better(words), unit, of, about=about)
@@ -86,5 +90,5 @@ def _unit(words: Section, default: str = "") -> str:
     return found
 
 
-def _better(words: Section, default: Better | None = None) -> Better:
-    return Better(words.choice("better", tuple(Better), default))
+def _better(words: Section, default: MetricDirection | None = None) -> MetricDirection:
+    return MetricDirection(words.choice("better", tuple(MetricDirection), default))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchgate.base.errors import OptionError
 from benchgate.base.gates import MOST_RUNS, check_first_look
-from benchgate.base.systems import MAX_CPUS
+from benchgate.base.system.systems import MAX_CPUS
 from benchgate.plan.option_table import TABLE
 
 MOST_CPUS = 4096

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy
-from benchgate.base.machines import IDEAL
+from benchgate.base.system.machines import IDEAL
 from benchgate.plan import catalog, option_words
 from benchgate.plan.option_table import TABLE, Option
 

@@ -13,9 +13,9 @@ from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate, Settings
 from benchgate.base.identity import guest_of
-from benchgate.base.metrics import Metric
-from benchgate.base.systems import Kind, System
-from benchgate.base.workloads import Workload
+from benchgate.base.system.systems import System, SystemKind
+from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.workloads import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class GateRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class MarkRequest:
     """What one test function requests with its marks."""
 
     workload: str
@@ -220,5 +220,5 @@ class Ground:
         """The lane of these cells, and the reason if they cannot run."""
         if clock == Clock.INSN:
             return Lane.INSN, self.no_insn or ""
-        own = self.lanes.get(system.emulator) if system.kind is Kind.QEMU else None
+        own = self.lanes.get(system.emulator) if system.kind is SystemKind.QEMU else None
         return own or self.lanes[system.kind]

@@ -15,20 +15,20 @@ from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
-from benchgate.base.machines import Machine
-from benchgate.base.systems import SELFTEST, Settings, System, plain_name
-from benchgate.base.workloads import Workload
+from benchgate.base.system.machines import Machine
+from benchgate.base.system.systems import SELFTEST, Settings, System, plain_name
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog, choice
 from benchgate.plan.mark_table import GROWS, OF_KIND
 from benchgate.plan.options import Options
-from benchgate.plan.planned import GateRequest, Ground, PlannedCell, PlannedGate, Request, SweepPlan
+from benchgate.plan.planned import GateRequest, Ground, MarkRequest, PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.seats import seat, seat_smt
 from benchgate.plan.workloadfile import fill
 
 DEFAULT_COUNTS = (1, 2, 4)
 
 
-def counts(request: Request, options: Options, ground: Ground, system: System) -> tuple[int, ...]:
+def counts(request: MarkRequest, options: Options, ground: Ground, system: System) -> tuple[int, ...]:
     """The CPU counts at which a test with the `cell` fixture runs."""
     if options.smp is not None:
         return options.smp
@@ -54,7 +54,7 @@ def check_sets(options: Options, collected: Collection[str]) -> None:
             raise UsageError(f"--set {target}.{key}: {catalog.unknown('workload', target, known)}")
 
 
-def parameters(request: Request, options: Options) -> dict[str, object]:
+def parameters(request: MarkRequest, options: Options) -> dict[str, object]:
     """The mark's parameters, overridden by those of --quick, and both by --set."""
     workload = catalog.load_workload(request.workload)
     given: dict[str, object] = dict(request.given)
@@ -65,7 +65,7 @@ def parameters(request: Request, options: Options) -> dict[str, object]:
 
 
 def plan_cell(  # noqa: PLR0913 - keyword arguments
-    request: Request,
+    request: MarkRequest,
     system: System,
     cpus: int,
     ground: Ground,
@@ -91,7 +91,7 @@ def _grown(
     return {**given, **{name: int(values[name]) * times for name, times in growth.items()}}
 
 
-def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
+def plan_cells(request: MarkRequest, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
     return tuple(
         plan_cell(request, system, cpus, one, options)
         for system in choice.systems_of(request, options)
@@ -100,7 +100,7 @@ def plan_cells(request: Request, options: Options, ground: Ground) -> tuple[Plan
     )
 
 
-def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
+def plan_gates(request: MarkRequest, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
     systems = choice.systems_of(request, options)
     return tuple(
         _plan_gate(request, gate, system, one, options)
@@ -112,7 +112,7 @@ def plan_gates(request: Request, options: Options, ground: Ground) -> tuple[Plan
 
 
 def _each_count(
-    request: Request, options: Options, ground: Ground, system: System
+    request: MarkRequest, options: Options, ground: Ground, system: System
 ) -> tuple[GateRequest, ...]:
     """The gates, with those of no CPU count at each one that the session measures."""
     every = counts(request, options, ground, system)
@@ -122,7 +122,7 @@ def _each_count(
 
 
 def _plan_gate(
-    request: Request, asked: GateRequest, system: System, ground: Ground, options: Options
+    request: MarkRequest, asked: GateRequest, system: System, ground: Ground, options: Options
 ) -> PlannedGate:
     excluded = ""
     if options.smp is not None and asked.cpus not in options.smp:
@@ -161,7 +161,7 @@ def _plan_gate(
     return PlannedGate(f"{arm.test_cell.id}{suffix}", gate, base, arm, more)
 
 
-def _growth(request: Request, asked: GateRequest) -> Mapping[str, int]:
+def _growth(request: MarkRequest, asked: GateRequest) -> Mapping[str, int]:
     """The parameter that grows with the CPUs, and how many times larger it is in the cell."""
     grows = str(dict(asked.settings).get(GROWS, ""))
     workload = catalog.load_workload(request.workload)
@@ -175,7 +175,7 @@ def _growth(request: Request, asked: GateRequest) -> Mapping[str, int]:
 
 
 def _compared(
-    request: Request, asked: GateRequest, arm: PlannedCell, ground: Ground, options: Options
+    request: MarkRequest, asked: GateRequest, arm: PlannedCell, ground: Ground, options: Options
 ) -> PlannedCell:
     """The cell of the system that `asked` compares with: the same row, CPU count and clock."""
     system = choice.other(asked.to, options)

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchgate.base import yamlfile
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import MOST_RUNS, Policy
 from benchgate.base.void_rule import OFF, VoidRule
-from benchgate.base.yamlfile import Section
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yamlfile import Section
 
 FindMachine = Callable[[str], object]
 """Fails with UsageError or CatalogError for the word of a machine that is not there, or is wrong."""

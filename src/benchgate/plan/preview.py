@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Policy
-from benchgate.base.script import values_of
+from benchgate.base.system.script import values_of
 from benchgate.base.text import counted
 from benchgate.plan import choice
 from benchgate.plan.options import Options

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchgate.base import yamlfile
 from benchgate.base.cells import Mode
 from benchgate.base.paths import data_root
-from benchgate.base.yamlfile import Section
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yamlfile import Section
 
 FOLDER = "fixtures/published"
 MIDDLE = "50"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.cells import Cell, Lane, Params, Placement
-from benchgate.base.machine_topology import memory_of
-from benchgate.base.qemu import SERIAL
-from benchgate.base.systems import Kind, System
-from benchgate.base.workloads import Workload
+from benchgate.base.system.guest_topology import memory_of
+from benchgate.base.system.qemu import SERIAL
+from benchgate.base.system.systems import System, SystemKind
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 
@@ -65,7 +65,7 @@ def _wrong_machine(system: System, lane: Lane, cpus: int, ground: Ground) -> str
     if machine is None:
         return ""
     why = ground.no_machine or _memory_problem(system)
-    if system.kind is Kind.NATIVE:
+    if system.kind is SystemKind.NATIVE:
         why = "native Linux has the caches of this host"
     elif lane is not Lane.INSN:
         why = "it needs the instruction clock: use --clock insn"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from benchgate.base import yaml_values
-from benchgate.base.workloads import Capture, Take, Tool
-from benchgate.base.yamlfile import Section
+from benchgate.base.workload.workloads import Capture, Take, Tool
+from benchgate.base.yaml import yaml_values
+from benchgate.base.yaml.yamlfile import Section
 
 BY_TOOL, NO = "by-tool", "no"
 _PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+\Z")

@@ -11,13 +11,13 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from benchgate.base import yamlfile
 from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.errors import UsageError
-from benchgate.base.systems import not_a_service
+from benchgate.base.system.systems import not_a_service
 from benchgate.base.text import suggestion
-from benchgate.base.workloads import GUEST_FILES, SERVICE, ParamSpec, Tool, Workload
-from benchgate.base.yamlfile import Section
+from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, ParamSpec, Tool, Workload
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan import metricsfile, toolfile
 
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")

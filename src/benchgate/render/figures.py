@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchgate.base import stats
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
-from benchgate.base.machines import machine_in
-from benchgate.base.metrics import WINDOWS, Metric
 from benchgate.base.runs import Outcome, Resolution
-from benchgate.base.stats import Interval, Spread
+from benchgate.base.statistics import stats
+from benchgate.base.statistics.stats import Interval, Spread
+from benchgate.base.system.machines import machine_in
+from benchgate.base.workload.metrics import WINDOWS, Metric
 from benchgate.evidence.rows import RunRow
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.view import SessionView
@@ -118,7 +118,7 @@ class ArmFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ArmSeries:
     """The arms of one row on one lane, in the order of CPU counts."""
 
     name: str
@@ -142,7 +142,7 @@ class Series:
         return self.system if self.system == self.lane else f"{self.system}, {self.lane}"
 
 
-def series_of(view: SessionView) -> tuple[Series, ...]:
+def series_of(view: SessionView) -> tuple[ArmSeries, ...]:
     groups: dict[SeriesKey, list[RunRow]] = {}
     for row in view.rows:
         groups.setdefault((row.system, row.workload, row.params, row.mode, row.lane), []).append(row)
@@ -152,7 +152,7 @@ def series_of(view: SessionView) -> tuple[Series, ...]:
     )
 
 
-def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguous: bool) -> Series:
+def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguous: bool) -> ArmSeries:
     system, workload, params, mode, lane = key
     cell = rows[0].cell
     name, label = cell.row, cell.label
@@ -165,7 +165,7 @@ def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguo
         bare = _arm(view, [row for row in rows if _kind(row) == kind])
         arms.append(bare)
         bare.speedups.update(_speedups(view, key, cell.row, arms[0], bare))
-    return Series(name, label, system, workload, params, mode, lane, tuple(arms))
+    return ArmSeries(name, label, system, workload, params, mode, lane, tuple(arms))
 
 
 def _kind(row: RunRow) -> tuple[int, str, Placement]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchgate.base import stats
 from benchgate.base.gates import SMALLEST_LOOK, Verdict
-from benchgate.base.metrics import WINDOWS, Better, Metric
-from benchgate.base.stats import Interval, Spread
+from benchgate.base.statistics import stats
+from benchgate.base.statistics.stats import Interval, Spread
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection
 from benchgate.plan.mark_table import OWN_FIGURE
-from benchgate.render.figures import ArmFigures, MetricSamples, Series, comparable
+from benchgate.render.figures import ArmFigures, ArmSeries, MetricSamples, comparable
 from benchgate.render.view import SessionView
 
 
@@ -36,7 +36,7 @@ class MetricFigures:
     verdicts: tuple[Verdict, ...]
 
 
-def metrics_of(view: SessionView, series: Series) -> tuple[MetricFigures, ...]:
+def metrics_of(view: SessionView, series: ArmSeries) -> tuple[MetricFigures, ...]:
     """By metric, then by arm."""
     found = [one for arm in series.arms if not arm.is_broken for one in _of_arm(view, series, arm)]
     names = list(dict.fromkeys(one.metric.name for one in found))
@@ -45,7 +45,7 @@ def metrics_of(view: SessionView, series: Series) -> tuple[MetricFigures, ...]:
     return tuple(one for name in shown for one in found if one.metric.name == name)
 
 
-def _of_arm(view: SessionView, series: Series, arm: ArmFigures) -> Iterator[MetricFigures]:
+def _of_arm(view: SessionView, series: ArmSeries, arm: ArmFigures) -> Iterator[MetricFigures]:
     base = series.arms[0]
     for samples in arm.metrics:
         verdicts = _verdicts(view, series, arm, samples.metric.name)
@@ -62,14 +62,14 @@ def _factor(
     first = next((one for one in base.metrics if one.metric == samples.metric), None)
     if not comparable(base, arm) or first is None or min(*first.values, *samples.values) <= 0:
         return None, None
-    top, bottom = (samples, first) if samples.metric.better is Better.MORE else (first, samples)
+    top, bottom = (samples, first) if samples.metric.better is MetricDirection.MORE else (first, samples)
     few = min(len(top.values), len(bottom.values)) < SMALLEST_LOOK
     steps = top.step, bottom.step
     interval = None if few else stats.ratio_interval(top.values, bottom.values, view.alpha, steps)
     return stats.ratio_of_medians(top.values, bottom.values), interval
 
 
-def _verdicts(view: SessionView, series: Series, arm: ArmFigures, name: str) -> tuple[Verdict, ...]:
+def _verdicts(view: SessionView, series: ArmSeries, arm: ArmFigures, name: str) -> tuple[Verdict, ...]:
     """Those with a threshold, of this metric. The table of speedups shows those of the windows' speedups."""
     if arm.is_variant:
         return ()

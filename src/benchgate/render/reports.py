@@ -32,14 +32,14 @@ def ours() -> Mapping[str, Renderer]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedReports:
     texts: Mapping[str, str]
     """By file name."""
     errors: tuple[BenchgateError, ...] = ()
     """One for each report of the user that has no text because it failed; each names the report."""
 
 
-def rendered(view: SessionView, more: Sequence[Path] = ()) -> Rendered:
+def rendered(view: SessionView, more: Sequence[Path] = ()) -> RenderedReports:
     texts = {name: render(view) for name, render in ours().items()}
     errors: list[BenchgateError] = []
     for path in more:
@@ -50,7 +50,7 @@ def rendered(view: SessionView, more: Sequence[Path] = ()) -> Rendered:
             texts[name] = _called(path, render, view)
         except BenchgateError as error:
             errors.append(error)
-    return Rendered({name: text for name, text in texts.items() if text is not None}, tuple(errors))
+    return RenderedReports({name: text for name, text in texts.items() if text is not None}, tuple(errors))
 
 
 def all_of(errors: Sequence[BenchgateError]) -> BenchgateError:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchgate.base.text import one_line
-from benchgate.judge.story.words import Arrow, Counter, Instant, Span, Story, Track
+from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track
 
 Event = dict[str, Any]
 
@@ -63,7 +63,7 @@ def _us(time: int) -> float:
     return time / 1000
 
 
-def _span(one: Span, places: _Places) -> Event:
+def _span(one: StorySpan, places: _Places) -> Event:
     more = {"args": {key: _plain(value) for key, value in one.more.items()}} if one.more else {}
     length = _us(one.end - one.begin)
     named = {"ph": "X", "name": one_line(one.name), "cat": one_line(one.track.group)}

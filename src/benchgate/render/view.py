@@ -20,15 +20,15 @@ from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.text import UNAVAILABLE, counted, gathered, one_line
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
-from benchgate.judge.attribution import Table
-from benchgate.judge.distributions import Distribution
+from benchgate.judge.accounts.attribution import Table
+from benchgate.judge.accounts.distributions import Distribution
+from benchgate.judge.accounts.memory_books import RunBooks
+from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
+from benchgate.judge.accounts.sharing import Recording
+from benchgate.judge.accounts.timeline import Flame, Timeline
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
-from benchgate.judge.memory_books import RunBooks
 from benchgate.judge.noise import RunNoise
-from benchgate.judge.sensitivity import NoiseFloor, Ungated
-from benchgate.judge.sharing import Recording
-from benchgate.judge.timeline import Flame, Timeline
 from benchgate.plan.published import PublishedRow
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
@@ -98,7 +98,7 @@ class SessionView:
     """The host's counters of each run, by its number; of runs that have any."""
     floors: tuple[NoiseFloor, ...] = ()
     """Of each arm with enough runs."""
-    ungated: tuple[Ungated, ...] = ()
+    ungated: tuple[UngatedRow, ...] = ()
     """The CPU counts that no gate with a threshold uses."""
     is_verified: bool = True
     """False for a results.csv without its session: its figures are shown, but nothing is decided."""

@@ -11,24 +11,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base import exploring
-from benchgate.base.boots import NO_FIRMWARE
+from benchgate.base import exploration as exploring
 from benchgate.base.cells import Accel, Cell, Lane
-from benchgate.base.disks import disk_options
 from benchgate.base.errors import UsageError
-from benchgate.base.exploring import Exploration
-from benchgate.base.machine_topology import topology_of
-from benchgate.base.network import network_options, port_values
-from benchgate.base.qemu import Qemu, command, controlled, guest_name
-from benchgate.base.results import ResultFormat
+from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
-from benchgate.base.script import Script, values_of
-from benchgate.base.systems import Ask, System
+from benchgate.base.system.boots import NO_FIRMWARE
+from benchgate.base.system.disks import disk_options
+from benchgate.base.system.guest_topology import topology_of
+from benchgate.base.system.network import network_options, port_values
+from benchgate.base.system.qemu import Qemu, command, controlled, guest_name
+from benchgate.base.system.results import ResultFormat
+from benchgate.base.system.script import Script, values_of
+from benchgate.base.system.systems import AskMethod, System
 from benchgate.base.text import filled
-from benchgate.base.workloads import GUEST_FILES
+from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.insn import machine_shape
 from benchgate.insn.arguments import NO_RECORDS, ClockArguments, ClockRun, Records, arguments
-from benchgate.insn.log import Order
+from benchgate.insn.log import AccessOrder
 from benchgate.insn.machine_shape import shape_of
 from benchgate.plan.planned import PlannedCell
 
@@ -152,7 +152,7 @@ def _append(planned: PlannedCell, image: Image, boot: BootOptions) -> str:
     """The kernel command line. A system that is asked in another way gets no manifest."""
     words = boot.words
     if words is None:
-        needs, asks = planned.workload.needs, planned.system.ask is Ask.CMDLINE
+        needs, asks = planned.workload.needs, planned.system.ask is AskMethod.CMDLINE
         request = manifest(
             planned.cell, boot.nonce, needs=needs, measure=boot.measure, files=image.data_folder
         )
@@ -183,7 +183,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         talks=boot.talks,
         records=boot.records,
         shape=None if on is None else boot.log.with_name(machine_shape.FILE),
-        order=Order.STRICT if on is not None and on.strict else Order.UNSAID,
+        order=AccessOrder.STRICT if on is not None and on.strict else AccessOrder.UNSAID,
         explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),
     )
     return arguments(vm.clock, run)

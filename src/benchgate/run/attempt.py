@@ -21,8 +21,8 @@ from benchgate.base.errors import BootError, EvidenceError, HostError
 from benchgate.base.files import write_json
 from benchgate.base.process import MORE_FILES, TOO_MANY_FILES, base_environment
 from benchgate.base.runs import BootSpec, Ending, RawRun
-from benchgate.base.script import Script
-from benchgate.run.console import Limits
+from benchgate.base.system.script import Script
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import OnPhase, run_guest
 from benchgate.run.native import run_native
 from benchgate.run.record import clock_log, save
@@ -51,7 +51,7 @@ class RunRequest:
     """What is typed at its prompt."""
     watch: Watch | None = None
     """None: the patterns of the wire format."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ConsoleLimits = field(default_factory=ConsoleLimits)
 
     @property
     def clock_log(self) -> Path | None:

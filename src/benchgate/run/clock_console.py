@@ -18,7 +18,7 @@ from typing import Any
 import pexpect
 from pexpect.fdpexpect import fdspawn
 
-from benchgate.insn.talk import MOST_TYPED, NEVER, EndOfTalk, Stop, StopKind, Talk
+from benchgate.insn.talk import MOST_TYPED, NEVER, EndOfTalk, GuestStop, StopKind, Talk
 from benchgate.run.console import Console
 
 _PIECE = 1 << 16
@@ -33,7 +33,7 @@ class ClockConsole(Console):
         self._talk = talk
         self.limit_ns = NEVER
         """The guest does not run past this time of its own. There, reads raise TIMEOUT."""
-        self._stop = Stop(StopKind.START, 0, 0, 0)
+        self._stop = GuestStop(StopKind.START, 0, 0, 0)
         self._runs = True  # to its first stop, before it executes anything
         self._is_free = self._has_ended = False
         self._slice_ns = _SLICE_NS

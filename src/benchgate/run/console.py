@@ -22,7 +22,7 @@ from typing import BinaryIO
 import pexpect
 from pexpect.fdpexpect import fdspawn
 
-from benchgate.base.console_text import Stream
+from benchgate.base.console.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.files import TAIL_BYTES
 from benchgate.base.jsonfields import Seconds
@@ -36,7 +36,7 @@ _PIPE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConsoleLimits:
     """Bounds on a guest that the deadlines do not cover."""
 
     console_bytes: int = 16 << 20
@@ -185,7 +185,7 @@ class Streams:
 
 
 @contextlib.contextmanager
-def piped(folder: Path, limits: Limits) -> Iterator[Streams]:
+def piped(folder: Path, limits: ConsoleLimits) -> Iterator[Streams]:
     with contextlib.ExitStack() as stack:
         child_ends = stack.enter_context(contextlib.ExitStack())
         out_read, out_write = _pipe()

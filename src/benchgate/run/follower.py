@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pexpect
 
-from benchgate.base.console_text import Stream
+from benchgate.base.console.console_text import Stream
 from benchgate.base.files import last_line
 from benchgate.base.process import Child
 from benchgate.base.runs import Deadlines, Ending
 from benchgate.base.text import one_line
-from benchgate.run.console import Console, FloodError, Limits, SerialLog, readable
+from benchgate.run.console import Console, ConsoleLimits, FloodError, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
 from benchgate.run.pace import HostPace, Hush, Pace
 from benchgate.run.scanner import Scanner
@@ -40,7 +40,7 @@ class Follower:
     log: SerialLog
     watch: Watch
     deadlines: Deadlines
-    limits: Limits
+    limits: ConsoleLimits
     on_moment: Callable[[str], None]
     child: Child
     folder: Path

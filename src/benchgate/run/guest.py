@@ -16,31 +16,31 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benchgate.base import exploring, process
+from benchgate.base import exploration, process
 from benchgate.base.cells import Lane
-from benchgate.base.conversation import TypedRecord
+from benchgate.base.console.conversation import TypedRecord
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
 from benchgate.base.interrupts import held
 from benchgate.base.jsonfields import as_json
 from benchgate.base.process import Child
-from benchgate.base.qemu import QMP_DESCRIPTOR
 from benchgate.base.runs import BootSpec, Ending
-from benchgate.base.script import Script
+from benchgate.base.system.qemu import QMP_DESCRIPTOR
+from benchgate.base.system.script import Script
 from benchgate.insn import machine_shape
-from benchgate.insn.talk import TALK_DESCRIPTOR, Pace, Talk
+from benchgate.insn.talk import TALK_DESCRIPTOR, Talk, TypingPace
 from benchgate.insn.talk import pair as talk_pair
 from benchgate.run import pinning, stale
 from benchgate.run.clock_console import ClockConsole
-from benchgate.run.console import Console, Limits, SerialLog, piped
+from benchgate.run.console import Console, ConsoleLimits, SerialLog, piped
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
-from benchgate.run.pinning import Placed
+from benchgate.run.pinning import ThreadPlace
 from benchgate.run.qmp import Qmp, QmpError
 from benchgate.run.record import clock_log
 from benchgate.run.talker import Talker
-from benchgate.run.thread_use import MemoryUse, Sample, keep_samples, sample
+from benchgate.run.thread_use import MemoryUse, UseSample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
@@ -63,7 +63,7 @@ class GuestEnd:
     detail: str
     exit_status: int | None
     """None: it was killed after its result, because its system cannot power off."""
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[UseSample, ...] = ()
     """The host's accounting, as in threads.json and host.json."""
 
 
@@ -80,7 +80,7 @@ class RunningGuest:
     talk: Talk | None = None
     """Only of a guest on the instruction clock at whose console something is typed."""
     vcpus: tuple[int, ...] = ()
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[UseSample] = field(default_factory=list)
     memory: MemoryUse | None = None
     """Only if its spec asks for it."""
 
@@ -98,7 +98,7 @@ class RunningGuest:
     def is_ready(self) -> bool:
         return any(sample.moment == "ready" for sample in self.samples)
 
-    def prepare(self) -> tuple[Placed, ...]:
+    def prepare(self) -> tuple[ThreadPlace, ...]:
         """Finds the vCPU threads, pins them and reads the pinning back. QmpError or PinError: it cannot
         run."""
         self.qmp.connect(_QMP_S)
@@ -113,7 +113,7 @@ class RunningGuest:
 
     def go(self) -> None:
         """Starts the guest. QmpError: it did not run."""
-        self.mark("start")
+        self.note_moment("start")
         try:
             self.qmp.execute("cont", seconds=_QMP_S)
         except QmpError:
@@ -121,7 +121,7 @@ class RunningGuest:
             if not self.console.has_output():
                 raise
 
-    def mark(self, moment: str) -> None:
+    def note_moment(self, moment: str) -> None:
         """Records the host's accounting so far; no counter of the host matters to the instruction clock."""
         cpus = None if self.spec.lane is Lane.INSN else self.spec.pins
         self.samples.append(sample(self.child.pid, moment, self.vcpus, cpus))
@@ -142,14 +142,14 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
     *,
     watch: Watch,
     nonce: str,
-    limits: Limits,
+    limits: ConsoleLimits,
     on_phase: OnPhase,
     script: Script | None = None,
 ) -> GuestEnd:
     """Boots and watches to the end. Only the files in `folder` remain. `script`: what is typed at its
     prompt."""
     on_phase(STARTING)
-    typing = Pace(script.delay_ns, script.byte_ns) if script else Pace()
+    typing = TypingPace(script.delay_ns, script.byte_ns) if script else TypingPace()
     with started(spec, folder, mark=nonce, limits=limits, typing=typing) as guest:
         try:
             guest.prepare()
@@ -171,7 +171,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
             watch,
             spec.deadlines,
             limits,
-            guest.mark,
+            guest.note_moment,
             guest.child,
             folder,
             partial(guest.beat, on_phase),
@@ -185,7 +185,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
                 write_json(folder / CONVERSATION, TypedRecord(tuple(talker.record)).as_json())
         on_phase(ENDED)
         exited = follower.await_exit(seen)
-        guest.mark("exit" if exited else "stop")
+        guest.note_moment("exit" if exited else "stop")
         status = guest.child.stop(0 if exited else _STOP_GRACE_S)
         drained = guest.qmp.drain(_QMP_S)  # until QEMU's end of the socket is closed, which it is by now
         own_status = None if seen.cause is Cause.FINISHED else status
@@ -196,7 +196,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
 
 @contextlib.contextmanager
 def boot_interactive(
-    spec: BootSpec, *, mark: str, folder: Path | None = None, limits: Limits | None = None
+    spec: BootSpec, *, mark: str, folder: Path | None = None, limits: ConsoleLimits | None = None
 ) -> Iterator[RunningGuest]:
     """A running guest for a user's own test, with `.console` (pexpect), `.qmp` and `.exit_status`.
 
@@ -205,7 +205,7 @@ def boot_interactive(
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="benchgate-boot-")))
-        guest = stack.enter_context(started(spec, folder, mark=mark, limits=limits or Limits()))
+        guest = stack.enter_context(started(spec, folder, mark=mark, limits=limits or ConsoleLimits()))
         try:
             guest.prepare()
             guest.go()
@@ -219,7 +219,7 @@ def boot_interactive(
 
 @contextlib.contextmanager
 def started(
-    spec: BootSpec, folder: Path, *, mark: str, limits: Limits, typing: Pace | None = None
+    spec: BootSpec, folder: Path, *, mark: str, limits: ConsoleLimits, typing: TypingPace | None = None
 ) -> Iterator[RunningGuest]:
     """QEMU before its guest's first instruction. QEMU is always stopped when the block ends."""
     if not any(mark in word for word in spec.argv):
@@ -230,11 +230,11 @@ def started(
         talk = None
         if spec.talks:
             end, more = _ours(talk_pair(), TALK_DESCRIPTOR, stack, qemus)
-            talk, descriptors = Talk(end, typing or Pace()), descriptors | more
+            talk, descriptors = Talk(end, typing or TypingPace()), descriptors | more
         if spec.shape:
             (folder / machine_shape.FILE).write_text(spec.shape, encoding="ascii")
         if spec.exploration is not None:
-            (folder / exploring.FILE).write_text(spec.exploration.text, encoding="ascii")
+            (folder / exploration.FILE).write_text(spec.exploration.text, encoding="ascii")
         qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
         (folder / "qmp.log").touch()
         streams = stack.enter_context(piped(folder, limits))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from benchgate.base.boots import Boot
-from benchgate.base.disks import Disk
 from benchgate.base.errors import UsageError
-from benchgate.base.mixes import DISK_SERVICE, NETWORK_SERVICE, WHOLE_PPM, WORKLOAD, Mix, Part
-from benchgate.base.systems import System
-from benchgate.base.workloads import GUEST_FILES
+from benchgate.base.mix_runs import DISK_SERVICE, NETWORK_SERVICE, WHOLE_PPM, WORKLOAD, Mix, Part
+from benchgate.base.system.boots import BootDefinition
+from benchgate.base.system.disks import Disk
+from benchgate.base.system.systems import System
+from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.build.tools import GUEST_FOLDER
 from benchgate.run.argv import manifest
 
@@ -83,7 +83,7 @@ def quota_of(ppm: int, cpus: int) -> tuple[int, int]:
 
 def system_of(mix: Mix) -> System:
     """The mix's system with the words and the disk of its guest."""
-    boot: Boot = mix.system.boot
+    boot: BootDefinition = mix.system.boot
     words = " ".join(word for word in boot.append.split(" ") if word not in NOT_IN_MIXES)
     disks = (Disk("ext2.img"),) if mix.needs_disk else ()
     return replace(mix.system, boot=replace(boot, append=words, disks=disks))

@@ -22,11 +22,11 @@ from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.host.noise import host_snapshot
 from benchgate.run import stale
-from benchgate.run.console import Limits, piped
+from benchgate.run.console import ConsoleLimits, piped
 from benchgate.run.follower import Follower
 from benchgate.run.guest import GuestEnd, OnPhase
-from benchgate.run.pinning import Placed, threads
-from benchgate.run.thread_use import Sample, keep_samples, sample
+from benchgate.run.pinning import ThreadPlace, threads
+from benchgate.run.thread_use import UseSample, keep_samples, sample
 from benchgate.run.watch import Watch
 
 _STOP_GRACE_S = 0.5
@@ -41,11 +41,11 @@ def run_native(  # noqa: PLR0913 - keyword arguments
     *,
     watch: Watch,
     nonce: str,
-    limits: Limits,
+    limits: ConsoleLimits,
     on_phase: OnPhase,
 ) -> GuestEnd:
     """Runs the program to its end. No process of its group remains."""
-    samples: list[Sample] = []
+    samples: list[UseSample] = []
     on_phase("starting")
     with contextlib.ExitStack() as stack:
         stack.callback(keep_samples, folder, samples)
@@ -71,7 +71,7 @@ def run_native(  # noqa: PLR0913 - keyword arguments
         def on_moment(moment: str) -> None:
             samples.append(sample(child.pid, moment, (), spec.pins))
 
-        samples.append(Sample("start", start_ns, (), host_snapshot(cpus=spec.pins or None)))
+        samples.append(UseSample("start", start_ns, (), host_snapshot(cpus=spec.pins or None)))
         write_json(folder / "affinity.json", [as_json(item) for item in _find_workers(child, spec.pins)])
         follower = Follower(
             streams.console, streams.log, watch, spec.deadlines, limits, on_moment, child, folder
@@ -84,10 +84,10 @@ def run_native(  # noqa: PLR0913 - keyword arguments
         return GuestEnd(*follower.judge(seen, status if exited else None), status, tuple(samples))
 
 
-def _find_workers(child: Child, pins: tuple[int, ...]) -> tuple[Placed, ...]:
+def _find_workers(child: Child, pins: tuple[int, ...]) -> tuple[ThreadPlace, ...]:
     """The threads that were found on one pinned CPU each. Threads that ended between two searches are
     missing."""
-    workers: dict[int, Placed] = {}
+    workers: dict[int, ThreadPlace] = {}
     for pause in _SEARCH_PAUSES_S if pins else ():
         time.sleep(pause)
         if child.has_ended():
@@ -97,7 +97,7 @@ def _find_workers(child: Child, pins: tuple[int, ...]) -> tuple[Placed, ...]:
                 with contextlib.suppress(ProcessLookupError):
                     found = tuple(sorted(os.sched_getaffinity(thread)))
                     if len(found) == 1 and (len(pins) == 1 or thread != child.pid):
-                        workers[thread] = Placed(thread, name, None, found, found)
+                        workers[thread] = ThreadPlace(thread, name, None, found, found)
         if {item.found[0] for item in workers.values()} >= set(pins):
             break
     return tuple(workers.values())

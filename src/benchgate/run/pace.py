@@ -19,7 +19,7 @@ from typing import Protocol
 _SLICE_S = 1.0
 SILENT_S = 600.0
 """The host's seconds without a line in the clock's log after which a stage is over. A beat is due every 10 ms
-of guest time (insn/c/clock_watch.c), which takes 16 vCPUs half a minute at a load of 20."""
+of guest time (insn/c/clock/clock_watch.c), which takes 16 vCPUs half a minute at a load of 20."""
 _PULSE = re.compile(rb"^(beat|halted) ([0-9]{1,19})$", re.MULTILINE)
 
 Monotonic = Callable[[], float]

@@ -23,12 +23,12 @@ _POLL_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class AttemptJob:
     request: RunRequest
     on_phase: OnPhase
 
 
-def execute_all(jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+def execute_all(jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
     if at_once == 1:
         for index, job in enumerate(jobs):
             yield index, execute(job.request, job.on_phase)
@@ -52,7 +52,7 @@ class _Pool:
     """An interrupt can arrive while the caller starts a thread or waits for one. An executor or a join can
     then miss the interrupt or lose the thread, so this polls plain threads."""
 
-    def __init__(self, jobs: Iterator[Job], at_once: int) -> None:
+    def __init__(self, jobs: Iterator[AttemptJob], at_once: int) -> None:
         self.errors: list[BaseException] = []
         self._jobs, self._at_once = jobs, at_once
         self._outcomes: dict[int, RawRun | BaseException] = {}
@@ -90,7 +90,7 @@ class _Pool:
         threading.Thread(target=self._carry_out, args=(index, job, claim), daemon=True).start()
         return True
 
-    def _carry_out(self, index: int, job: Job, claim: threading.Lock) -> None:
+    def _carry_out(self, index: int, job: AttemptJob, claim: threading.Lock) -> None:
         if not claim.acquire(blocking=False):
             return
         try:
@@ -120,7 +120,7 @@ class _Pool:
             time.sleep(_POLL_S)
 
 
-def _on_phase(job: Job, cancelled: threading.Event, phase: str) -> None:
+def _on_phase(job: AttemptJob, cancelled: threading.Event, phase: str) -> None:
     """Called at least once a second while a guest runs, so it also forwards an interrupt to the job."""
     if cancelled.is_set():
         raise KeyboardInterrupt

@@ -17,13 +17,13 @@ from pathlib import Path
 import pexpect
 
 from benchgate.base import process
-from benchgate.base.console_text import Stream
+from benchgate.base.console.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.interrupts import held
 from benchgate.base.process import Child
 from benchgate.base.runs import BootSpec
 from benchgate.base.text import one_line
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import started
 from benchgate.run.watch import Watch
 
@@ -50,7 +50,7 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> PerfReco
         )
     try:
         folder.mkdir(parents=True)
-        with started(spec, folder, mark=mark, limits=Limits()) as guest:
+        with started(spec, folder, mark=mark, limits=ConsoleLimits()) as guest:
             guest.prepare()
             with ExitStack() as stack:
                 child = _attach(perf, guest.vcpus, folder, stack)

@@ -24,7 +24,7 @@ class PinError(BootError):
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ThreadPlace:
     """One thread, the CPUs that were requested for it, and the CPUs that the host reports."""
 
     thread: int
@@ -55,7 +55,7 @@ def plan(
     return placed | {thread: rest for thread in others if thread not in placed}
 
 
-def apply(pid: int, vcpus: Sequence[int], pins: Sequence[int]) -> tuple[Placed, ...]:
+def apply(pid: int, vcpus: Sequence[int], pins: Sequence[int]) -> tuple[ThreadPlace, ...]:
     """Pins every thread of `pid` and reads the pinning back; without pins it only reads."""
     own = threads(pid)
     foreign = sorted(set(vcpus) - own.keys())
@@ -79,13 +79,15 @@ def apply(pid: int, vcpus: Sequence[int], pins: Sequence[int]) -> tuple[Placed, 
     return read_back(pid, vcpus, wanted)
 
 
-def read_back(pid: int, vcpus: Sequence[int], wanted: Mapping[int, tuple[int, ...]]) -> tuple[Placed, ...]:
+def read_back(
+    pid: int, vcpus: Sequence[int], wanted: Mapping[int, tuple[int, ...]]
+) -> tuple[ThreadPlace, ...]:
     placed = []
     for thread, name in sorted(threads(pid).items()):
         with contextlib.suppress(ProcessLookupError):
             found = tuple(sorted(os.sched_getaffinity(thread)))
             vcpu = vcpus.index(thread) if thread in vcpus else None
-            placed.append(Placed(thread, name, vcpu, wanted.get(thread, found), found))
+            placed.append(ThreadPlace(thread, name, vcpu, wanted.get(thread, found), found))
     missing = sorted(set(vcpus) - {item.thread for item in placed})
     if missing:
         raise PinError(f"vCPU threads {missing} ended while they were being pinned; see stderr.log.")

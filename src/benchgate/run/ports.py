@@ -14,7 +14,7 @@ from contextlib import ExitStack
 import psutil
 
 from benchgate.base.errors import HostError
-from benchgate.base.network import Port
+from benchgate.base.system.network import Port
 from benchgate.base.text import one_line
 
 

@@ -12,9 +12,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base import exploring
+from benchgate.base import exploration as exploring
 from benchgate.base.errors import EvidenceError
-from benchgate.base.exploring import Exploration, exploration_of
+from benchgate.base.exploration import Exploration, exploration_of
 from benchgate.base.files import read_json, read_start, write_json
 from benchgate.base.jsonfields import as_json, read, read_key, without_head
 from benchgate.base.runs import RawRun
@@ -38,14 +38,14 @@ def save(raw: RawRun) -> None:
 
 
 @dataclass(frozen=True)
-class _Unanswered:
+class _MissingAnswer:
     failed: str
 
 
 def save_unanswered(folder: Path, reason: str) -> None:
     """Beside the record of a run whose oracle failed: why. The run is never judged again, because an oracle
     that fails on one machine may answer on another, and the session would contradict itself."""
-    write_json(folder / UNANSWERED, as_json(_Unanswered(reason)))
+    write_json(folder / UNANSWERED, as_json(_MissingAnswer(reason)))
 
 
 def unanswered(folder: Path) -> str:
@@ -54,7 +54,7 @@ def unanswered(folder: Path) -> str:
     if not os.path.lexists(path):
         return ""
     try:
-        reason = read(_Unanswered, read_json(read_start(path, _FILE_BYTES)), "the oracle").failed
+        reason = read(_MissingAnswer, read_json(read_start(path, _FILE_BYTES)), "the oracle").failed
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

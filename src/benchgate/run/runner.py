@@ -1,4 +1,4 @@
-"""Runs attempts, on this machine (`Here`) or on a fleet of workers (fleet/runner.py).
+"""Runs attempts, on this machine (`LocalRunner`) or on a fleet of workers (fleet/runner.py).
 
 A `Runner` takes jobs and gives their RawRuns, with all files in the folders of their requests.
 `execute_ahead` takes jobs that nobody lists before. Fails like run/attempt.py and run/parallel.py.
@@ -12,7 +12,7 @@ from typing import Protocol
 
 from benchgate.base.runs import RawRun
 from benchgate.run.attempt import RunRequest
-from benchgate.run.parallel import Job, execute_all
+from benchgate.run.parallel import AttemptJob, execute_all
 
 
 class Runner(Protocol):
@@ -29,7 +29,9 @@ class Runner(Protocol):
         these requests are not used, and need not exist."""
         ...
 
-    def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(
+        self, jobs: Iterable[AttemptJob], at_once: int
+    ) -> Generator[tuple[int, RawRun], None, None]:
         """The index and the RawRun of each job, in the jobs' order."""
         ...
 
@@ -42,7 +44,7 @@ class Runner(Protocol):
         ...
 
 
-class Here:
+class LocalRunner:
     """This machine."""
 
     looks_ahead = False
@@ -53,7 +55,9 @@ class Here:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         """Nothing: a run that begins early would only delay the one that is waited for."""
 
-    def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(
+        self, jobs: Iterable[AttemptJob], at_once: int
+    ) -> Generator[tuple[int, RawRun], None, None]:
         return execute_all(jobs, at_once)
 
     def facts(self) -> Mapping[str, object]:
@@ -64,14 +68,14 @@ class Here:
 
 
 def execute_ahead(
-    runner: Runner, jobs: Iterable[Job], at_once: int
+    runner: Runner, jobs: Iterable[AttemptJob], at_once: int
 ) -> Generator[tuple[int, RawRun], None, None]:
     """Does what `execute_all` does. A runner that looks ahead hears of as many jobs as it has room for; an
     error of the jobs comes after the results of those before it. Closing it ends what runs."""
     if not runner.looks_ahead:
         yield from runner.execute_all(jobs, at_once)
         return
-    coming = _Coming(iter(jobs))
+    coming = _JobQueue(iter(jobs))
     try:
         runner.ahead(coming.requests())
         yield from runner.execute_all(coming.jobs(), at_once)
@@ -79,19 +83,19 @@ def execute_ahead(
         runner.ahead(())
 
 
-class _Coming:
+class _JobQueue:
     """Jobs that are drawn once, for their requests, and then given."""
 
-    def __init__(self, jobs: Iterator[Job]) -> None:
+    def __init__(self, jobs: Iterator[AttemptJob]) -> None:
         self._jobs = jobs
-        self._drawn: deque[Job] = deque()
+        self._drawn: deque[AttemptJob] = deque()
         self._error: Exception | None = None
 
     def requests(self) -> Iterator[RunRequest]:
         while self._draw():
             yield self._drawn[-1].request
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[AttemptJob]:
         while self._drawn or self._draw():
             yield self._drawn.popleft()
         if self._error is not None:

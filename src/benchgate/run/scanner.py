@@ -17,7 +17,7 @@ REACH = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternMatch:
     """`name`: panic, failure, ready, result or end."""
 
     name: str
@@ -38,7 +38,7 @@ class Scanner:
         self._seen = 1
         """How much of the joined pieces was already tried."""
 
-    def feed(self, text: bytes, *, last: bool = False) -> tuple[Found, ...]:
+    def feed(self, text: bytes, *, last: bool = False) -> tuple[PatternMatch, ...]:
         self._pieces.append(text)
         if b"\n" not in text and not last:
             return ()
@@ -49,14 +49,14 @@ class Scanner:
         self._pieces, self._seen = [whole[rest:]], limit - rest
         return found
 
-    def _try(self, whole: bytes, limit: int) -> tuple[Found, ...]:
+    def _try(self, whole: bytes, limit: int) -> tuple[PatternMatch, ...]:
         begin = max(0, self._seen - REACH)
         matches = [
             (match.start(), number, match[0])
             for number, (_, pattern) in enumerate(self._wanted)
             if (match := _first_new(pattern, whole, begin, self._seen, limit))
         ]
-        found = tuple(Found(self._wanted[number][0], line) for _, number, line in sorted(matches))
+        found = tuple(PatternMatch(self._wanted[number][0], line) for _, number, line in sorted(matches))
         gone = {number for _, number, _ in matches}
         self._wanted = [one for number, one in enumerate(self._wanted) if number not in gone]
         if any(name == "end" for name, _ in self._wanted):  # it counts only when all of them were seen

@@ -1,8 +1,8 @@
 """Smokes: a system's own short checks, which must pass at a CPU count before runs at that count are accepted.
 
 Takes the request for a boot without a workload, of a system that has a `smoke`; gives it as a smoke, which is
-recorded like every run. judge/smoke_check.py decides from the record whether the smoke passed. Fails with
-UsageError if the system has no smoke.
+recorded like every run. judge/checks/smoke_check.py decides from the record whether the smoke passed. Fails
+with UsageError if the system has no smoke.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.cells import Cell
-from benchgate.base.console_text import by_lines
+from benchgate.base.console.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Deadlines
-from benchgate.base.systems import SELFTEST, System
-from benchgate.base.watching import EndBy, Smoke
-from benchgate.base.workloads import Workload
+from benchgate.base.system.systems import SELFTEST, System
+from benchgate.base.system.watching import EndBy, Smoke
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH, Watch, whole_line

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from benchgate.base.conversation import Conversation, Typed, Typing
-from benchgate.base.script import Script
+from benchgate.base.console.conversation import Conversation, NextLine, TypedLine
+from benchgate.base.system.script import Script
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console
-from benchgate.run.scanner import Found
+from benchgate.run.scanner import PatternMatch
 
 _SETTLED_S = 0.05
 """In wall time a prompt must be the last thing for at least this long: a busy host may stop the guest in the
@@ -42,7 +42,7 @@ class Talker:
         self.console.listener = self._hear
 
     @property
-    def record(self) -> tuple[Typed, ...]:
+    def record(self) -> tuple[TypedLine, ...]:
         return self._said.record
 
     @property
@@ -82,7 +82,7 @@ class Talker:
         self._left = typing.text
         return True
 
-    def news(self) -> tuple[Found, ...]:
+    def news(self) -> tuple[PatternMatch, ...]:
         """What the conversation has reached since the last call: its first step (ready), another (step), its
         end, or a failure (lost)."""
         said = self._said
@@ -91,7 +91,9 @@ class Talker:
         fresh = [name for name in reached if name not in self._told]
         self._told += fresh
         named = {"step 0": "ready"}
-        return tuple(Found(named.get(one, one.partition(" ")[0]), said.failure.encode()) for one in fresh)
+        return tuple(
+            PatternMatch(named.get(one, one.partition(" ")[0]), said.failure.encode()) for one in fresh
+        )
 
     @property
     def _settled_s(self) -> float:
@@ -107,7 +109,7 @@ class Talker:
             self.console.send(self._left[:1])
             self._left, self._typed_at = self._left[1:], now
 
-    def _type_on_clock(self, typing: Typing, console: ClockConsole) -> bool:
+    def _type_on_clock(self, typing: NextLine, console: ClockConsole) -> bool:
         if not console.is_quiet:
             return False
         self._said.typed(console.time_ns)

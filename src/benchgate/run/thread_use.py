@@ -1,10 +1,10 @@
 """The host's accounting at given moments of a run: of the guest's threads, of the host's CPUs, and of memory.
 
-Takes a process; gives a `Sample` with an entry per thread and, on the wall-time lanes, the host's counters;
-writes them to threads.json and host.json, where a counter that the host does not offer is "unavailable".
-`MemoryUse` writes what the guest holds of the host's caches and moves from its memory to memory.json, or why
-the host does not count it. Does not fail but with OSError for a file: threads of a process that has ended are
-missing.
+Takes a process; gives a `UseSample` with an entry per thread and, on the wall-time lanes, the host's
+counters; writes them to threads.json and host.json, where a counter that the host does not offer is
+"unavailable". `MemoryUse` writes what the guest holds of the host's caches and moves from its memory to
+memory.json, or why the host does not count it. Does not fail but with OSError for a file: threads of a
+process that has ended are missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ThreadUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class UseSample:
     """One moment (`start`, `ready`, `result`, `end`, and `exit` or `stop`)."""
 
     moment: str
@@ -64,24 +64,24 @@ class HostRecord:
     samples: tuple[HostMoment, ...]
 
 
-def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> Sample:
+def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
     """`cpus`: the host CPUs to read the counters of; none of them: all; None: read no counter of the host."""
     stamp = time.monotonic_ns()
     seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
     uses = (
         ThreadUse(vcpus.index(one.thread) if one.thread in vcpus else None, one) for one in seen if one.name
     )
-    return Sample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
+    return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
 
-def host_span_ns(samples: Sequence[Sample]) -> int | None:
+def host_span_ns(samples: Sequence[UseSample]) -> int | None:
     """How long the guest ran by the host's clock, from its start to its exit; None: not known."""
     moments = {one.moment: one.t_ns for one in samples}
     end = moments.get("exit", moments.get("stop"))
     return None if end is None or "start" not in moments else end - moments["start"]
 
 
-def keep_samples(folder: Path, samples: Sequence[Sample]) -> None:
+def keep_samples(folder: Path, samples: Sequence[UseSample]) -> None:
     write_json(folder / "threads.json", [as_json(one) for one in samples])
     hosts = tuple(HostMoment(one.moment, one.host) for one in samples if one.host is not None)
     if hosts:

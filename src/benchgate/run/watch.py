@@ -10,16 +10,16 @@ import re
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from benchgate.base.console_text import by_lines
+from benchgate.base.console.console_text import by_lines
 from benchgate.base.jsonfields import As
-from benchgate.base.results import LineWindow, Result, ResultFormat, ResultPattern
-from benchgate.base.systems import Kind, System
-from benchgate.base.watching import REPEAT_BYTES, EndBy
+from benchgate.base.system.results import LineWindow, ResultDefinition, ResultFormat, ResultPattern
+from benchgate.base.system.systems import System, SystemKind
+from benchgate.base.system.watching import REPEAT_BYTES, EndBy
 
 
 def watch_for(system: System) -> Watch:
     """The patterns for this system's console."""
-    if system.kind is Kind.NATIVE:
+    if system.kind is SystemKind.NATIVE:
         return NATIVE_WATCH
     base = replace(
         GUEST_WATCH,
@@ -39,7 +39,7 @@ def watch_for(system: System) -> Watch:
     return replace(base, result=_work_end(system.result), ends=ends)
 
 
-def _work_end(result: Result) -> bytes | None:
+def _work_end(result: ResultDefinition) -> bytes | None:
     """The line that the guest prints at the end of its work; None if no line shows it."""
     match result.work:
         case ResultPattern(regex=pattern) | LineWindow(ends=pattern):
@@ -47,7 +47,7 @@ def _work_end(result: Result) -> bytes | None:
     return whole_line(r"^BENCH_END\b") if result.format is ResultFormat.BENCH_LINES else None
 
 
-def _end_patterns(result: Result) -> tuple[bytes, ...]:
+def _end_patterns(result: ResultDefinition) -> tuple[bytes, ...]:
     """All patterns that the verifier will need."""
     if result.format is ResultFormat.BENCH_LINES:
         return (whole_line(r"^BENCH_END\b"),)
@@ -80,8 +80,8 @@ Pattern = Annotated[bytes, As(str, _encoded, _decoded)]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Regular expressions over bytes, matched against plain lines (base/console_text.py). A failure or a
-    panic takes precedence over everything else."""
+    """Regular expressions over bytes, matched against plain lines (base/console/console_text.py). A failure
+    or a panic takes precedence over everything else."""
 
     ready: Pattern | None = None
     """Ends the boot. None: the whole console is the run, and its deadline is the sum of both."""

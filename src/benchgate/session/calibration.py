@@ -20,16 +20,16 @@ from pathlib import Path
 import psutil
 
 from benchgate.base.errors import CatalogError, UsageError
-from benchgate.base.machines import Machine
-from benchgate.base.systems import MAX_CPUS
+from benchgate.base.system.machines import Machine
+from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import UNAVAILABLE, one_line, percent
-from benchgate.base.yaml_values import NAME
+from benchgate.base.yaml.yaml_values import NAME
 from benchgate.host import lock, topology
 from benchgate.host.memory import curve, file_text, meter, told
-from benchgate.host.memory.curve import Point, Stated
+from benchgate.host.memory.curve import CacheStatement, CurvePoint
 from benchgate.host.memory.draft import Draft, draft
-from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, Measure, Seen, plan_for, survey
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, MeterCall, SurveyResult, plan_for, survey
+from benchgate.host.memory.told import HostDescription
 from benchgate.host.memory.usable import usable
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile
@@ -61,7 +61,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibrationResult:
     text: str
     agrees: bool
     """Whether the file agrees with the curve that it was made from."""
@@ -79,8 +79,8 @@ def calibrate(
     quick: bool,
     force: bool,
     say: Callable[[str], None],
-    measure: Measure = meter.measure,
-) -> Calibrated:
+    measure: MeterCall = meter.measure,
+) -> CalibrationResult:
     """Measures, writes the three files, and gives what there is to say about them."""
     files = files_of(out)
     _check_free(files, force)
@@ -100,14 +100,16 @@ def calibrate(
     wrong = against(machine, seen.points)
     report = [*_report(machine, (*remarks, *made.remarks)), *_agreement(seen.kind, wrong)]
     wrote = f"wrote {', '.join(map(str, files.all))} in {took:.0f} s"
-    return Calibrated("\n".join([*report, wrote]), not wrong)
+    return CalibrationResult("\n".join([*report, wrote]), not wrong)
 
 
 def _text(name: str, source: str, remarks: tuple[str, ...], made: Draft) -> str:
     return file_text.text(made, name, source, remarks)
 
 
-def _readable(found: Told, seen: Seen, text: Callable[[Draft], str], path: Path) -> tuple[Machine, Draft]:
+def _readable(
+    found: HostDescription, seen: SurveyResult, text: Callable[[Draft], str], path: Path
+) -> tuple[Machine, Draft]:
     """The draft as its own reader takes it. If the reader refuses what the host tells, the draft has only
     what was measured, and says so."""
     made = draft(found, seen)
@@ -115,14 +117,14 @@ def _readable(found: Told, seen: Seen, text: Callable[[Draft], str], path: Path)
         machine = machinefile.parse(text(made), path)
     except CatalogError as error:
         why = f"what the host tells of itself is left out, because a machine file cannot hold it: {error}"
-        bare = Told(found.cpus, (), (), (), (), (), found.is_virtual, found.model)
+        bare = HostDescription(found.cpus, (), (), (), (), (), found.is_virtual, found.model)
         made = draft(bare, replace(seen, missing=(*seen.missing, one_line(why, 300))))
         machine = machinefile.parse(text(made), path)
     assert machine is not None  # it has a memory system
     return machine, made
 
 
-def _told() -> tuple[Told, tuple[str, ...]]:
+def _told() -> tuple[HostDescription, tuple[str, ...]]:
     """What the host tells of as many CPUs as a machine may have, and a remark on those beyond."""
     seen = topology.read()
     if len(seen.usable) <= MAX_CPUS:
@@ -147,14 +149,17 @@ def check(path: Path, curves: Path | None) -> tuple[str, ...]:
     return against(machine, points)
 
 
-def against(machine: Machine, points: Sequence[curve.Point]) -> tuple[str, ...]:
+def against(machine: Machine, points: Sequence[curve.CurvePoint]) -> tuple[str, ...]:
     return tuple(curve.disagreements(stated(machine), machine.memory_local_ns, points))
 
 
-def stated(machine: Machine) -> tuple[Stated, ...]:
-    found = [Stated("l1d", machine.l1d.size, None), Stated("l2", machine.l2.size, machine.l2.latency_ns)]
+def stated(machine: Machine) -> tuple[CacheStatement, ...]:
+    found = [
+        CacheStatement("l1d", machine.l1d.size, None),
+        CacheStatement("l2", machine.l2.size, machine.l2.latency_ns),
+    ]
     if machine.l3 is not None:
-        found.append(Stated("l3", machine.l3.size, machine.l3.latency_ns))
+        found.append(CacheStatement("l3", machine.l3.size, machine.l3.latency_ns))
     return tuple(found)
 
 
@@ -178,7 +183,7 @@ def _waiting(before: HostSnapshot, after: HostSnapshot) -> str:
     return f"other work on this host: during {percent(share)} of the time some task waited for a CPU"
 
 
-def _relation(seen: Seen) -> str:
+def _relation(seen: SurveyResult) -> str:
     """How the host's ns and the model's unit relate."""
     unit = "all times are ns of this host's clock; the model executes one instruction per ns"
     cycle = seen.single.get("cycle")
@@ -199,7 +204,7 @@ def _name_of(path: Path) -> str:
     return name
 
 
-def _source(found: Told) -> str:
+def _source(found: HostDescription) -> str:
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     where = ", in a virtual machine" if found.is_virtual else ""
     return one_line(f"benchgate machine calibrate, {date}, {found.model or 'unknown processor'}{where}", 120)
@@ -227,7 +232,7 @@ def _check_free(files: Files, force: bool) -> None:
         raise UsageError(f"{files.machine.absolute().parent} is not a folder; create it, or correct --out")
 
 
-def sheet(machine: Machine, curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
+def sheet(machine: Machine, curves: Mapping[str, tuple[CurvePoint, ...]], decides: str) -> str:
     lines, pages = (
         [kind for kind in (HUGE, SMALL, LOCAL) if kind in curves],
         [PAGES] if PAGES in curves else [],
@@ -252,7 +257,7 @@ def stairs_of(machine: Machine) -> tuple[Stair, ...]:
 def _tile(
     heading: str,
     kinds: list[str],
-    curves: Mapping[str, tuple[Point, ...]],
+    curves: Mapping[str, tuple[CurvePoint, ...]],
     stairs: tuple[Stair, ...],
     decides: str,
 ) -> Tile:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from benchgate.base.baselines import NOTHING, Against
+from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
@@ -25,30 +25,31 @@ from benchgate.evidence.facts import (
     stored_symbols,
 )
 from benchgate.evidence.rows import row_of
-from benchgate.judge import attribution, wire
+from benchgate.judge import wire
+from benchgate.judge.accounts import attribution
+from benchgate.judge.accounts.distributions import distributions, merged_percentiles
+from benchgate.judge.accounts.memory_books import run_books
+from benchgate.judge.accounts.outliers import outliers
+from benchgate.judge.accounts.sensitivity import floors, resolutions, ungated
+from benchgate.judge.accounts.sharing import recorded
+from benchgate.judge.accounts.timeline import flames, timelines
 from benchgate.judge.arms import arms
 from benchgate.judge.decide import decide
-from benchgate.judge.distributions import distributions, merged_percentiles
 from benchgate.judge.fits import fits
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.memory_books import run_books
 from benchgate.judge.noise import noise_of
-from benchgate.judge.outliers import outliers
 from benchgate.judge.run_files import read_console
-from benchgate.judge.sensitivity import floors, resolutions, ungated
-from benchgate.judge.sharing import recorded
-from benchgate.judge.timeline import flames, timelines
 from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
-from benchgate.session.trust import Trusted
+from benchgate.session.rejudging.trust import TrustedPrograms
 
 
 def view_of(
     facts: Mapping[str, Any],
     runs: Sequence[JudgedRun],
     where: str,
-    trusted: Trusted,
-    against: Against = NOTHING,
+    trusted: TrustedPrograms,
+    against: BaselineSet = NOTHING,
 ) -> SessionView:
     verdicts, capacity = _conclude(facts, runs, where, trusted, against)
     plan, policy = read_plan(facts, where), read_policy(facts, where)
@@ -86,7 +87,11 @@ def view_of(
 
 
 def _conclude(
-    facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str, trusted: Trusted, against: Against
+    facts: Mapping[str, Any],
+    runs: Sequence[JudgedRun],
+    where: str,
+    trusted: TrustedPrograms,
+    against: BaselineSet,
 ) -> tuple[tuple[Verdict, ...], dict[int, CapacityBound]]:
     """All verdicts in the order of the plan, and the host's capacity by CPU count."""
     verdicts: list[Verdict] = []
@@ -100,7 +105,7 @@ def _conclude(
     return tuple(verdicts), capacity
 
 
-def _trusted_gate(gate: Gate, trusted: Trusted) -> Gate:
+def _trusted_gate(gate: Gate, trusted: TrustedPrograms) -> Gate:
     if not gate.file:
         return gate
     if gate.kind not in trusted.gates:

@@ -13,17 +13,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.arch import ARCHITECTURES, Architecture
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.arch import ARCHITECTURES, Architecture
+from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, counted, with_interval
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs, store
 from benchgate.host import lock, noise, plugin_api, topology
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness, survey
 from benchgate.host.procfs import as_list
-from benchgate.host.topology import Topology, isolated_by
+from benchgate.host.topology import HostTopology, isolated_by
 from benchgate.insn.support import support
 
 LOCK_WAIT_S = 60.0
@@ -43,7 +43,7 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
                 host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
         except BenchgateError as error:
             words += f"; it was not probed: {error}"
-    found = Found(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
+    found = HostFacts(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
     return doctor_text(doctor_facts(host, found))
 
 
@@ -110,13 +110,13 @@ def _insn(qemu: Qemu | None) -> tuple[bool, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScreenRow:
     label: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HostFacts:
     """Facts from outside `host`, one short sentence each."""
 
     qemu: str
@@ -130,24 +130,26 @@ class Found:
     """Guests of other architectures."""
 
 
-def doctor_facts(host: Host, found: Found, thresholds: Mapping[int, float] = THRESHOLDS) -> tuple[Row, ...]:
+def doctor_facts(
+    host: Host, found: HostFacts, thresholds: Mapping[int, float] = THRESHOLDS
+) -> tuple[ScreenRow, ...]:
     """The screen's rows, in order."""
     rows = [*_topology_rows(host.topology, host.pins)]
     probes = host.probes.values()
-    rows += [Row(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
+    rows += [ScreenRow(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
     rows.append(_capacity_row(host))
-    rows += [Row("qemu", found.qemu), Row("linux", found.linux)]
-    rows += [Row("compiler", found.compiler), Row("other CPUs", found.others)]
+    rows += [ScreenRow("qemu", found.qemu), ScreenRow("linux", found.linux)]
+    rows += [ScreenRow("compiler", found.compiler), ScreenRow("other CPUs", found.others)]
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
         rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
-    rows.append(Row("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))
+    rows.append(ScreenRow("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))
     present = ", ".join(name for name, there in found.detectors.items() if there) or "none"
     absent = ", ".join(name for name, there in found.detectors.items() if not there)
-    rows.append(Row("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
+    rows.append(ScreenRow("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
     return tuple(rows)
 
 
-def doctor_text(rows: Sequence[Row]) -> str:
+def doctor_text(rows: Sequence[ScreenRow]) -> str:
     """At most 24 lines of 100 columns. Long rows are wrapped while there is room, then truncated."""
     spare = LINES - 1 - len(rows)
     lines = ["benchgate doctor: what this host is good for"]
@@ -163,7 +165,7 @@ def doctor_text(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
+def _topology_rows(topology: HostTopology, pins: Sequence[int]) -> list[ScreenRow]:
     counts = f"{_count(topology.sockets, 'socket')}, {_count(topology.cores, 'core')}"
     cpus = f"{as_list(topology.online)} online, {as_list(topology.usable)} usable by this process; {counts}, "
     cpus += f"{_count(len(topology.online), 'thread')} (source: {topology.source})"
@@ -181,28 +183,28 @@ def _topology_rows(topology: Topology, pins: Sequence[int]) -> list[Row]:
         isolation += f"; services confined to {topology.isolation.service_manager}"
     listed = ",".join(map(str, pins))
     return [
-        Row("cpus", cpus),
-        Row("threads", smt),
-        Row("pins", f"{listed} (default: one logical CPU per physical core); {isolation}"),
+        ScreenRow("cpus", cpus),
+        ScreenRow("threads", smt),
+        ScreenRow("pins", f"{listed} (default: one logical CPU per physical core); {isolation}"),
     ]
 
 
-def _capacity_row(host: Host) -> Row:
+def _capacity_row(host: Host) -> ScreenRow:
     shown = [
         f"{one.cpus} CPUs {with_interval(one.ratio, one.low, one.high)} ({one.accel.value})"
         for one in host.capacities.values()
         if one.cpus > 1
     ]
     shown += [f"{n} CPUs {UNAVAILABLE} ({accel}): {why}" for (accel, n), why in host.unmeasured.items()]
-    return Row("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
+    return ScreenRow("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
 
 
-def _lane_row(lane: Lane, found: Sequence[Fitness]) -> Row:
+def _lane_row(lane: Lane, found: Sequence[Fitness]) -> ScreenRow:
     """If the reason is the same for every CPU count, it is shown once."""
     words = [f"{'yes' if one.qualifies else 'no'}: {one.reason}" for one in found]
     if len(set(words)) > 1:
         words = [f"{one.cpus} CPUs {word}" for one, word in zip(found, words, strict=True)]
-    return Row(f"lane {lane.value}", "; ".join(dict.fromkeys(words)) or "no gate asked")
+    return ScreenRow(f"lane {lane.value}", "; ".join(dict.fromkeys(words)) or "no gate asked")
 
 
 def _count(number: int | None, noun: str) -> str:

@@ -23,9 +23,9 @@ from benchgate.fleet.runner import FleetRunner
 from benchgate.fleet.task import Item, Task
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
-from benchgate.run.runner import Here, Runner
+from benchgate.run.runner import LocalRunner, Runner
 from benchgate.session.measuring_host import MeasuringHost, ThisHost
-from benchgate.session.resume import Resumed
+from benchgate.session.resume import ResumingRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +67,12 @@ def host_of(options: Options, note: Notice) -> MeasuringHost:
 
 def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
     runner = host.runner or maker_of(options, note)
-    return Resumed(runner, options.resume, note) if options.resume else runner
+    return ResumingRunner(runner, options.resume, note) if options.resume else runner
 
 
 def maker_of(options: Options, note: Notice) -> Runner:
     """Without a session that is resumed."""
-    return _fleet(options, note) if options.fleet else Here()
+    return _fleet(options, note) if options.fleet else LocalRunner()
 
 
 def _fleet(options: Options, note: Notice) -> FleetRunner:

@@ -16,8 +16,8 @@ from pathlib import Path
 from benchgate.base.cells import Cell, Placement
 from benchgate.base.clocks import clock_of
 from benchgate.base.errors import BenchgateError, EvidenceError, HistoryError, NeedsFilesError
-from benchgate.base.metrics import WINDOWS, Metric, MetricKind
 from benchgate.base.text import visible
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricKind
 from benchgate.evidence import check, metrics_csv, results_csv
 from benchgate.evidence.facts import read_plan
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of, read_object, read_text
@@ -27,11 +27,11 @@ from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.history import place, store, writer
 from benchgate.history.entry import Entry, entry_of, require_time
 from benchgate.history.place import Place
-from benchgate.session import rejudge
-from benchgate.session.trust import Trusted
+from benchgate.session.rejudging import rejudge
+from benchgate.session.rejudging.trust import TrustedPrograms
 
 
-def import_session(folder: Path, where: Place, trusted: Trusted, *, unverified: bool = False) -> str:
+def import_session(folder: Path, where: Place, trusted: TrustedPrograms, *, unverified: bool = False) -> str:
     """`unverified`: import it, marked, even if it cannot be verified."""
     folder = folder.resolve()
     entry = _verified(folder, trusted, unverified=unverified)
@@ -43,7 +43,7 @@ def import_session(folder: Path, where: Place, trusted: Trusted, *, unverified: 
     return visible(f"{entry.session}: {done} ({len(entry.samples)} figures of up to {runs} runs each{mark})")
 
 
-def at_end(folder: Path, word: str, trusted: Trusted) -> str:
+def at_end(folder: Path, word: str, trusted: TrustedPrograms) -> str:
     """For `--history`: a sentence, also if the session is not imported."""
     try:
         where = place.find(word, os.environ)
@@ -52,7 +52,7 @@ def at_end(folder: Path, word: str, trusted: Trusted) -> str:
         return f"history: {error}"
 
 
-def _verified(folder: Path, trusted: Trusted, *, unverified: bool) -> Entry:
+def _verified(folder: Path, trusted: TrustedPrograms, *, unverified: bool) -> Entry:
     found, judged = rejudge.verified(folder, trusted, "history import")
     if found.exit_code == check.INTACT and judged is not None:
         return entry_of(judged.facts, judged.view.rows, digest_of(folder, MANIFEST))

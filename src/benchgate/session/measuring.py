@@ -18,16 +18,16 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.baselines import NOTHING, Against
+from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import HostError
 from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.identity import nonce_of_attempt, nonce_of_seed
 from benchgate.base.interrupts import held
-from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import Kind
+from benchgate.base.system.results import ResultFormat
+from benchgate.base.system.systems import SystemKind
 from benchgate.build import cache_storage
 from benchgate.evidence import kept_baselines, provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
@@ -36,9 +36,11 @@ from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.symbols import read_symbols
-from benchgate.judge import attribution, binding, smoke_check, verify, wire
+from benchgate.judge import verify, wire
+from benchgate.judge.accounts import attribution
+from benchgate.judge.checks import binding, smoke_check
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
-from benchgate.judge.oracle import ORACLES
+from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog, choice, idle_cpus
 from benchgate.plan.options import Options
@@ -48,19 +50,20 @@ from benchgate.render.view import SessionView
 from benchgate.run import perf
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 from benchgate.run.record import save_unanswered, smoke_folder
-from benchgate.run.runner import Here, Runner
+from benchgate.run.runner import LocalRunner, Runner
 from benchgate.run.watch import watch_for
-from benchgate.session import fleets, publish, remembered
+from benchgate.session import fleets, publish
 from benchgate.session.conclusion import view_of
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
 from benchgate.session.recordings import RecordKeeper
+from benchgate.session.rejudging import remembered
+from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.remarks import guest_notes, machine_notes
-from benchgate.session.resume import Resumed
+from benchgate.session.resume import ResumingRunner
 from benchgate.session.sweep import PlannedRun, ends_sweep, first_runs
-from benchgate.session.trust import Trusted
 from benchgate.session.workbench import Workbench
 
 
@@ -84,11 +87,11 @@ class MeasuringSession:
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
-        self._trusted = Trusted()
-        self._runner: Runner = Here()
+        self._trusted = TrustedPrograms()
+        self._runner: Runner = LocalRunner()
         self._sweeps: tuple[SweepPlan, ...] = ()
         self._ahead: dict[tuple[str, int, bool], RunRequest] = {}
-        self.against: Against = NOTHING
+        self.against: BaselineSet = NOTHING
 
     # ---- opening
 
@@ -101,14 +104,14 @@ class MeasuringSession:
         self.bench.prepare(cells)
         self._lock.enter_context(self._host.held(self.options.lock_wait_s, self.progress.note))
         self.bench.choose()
-        if self.bench.machines.lane is Lane.INSN:  # its samples are seeds
+        if self.bench.emulators.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
-        if self.bench.machines.only_exact and all(cell.system.kind is Kind.QEMU for cell in cells):
+        if self.bench.emulators.only_exact and all(cell.system.kind is SystemKind.QEMU for cell in cells):
             self._lock.close()  # from here on, parallel sessions cannot change a result
 
     @property
     def clocks(self) -> Clocks | None:
-        return self.bench.machines.clocks
+        return self.bench.emulators.clocks
 
     def policy_of(self, sweep: SweepPlan) -> Policy:
         return policy_for(self.policy, self.clocks, sweep.first)
@@ -118,18 +121,18 @@ class MeasuringSession:
         self._sweeps = tuple(sweeps)
         if self.options.fleet:
             fleets.require_makeable(self.options, (cell for one in self._sweeps for cell in one.runnable))
-        machines = self.bench.machines
-        seen = self._host.envelope(machines.main, machines.probes, self.bench.ground.pins)
+        emulators = self.bench.emulators
+        seen = self._host.envelope(emulators.main, emulators.probes, self.bench.ground.pins)
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
-        self._trusted = Trusted(
+        self._trusted = TrustedPrograms(
             workloads={name: one for name, one in used.items() if catalog.word_of(one) != name},
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
         letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
         inputs = self._inputs(sweeps)
-        if isinstance(self._runner, Resumed):
+        if isinstance(self._runner, ResumingRunner):
             self._runner.require_inputs(inputs)
         self._facts = provenance.planned(sweeps, self.policy, inputs, self.clocks, letters)
         self._facts["programs"] = self._trusted.as_json()
@@ -166,16 +169,16 @@ class MeasuringSession:
             self._open_session.keep({one.name: one.text for one in found.values()})
         facts = {**self._open_session.facts, **self._facts}
         origin = origin_of(facts, str(self._open_session.folder))
-        self.against = Against(origin, {word: one.baseline for word, one in found.items()})
+        self.against = BaselineSet(origin, {word: one.baseline for word, one in found.items()})
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
-        machines = self.bench.machines
+        emulators = self.bench.emulators
         images = {one.guest: self.bench.image(one) for sweep in sweeps for one in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
         found: dict[str, Any] = {guest: dict(image.digests) for guest, image in images.items()}
-        labels |= machines.labels()
-        return {**found, **machines.described(), "labels": sorted(labels)}
+        labels |= emulators.labels()
+        return {**found, **emulators.described(), "labels": sorted(labels)}
 
     # ---- the Lab
 
@@ -184,7 +187,7 @@ class MeasuringSession:
 
     def at_once(self, planned: PlannedCell) -> int:
         """Exact runs do not influence each other, so the host's memory and CPUs are the only limit."""
-        exact = self.bench.machines.is_exact and planned.seats.lane is Lane.INSN
+        exact = self.bench.emulators.is_exact and planned.seats.lane is Lane.INSN
         return self._runner.slots(self.bench.at_once(planned)) if exact else 1
 
     def judged(self) -> Sequence[JudgedRun]:
@@ -194,7 +197,7 @@ class MeasuringSession:
         unjudged: list[BaseException] = []
         judged: list[JudgedRun] = []
 
-        def jobs() -> Iterator[Job]:
+        def jobs() -> Iterator[AttemptJob]:
             for attempt in group:
                 if unjudged or ends_sweep(judged):
                     return
@@ -235,7 +238,7 @@ class MeasuringSession:
         self, attempt: PlannedRun, place: session_folder.RunFolder, records: Records = NO_RECORDS
     ) -> RunRequest:
         cell = attempt.planned.cell
-        if attempt.planned.seats.lane is Lane.INSN:  # the nonce is as judge/binding.py expects it
+        if attempt.planned.seats.lane is Lane.INSN:  # the nonce is as judge/checks/binding.py expects it
             nonce = nonce_of_seed(self.options.order_seed, cell, attempt.seed)
         else:
             nonce = nonce_of_attempt(self._open_session.folder.name, place.run)
@@ -254,7 +257,7 @@ class MeasuringSession:
         self.progress.expect(attempt.sweep_runs - self._expected[attempt.sweep])
         self._expected[attempt.sweep] = attempt.sweep_runs
 
-    def _job(self, attempt: PlannedRun) -> Job:
+    def _job(self, attempt: PlannedRun) -> AttemptJob:
         cell = attempt.planned.cell
         self.bench.check(attempt.planned)
         self._smoke(attempt.planned)
@@ -263,7 +266,7 @@ class MeasuringSession:
         place = self._open_session.begin(cell.id)
         records = self._records.records(attempt.planned, place.folder)
         request = self._request(attempt, place, records)
-        return Job(request, partial(self.progress.phase, cell.id, attempt.label))
+        return AttemptJob(request, partial(self.progress.phase, cell.id, attempt.label))
 
     def _judged_run(self, attempt: PlannedRun, raw: RawRun, unjudged: list[BaseException]) -> JudgedRun:
         """Records every attempt. What `judge_to_end` keeps is raised after the round."""
@@ -288,7 +291,7 @@ class MeasuringSession:
         self.progress.phase(cell.id, "smokes", "running")
         request = self.bench.smoke_request(planned, BootOptions(secrets.token_hex(8)), folder)
         folder.mkdir(parents=True)
-        list((self._host.runner or Here()).execute_all([Job(request, lambda _: None)], 1))
+        list((self._host.runner or LocalRunner()).execute_all([AttemptJob(request, lambda _: None)], 1))
 
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
@@ -308,7 +311,7 @@ class MeasuringSession:
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""
         pins = self.bench.ground.pins
-        bounds = self.bench.machines.sample_capacity(row, self._emulators[row], pins, counts)
+        bounds = self.bench.emulators.sample_capacity(row, self._emulators[row], pins, counts)
         if not bounds:
             return {}
         self._facts["capacity"][row] = bounds_of(bounds)
@@ -318,7 +321,7 @@ class MeasuringSession:
     def profile(self, sweep: SweepPlan) -> None:
         """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
         runnable = [one for one in sweep.runnable if one.system.script is None and not one.cell.variant]
-        guests = [one for one in runnable if one.system.kind is Kind.QEMU]
+        guests = [one for one in runnable if one.system.kind is SystemKind.QEMU]
         if not guests:
             why = "only guests that are not asked at a prompt can be profiled"
             return self._note(f"profile of {sweep.row}: unavailable: {why}")

@@ -12,19 +12,19 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from benchgate.base.cells import Accel
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.cache_storage import Notice
 from benchgate.host import accel, capacity, envelope, lock, topology
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
-from benchgate.host.topology import Topology
+from benchgate.host.topology import HostTopology
 from benchgate.run import stale
 from benchgate.run.runner import Runner
 
 
 class MeasuringHost(Protocol):
     @property
-    def topology(self) -> Topology:
+    def topology(self) -> HostTopology:
         """Read once for the whole session."""
         ...
 
@@ -57,7 +57,7 @@ class ThisHost:
     runner = None
 
     @cached_property
-    def topology(self) -> Topology:
+    def topology(self) -> HostTopology:
         return topology.read()
 
     @contextmanager

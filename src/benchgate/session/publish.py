@@ -117,14 +117,14 @@ LEVELS = {Word.FAIL: "error", Word.INVALID: "error", Word.INCONCLUSIVE: "warning
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class GithubOutputs:
     summary: Path | None
     annotations: bool
 
 
-def wanted(environment: Mapping[str, str]) -> Wanted:
+def wanted(environment: Mapping[str, str]) -> GithubOutputs:
     path = environment.get("GITHUB_STEP_SUMMARY", "")
-    return Wanted(Path(path) if path else None, environment.get("GITHUB_ACTIONS") == "true")
+    return GithubOutputs(Path(path) if path else None, environment.get("GITHUB_ACTIONS") == "true")
 
 
 def step_summary(view: SessionView) -> str:

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from benchgate.base.arch import X86_64
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError, VerifyError
-from benchgate.base.results import ResultFormat
 from benchgate.base.runs import RawRun
+from benchgate.base.system.arch import X86_64
+from benchgate.base.system.results import ResultFormat
 from benchgate.base.text import counted
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.plugin import INLINE_API, api_of
@@ -26,10 +26,10 @@ from benchgate.insn.sharing import text as text_of_lines
 from benchgate.insn.stacks import Stacks, read_stacks
 from benchgate.insn.stacks import folded as folded_stacks
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
-from benchgate.judge import sharing
-from benchgate.judge.story import story
-from benchgate.judge.story.clock import EVENTS
-from benchgate.judge.timeline import FOLDED
+from benchgate.judge.accounts import sharing
+from benchgate.judge.accounts.story import story
+from benchgate.judge.accounts.story.clock import EVENTS
+from benchgate.judge.accounts.timeline import FOLDED
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import shared_lines
@@ -145,7 +145,7 @@ def _symbols(file: Path | None) -> Symbols | None:
 class RecordKeeper:
     """What a session with --measure records of each cell's first run on the instruction clock: call stacks,
     and, on a machine with memory, the lines that moved between CPUs. A guest whose calls cannot be followed
-    has no stacks (insn/c/stacks.h)."""
+    has no stacks (insn/c/record/stacks.h)."""
 
     def __init__(self, bench: Workbench, note: Callable[[str], None]) -> None:
         self._bench, self._note = bench, note
@@ -174,5 +174,5 @@ class RecordKeeper:
     def _can_follow(self, planned: PlannedCell) -> bool:
         if planned.system.result.format is not ResultFormat.BENCH:
             return False
-        qemu = self._bench.machines.vm(planned).qemu
+        qemu = self._bench.emulators.vm(planned).qemu
         return qemu.guest is X86_64 and api_of(qemu) >= INLINE_API

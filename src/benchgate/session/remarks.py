@@ -18,14 +18,14 @@ from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
 from benchgate.base.files import file_digest
 from benchgate.base.gates import VERIFIED, Gate, Policy
-from benchgate.base.machine_topology import is_told
+from benchgate.base.system.guest_topology import is_told
 from benchgate.base.text import counted
 from benchgate.evidence import kept_baselines
 from benchgate.evidence.facts import read_clocks, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
 from benchgate.plan.planned import SweepPlan
-from benchgate.session.trust import Trusted, compared
+from benchgate.session.rejudging.trust import TrustedPrograms, compared
 
 _SET_BY_OPTIONS = ("first", "max_runs")
 """--runs and --max-runs change these, and on the instruction clock --seeds does."""
@@ -37,7 +37,9 @@ _POLICY_FIELDS = [
 _DIGITS = 12
 
 
-def remarks(folder: Path, trusted: Trusted, differing: Sequence[str] | None = None) -> tuple[str, ...]:
+def remarks(
+    folder: Path, trusted: TrustedPrograms, differing: Sequence[str] | None = None
+) -> tuple[str, ...]:
     """`differing`: from thresholds.py; None if the thresholds were not compared with any tests."""
     where = str(folder / SESSION)
     with contextlib.suppress(EvidenceError):

@@ -19,11 +19,11 @@ from typing import Any
 
 import pexpect
 
-from benchgate.base.arch import Architecture
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
 from benchgate.base.runs import RawRun
-from benchgate.base.systems import System, plain_name
+from benchgate.base.system.arch import Architecture
+from benchgate.base.system.systems import System, plain_name
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import guest_digest
 from benchgate.evidence.facts import read_flag, read_machine
@@ -35,7 +35,8 @@ from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import Profile
 from benchgate.insn.symbols import NO_SYMBOLS, is_elf, read_symbols, symbol_file
 from benchgate.insn.window import window
-from benchgate.judge import arms, printed
+from benchgate.judge import arms
+from benchgate.judge.console import printed
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.verify import output_of
 from benchgate.plan import catalog, choice
@@ -44,12 +45,13 @@ from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import attempt, guest, smoke
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import clock_log, load
-from benchgate.session import recordings, remembered
+from benchgate.session import recordings
 from benchgate.session.measuring_host import ThisHost
-from benchgate.session.rejudge import find_workload
-from benchgate.session.trust import Trusted
+from benchgate.session.rejudging import remembered
+from benchgate.session.rejudging.rejudge import find_workload
+from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.workbench import SymbolFiles, Workbench, bounded
 
 DEBUGGER_S = 86_400.0
@@ -57,11 +59,11 @@ DEBUGGER_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReplayRequest:
     folder: Path
     out: Path
     system: str | None
-    trusted: Trusted
+    trusted: TrustedPrograms
     profile: bool
     gdb: bool
     timeline: bool = False
@@ -73,7 +75,7 @@ class Order:
     """The file, two folders above the run's, that says what it was made with."""
     deadline_ns: int | None = None
     """How much guest time the whole run may take; None: what the system's YAML says."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ConsoleLimits = field(default_factory=ConsoleLimits)
     symbols: Path | None = None
     """The file with the kernel's symbols; None: found by itself."""
     verb: tuple[str, ...] = ("benchgate", "replay")
@@ -84,7 +86,7 @@ class Order:
 class _Replay:
     """The recorded run and everything needed to repeat it."""
 
-    order: Order
+    order: ReplayRequest
     raw: RawRun
     planned: PlannedCell
     bench: Workbench
@@ -123,10 +125,10 @@ class _Replay:
 
     @property
     def guest(self) -> Architecture:
-        return self.bench.machines.vm(self.planned).qemu.guest
+        return self.bench.emulators.vm(self.planned).qemu.guest
 
 
-def replay(order: Order, notice: Notice) -> tuple[str, bool]:
+def replay(order: ReplayRequest, notice: Notice) -> tuple[str, bool]:
     """The text to print, and True if both runs are equal."""
     new = _prepare(order, notice)
     with _own_folder(order.out):
@@ -148,7 +150,7 @@ def _own_folder(out: Path) -> Iterator[None]:
         raise
 
 
-def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
+def _repeat(order: ReplayRequest, new: _Replay, notice: Notice) -> tuple[str, bool]:
     if order.gdb:
         return _debug(new, notice), True
     wanted = recordings.records(
@@ -175,7 +177,7 @@ def _repeat(order: Order, new: _Replay, notice: Notice) -> tuple[str, bool]:
     return "\n".join(lines), not difference
 
 
-def profiled(order: Order, notice: Notice) -> Profile:
+def profiled(order: ReplayRequest, notice: Notice) -> Profile:
     """Where the window's instructions of the run went. EvidenceError if the replay is not equal to it."""
     new = _prepare(order, notice)
     with _own_folder(order.out):
@@ -186,7 +188,7 @@ def profiled(order: Order, notice: Notice) -> Profile:
         return recordings.profile(order.out, new.symbols())
 
 
-def _prepare(order: Order, notice: Notice) -> _Replay:
+def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
     raw = load(order.folder)
     if raw.lane is not Lane.INSN or raw.clock_log is None:
         raise UsageError(
@@ -218,7 +220,7 @@ def _prepare(order: Order, notice: Notice) -> _Replay:
     return _Replay(order, raw, planned, bench, measure, has_memory=bool(clock.machine))
 
 
-def _with_system(order: Order, raw: RawRun, notice: Notice) -> Order:
+def _with_system(order: ReplayRequest, raw: RawRun, notice: Notice) -> ReplayRequest:
     """With the word for the run's system, if the caller gave none and it is known here."""
     if order.system is not None:
         return order
@@ -228,7 +230,7 @@ def _with_system(order: Order, raw: RawRun, notice: Notice) -> Order:
     return replace(order, system=word)
 
 
-def _system(order: Order, facts: Mapping[str, Any], raw: RawRun) -> System:
+def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> System:
     """A built-in system by name, or a user's own by the path in --system, with the settings of the run."""
     name = plain_name(raw.cell.system)
     if order.system is None and name not in catalog.names("system"):
@@ -267,12 +269,12 @@ def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
 
 
 def _prepare_qemu(bench: Workbench, facts: Mapping[str, Any], system: System) -> None:
-    bench.machines.fetch([system])
-    qemu = bench.machines.qemus[system.emulator]
+    bench.emulators.fetch([system])
+    qemu = bench.emulators.qemus[system.emulator]
     digest = facts.get("inputs", {}).get(system.emulator, {}).get("digest")
     if digest != qemu.digest:
         raise EvidenceError(f"the run was made with another QEMU (digest {digest!r:.80})")
-    bench.machines.emulate(system, prepare(qemu))
+    bench.emulators.emulate(system, prepare(qemu))
 
 
 def _debug(new: _Replay, notice: Notice) -> str:
@@ -281,7 +283,7 @@ def _debug(new: _Replay, notice: Notice) -> str:
     stopped = replace(spec, argv=(*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off"))
     debugger = "gdb" if new.guest.is_host else "gdb-multiarch"
     command = shlex.join([debugger, *_gdb_symbols(new), "-ex", f"target remote {socket}"])
-    with guest.started(stopped, new.order.out, mark=new.raw.nonce, limits=Limits()) as running:
+    with guest.started(stopped, new.order.out, mark=new.raw.nonce, limits=ConsoleLimits()) as running:
         running.prepare()
         notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
         running.console.expect(pexpect.EOF, timeout=DEBUGGER_S)

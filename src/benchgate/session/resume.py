@@ -27,7 +27,7 @@ from benchgate.build.cache_storage import Notice
 from benchgate.evidence.chain import broken_link, parse_chain
 from benchgate.evidence.files import ATTEMPTS, SESSION, files_below, folder_digest, read_object, read_text
 from benchgate.run.attempt import ARGV, RunRequest, words_of_run, write_command
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 from benchgate.run.record import load, save
 from benchgate.run.runner import Runner
 
@@ -35,7 +35,7 @@ Key = tuple[str, int, bool, str, str]
 """Cell, seed, whether it is a repetition, the guest, and the command line without the run's folder."""
 
 
-class Resumed:
+class ResumingRunner:
     def __init__(self, inner: Runner, folder: Path, note: Notice) -> None:
         self._inner, self._note = inner, note
         self.looks_ahead = inner.looks_ahead
@@ -50,7 +50,9 @@ class Resumed:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         self._inner.ahead(one for one in requests if _key(one) not in self._old)
 
-    def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(
+        self, jobs: Iterable[AttemptJob], at_once: int
+    ) -> Generator[tuple[int, RawRun], None, None]:
         """From the first run that the folder lacks, all of this round are made."""
         waiting = iter(jobs)
         for index, job in enumerate(waiting):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from benchgate.base.baselines import Against
+from benchgate.base.baselines import BaselineSet
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Verdict
 from benchgate.base.runs import Outcome
@@ -42,7 +42,7 @@ class Lab(Protocol):
     """Carries out a plan: boots guests, keeps records, measures the host."""
 
     @property
-    def against(self) -> Against:
+    def against(self) -> BaselineSet:
         """The baselines that gates name."""
         ...
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.clocks import Clock, Clocks
 from benchgate.base.errors import HostError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.build.cache_storage import Notice
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe

@@ -18,10 +18,10 @@ from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.identity import nonce_of
-from benchgate.base.qemu import Qemu
 from benchgate.base.runs import BootSpec, Image
-from benchgate.base.systems import Kind, System
-from benchgate.base.workloads import Workload
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.systems import System, SystemKind
+from benchgate.base.workload.workloads import Workload
 from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
@@ -34,10 +34,10 @@ from benchgate.plan.seats import reseated
 from benchgate.run import argv, guest, ports, smoke
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
-from benchgate.session.machines import Machines
+from benchgate.session.emulators import Emulators
 from benchgate.session.measuring_host import MeasuringHost
 
 
@@ -54,25 +54,25 @@ class Workbench:
 
     def __init__(self, options: Options, host: MeasuringHost, notice: Notice) -> None:
         self.options, self.host = options, host
-        self.machines = Machines(options, host, notice)
+        self.emulators = Emulators(options, host, notice)
         self.images = Images(options.locked, notice)
 
     def prepare(self, cells: Collection[PlannedCell]) -> None:
         """Fetches QEMUs and builds images. It needs no lock."""
         require_counts(cells)
-        self.machines.fetch(cell.system for cell in cells)
-        self.machines.check(cells)
+        self.emulators.fetch(cell.system for cell in cells)
+        self.emulators.check(cells)
         for cell in cells:
             self.image(cell)
 
     def choose(self) -> None:
         """Decides how guests run. Where this may be wall time, the caller holds the measuring lock."""
-        self.machines.choose(self.ground.pins)
+        self.emulators.choose(self.ground.pins)
 
     @property
     def ground(self) -> Ground:
         """The host's CPUs, and the lanes: those that are expected, until they are chosen."""
-        found = self.machines
+        found = self.emulators
         return ground_of(self.host.topology, self.options, found.lanes, found.no_insn, found.no_machine)
 
     def at_once(self, planned: PlannedCell) -> int:
@@ -92,7 +92,7 @@ class Workbench:
 
     def symbols(self, planned: PlannedCell, kernel: Path | None = None) -> SymbolFiles:
         """`kernel`: the file that the user names; None: it is found."""
-        system, workload, qemu = planned.booted, planned.workload, self.machines.vm(planned).qemu
+        system, workload, qemu = planned.booted, planned.workload, self.emulators.vm(planned).qemu
         kernel = kernel or kernel_symbols(self.images, qemu, system, workload)
         return SymbolFiles(kernel, self.images.program(system, workload))
 
@@ -136,23 +136,23 @@ class Workbench:
         return smoke.as_smoke(self.request(planned, boot, folder, attempt=attempt), planned.system)
 
     def _spec(self, planned: PlannedCell, image: Image, boot: BootOptions) -> BootSpec:
-        if planned.system.kind is Kind.NATIVE:
+        if planned.system.kind is SystemKind.NATIVE:
             return argv.native_spec(planned, image, boot.nonce, measure=boot.measure)
-        return argv.guest_spec(planned, image, self.machines.vm(planned), boot)
+        return argv.guest_spec(planned, image, self.emulators.vm(planned), boot)
 
     # ---- boots for a user's own tests
 
     def seated(self, planned: PlannedCell, cpus: int, clock: Clock) -> PlannedCell:
         """The seats of a user's own boot with this many CPUs."""
         if clock is Clock.INSN:
-            if not self.machines.has_lane(planned, Lane.INSN):
+            if not self.emulators.has_lane(planned, Lane.INSN):
                 raise UsageError(
                     'boot(clock="insn"): this session does not use the instruction clock; '
                     "add --clock insn or --clock both"
                 )
             lane = Lane.INSN
         else:
-            lane = wall_lane(self.machines.accelerator(planned.system))
+            lane = wall_lane(self.emulators.accelerator(planned.system))
             planned = replace(planned, system=planned.system.on_ideal)
         return reseated(planned, cpus, replace(self.ground, lanes=of_kinds(clock, lane)), self.options)
 
@@ -160,11 +160,11 @@ class Workbench:
     def interactive(self, seated: PlannedCell) -> Iterator[guest.RunningGuest]:
         """A running guest, pinned, with its console as pexpect; it ends with the block. On the instruction
         clock every boot of a cell has the same nonce, so that it repeats."""
-        if seated.system.kind is Kind.NATIVE:
+        if seated.system.kind is SystemKind.NATIVE:
             raise UsageError(f"{seated.cell.row}: native Linux cannot be booted; name a QEMU system")
         timed = seated.seats.lane is Lane.INSN
         nonce = nonce_of(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
-        vm = self.machines.vm(seated) if timed else self.machines.untimed(seated)
+        vm = self.emulators.vm(seated) if timed else self.emulators.untimed(seated)
         with TemporaryDirectory(prefix="benchgate-boot-") as name:
             boot = BootOptions(
                 nonce,
@@ -188,7 +188,7 @@ def require_counts(cells: Collection[PlannedCell]) -> None:
         images.require_counts(system, counts[name])
 
 
-def bounded(made: RunRequest, deadline_ns: int | None, limits: Limits) -> RunRequest:
+def bounded(made: RunRequest, deadline_ns: int | None, limits: ConsoleLimits) -> RunRequest:
     """The run may take at most this guest time; None: what its system's YAML says."""
     deadlines = made.spec.deadlines.at_most(deadline_ns)
     return replace(made, spec=replace(made.spec, deadlines=deadlines), limits=limits)

@@ -27,7 +27,7 @@ from benchgate.base.jsonfields import (
     read_key,
     without_head,
 )
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 
 
 class Colour(StrEnum):
@@ -233,7 +233,9 @@ def test_the_rest_is_what_is_not_the_head() -> None:
 
 
 CELL = Cell("linux", "primes", Mode.PROCESS, (("hi", 100), ("split", "cost")), 2)
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.9, window=Window.TOTAL)
+P99 = Metric(
+    "wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.9, window=Window.TOTAL
+)
 
 
 def test_a_cell_and_a_metric_are_read_back() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import BuildError
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.workloads import Workload
 from benchgate.build import cache_trim, programs, toolchain
 from tests.machines import wait_until
 

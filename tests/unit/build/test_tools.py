@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Mode
-from benchgate.base.workloads import ParamSpec, Tool, Workload
+from benchgate.base.workload.workloads import ParamSpec, Tool, Workload
 from benchgate.build import tools
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 from benchgate.judge import wire

@@ -14,15 +14,15 @@ import pytest
 from benchgate.base.baselines import Baseline
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, IncompleteError
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.paths import data_root
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import OTHERS
 from tests.unit import baselines
 from tests.unit.baselines import figures, forged, written
 from tests.unit.factories import cell
 
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
 CELL = cell(2)
 
 

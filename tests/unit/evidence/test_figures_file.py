@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import EvidenceError, UsageError
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Outcome
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence import figures_file, metrics_csv, results_csv
-from benchgate.evidence.figures_file import Key
+from benchgate.evidence.figures_file import FigureKey
 from benchgate.evidence.rows import RunRow
 from tests.unit.factories import cell, rows
 
-COST = Metric("cost", MetricKind.TIME, Better.LESS, "ns", of="time", per="ops")
+COST = Metric("cost", MetricKind.TIME, MetricDirection.LESS, "ns", of="time", per="ops")
 KEVLAR = {
     "label": "kevlar-balanced",
     "benchmarks": {
@@ -45,10 +45,10 @@ def session(folder: Path, *given: RunRow) -> Path:
 def test_a_session_has_the_samples_of_its_counted_runs(tmp_path: Path) -> None:
     warm, *good = micro("linux", [900.0, 300.0, 310.0])
     side = figures_file.read(str(session(tmp_path / "one", replace(warm, outcome=Outcome.WARMUP), *good)))
-    key = Key("micro", (("iters", 1000), ("op", "getpid")), 1, "cost", "linux")
+    key = FigureKey("micro", (("iters", 1000), ("op", "getpid")), 1, "cost", "linux")
     assert side.samples[key].values == (300.0, 310.0)
     assert (side.samples[key].unit, side.samples[key].lane) == ("ns", "tcg")
-    assert side.operations.samples[Key("getpid", system="linux")].values == (300.0, 310.0)
+    assert side.operations.samples[FigureKey("getpid", system="linux")].values == (300.0, 310.0)
 
 
 def test_one_system_of_a_session(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_json_of_kevlars_runner(tmp_path: Path) -> None:
 def test_bench_lines(tmp_path: Path) -> None:
     (tmp_path / "serial.log").write_text("boot\r\nBENCH_START me\r\nBENCH stat 2 10 5\r\nBENCH_END\r\n")
     side = figures_file.read(str(tmp_path / "serial.log"))
-    assert side.samples[Key("stat")].values == (5.0,)
+    assert side.samples[FigureKey("stat")].values == (5.0,)
 
 
 @pytest.mark.parametrize(

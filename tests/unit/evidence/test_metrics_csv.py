@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.errors import EvidenceError
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence import metrics_csv
 from tests.unit.factories import cell, raw_run, rows, run_row
 
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 
 
 def test_windows_and_declared_metrics_have_a_line_per_run() -> None:

@@ -13,7 +13,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import CapacityBound
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence import provenance
 from benchgate.evidence.facts import bounds_of, read_bounds, read_machine, read_plan, read_policy
 from benchgate.plan.options import Options
@@ -42,7 +42,7 @@ def test_the_plan_is_read_back_unchanged() -> None:
     assert [cell.id for cell, _ in second.cells] == [f"primes.hi-100000-linux-smp{n}" for n in (1, 2)]
 
 
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 
 
 def with_p99() -> dict[str, Any]:

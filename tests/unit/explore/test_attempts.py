@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from benchgate.explore.attempts import Attempt, first_runs, schedule
+from benchgate.explore.attempts import ExplorationAttempt, first_runs, schedule
 
 
 def test_cells_take_turns_and_so_do_strategies() -> None:
@@ -21,9 +21,9 @@ def test_more_runs_continue_the_same_list() -> None:
 
 
 def test_the_first_run_of_a_cell_is_plain_and_has_the_seed_of_run_1() -> None:
-    assert [*first_runs(["a"])] == [Attempt("a", 0, "plain", 1)]
+    assert [*first_runs(["a"])] == [ExplorationAttempt("a", 0, "plain", 1)]
     (one, *_) = schedule(["a"], ["plain"], 3)
-    assert one == Attempt("a", 1, "plain", 1)
+    assert one == ExplorationAttempt("a", 1, "plain", 1)
 
 
 def test_seeds_begin_where_the_user_says() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from benchgate.explore.switch import Segment, Side, Switch, around, during, executed, place, segments
+from benchgate.explore.switch import Segment, Switch, SwitchSide, around, during, executed, place, segments
 from benchgate.insn.explore_log import Delay
 from benchgate.insn.symbols import sorted_symbols
 
@@ -37,7 +37,7 @@ def test_of_a_cpu_that_never_goes_on_the_time_limits_it() -> None:
 
 
 def test_what_another_cpu_executed_is_its_first_and_last_place() -> None:
-    assert executed(LOG[3:5], 0, TABLES) == Side(0, "unpark+0x10", "unpark+0x14")
+    assert executed(LOG[3:5], 0, TABLES) == SwitchSide(0, "unpark+0x10", "unpark+0x14")
     assert executed(LOG[3:5], 2, TABLES) is None
 
 
@@ -47,12 +47,12 @@ def test_the_instructions_of_a_stall_lie_between_the_entries_around_it() -> None
 
 
 def test_the_sentence_names_both_cpus_and_both_places() -> None:
-    one = Switch(Side(1, "park+0x1c", "park+0x20"), 300, (Side(0, "unpark+0x10", "unpark+0x44"),))
+    one = Switch(SwitchSide(1, "park+0x1c", "park+0x20"), 300, (SwitchSide(0, "unpark+0x10", "unpark+0x44"),))
     assert one.sentence.startswith("CPU 1 stops after park+0x1c and before park+0x20 for 300 ns, ")
     assert one.sentence.endswith("CPU 0 executes unpark+0x10 to unpark+0x44")
-    alone = Switch(Side(0, "a+0x0", "a+0x4"), 5, (Side(2, "b+0x0", "b+0x0"),))
+    alone = Switch(SwitchSide(0, "a+0x0", "a+0x4"), 5, (SwitchSide(2, "b+0x0", "b+0x0"),))
     assert alone.sentence.endswith("in which CPU 2 executes b+0x0")
-    assert Switch(Side(0, "a", "b"), 5, ()).sentence.endswith("no other CPU executes anything")
+    assert Switch(SwitchSide(0, "a", "b"), 5, ()).sentence.endswith("no other CPU executes anything")
 
 
 def test_segments_follow_the_functions_and_leave_the_stall_free() -> None:

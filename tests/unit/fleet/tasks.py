@@ -8,7 +8,7 @@ from typing import Any
 
 from benchgate.base.cells import Cell, Mode, Placement
 from benchgate.base.runs import Deadlines
-from benchgate.fleet.task import Input, Item, Made, Own, Place, Task, templated
+from benchgate.fleet.task import FolderFile, GuestFile, Item, Place, Task, WorkerPath, templated
 from benchgate.run.watch import GUEST_WATCH
 
 NONCE = "0123456789abcdef"
@@ -16,13 +16,13 @@ SHA = {
     name: f"{number:x}" * 64 for number, name in enumerate(("qemu", "clock", "kernel", "initrd", "disk"), 1)
 }
 PLACES: Mapping[str, Place] = {
-    "/cache/qemu/aa/bin/qemu-system-x86_64": Own("qemu"),
-    "/cache/qemu/aa/share/qemu": Own("data0"),
-    "/cache/qemu/aa/share/seabios": Own("data1"),
-    "/cache/insn/bb/clock.so": Own("plugin"),
-    "/cache/linux/cc/vmlinuz": Input(SHA["kernel"]),
-    "/cache/initramfs/dd/initrd": Input(SHA["initrd"]),
-    "/runs/1/clock.log": Made("clock.log"),
+    "/cache/qemu/aa/bin/qemu-system-x86_64": WorkerPath("qemu"),
+    "/cache/qemu/aa/share/qemu": WorkerPath("data0"),
+    "/cache/qemu/aa/share/seabios": WorkerPath("data1"),
+    "/cache/insn/bb/clock.so": WorkerPath("plugin"),
+    "/cache/linux/cc/vmlinuz": GuestFile(SHA["kernel"]),
+    "/cache/initramfs/dd/initrd": GuestFile(SHA["initrd"]),
+    "/runs/1/clock.log": FolderFile("clock.log"),
 }
 ARGV = (
     "/cache/qemu/aa/bin/qemu-system-x86_64",

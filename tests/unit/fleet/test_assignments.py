@@ -7,15 +7,15 @@ from types import MappingProxyType
 import pytest
 
 from benchgate.base.errors import FleetError
-from benchgate.fleet.answer import Answer
+from benchgate.fleet.answer import WorkerAnswer
 from benchgate.fleet.assignments import MOST_LOSSES, Assignment, Assignments
-from benchgate.fleet.packing import Packed
-from benchgate.fleet.received import Received
+from benchgate.fleet.packing import TaskPackage
+from benchgate.fleet.received import CheckedAnswer
 from tests.unit.fleet.tasks import task
 
 
-def packed(key: str) -> Packed:
-    return Packed(task(), b"", key, MappingProxyType({}))
+def packed(key: str) -> TaskPackage:
+    return TaskPackage(task(), b"", key, MappingProxyType({}))
 
 
 def sent(assignments: Assignments, window: int, first: int = 1) -> list[str]:
@@ -31,7 +31,7 @@ def answered(assignments: Assignments, number: int) -> Assignment:
     one = assignments.by_number(number)
     assert one is not None
     assignments.ended(one)
-    one.answer = Received(Answer("", "left", "host"), None)
+    one.answer = CheckedAnswer(WorkerAnswer("", "left", "host"), None)
     return one
 
 

@@ -14,22 +14,22 @@ import pytest
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.errors import FleetError, LockError
 from benchgate.base.jsonfields import as_json
-from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Ending
+from benchgate.base.system.qemu import Qemu
 from benchgate.fleet import answer, host_json, task_json
-from benchgate.fleet.engine import Answered, Event, Lost, Seat
+from benchgate.fleet.engine import AnswerEvent, Event, FleetMember, LossEvent
 from benchgate.fleet.far_host import FarHost
-from benchgate.fleet.host_json import Ask, Reply
+from benchgate.fleet.host_json import QuestionKind, Reply
 from benchgate.fleet.task import Task
 from benchgate.host import topology
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 from tests.unit import hosts
 from tools.fleet_scale import answer_of, request_of, write_folder
 
 QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "a" * 64)
-Answer = bytes | Lost | None
+Answer = bytes | LossEvent | None
 """None: not yet."""
 
 
@@ -45,7 +45,7 @@ class Worker:
         self.calls.append(entry)
         if entry in self.broken:
             found = self.broken[entry](number, data)
-            return found if isinstance(found, Lost) else bytes(found)
+            return found if isinstance(found, LossEvent) else bytes(found)
         if entry == "hold":
             return None
         if entry == "carry_out":
@@ -55,11 +55,11 @@ class Worker:
     def told(self, data: bytes) -> bytes:
         asked = host_json.asked(data)
         values = {
-            Ask.ABOUT: {"topology": as_json(topology.read()), "busy": ""},
-            Ask.HELD: {"held": "hold" not in self.broken, "waits": ""},
-            Ask.PROBE: as_json(hosts.TCG),
-            Ask.PAIRS: [[0.2] * (1 + len(asked.pins))],
-            Ask.ENVELOPE: {"kernel": "theirs", "pins": list(asked.pins)},
+            QuestionKind.ABOUT: {"topology": as_json(topology.read()), "busy": ""},
+            QuestionKind.HELD: {"held": "hold" not in self.broken, "waits": ""},
+            QuestionKind.PROBE: as_json(hosts.TCG),
+            QuestionKind.PAIRS: [[0.2] * (1 + len(asked.pins))],
+            QuestionKind.ENVELOPE: {"kernel": "theirs", "pins": list(asked.pins)},
         }
         value = self.broken.get("values", {}).get(asked.ask, values[asked.ask])
         return host_json.reply(Reply(self.name, f"host of {self.name}", value))
@@ -76,8 +76,8 @@ class Simulated:
         self.now_s = 0.0
         self.closed = 0
 
-    def seats(self) -> Sequence[Seat]:
-        return [Seat(address, 1) for address in self.workers]
+    def seats(self) -> Sequence[FleetMember]:
+        return [FleetMember(address, 1) for address in self.workers]
 
     def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
         raise NotImplementedError
@@ -86,16 +86,16 @@ class Simulated:
         del content
         self.workers[address].stored.append(sha256)
         why = self.workers[address].broken.get("full", b"")
-        self.coming.append(Answered(number, address, why))
+        self.coming.append(AnswerEvent(number, address, why))
 
     def call(self, number: int, entry: str, data: bytes, address: str) -> None:
         if entry == "hold":
             self.holds.append(number)
         found = self.workers[address].answers(number, entry, data)
-        if isinstance(found, Lost):
+        if isinstance(found, LossEvent):
             self.coming.append(found)
         elif found is not None:
-            self.coming.append(Answered(number, address, found))
+            self.coming.append(AnswerEvent(number, address, found))
 
     def cancel(self, number: int) -> None:
         self.cancelled.append(number)
@@ -118,8 +118,8 @@ def refuses(_: int, __: bytes) -> bytes:
     return host_json.reply(Reply("other", "there", error="it is no measuring host (--measuring)"))
 
 
-def no_one(number: int, _: bytes) -> Lost:
-    return Lost(number, "it went away")
+def no_one(number: int, _: bytes) -> LossEvent:
+    return LossEvent(number, "it went away")
 
 
 def test_it_keeps_to_the_worker_that_is_a_measuring_host() -> None:
@@ -139,7 +139,7 @@ def test_it_keeps_to_the_worker_that_is_a_measuring_host() -> None:
 def test_a_free_host_is_preferred_to_one_that_is_held() -> None:
     about = {"topology": as_json(topology.read()), "busy": "process 5"}
     notes: list[str] = []
-    held = Worker("held", values={Ask.ABOUT: about})
+    held = Worker("held", values={QuestionKind.ABOUT: about})
     with far(Simulated(held, Worker("free"))).held(0, notes.append):
         assert notes == ["worker free measures for this session, on host host of free"]
     with far(Simulated(held)).held(0, notes.append):
@@ -165,13 +165,13 @@ def test_a_host_that_stays_held_is_named() -> None:
 @pytest.mark.parametrize(
     ("ask", "value", "why"),
     [
-        (Ask.HELD, {"held": 1}, "does not say whether it is held"),
-        (Ask.PROBE, {}, "the probe has no accel"),
-        (Ask.PAIRS, [[1.0]], "no list of one pair of 3 times"),
-        (Ask.ENVELOPE, [], "not an object"),
+        (QuestionKind.HELD, {"held": 1}, "does not say whether it is held"),
+        (QuestionKind.PROBE, {}, "the probe has no accel"),
+        (QuestionKind.PAIRS, [[1.0]], "no list of one pair of 3 times"),
+        (QuestionKind.ENVELOPE, [], "not an object"),
     ],
 )
-def test_an_answer_that_cannot_be_used_names_the_worker(ask: Ask, value: object, why: str) -> None:
+def test_an_answer_that_cannot_be_used_names_the_worker(ask: QuestionKind, value: object, why: str) -> None:
     found = far(Simulated(Worker(values={ask: value})))
     with pytest.raises(FleetError, match=f"worker m1 gives an answer that cannot be used: .*{why}"):
         asked_everything(found)
@@ -201,7 +201,7 @@ def request_(tmp_path: Path) -> RunRequest:
 
 def made_by(found: FarHost, request: RunRequest) -> Ending:
     with found.held(0, lambda _: None):
-        ((_, raw),) = found.execute_all([Job(request, lambda _: None)], 1)
+        ((_, raw),) = found.execute_all([AttemptJob(request, lambda _: None)], 1)
     return raw.ending
 
 
@@ -270,9 +270,9 @@ def test_a_host_that_is_let_go_ends_the_session(request_: RunRequest) -> None:
     engine = Simulated(Worker())
     found = far(engine)
     with found.held(0, lambda _: None):
-        engine.coming.append(Answered(engine.holds[0], "sim://m1", b"nobody waited for it any more"))
+        engine.coming.append(AnswerEvent(engine.holds[0], "sim://m1", b"nobody waited for it any more"))
         with pytest.raises(FleetError, match="does not measure for this session any more: nobody waited"):
-            list(found.execute_all([Job(request_, lambda _: None)], 1))
+            list(found.execute_all([AttemptJob(request_, lambda _: None)], 1))
 
 
 def test_an_interrupt_ends_the_guest_there(request_: RunRequest) -> None:
@@ -286,5 +286,5 @@ def test_an_interrupt_ends_the_guest_there(request_: RunRequest) -> None:
     engine = Simulated(Silent())
     found = far(engine)
     with pytest.raises(KeyboardInterrupt), found.held(0, lambda _: None):
-        list(found.execute_all([Job(request_, interrupt)], 1))
+        list(found.execute_all([AttemptJob(request_, interrupt)], 1))
     assert len(engine.cancelled) == 3  # the question about the host, the run, the hold

@@ -11,7 +11,7 @@ import pytest
 from benchgate.base.cells import Accel
 from benchgate.base.jsonfields import as_json
 from benchgate.fleet import host_json
-from benchgate.fleet.host_json import Ask, Question, Reply
+from benchgate.fleet.host_json import HostQuestion, QuestionKind, Reply
 from benchgate.host import topology
 from benchgate.host.accel import probe_from_json
 from benchgate.host.capacity import CapacityPair
@@ -25,9 +25,9 @@ def again(value: object) -> Any:
     return json.loads(json.dumps(value))
 
 
-@pytest.mark.parametrize("ask", Ask)
-def test_a_question_is_read_as_it_was_asked(ask: Ask) -> None:
-    one = Question(ask, "token", "a" * 64, Accel.KVM, (3, 1), 2)
+@pytest.mark.parametrize("ask", QuestionKind)
+def test_a_question_is_read_as_it_was_asked(ask: QuestionKind) -> None:
+    one = HostQuestion(ask, "token", "a" * 64, Accel.KVM, (3, 1), 2)
     assert host_json.asked(host_json.question(one)) == one
 
 

@@ -44,7 +44,7 @@ def test_a_worker_submits_nothing_and_a_client_reports_nothing() -> None:
 
 
 def test_a_role_asks_for_its_own_calls_only() -> None:
-    handlers = limited.Only({WORKER: {"a"}, CLIENT: {"b"}}, {"a": 1, "b": 2, "c": 3})
+    handlers = limited.HandlerFilter({WORKER: {"a"}, CLIENT: {"b"}}, {"a": 1, "b": 2, "c": 3})
     handlers["d"] = 4  # an extension of Dask adds one
 
     def found(role: str) -> list[str]:
@@ -62,7 +62,7 @@ def test_a_role_asks_for_its_own_calls_only() -> None:
     }
 
 
-def _has(handlers: limited.Only, name: str) -> bool:
+def _has(handlers: limited.HandlerFilter, name: str) -> bool:
     try:
         return handlers[name] is not None
     except KeyError:

@@ -12,7 +12,7 @@ import pytest
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import LockError, RefusedError
-from benchgate.fleet.host_json import Ask, Question
+from benchgate.fleet.host_json import HostQuestion, QuestionKind
 from benchgate.fleet.measuring import CancelledError, MeasuringPlace
 from benchgate.host import lock
 from tests.machines import wait_until
@@ -48,7 +48,7 @@ class Holding:
 
     @property
     def is_held(self) -> bool:
-        return bool(self.place.told(Question(Ask.HELD, self.token))["held"])
+        return bool(self.place.told(HostQuestion(QuestionKind.HELD, self.token))["held"])
 
     def end(self) -> BaseException | None:
         self.wanted.clear()
@@ -69,7 +69,7 @@ def held(place: MeasuringPlace, token: str = "mine") -> Iterator[Holding]:
 def test_it_holds_the_hosts_lock_as_long_as_it_is_wanted(place: MeasuringPlace) -> None:
     with held(place) as made:
         assert lock.holder(place.lock_name) is not None
-        assert place.told(Question(Ask.ABOUT))["busy"]
+        assert place.told(HostQuestion(QuestionKind.ABOUT))["busy"]
     assert made.ended == [None]
     assert lock.holder(place.lock_name) is None
     assert not made.is_held
@@ -87,17 +87,19 @@ def test_only_the_session_that_holds_it_makes_runs(place: MeasuringPlace) -> Non
 
 
 def test_only_the_session_that_holds_it_boots_probes(place: MeasuringPlace) -> None:
-    for ask in (Ask.PROBE, Ask.PAIRS):
+    for ask in (QuestionKind.PROBE, QuestionKind.PAIRS):
         with pytest.raises(RefusedError, match="another session holds"):
-            place.told(Question(ask, "mine", accel=Accel.TCG))
+            place.told(HostQuestion(ask, "mine", accel=Accel.TCG))
     with held(place), pytest.raises(RefusedError, match="no QEMU with digest"):
-        place.told(Question(Ask.PROBE, "mine", "f" * 64))
+        place.told(HostQuestion(QuestionKind.PROBE, "mine", "f" * 64))
 
 
 def test_a_second_session_waits_its_turn(place: MeasuringPlace) -> None:
     with held(place) as first:
         second = Holding(place, "yours")
-        assert wait_until(lambda: "another session" in place.told(Question(Ask.HELD, "yours"))["waits"])
+        assert wait_until(
+            lambda: "another session" in place.told(HostQuestion(QuestionKind.HELD, "yours"))["waits"]
+        )
         assert not second.is_held
         first.end()
         assert wait_until(lambda: second.is_held)

@@ -9,10 +9,10 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError
-from benchgate.base.exploring import Exploration, Strategy
+from benchgate.base.exploration import Exploration, Strategy
 from benchgate.base.files import file_digest
-from benchgate.base.qemu import Qemu
 from benchgate.base.runs import Deadlines
+from benchgate.base.system.qemu import Qemu
 from benchgate.fleet import task_json
 from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.packing import Packs, packed, unpacked

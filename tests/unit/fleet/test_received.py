@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base import exploring
+from benchgate.base import exploration
 from benchgate.base.errors import FleetError
-from benchgate.base.exploring import Exploration, Strategy
+from benchgate.base.exploration import Exploration, Strategy
 from benchgate.base.files import file_digest
 from benchgate.fleet import answer
-from benchgate.fleet.packing import Packed, packed
+from benchgate.fleet.packing import TaskPackage, packed
 from benchgate.fleet.received import received
 from benchgate.run.attempt import RunRequest
 from tools.fleet_scale import request_of, write_folder
@@ -29,14 +29,14 @@ def asked(tmp_path: Path) -> RunRequest:
     return request_of(3, Path("/a/runs/1"), tmp_path)
 
 
-def sent_back(wanted: Packed, folder: Path, change: Callable[[Path], object] = lambda _: None) -> bytes:
+def sent_back(wanted: TaskPackage, folder: Path, change: Callable[[Path], object] = lambda _: None) -> bytes:
     folder.mkdir()
     write_folder(folder, wanted.task, {"serial.log": 10})
     change(folder)
     return answer.made(wanted.key, "worker", "host", folder)
 
 
-def pack(request: RunRequest) -> Packed:
+def pack(request: RunRequest) -> TaskPackage:
     return packed(request, file_digest, "c" * 64)
 
 
@@ -69,7 +69,7 @@ def explored(text: str) -> Callable[[Path], None]:
         raw = json.loads((folder / "run.json").read_text())
         digest = exploring_digest(text)
         (folder / "run.json").write_text(json.dumps({**raw, "exploration": digest}))
-        (folder / exploring.FILE).write_text(text)
+        (folder / exploration.FILE).write_text(text)
 
     return change
 
@@ -95,12 +95,12 @@ def test_a_file_of_this_machine_is_never_read_for_a_worker(
 ) -> None:
     """A record that names an exploration, without the file."""
     wanted = pack(replace(asked, spec=replace(asked.spec, exploration=SYNC)))
-    (tmp_path / exploring.FILE).write_text(SYNC.text)
+    (tmp_path / exploration.FILE).write_text(SYNC.text)
     monkeypatch.chdir(tmp_path)
 
     def change(folder: Path) -> None:
         explored(SYNC.text)(folder)
-        (folder / exploring.FILE).unlink()
+        (folder / exploration.FILE).unlink()
 
     with pytest.raises(FleetError, match="exploration"):
         received(sent_back(wanted, tmp_path / "made", change), wanted)

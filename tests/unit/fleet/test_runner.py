@@ -18,7 +18,7 @@ from benchgate.fleet import answer, task_json
 from benchgate.fleet.runner import FleetRunner
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 from benchgate.run.runner import execute_ahead
 from tools.fleet_scale import Make, SimulatedFleet, answer_of, request_of, write_folder
 
@@ -53,7 +53,7 @@ class Rig:
 
     def made(self, requests: list[RunRequest]) -> list[RawRun]:
         self.runner.ahead(requests)
-        jobs = [Job(one, lambda _: None) for one in requests]
+        jobs = [AttemptJob(one, lambda _: None) for one in requests]
         return [raw for _, raw in self.runner.execute_all(jobs, 1)]
 
 
@@ -309,7 +309,7 @@ def test_a_long_plan_is_read_as_far_as_there_is_room_and_each_run_is_made_once(t
 
     rig.runner.ahead(told())
     assert len(asked) < 20  # three workers
-    jobs = [Job(one, lambda _: None) for one in requests]
+    jobs = [AttemptJob(one, lambda _: None) for one in requests]
     seeds = [raw.seed for _, raw in rig.runner.execute_all(jobs, 1)]
     assert seeds == list(range(1, 61))
     assert asked == seeds
@@ -320,10 +320,10 @@ def test_jobs_that_nobody_has_a_list_of_are_under_way_together(tmp_path: Path) -
     rig = Rig(tmp_path)
     drawn: list[int] = []
 
-    def jobs() -> Iterator[Job]:
+    def jobs() -> Iterator[AttemptJob]:
         for number in range(1, 31):
             drawn.append(number)
-            yield Job(rig.request(number, number), lambda _: None)
+            yield AttemptJob(rig.request(number, number), lambda _: None)
         raise FleetError("no more of them")
 
     found: list[int] = []
@@ -364,7 +364,7 @@ def test_an_interrupt_leaves_the_record_of_the_run(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(rig.runner.execute_all([Job(request, interrupt)], 1))
+        list(rig.runner.execute_all([AttemptJob(request, interrupt)], 1))
     assert record.load(request.folder).ending is Ending.INTERRUPTED
 
 

@@ -11,16 +11,19 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import FleetError
-from benchgate.base.exploring import Exploration, Strategy
-from benchgate.base.script import Script, Step
-from benchgate.fleet.task import Own
+from benchgate.base.exploration import Exploration, Strategy
+from benchgate.base.system.script import Script, ScriptStep
+from benchgate.fleet.task import WorkerPath
 from benchgate.fleet.task_json import LARGEST, as_bytes, digest, from_bytes
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.watch import Watch
 from tests.unit.fleet.tasks import task
 
 SCRIPT = Script(
-    "$ ", (Step("echo {n}", "$ ", r"^(\d+)$", ("n=(\\d+)",), False, 2.5), Step(None, "# ")), "up", "\r"
+    "$ ",
+    (ScriptStep("echo {n}", "$ ", r"^(\d+)$", ("n=(\\d+)",), False, 2.5), ScriptStep(None, "# ")),
+    "up",
+    "\r",
 )
 Change = Callable[[dict[str, Any]], Any]
 
@@ -36,7 +39,7 @@ def changed(change: Change) -> bytes:
     [
         task(),
         task(script=SCRIPT, talks=True),
-        task(limits=Limits(halted_s=1.0)),
+        task(limits=ConsoleLimits(halted_s=1.0)),
         task(lane=Lane.KVM, pins=(3, 1), hold="0123abcd"),
         task(watch=Watch(result=b"\xff\n", ends=(b"a", b"b\x80"), success=frozenset({3, 0}), may_reset=True)),
         task(
@@ -115,4 +118,4 @@ def test_limits_of_a_console_have_a_limit() -> None:
 
 
 def test_own_programs_have_names_not_paths() -> None:
-    assert (Own("qemu"),) in from_bytes(as_bytes(task())).argv
+    assert (WorkerPath("qemu"),) in from_bytes(as_bytes(task())).argv

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import ARCHITECTURES
 from benchgate.base.cells import Accel, Lane
-from benchgate.base.disks import Disk, Interface, disk_options
 from benchgate.base.errors import RefusedError
-from benchgate.base.network import Port, network_options
-from benchgate.base.qemu import CONSOLES, Qemu, controlled
 from benchgate.base.runs import Image
-from benchgate.fleet.task import Input, Item, Made, Own, Place, Word, templated
+from benchgate.base.system.arch import ARCHITECTURES
+from benchgate.base.system.disks import Disk, Interface, disk_options
+from benchgate.base.system.network import Port, network_options
+from benchgate.base.system.qemu import CONSOLES, Qemu, controlled
+from benchgate.fleet.task import FolderFile, GuestFile, Item, Place, Word, WorkerPath, templated
 from benchgate.fleet.words import require, why_not
 from benchgate.plan import catalog
 from benchgate.run import argv
@@ -23,7 +23,7 @@ from tests.unit.fleet.tasks import NONCE, SHA, task
 from tests.unit.plans import planned
 
 DISK = Item("disk", SHA["disk"])
-IMAGE = Input(SHA["disk"])
+IMAGE = GuestFile(SHA["disk"])
 
 
 def with_words(*words: str | Word) -> str:
@@ -80,13 +80,13 @@ def test_what_we_ship_is_started(name: str, machine: str) -> None:
     spec = argv.guest_spec(cell, image, vm, BootOptions(NONCE, log=Path("/r/clock.log"), seed=3))
     places: dict[str, Place] = {
         **{
-            "/q/qemu": Own("qemu"),
-            "/q/one": Own("data0"),
-            "/q/two": Own("data1"),
-            "/p/clock.so": Own("plugin"),
+            "/q/qemu": WorkerPath("qemu"),
+            "/q/one": WorkerPath("data0"),
+            "/q/two": WorkerPath("data1"),
+            "/p/clock.so": WorkerPath("plugin"),
         },
-        **{"/r/clock.log": Made("clock.log"), "/r/machine.shape": Made("machine.shape")},
-        **{"/i/kernel": Input(SHA["kernel"]), "/i/initrd": Input(SHA["initrd"])},
+        **{"/r/clock.log": FolderFile("clock.log"), "/r/machine.shape": FolderFile("machine.shape")},
+        **{"/i/kernel": GuestFile(SHA["kernel"]), "/i/initrd": GuestFile(SHA["initrd"])},
     }
     assert why_not(task(argv=templated(spec.argv, places))) == ""
 
@@ -96,13 +96,13 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
     (("-drive", ("id=disk0,if=none,file=", IMAGE, ",format=qcow2,snapshot=on")), "raw images only"),
     (("-drive", ("id=disk0,if=none,file=", IMAGE, ",format=raw")), "-drive"),  # it would be written
     (("-drive", ("id=disk0,if=none,file=", IMAGE, ",format=raw,snapshot=on,file=/etc/shadow")), "-drive"),
-    (("-drive", ("id=disk0,if=none,file=", Input(SHA["kernel"]), ",format=raw,snapshot=on")), "-drive"),
+    (("-drive", ("id=disk0,if=none,file=", GuestFile(SHA["kernel"]), ",format=raw,snapshot=on")), "-drive"),
     (("-hda", "/etc/shadow"), "-hda"),
     (("-blockdev", "driver=file,filename=/etc/shadow,node-name=x"), "-blockdev"),
     (("-kernel", "/boot/vmlinuz"), "-kernel /boot/vmlinuz"),
-    (("-kernel", (Input(SHA["initrd"]),)), "-kernel"),
-    (("-initrd", (Input("f" * 64),)), "-initrd"),  # not among its items
-    (("-dtb", (Input(SHA["kernel"]),)), "-dtb"),
+    (("-kernel", (GuestFile(SHA["initrd"]),)), "-kernel"),
+    (("-initrd", (GuestFile("f" * 64),)), "-initrd"),  # not among its items
+    (("-dtb", (GuestFile(SHA["kernel"]),)), "-dtb"),
     (("-machine", "virt,dumpdtb=/root/.profile"), "dumpdtb"),
     (("-machine", "q35,firmware=/etc/shadow"), "firmware"),
     (("-machine", "q35,memory-backend=x"), "memory-backend"),
@@ -134,28 +134,28 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
     (("-fw_cfg", "name=opt/x,file=/etc/shadow"), "-fw_cfg"),
     (("-virtfs", "local,path=/,mount_tag=x,security_model=none"), "-virtfs"),
     (("-plugin", "/tmp/evil.so"), "-plugin /tmp/evil.so"),
-    (("-plugin", (Input(SHA["kernel"]), ",out=x")), "-plugin"),
-    (("-plugin", (Own("plugin"), ",out=/etc/cron.d/x")), "-plugin"),
-    (("-plugin", (Own("plugin"), ",out=.bashrc")), "-plugin"),
-    (("-plugin", (Own("plugin"), ",out=5")), "-plugin"),
-    (("-plugin", (Own("plugin"), ",events=5")), "-plugin"),
-    (("-plugin", (Own("plugin"), ",seed=x")), "-plugin"),
+    (("-plugin", (GuestFile(SHA["kernel"]), ",out=x")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",out=/etc/cron.d/x")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",out=.bashrc")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",out=5")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",events=5")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",seed=x")), "-plugin"),
     (("-readconfig", "/tmp/x"), "-readconfig"),
     (("-D", "/root/.bashrc"), "-D"),
     (("-pidfile", "/root/.bashrc"), "-pidfile"),
     (("-run-with", "user=root"), "-run-with"),
     (("-daemonize",), "-daemonize"),
     (("-L", "/tmp"), "-L /tmp"),
-    (("-L", (Input(SHA["kernel"]),)), "-L"),
+    (("-L", (GuestFile(SHA["kernel"]),)), "-L"),
     (("-bios", "/tmp/x"), "-bios /tmp/x"),
     (("-semihosting-config", "enable=on"), "semihosting gives the guest the worker's files"),
     (("-trace", "file=/tmp/x"), "-trace"),
     (("-set", "device.x.y=z"), "-set"),
     (("-global", "driver=loader,property=file,value=/etc/shadow"), "-global"),
-    (("-append", ("x", Made("clock.log"))), "-append"),
+    (("-append", ("x", FolderFile("clock.log"))), "-append"),
     (("-m", "512M,maxmem=1T"), "-m"),
     (("-kernel",), "-kernel"),  # without its value
-    (((Own("qemu"),),), "is refused"),
+    (((WorkerPath("qemu"),),), "is refused"),
     (("-machine", "q35\ue000"), "a character that none needs"),
     (("-cpu", "qemu64\n"), "a character that none needs"),
     (("-smp", "2 -S"), "-smp"),
@@ -190,7 +190,7 @@ def test_a_system_with_ports_runs_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [("/bin/sh",), (Input(SHA["kernel"]),), (Own("plugin"),), (Own("qemu"), "x")]
+    "first", [("/bin/sh",), (GuestFile(SHA["kernel"]),), (WorkerPath("plugin"),), (WorkerPath("qemu"), "x")]
 )
 def test_nothing_but_qemu_is_started(first: Word) -> None:
     one = task()

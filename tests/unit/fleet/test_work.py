@@ -13,13 +13,13 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import RefusedError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.fleet import answer, host_json, task_json, work
 from benchgate.fleet.equipment import Equipment
-from benchgate.fleet.host_json import Ask, Question
+from benchgate.fleet.host_json import HostQuestion, QuestionKind
 from benchgate.fleet.inputs import InputStore
 from benchgate.fleet.measuring import MeasuringPlace
-from benchgate.fleet.task import CLOCK, QEMU, Item, Own, Task
+from benchgate.fleet.task import CLOCK, QEMU, Item, Task, WorkerPath
 from benchgate.host import topology
 from benchgate.insn.plugin import source_digest
 from tests.unit.fleet.tasks import SHA, task
@@ -55,7 +55,7 @@ def at(tmp_path: Path, store: InputStore, monkeypatch: pytest.MonkeyPatch) -> Ca
     return station
 
 
-def carried_out(asked: Task = TASK) -> answer.Answer:
+def carried_out(asked: Task = TASK) -> answer.WorkerAnswer:
     return answer.read(work.carry_out(task_json.as_bytes(asked)))
 
 
@@ -114,14 +114,14 @@ def test_who_measures_wall_time_makes_no_other_runs(at: Callable[..., work.Stati
     assert "another session holds this measuring host" in carried_out_at(held, WALL).refused
 
 
-def carried_out_at(station: work.Station, asked: Task) -> answer.Answer:
+def carried_out_at(station: work.Station, asked: Task) -> answer.WorkerAnswer:
     work.work_for(station)
     return carried_out(asked)
 
 
 def test_questions_and_holds_are_for_a_measuring_host(at: Callable[..., work.Station]) -> None:
     station = at()
-    about = host_json.question(Question(Ask.ABOUT))
+    about = host_json.question(HostQuestion(QuestionKind.ABOUT))
     assert "no measuring host" in host_json.replied(work.tell(about)).error
     assert b"no measuring host" in work.hold(b"token 0")
     work.work_for(replace(station, measuring=MeasuringPlace({}, f"benchgate-test-{uuid4()}")))
@@ -150,7 +150,7 @@ def test_a_qemu_that_cannot_be_started_is_trouble_of_this_host(
     """It was removed while the worker ran."""
     at()
     supplied()
-    argv = ((Own("qemu"),), ("-name",), (f"guest=benchgate-{TASK.nonce},debug-threads=on",))
+    argv = ((WorkerPath("qemu"),), ("-name",), (f"guest=benchgate-{TASK.nonce},debug-threads=on",))
     found = carried_out(replace(TASK, argv=argv))
     assert "no-qemu" in found.trouble
     assert list((tmp_path / "runs").iterdir()) == []

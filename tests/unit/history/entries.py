@@ -10,10 +10,10 @@ from pathlib import Path
 from sqlalchemy.engine import URL
 
 from benchgate.history import store, writer
-from benchgate.history.entry import Entry, Series
+from benchgate.history.entry import CourseSeries, Entry
 from benchgate.history.place import Place
 
-SERIES = Series(
+SERIES = CourseSeries(
     row="primes-linux",
     cell="primes-linux-smp2",
     system="linux",
@@ -35,7 +35,7 @@ def place(folder: Path) -> Place:
     return Place(URL.create("sqlite", database=str(folder / "history.sqlite")))
 
 
-def entry(number: int, samples: Mapping[Series, Sequence[float]], *, note: str = "") -> Entry:
+def entry(number: int, samples: Mapping[CourseSeries, Sequence[float]], *, note: str = "") -> Entry:
     """The session with this number: one a day from 2026-01-01 on."""
     day = f"2026-{number // 28 + 1:02d}-{number % 28 + 1:02d}"
     return Entry(
@@ -52,7 +52,7 @@ def entry(number: int, samples: Mapping[Series, Sequence[float]], *, note: str =
     )
 
 
-def fill(where: Place, sessions: Sequence[Mapping[Series, Sequence[float]]], first: int = 0) -> None:
+def fill(where: Place, sessions: Sequence[Mapping[CourseSeries, Sequence[float]]], first: int = 0) -> None:
     for number, samples in enumerate(sessions, start=first):
         with store.writing(where) as connection:
             writer.write(connection, entry(number, samples))

@@ -10,8 +10,8 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, HistoryError
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Outcome
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.history.entry import entry_of
 from tests.unit.factories import cell, rows
 
@@ -25,7 +25,7 @@ FACTS: Mapping[str, Any] = {
 
 
 def test_counted_runs_are_kept_by_series() -> None:
-    rate = Metric("rate", MetricKind.RATE, Better.MORE, "ops/s")
+    rate = Metric("rate", MetricKind.RATE, MetricDirection.MORE, "ops/s")
     warm, *good = rows(cell(2), [900, 300, 310])
     given = [replace(warm, outcome=Outcome.WARMUP), *(replace(row, metrics=((rate, 5.0),)) for row in good)]
     found = entry_of(FACTS, given, "ab" * 32)

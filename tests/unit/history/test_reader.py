@@ -12,8 +12,8 @@ from sqlalchemy.dialects import sqlite
 
 from benchgate.base.errors import HistoryError
 from benchgate.history import reader, store
-from benchgate.history.course import Point
-from benchgate.history.entry import Series
+from benchgate.history.course import CoursePoint
+from benchgate.history.entry import CourseSeries
 from benchgate.history.place import Place
 from tests.unit.history.entries import EXACT, fill, place
 from tests.unit.history.entries import SERIES as ONE
@@ -21,7 +21,7 @@ from tests.unit.history.entries import SERIES as ONE
 FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]
 
 
-def points(where: Place, name: str = ONE.cell, most: int = 1000) -> tuple[Point, ...]:
+def points(where: Place, name: str = ONE.cell, most: int = 1000) -> tuple[CoursePoint, ...]:
     with store.reading(where) as connection:
         (found,) = reader.series_of(connection, name)
         return reader.points_of(connection, found.number, most)
@@ -33,7 +33,7 @@ def test_a_course_is_in_the_order_of_time_whatever_was_imported_first(tmp_path: 
         fill(where, [{ONE: [number + one / 1000 for one in FIVE]}], first=number)
     assert [round(point.median) for point in points(where)] == [1, 2, 3]
     assert [round(point.median) for point in points(where, most=2)] == [2, 3]
-    assert points(where)[0] == Point(
+    assert points(where)[0] == CoursePoint(
         session="20260102T030405Z-000001",
         started="2026-01-02T03:04:05Z",
         commit="00000001" * 5,
@@ -92,7 +92,7 @@ def test_a_session_that_is_not_there_is_refused(tmp_path: Path, word: str) -> No
 # ---- one row out of many
 
 
-def others(count: int) -> dict[Series, list[float]]:
+def others(count: int) -> dict[CourseSeries, list[float]]:
     return {replace(ONE, row=f"w{n}-linux", cell=f"w{n}-linux-smp2"): FIVE for n in range(count)}
 
 

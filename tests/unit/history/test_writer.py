@@ -15,7 +15,7 @@ from benchgate.history import reader, store, writer
 from benchgate.history.entry import Entry
 from benchgate.history.place import Place
 from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
-from benchgate.history.writer import Done
+from benchgate.history.writer import ImportOutcome
 from tests.machines import PATIENCE_S
 from tests.unit.history.entries import EXACT, entry, fill, place
 from tests.unit.history.entries import SERIES as ONE
@@ -30,16 +30,20 @@ def counts(where: Place) -> dict[str, int]:
     return dict(zip(("sessions", "series", "points", "runs"), found, strict=True))
 
 
-def write(where: Place, one: Entry) -> Done:
+def write(where: Place, one: Entry) -> ImportOutcome:
     with store.writing(where) as connection:
         return writer.write(connection, one)
 
 
 def test_a_session_is_never_doubled(tmp_path: Path) -> None:
     where, one = place(tmp_path), entry(0, {ONE: FIVE, EXACT: FIVE[:3]})
-    assert [write(where, one) for _ in range(3)] == [Done.NEW, Done.KNOWN, Done.KNOWN]
+    assert [write(where, one) for _ in range(3)] == [
+        ImportOutcome.NEW,
+        ImportOutcome.KNOWN,
+        ImportOutcome.KNOWN,
+    ]
     assert counts(where) == {"sessions": 1, "series": 2, "points": 2, "runs": 8}
-    assert write(where, entry(1, {ONE: FIVE})) is Done.NEW
+    assert write(where, entry(1, {ONE: FIVE})) is ImportOutcome.NEW
     assert counts(where) == {"sessions": 2, "series": 2, "points": 3, "runs": 13}
 
 
@@ -56,7 +60,11 @@ def test_another_session_of_this_id_or_digest_is_refused(tmp_path: Path, field: 
 def test_a_verified_session_replaces_an_unverified_one_and_not_the_reverse(tmp_path: Path) -> None:
     where, good = place(tmp_path), entry(0, {ONE: FIVE})
     bad = entry(0, {ONE: [1.0] * 5}, note="verify says tampered")
-    assert [write(where, one) for one in (bad, good, bad)] == [Done.NEW, Done.VERIFIED, Done.KNOWN]
+    assert [write(where, one) for one in (bad, good, bad)] == [
+        ImportOutcome.NEW,
+        ImportOutcome.VERIFIED,
+        ImportOutcome.KNOWN,
+    ]
     assert counts(where) == {"sessions": 1, "series": 1, "points": 1, "runs": 5}
     with store.reading(where) as connection:
         (found,) = reader.series_of(connection, ONE.cell)

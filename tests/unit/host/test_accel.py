@@ -11,10 +11,10 @@ import pytest
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import HostError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe, ProbeState
-from benchgate.host.probe import ProbeFailed
+from benchgate.host.probe import ProbeError
 
 QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d")
 TCG = AccelProbe(Accel.TCG, ProbeState.USABLE, 5000.0, 0.1, "max", "5,000 million instructions per second")
@@ -103,7 +103,7 @@ def test_a_damaged_cached_result_is_not_used(tmp_path: Path, text: str) -> None:
 
 def test_an_error_of_several_cpu_models_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def time_guest(qemu: Qemu, one: Accel, cpu_model: str) -> tuple[float, float]:
-        raise ProbeFailed("QEMU died of signal SIGABRT: Assertion `ret' failed.")
+        raise ProbeError("QEMU died of signal SIGABRT: Assertion `ret' failed.")
 
     monkeypatch.setattr(accel, "_time_guest", time_guest)
     reason = accel._kvm(QEMU, TCG).reason
@@ -116,7 +116,7 @@ def test_a_guest_has_its_processor_even_if_a_busy_host_let_the_probe_fail(
     """QEMU's own default for aarch64 is of 32 bits, and it says that a 64-bit kernel does not fit."""
 
     def fails(*_: object) -> tuple[float, float]:
-        raise ProbeFailed("no answer in time")
+        raise ProbeError("no answer in time")
 
     monkeypatch.setattr(accel, "_time_guest", fails)
     found = accel.probe_now(QEMU, Accel.TCG)

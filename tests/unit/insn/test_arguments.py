@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import BuildError, UsageError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.insn.arguments import ClockRun, Records, arguments
-from benchgate.insn.log import Order
+from benchgate.insn.log import AccessOrder
 from benchgate.insn.plugin import is_dynamic, prepare
 
 PLUGIN = Path("/cache/insn/full.so")
@@ -123,7 +123,7 @@ def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 
 def test_a_machine_and_strict_order_reach_the_plugin() -> None:
-    run = ClockRun(Path("/log"), shape=Path("/run/machine.shape"), order=Order.STRICT)
+    run = ClockRun(Path("/log"), shape=Path("/run/machine.shape"), order=AccessOrder.STRICT)
     found = arguments(PLUGIN, run)
     assert "machine=/run/machine.shape,order=strict" in found.argv_extra[1]
     assert found.one_insn

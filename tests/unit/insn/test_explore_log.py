@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.exploring import MOST_POINTS, Point, Strategy
+from benchgate.base.exploration import MOST_POINTS, StallPoint, Strategy
 from benchgate.insn.explore_log import LOOKS, Delay
 from benchgate.insn.log_reader import read_log
 from tests.unit.insn.test_log_reader import COMPLETE
@@ -34,7 +34,7 @@ def test_stalls_places_and_totals_are_read(path: Path) -> None:
     assert seen is not None
     assert (seen.strategy, seen.seed, seen.steps, seen.made, seen.full) == (Strategy.SYNC, 9, 812, 2, False)
     assert seen.delays == (Delay(1, 700, 250, 12000, 0xFFFFFFFF80001234), Delay(0, 90, 0, 300, 0x1010))
-    assert seen.delays[0].point == Point(1, 700, 250)
+    assert seen.delays[0].point == StallPoint(1, 700, 250)
     assert dict(seen.places) == {0: 0x1000, 1: 0x1F08}
     assert [one.delayed for one in log.totals] == [250, 250]
     assert seen in log.repeatable

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log import Input, Mark, SeenLate, VcpuTotals, Work
+from benchgate.insn.log import ClockMark, ConsoleInput, LateSightings, VcpuTotals, VcpuWork
 from benchgate.insn.log_reader import read_log
 
 COMPLETE = """insn-clock 1
@@ -46,7 +46,7 @@ def test_a_complete_log_is_read(path: Path) -> None:
     log = read_log(path)
     assert (log.seed, log.api) == (7, (3, 2, 4))
     assert (log.quantum, log.fine, log.rush, log.vcpus) == (5000, 100, 25, 2)
-    assert log.marks[1] == Mark(1, 1, 1100)
+    assert log.marks[1] == ClockMark(1, 1, 1100)
     assert log.totals == (VcpuTotals(9500, 9000, 100, 0, 400), VcpuTotals(9400, 9000, 0, 0, 400))
     assert (log.end, dict(log.checks), dict(log.host)) == (9400, {"notes": 3}, {"grants": 17})
     assert log.closed
@@ -65,21 +65,21 @@ def test_lines_of_the_console_carry_what_each_vcpu_had_done(path: Path) -> None:
     path.write_text(COMPLETE.replace("mark 03", f"{said}mark 03"), encoding="ascii")
     lines = read_log(path).lines
     assert [(line.end, line.time) for line in lines] == [(12, 900), (20, 1000), (21, 1001)]
-    assert lines[0].vcpus == (Work(700, 600), Work(0, 0))
-    assert lines[1].vcpus == lines[2].vcpus == (Work(800, 650), Work(50, 0))
+    assert lines[0].vcpus == (VcpuWork(700, 600), VcpuWork(0, 0))
+    assert lines[1].vcpus == lines[2].vcpus == (VcpuWork(800, 650), VcpuWork(50, 0))
 
 
 def test_lines_of_the_console_carry_what_was_seen_too_late(path: Path) -> None:
     said = "line 12 900 3 40 7\nline 20 1000 3 40 0\nline 21 1001 4 50 0\n"
     path.write_text(COMPLETE.replace("mark 03", f"{said}mark 03"), encoding="ascii")
     before, _, after = (line.seen_late for line in read_log(path).lines)
-    assert (before, after) == (SeenLate(3, 40, 7), SeenLate(4, 50, 0))
+    assert (before, after) == (LateSightings(3, 40, 7), LateSightings(4, 50, 0))
 
 
 def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
     path.write_text(COMPLETE.replace("mark 03", "typed 12 5 950 100\nmark 03"), encoding="ascii")
     log = read_log(path)
-    assert log.inputs == (Input(console=12, count=5, time=950, pace=100),)
+    assert log.inputs == (ConsoleInput(console=12, count=5, time=950, pace=100),)
     path.write_text(COMPLETE.replace("mark 03", "typed 12 5 951 100\nmark 03"), encoding="ascii")
     assert read_log(path).repeatable != log.repeatable
 

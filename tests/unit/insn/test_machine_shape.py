@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchgate.base.machines import MemoryRange
+from benchgate.base.system.machines import MemoryRange
 from benchgate.insn.machine_shape import shape, shape_of
 from benchgate.plan import catalog
 from tests.unit.machines import duo

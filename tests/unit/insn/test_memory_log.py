@@ -9,7 +9,7 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import Disorder
 from benchgate.insn.log_reader import read_log
-from benchgate.insn.memory_log import Spent
+from benchgate.insn.memory_log import PhaseTime
 from tests.unit.insn.test_log_reader import COMPLETE
 from tests.unit.memory_logs import LOG
 
@@ -25,7 +25,7 @@ def test_books_are_read(path: Path) -> None:
     assert (log.machine, log.totals[1].stalled) == ("toy2", 8000)
     assert log.memory is not None
     window = log.memory.phases["window"]
-    assert window[0].spent == Spent(executed=6000, paused=100, skipped=0, halted=2000, stalled=1900)
+    assert window[0].spent == PhaseTime(executed=6000, paused=100, skipped=0, halted=2000, stalled=1900)
     assert window[0].spent.whole == 10_000
     assert (window[1].counts["transfer_cluster"], window[1].counts["invalidations"]) == (40, 38)
     assert (window[1].stalls["remote"], window[1].stalls["queue"]) == (440, 500)

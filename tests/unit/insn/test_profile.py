@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from benchgate.base.arch import RISCV64
 from benchgate.base.errors import VerifyError
+from benchgate.base.system.arch import RISCV64
 from benchgate.build.toolchain import compiler
 from benchgate.insn.profile import folded, read_profile, top_table
 from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file

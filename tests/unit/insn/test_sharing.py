@@ -10,7 +10,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.build.toolchain import compiler
-from benchgate.insn.sharing import LineCpu, MovedLine, Named, Touch, named, read_sharing, text
+from benchgate.insn.sharing import LineCpu, MovedLine, Touch, VariableBytes, named, read_sharing, text
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from tests.machines import PATIENCE_S
 
@@ -55,7 +55,7 @@ def test_lines_are_read(path: Path) -> None:
 def test_a_line_is_called_by_the_variables_in_it_and_is_written_so(path: Path) -> None:
     path.write_text(FILE, encoding="ascii")
     seen = named(read_sharing(path), NO_SYMBOLS, COUNTERS)
-    assert seen.lines[0].names == (Named(0, 8, 64, "flags"), Named(8, 16, 0, "counters"))
+    assert seen.lines[0].names == (VariableBytes(0, 8, 64, "flags"), VariableBytes(8, 16, 0, "counters"))
     assert seen.lines[1].names == ()
     path.write_text(text(seen), encoding="ascii")
     assert "called 8 16 0 counters\n" in path.read_text(encoding="ascii")
@@ -66,7 +66,7 @@ def test_the_kernels_name_of_a_line_comes_first(path: Path) -> None:
     path.write_text(FILE.replace("1000 0 404040", "1000 ffffffff82000000 404040"), encoding="ascii")
     seen = read_sharing(path)
     kernel = Symbols((0xFFFFFFFF82000010,), (0xFFFFFFFF82000014,), ("tasklist_lock",))
-    assert named(seen, kernel, COUNTERS).lines[0].names == (Named(16, 4, 0, "tasklist_lock"),)
+    assert named(seen, kernel, COUNTERS).lines[0].names == (VariableBytes(16, 4, 0, "tasklist_lock"),)
     # An address of the kernel's for user memory has no symbol there.
     assert named(seen, NO_SYMBOLS, COUNTERS).lines[0].names[1].name == "counters"
 

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 import pytest
 
 from benchgate.base.errors import UsageError, VerifyError
-from benchgate.insn.talk import MOST_TYPED, EndOfTalk, Pace, Stop, StopKind, Talk, pair
+from benchgate.insn.talk import MOST_TYPED, EndOfTalk, GuestStop, StopKind, Talk, TypingPace, pair
 
 
 @pytest.fixture
 def ends() -> Iterator[tuple[Talk, socket.socket]]:
     ours, theirs = pair()
     with ours, theirs:
-        yield Talk(ours, Pace(quiet_ns=700, byte_ns=50)), theirs
+        yield Talk(ours, TypingPace(quiet_ns=700, byte_ns=50)), theirs
 
 
 def test_a_stop_is_read_and_answered(ends: tuple[Talk, socket.socket]) -> None:
     talk, plugin = ends
     plugin.send(b"stop quiet 34 26484567 2")
-    assert talk.stop() == Stop(StopKind.QUIET, 34, 26484567, 2)
+    assert talk.stop() == GuestStop(StopKind.QUIET, 34, 26484567, 2)
     talk.run(9000, b"ls\n")
     assert plugin.recv(100) == b"go 700 9000 50 6c730a"
     talk.run(2**70)

@@ -9,8 +9,8 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
-from benchgate.insn.log import ClockLog, Mark
-from benchgate.insn.plugin import SOURCE
+from benchgate.insn.log import ClockLog, ClockMark
+from benchgate.insn.plugin import c_file
 from benchgate.insn.window import CALM, agree, between_marks, window
 
 GOOD = ((3, 0, 1_000), (1, 0, 2_000), (1, 1, 2_100), (2, 1, 90_000), (2, 0, 92_000), (4, 0, 93_000))
@@ -26,7 +26,7 @@ def log(marks: Sequence[tuple[int, int, int]]) -> ClockLog:
         rush=2,
         vcpus=2,
         api=(3, 2, 4),
-        marks=tuple(Mark(*mark) for mark in marks),
+        marks=tuple(ClockMark(*mark) for mark in marks),
     )
 
 
@@ -75,11 +75,11 @@ def test_without_rush_the_slack_is_the_largest_quantum() -> None:
     close = replace(log(((3, 0, 3_500), *GOOD[1:])), rush=1)
     assert window(close, 2).total_begin == 2_000
     with pytest.raises(VerifyError, match="does not enclose"):
-        window(replace(close, marks=(Mark(3, 0, 3_700), *close.marks[1:])), 2)
+        window(replace(close, marks=(ClockMark(3, 0, 3_700), *close.marks[1:])), 2)
 
 
 def test_the_largest_growth_of_a_quantum_equals_the_one_in_c() -> None:
-    header = (SOURCE / "lockstep.h").read_text(encoding="utf-8")
+    header = c_file("lockstep.h").read_text(encoding="utf-8")
     assert f"#define LOCKSTEP_CALM {CALM}\n" in header
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import RawRun
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.judge.arms import arms, difference
 from benchgate.judge.judged_run import JudgedRun
 from tests.unit import factories
 from tests.unit.factories import cell, raw_run, verified
 
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
 
 
 def test_an_arm_has_the_windows_and_the_declared_metrics() -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import VerifyError
-from benchgate.base.metrics import SECOND_NS
 from benchgate.base.runs import CpuUse, WorkerReport
-from benchgate.base.stats import Interval
-from benchgate.base.workloads import Workload
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.workloads import Workload
 from benchgate.insn.activity import Activity, Column
-from benchgate.insn.log import ConsoleLine, Work
+from benchgate.insn.log import ConsoleLine, VcpuWork
 from benchgate.judge import cpu_use
 
 PURE = Workload("pure", Mode.THREAD, Path("w.yaml"), Path("w.c"), Path("o.py"), {})
@@ -41,7 +41,7 @@ def test_a_column_that_is_partly_in_the_window_may_have_had_its_work_in_either_p
 
 
 def line(end: int, time: int, *vcpus: tuple[int, int]) -> ConsoleLine:
-    return ConsoleLine(end, time, tuple(Work(*one) for one in vcpus))
+    return ConsoleLine(end, time, tuple(VcpuWork(*one) for one in vcpus))
 
 
 def test_between_lines_no_vcpu_was_at_work_for_longer_than_the_window() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.cells import Placement
 from benchgate.base.gates import Arm
-from benchgate.base.laws import Model
+from benchgate.base.statistics.laws import Model
 from benchgate.judge.fits import Fit, fits
 from tests.unit.factories import arm, cell
 

@@ -10,7 +10,7 @@ import pytest
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Word
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.judge import gates
 from benchgate.judge.arms import arm_of
 from tests.unit.factories import POLICY, arm, cell, control, raw_run, right, speedup, verified

@@ -9,10 +9,10 @@ import pytest
 
 from benchgate.base.cells import Window
 from benchgate.base.errors import VerifyError
-from benchgate.base.histogram import Histogram
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import WorkerReport
-from benchgate.judge.metrics import Reported, computed, without_value
+from benchgate.base.statistics.histogram import Histogram
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.judge.metrics import MetricSource, computed, without_value
 
 REPORTS = [
     WorkerReport(0, 0, 0, 0, 9, {"done": 30, "waited": 4000}),
@@ -20,7 +20,7 @@ REPORTS = [
 ]
 WAKEUP = Histogram(4, 2136, 3, 2000, {3: 2, 130: 1, 634: 1})
 # A guest that counts cycles at 2 GHz; its work window is half a second long, its total window a whole one.
-SEEN = Reported(
+SEEN = MetricSource(
     REPORTS,
     {"lost": 5, "measured": 500_000_000},
     {"wakeup": WAKEUP},
@@ -29,8 +29,8 @@ SEEN = Reported(
 )
 
 
-def of(kind: MetricKind, unit: str = "ns", seen: Reported = SEEN, **more: Any) -> float:
-    metric = replace(Metric("m", kind, Better.LESS, unit), **more)
+def of(kind: MetricKind, unit: str = "ns", seen: MetricSource = SEEN, **more: Any) -> float:
+    metric = replace(Metric("m", kind, MetricDirection.LESS, unit), **more)
     return computed({"m": metric}, seen)["m"]
 
 
@@ -83,7 +83,7 @@ EMPTY = replace(SEEN, histograms={"wakeup": Histogram(0, 0, 0, 0, {})})
     ],
 )
 def test_what_cannot_be_computed_is_refused(
-    kind: MetricKind, more: dict[str, Any], seen: Reported, reason: str
+    kind: MetricKind, more: dict[str, Any], seen: MetricSource, reason: str
 ) -> None:
     with pytest.raises(VerifyError, match=reason):
         of(kind, seen=seen, **more)
@@ -91,9 +91,9 @@ def test_what_cannot_be_computed_is_refused(
 
 def test_a_percentile_of_nothing_has_no_value_and_the_others_have_theirs() -> None:
     metrics = {
-        "p99": Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wakeup", at=99.0),
-        "worst": Metric("worst", MetricKind.TIME, Better.LESS, "ns", of="wakeup.max"),
-        "woken": Metric("woken", MetricKind.COUNT, Better.MORE, "", of="wakeup.count"),
+        "p99": Metric("p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wakeup", at=99.0),
+        "worst": Metric("worst", MetricKind.TIME, MetricDirection.LESS, "ns", of="wakeup.max"),
+        "woken": Metric("woken", MetricKind.COUNT, MetricDirection.MORE, "", of="wakeup.count"),
     }
     assert computed(metrics, EMPTY) == {"woken": 0}
     assert without_value(metrics, EMPTY) == dict.fromkeys(("p99", "worst"), "its histogram `wakeup` is empty")

@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.metrics import Better, Metric, MetricKind
-from benchgate.base.mixes import Limits, Part, PartRun
+from benchgate.base.mix_runs import Part, PartLimits, PartRun
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.judge.mix_lines import MixTranscript, parse
-from benchgate.judge.mix_part import Placed, verify_part
+from benchgate.judge.mix_part import MixPart, verify_part
 from tests.mixkit import (
     OPENED,
     STOPPED,
@@ -26,7 +26,7 @@ from tests.mixkit import (
 )
 from tests.wirekit import NONCE
 
-LENGTH = Metric("length", MetricKind.TIME, Better.MORE, "ns")
+LENGTH = Metric("length", MetricKind.TIME, MetricDirection.MORE, "ns")
 
 
 def seen(runs: list[Ran], **changes: object) -> MixTranscript:
@@ -35,7 +35,7 @@ def seen(runs: list[Ran], **changes: object) -> MixTranscript:
 
 def judged(runs: list[Ran], of: Part | None = None, **changes: object) -> PartRun:
     found = seen(runs, **changes)
-    placed = Placed(of or part("well#1"), 0, NONCE, 2, OPENED, STOPPED)
+    placed = MixPart(of or part("well#1"), 0, NONCE, 2, OPENED, STOPPED)
     return verify_part(placed, found.parts[0], found.runs)
 
 
@@ -100,14 +100,14 @@ class TestEarlyEnds:
         assert re.search("first run only, .* in 60 ms", refused(good_runs(count=1)))
 
     def test_one_that_is_killed_after_its_cold_run_has_no_score(self) -> None:
-        limited = replace(part("well#1"), limits=Limits(memory_bytes=1 << 20))
+        limited = replace(part("well#1"), limits=PartLimits(memory_bytes=1 << 20))
         killed = Ran(0, 1, good_runs()[1].start, b"", exit=137)
         found = judged([*good_runs(count=1), killed], limited, oom_kills=1)
         assert (found.starved, found.runs) == ("memory", 1)
         assert not found.score
 
     def test_one_that_its_limit_of_memory_killed_is_starved_and_has_no_score(self) -> None:
-        limited = replace(part("well#1"), limits=Limits(memory_bytes=1 << 20))
+        limited = replace(part("well#1"), limits=PartLimits(memory_bytes=1 << 20))
         found = judged([Ran(0, 0, OPENED, b"", exit=137)], limited, oom_kills=1)
         assert (found.starved, found.runs) == ("memory", 0)
         assert not found.score
@@ -163,7 +163,7 @@ class TestLies:
         found = seen(good_runs(count=1))
         cut = replace(found.runs[0], text=found.runs[0].text[:-1])
         with pytest.raises(VerifyError, match=r"run 0 printed [0-9]+ bytes, but [0-9]+ were reported"):
-            verify_part(Placed(part("well#1"), 0, NONCE, 2, OPENED, STOPPED), found.parts[0], [cut])
+            verify_part(MixPart(part("well#1"), 0, NONCE, 2, OPENED, STOPPED), found.parts[0], [cut])
 
     def test_a_dummy_that_runs(self) -> None:
         with pytest.raises(VerifyError, match=r"part dummy#1: it is a dummy, but ran a program"):

@@ -16,7 +16,7 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.judge import noise
 from benchgate.judge.noise import noise_of
 from benchgate.judge.run_files import RunFiles
-from benchgate.run.thread_use import Sample, keep_samples
+from benchgate.run.thread_use import UseSample, keep_samples
 from tests.unit.factories import cell, raw_run
 from tests.unit.noise import QUIET, SECOND, counters
 
@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> RawRun:
     return raw_run(cell(2), folder=tmp_path)
 
 
-def judged(run: RawRun, samples: Sequence[Sample], rule: VoidRule = EVERYTHING) -> str:
+def judged(run: RawRun, samples: Sequence[UseSample], rule: VoidRule = EVERYTHING) -> str:
     keep_samples(run.folder, samples)
     return noise.excess(noise.disturbance(RunFiles(run)), rule)
 
@@ -126,7 +126,7 @@ def test_a_record_that_benchgate_did_not_write_is_refused(run: RawRun, name: str
 RULE = VoidRule()
 
 
-def recorded(folder: Path, attempt: int, samples: tuple[Sample, ...], begin_ns: int = 0) -> RawRun:
+def recorded(folder: Path, attempt: int, samples: tuple[UseSample, ...], begin_ns: int = 0) -> RawRun:
     place = folder / f"{attempt:04}"
     place.mkdir()
     keep_samples(place, [replace(one, t_ns=one.t_ns + begin_ns) for one in samples])

@@ -8,9 +8,9 @@ import pytest
 
 from benchgate.base.cells import Lane, Placement, Window
 from benchgate.base.errors import DecideError
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
 from benchgate.base.runs import CpuUse, CpuWork, Resolution, VerifiedRun, WorkerReport
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge.samples import measurement
 from tests.unit.factories import cell, raw_run, verified
 
@@ -112,8 +112,8 @@ def test_runs_in_different_units_are_not_one_arm() -> None:
         measurement([one, replace(two, unit="cycles")], WINDOWS["work"])
 
 
-P99 = Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
-COUNT = Metric("lost", MetricKind.COUNT, Better.LESS, "")
+P99 = Metric("p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
+COUNT = Metric("lost", MetricKind.COUNT, MetricDirection.LESS, "")
 
 
 def test_a_declared_metric_has_its_own_unit_and_its_own_error() -> None:
@@ -167,11 +167,11 @@ def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:
 def test_the_step_of_a_printed_window_is_that_of_what_is_computed_from_it() -> None:
     """12 ticks of 10: a time per operation is off by a twelfth, and a rate most if only 11 of them passed."""
     kinds = (
-        Metric("each", MetricKind.TIME, Better.LESS, "ns", per="result.ops"),
-        Metric("rate", MetricKind.RATE, Better.MORE, "ops/s", of="result.ops"),
-        Metric("own", MetricKind.TIME, Better.LESS, "ns", of="result.ns"),
-        Metric("rate_of", MetricKind.RATE, Better.MORE, "ops/s", of="result.ops", per="result.ns"),
-        Metric("ops", MetricKind.COUNT, Better.MORE, "", of="result.ops"),
+        Metric("each", MetricKind.TIME, MetricDirection.LESS, "ns", per="result.ops"),
+        Metric("rate", MetricKind.RATE, MetricDirection.MORE, "ops/s", of="result.ops"),
+        Metric("own", MetricKind.TIME, MetricDirection.LESS, "ns", of="result.ns"),
+        Metric("rate_of", MetricKind.RATE, MetricDirection.MORE, "ops/s", of="result.ops", per="result.ns"),
+        Metric("ops", MetricKind.COUNT, MetricDirection.MORE, "", of="result.ops"),
     )
     values = {"each": 30.0, "rate": 110.0, "own": 5.0, "rate_of": 7.0, "ops": 4.0}
     (plain,) = runs(120)

@@ -10,14 +10,15 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.errors import OracleError, VerifyError
-from benchgate.base.metrics import Better, Metric, MetricKind
-from benchgate.base.results import Result
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.system.results import ResultDefinition
+from benchgate.base.system.watching import ConsoleWords
 from benchgate.base.void_rule import VoidRule
-from benchgate.base.watching import ConsoleWords
-from benchgate.judge import foreign, run_files, verify, wire
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.judge import run_files, verify, wire
+from benchgate.judge.checks import foreign
 from benchgate.judge.noise import Disturbance
-from benchgate.judge.oracle import ORACLES
+from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import systemfile
 from benchgate.run.thread_use import keep_samples
@@ -61,8 +62,8 @@ def test_a_good_checksum_run(tmp_path: Path) -> None:
 
 # ---- metrics, histograms, workers of its own
 
-HOW_LONG = Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", "wakeup", at=99.0)
-RATE = Metric("divisions", MetricKind.RATE, Better.MORE, "/s", "divs")
+HOW_LONG = Metric("p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", "wakeup", at=99.0)
+RATE = Metric("divisions", MetricKind.RATE, MetricDirection.MORE, "/s", "divs")
 TIMED = replace(PRIMES, metrics={"p99": HOW_LONG, "divisions": RATE})
 
 
@@ -250,7 +251,7 @@ def test_a_failure_pattern_anywhere_on_the_console_refuses_the_run(tmp_path: Pat
 
 def test_only_a_system_with_foreign_na_may_omit_foreign_time(tmp_path: Path) -> None:
     run = primes_run(tmp_path, altered(GOOD, "foreign", time="na"))
-    assert verify.verify(RunFiles(run), PRIMES, Result(counts_foreign=False)).foreign is None
+    assert verify.verify(RunFiles(run), PRIMES, ResultDefinition(counts_foreign=False)).foreign is None
     with pytest.raises(VerifyError, match=r"foreign time=na.* write `foreign: na` under `result`"):
         verify.verify(RunFiles(run), PRIMES)
     native = systemfile.load(SYSTEMS / "native.yaml")
@@ -706,7 +707,9 @@ def test_on_the_instruction_clock_no_stall_of_the_host_explains_foreign_time(tmp
     run = replace(primes_run(tmp_path, BUSY), lane=Lane.INSN)
     stalled = Disturbance(stall_ns=10**12)
     with pytest.raises(VerifyError, match="the guest was not quiet"):
-        foreign.check_foreign(run, RunFiles(run).transcript, Result(), stalled, "run delay 90% (limit 2%)")
+        foreign.check_foreign(
+            run, RunFiles(run).transcript, ResultDefinition(), stalled, "run delay 90% (limit 2%)"
+        )
 
 
 def test_the_hint_of_a_missing_option_does_not_hide_that_the_oracle_failed(

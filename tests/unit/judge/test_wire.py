@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.judge import wire
-from benchgate.judge.wire import Balance, Measure
+from benchgate.judge.wire import AttributionBucket, Balance
 from benchgate.judge.wire_lines import WireError
 from tests import wirekit
 from tests.wirekit import NONCE, console
@@ -79,7 +79,10 @@ def test_measures_and_balances() -> None:
         ),
         nonce=NONCE,
     )
-    assert said.measures == (Measure("work", 0, "ticks", 9), Measure("work", None, "network_poll", None))
+    assert said.measures == (
+        AttributionBucket("work", 0, "ticks", 9),
+        AttributionBucket("work", None, "network_poll", None),
+    )
     assert said.balances == (Balance("queue0", 4, 5),)
 
 

@@ -92,7 +92,7 @@ def test_an_input_that_uses_less_of_something_may_score_less(tmp_path: Path) -> 
     assert of_tables(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n") == []
 
 
-def single(study: Study, truth: Mapping[str, Truth]) -> outcome.Known:
+def single(study: Study, truth: Mapping[str, Truth]) -> outcome.ApplicationFigures:
     return outcome.known(study, mixsim.runs_of(study, Simulated(truth)))
 
 

@@ -6,20 +6,20 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.mix import gate
-from benchgate.mix.isolation import Isolation, slowdown
+from benchgate.mix.isolation import MixIsolation, slowdown
 
 
-def mix(kept: str, noise: str = "0.001", seeds: int = 3) -> Isolation:
+def mix(kept: str, noise: str = "0.001", seeds: int = 3) -> MixIsolation:
     """A mix of two parts: one loses nothing, the other keeps this share of its score."""
     scores = [100 * (1 + Fraction(noise) * n) for n in (-1, 0, 1)][:seeds]
     parts = [
         slowdown(f"a.{n}#1", scores, [Fraction(k) * one for one in scores])
         for n, k in (("x", "1"), ("y", kept))
     ]
-    return Isolation("a.x=1,a.y=1", tuple(parts), 0.0, ())
+    return MixIsolation("a.x=1,a.y=1", tuple(parts), 0.0, ())
 
 
-MISSING = Isolation("a.x=1", (), 0.0, (), "INVALID: part a.x#1 ended early")
+MISSING = MixIsolation("a.x=1", (), 0.0, (), "INVALID: part a.x#1 ended early")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ MISSING = Isolation("a.x=1", (), 0.0, (), "INVALID: part a.x#1 ended early")
         (MISSING, 0.9, Word.INVALID, "part a.x#1 ended early"),
     ],
 )
-def test_at_least(found: Isolation, threshold: float, outcome: Word, said: str) -> None:
+def test_at_least(found: MixIsolation, threshold: float, outcome: Word, said: str) -> None:
     verdict = gate.at_least(found, threshold)
     assert verdict.outcome is outcome
     assert said in verdict.reason
@@ -54,7 +54,7 @@ def test_at_least(found: Isolation, threshold: float, outcome: Word, said: str) 
         (mix("0.95"), MISSING, Word.INVALID),
     ],
 )
-def test_not_worse_than_another_system(found: Isolation, other: Isolation, outcome: Word) -> None:
+def test_not_worse_than_another_system(found: MixIsolation, other: MixIsolation, outcome: Word) -> None:
     verdict = gate.not_worse(found, other, "linux")
     assert verdict.outcome is outcome
     assert verdict.reason.startswith(f"{outcome}: ")

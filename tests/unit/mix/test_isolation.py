@@ -6,7 +6,7 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.mix import isolation, vectors
-from benchgate.mix.isolation import Isolation, slowdown
+from benchgate.mix.isolation import MixIsolation, slowdown
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated
 
@@ -15,10 +15,10 @@ TWICE = {"prime.large": 4}
 """Needs 200% of the CPUs."""
 
 
-def measured(system: Simulated, counts: dict[str, int]) -> Isolation:
+def measured(system: Simulated, counts: dict[str, int]) -> MixIsolation:
     study = mixsim.study()
     runs = mixsim.runs_of(study, system, counts)
-    return isolation.of(study, runs, vectors.of(study, runs), counts)
+    return isolation.compute(study, runs, vectors.compute(study, runs), counts)
 
 
 def test_a_mix_that_fits_loses_nothing() -> None:
@@ -92,12 +92,12 @@ def test_a_mix_without_a_result_says_why() -> None:
     assert found.parts == ()
 
 
-def mix(name: str, kept: str, noise: str = "0.01", seeds: int = 3) -> Isolation:
+def mix(name: str, kept: str, noise: str = "0.01", seeds: int = 3) -> MixIsolation:
     """A mix of one part that keeps this share of its score."""
     step = Fraction(noise)
     scores = [100 * (1 + step * n) for n in (-1, 0, 1)][:seeds]
     part = slowdown("a.b#1", scores, [Fraction(kept) * one for one in scores])
-    return Isolation(name, (part,), part.value, ())
+    return MixIsolation(name, (part,), part.value, ())
 
 
 def test_mixes_that_agree() -> None:
@@ -127,6 +127,6 @@ def test_mixes_of_a_single_seed_have_no_floor() -> None:
 
 def test_one_mix_cannot_agree() -> None:
     assert (
-        isolation.validity([mix("x", "0.9"), Isolation("y", (), 0.0, (), "INVALID: it hung")]).outcome
+        isolation.validity([mix("x", "0.9"), MixIsolation("y", (), 0.0, (), "INVALID: it hung")]).outcome
         is Word.SKIP
     )

@@ -6,8 +6,8 @@ import pytest
 
 from benchgate.mix import vectors
 from benchgate.mix.limits import Amount, amount
-from benchgate.mix.measured import alone
-from benchgate.mix.orders import Limit
+from benchgate.mix.measurement import alone
+from benchgate.mix.study_orders import Limit
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated
 
@@ -15,7 +15,7 @@ from tests.mixsim import TRUTH, Simulated
 def limit(name: str, resource: str, percent: int, ways: int | None = 16) -> Amount | str:
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH))
-    vector = next(one for one in vectors.of(study, runs) if one.input.name == name)
+    vector = next(one for one in vectors.compute(study, runs) if one.input.name == name)
     return amount(Limit(resource, percent), vector, [*alone(study, runs, name).values()], ways)
 
 

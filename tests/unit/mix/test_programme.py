@@ -15,7 +15,7 @@ from scipy.optimize import LinearConstraint, milp
 
 from benchgate.base.errors import UsageError
 from benchgate.mix import files, solver
-from benchgate.mix.applications import Applications, Input, Mix
+from benchgate.mix.applications import ApplicationInput, Applications, MixChoice
 from benchgate.mix.programme import FULL, best, instances_alone, near_best
 from tests.unit.mix import paper
 
@@ -25,7 +25,7 @@ def papers(tmp_path: Path) -> Applications:
     return files.read(*paper.write(tmp_path))
 
 
-def named(mix: Mix) -> dict[str, int]:
+def named(mix: MixChoice) -> dict[str, int]:
     return {one.name: count for one, count in mix.counts}
 
 
@@ -75,7 +75,7 @@ def test_a_resource_may_be_used_to_its_last_part() -> None:
 def test_what_the_solver_tolerates_is_not_an_answer() -> None:
     """Both inputs together exceed the capacity by less than the solver's tolerance."""
     half = Fraction("0.500000001")
-    inputs = tuple(Input("a", name, Fraction(1), (half,), "v.csv:2") for name in "12")
+    inputs = tuple(ApplicationInput("a", name, Fraction(1), (half,), "v.csv:2") for name in "12")
     (mix,) = best(Applications(("cpu",), inputs, {"a": (Fraction(1),)}), {})
     assert named(mix) == {"a.1": 1}
 
@@ -112,7 +112,7 @@ def test_a_capacity_of_nothing_leaves_out_who_uses_it(papers: Applications) -> N
 def several(*uses: str) -> Applications:
     """Applications that use so much of `cpu`, and depend on it alone."""
     inputs = tuple(
-        Input(name, "1", Fraction(1), (Fraction(use), Fraction(0)), f"v.csv:{n}")
+        ApplicationInput(name, "1", Fraction(1), (Fraction(use), Fraction(0)), f"v.csv:{n}")
         for n, (name, use) in enumerate(zip("abcdefgh", uses, strict=False), start=2)
     )
     return Applications(("cpu", "disk"), inputs, {one.application: (FULL, Fraction(0)) for one in inputs})
@@ -172,14 +172,14 @@ def test_nothing_fits() -> None:
 
 
 def test_an_input_that_adds_nothing_is_in_no_mix() -> None:
-    idle = Input("b", "1", Fraction(1), (Fraction("0.001"),), "v.csv:3")
+    idle = ApplicationInput("b", "1", Fraction(1), (Fraction("0.001"),), "v.csv:3")
     busy = one_input(Fraction("0.5"))
     both = Applications(busy.resources, (*busy.inputs, idle), {**busy.sensitivity, "b": (Fraction(0),)})
     assert [named(mix) for mix in best(both, {}, top=9)] == [{"a.1": 2}, {"a.1": 1}]
 
 
 def test_instances_alone_are_limited_by_the_scarcest_resource() -> None:
-    one = Input("a", "1", Fraction(1), (Fraction("0.3"), Fraction("0.5"), Fraction(0)), "v.csv:2")
+    one = ApplicationInput("a", "1", Fraction(1), (Fraction("0.3"), Fraction("0.5"), Fraction(0)), "v.csv:2")
     assert instances_alone(one, (Fraction(1), Fraction(1), Fraction(1))) == 2
 
 
@@ -193,7 +193,7 @@ def any_applications(draw: st.DrawFn) -> Applications:
     uses = [(Fraction(draw(st.integers(3, 12)), 10), draw(shares)) for _ in names]
     sensitivity = {name: (draw(shares), draw(shares)) for name in sorted(set(names))}
     inputs = tuple(
-        Input(name, str(n), Fraction(1), use, f"v.csv:{n}")
+        ApplicationInput(name, str(n), Fraction(1), use, f"v.csv:{n}")
         for n, (name, use) in enumerate(zip(names, uses, strict=True))
     )
     return Applications(("cpu", "disk"), inputs, sensitivity)
@@ -228,7 +228,9 @@ def test_the_best_mixes_are_those_of_a_complete_list(
 
 
 def one_input(use: Fraction) -> Applications:
-    return Applications(("cpu",), (Input("a", "1", Fraction(1), (use,), "v.csv:2"),), {"a": (Fraction(1),)})
+    return Applications(
+        ("cpu",), (ApplicationInput("a", "1", Fraction(1), (use,), "v.csv:2"),), {"a": (Fraction(1),)}
+    )
 
 
 def objective(applications: Applications, counts: tuple[int, ...]) -> Fraction:

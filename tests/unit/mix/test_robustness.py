@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from benchgate.mix import robustness
-from benchgate.mix.applications import Applications, Input
+from benchgate.mix.applications import ApplicationInput, Applications
 from benchgate.mix.estimates import figure
 from benchgate.mix.robustness import Robustness
 from benchgate.mix.sensitivity import Sigma
@@ -20,12 +20,14 @@ def chosen(a: str, b: str, mix: dict[str, int]) -> Robustness:
         of = type(one)(name, "x", one.workload, 1, (), "rate", None, "")
         found.append(Vector(of, figure([Fraction(1)]), {"cpu": figure(samples)}))
     inputs = tuple(
-        Input(v.input.application, "x", Fraction(1), tuple(f.value for f in v.use.values() if f), "v.csv:2")
+        ApplicationInput(
+            v.input.application, "x", Fraction(1), tuple(f.value for f in v.use.values() if f), "v.csv:2"
+        )
         for v in found
     )
     applications = Applications(("cpu",), inputs, {"a": (Fraction(1),), "b": (Fraction(1),)})
     sigmas = [Sigma(name, "cpu", figure([Fraction(1)])) for name in "ab"]
-    return robustness.of(applications, found, sigmas, {}, mix)
+    return robustness.assess(applications, found, sigmas, {}, mix)
 
 
 def test_figures_without_noise_choose_the_same_mix() -> None:

@@ -11,7 +11,7 @@ from benchgate.base.errors import UsageError
 from benchgate.mix import files, selection
 from benchgate.mix.applications import Applications
 from benchgate.mix.programme import best, is_maximal
-from benchgate.mix.selection import BEST, NEAR, Planned, Selection
+from benchgate.mix.selection import BEST, NEAR, MixPlan, Selection
 from benchgate.mix.study import Study
 from tests import mixsim
 from tests.unit.mix import paper
@@ -22,7 +22,7 @@ def papers(tmp_path: Path) -> Applications:
     return files.read(*paper.write(tmp_path))
 
 
-def with_role(found: Selection, role: str) -> list[Planned]:
+def with_role(found: Selection, role: str) -> list[MixPlan]:
     return [one for one in found.chosen if role in one.roles]
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from benchgate.mix import outcome, sensitivity, vectors
-from benchgate.mix.measured import Done
+from benchgate.mix.measurement import StudyRun
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import RESOURCES
 from tests import mixsim
@@ -17,7 +17,7 @@ from tests.mixsim import TRUTH, Simulated, Truth
 def measured(system: Simulated, text: str = "") -> dict[tuple[str, str], Sigma]:
     study = mixsim.study(text)
     runs = mixsim.runs_of(study, system)
-    found = sensitivity.of(study, runs, vectors.of(study, runs))
+    found = sensitivity.compute(study, runs, vectors.compute(study, runs))
     return {(one.application, one.resource): one for one in found}
 
 
@@ -38,9 +38,9 @@ def test_the_sensitivities_are_those_of_the_simulated_system(name: str, resource
 def test_by_hand() -> None:
     """A run keeps 0.9, 0.5 and 0.1 at limits of 75, 50 and 25%: (0.1 + 0.5 + 0.9) / 1.5."""
     kept = {75: Fraction(9, 10), 50: Fraction(1, 2), 25: Fraction(1, 10)}
-    levels = [sensitivity.Level("a.b", at, Fraction(at, 100), part) for at, part in kept.items()]
+    levels = [sensitivity.LimitEffect("a.b", at, Fraction(at, 100), part) for at, part in kept.items()]
     assert sensitivity._of_seed(levels) == 1
-    levels[2] = sensitivity.Level("a.b", 25, Fraction(1, 4), Fraction(4, 10))
+    levels[2] = sensitivity.LimitEffect("a.b", 25, Fraction(1, 4), Fraction(4, 10))
     assert sensitivity._of_seed(levels) == Fraction(12, 15)
 
 
@@ -90,7 +90,7 @@ def test_a_limit_that_did_not_hold_is_left_out() -> None:
             runs[key] = replace(runs[key], measured=runs[f"alone-writer.large-s{seed}"].measured)
 
     def disk() -> Sigma:
-        found = sensitivity.of(study, runs, vectors.of(study, runs))
+        found = sensitivity.compute(study, runs, vectors.compute(study, runs))
         return next(one for one in found if (one.application, one.resource) == ("writer", "disk"))
 
     assert [one.percent for one in disk().levels] == [75]
@@ -116,18 +116,20 @@ def test_a_cache_of_which_no_fewer_ways_can_be_had_is_not_limited() -> None:
     runs = mixsim.runs_of(study, Simulated(TRUTH))
     keys = [key for key in runs if key.startswith("limit-walker.small-cache")]
     for key in keys:
-        runs[key] = Done(None, "it uses 1.0 of 16 ways, and 75% of them is no fewer")
+        runs[key] = StudyRun(None, "it uses 1.0 of 16 ways, and 75% of them is no fewer")
     found = {
-        (one.application, one.resource): one for one in sensitivity.of(study, runs, vectors.of(study, runs))
+        (one.application, one.resource): one
+        for one in sensitivity.compute(study, runs, vectors.compute(study, runs))
     }
     assert value(found["walker", "cache"]) == 0
     assert found["walker", "cache"].missing.startswith("it was not limited: it uses 1.0 of 16 ways")
     assert not any(
-        "ways" in one for one in outcome.of(study, runs, outcome.known(study, runs), None, ()).invalid
+        "ways" in one for one in outcome.conclude(study, runs, outcome.known(study, runs), None, ()).invalid
     )
-    runs[keys[0]] = Done(None, "it hung", None, "runs/x/1")
+    runs[keys[0]] = StudyRun(None, "it hung", None, "runs/x/1")
     found = {
-        (one.application, one.resource): one for one in sensitivity.of(study, runs, vectors.of(study, runs))
+        (one.application, one.resource): one
+        for one in sensitivity.compute(study, runs, vectors.compute(study, runs))
     }
     assert found["walker", "cache"].figure is None
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.jsonfields import as_json, read
-from benchgate.mix import orders
-from benchgate.mix.orders import Order
+from benchgate.mix import study_orders
 from benchgate.mix.study import Antagonists, Study, kept_number, written_number
+from benchgate.mix.study_orders import StudyOrder
 from tests import mixsim
 
 
@@ -19,9 +19,9 @@ def test_a_study_and_its_orders_survive_their_file() -> None:
     study = replace(mixsim.study(), text="", antagonists=whole)
     again = read(Study, json.loads(json.dumps(as_json(study))), "the study")
     assert asdict(again) == asdict(study)
-    found = [*orders.alone(study), *orders.limited(study), *orders.swept(study)]
+    found = [*study_orders.alone(study), *study_orders.limited(study), *study_orders.swept(study)]
     stored = json.loads(json.dumps([as_json(one) for one in found]))
-    assert read(tuple[Order, ...], stored, "runs") == tuple(found)
+    assert read(tuple[StudyOrder, ...], stored, "runs") == tuple(found)
 
 
 def test_a_study_without_a_sweep() -> None:

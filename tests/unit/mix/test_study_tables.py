@@ -14,8 +14,8 @@ MIX = {"prime.small": 2, "writer.large": 1}
 def tables(system: Simulated) -> tuple[str, str, str, str]:
     study = mixsim.study()
     runs = mixsim.runs_of(study, system)
-    found = vectors.of(study, runs)
-    sigmas = sensitivity.of(study, runs, found)
+    found = vectors.compute(study, runs)
+    sigmas = sensitivity.compute(study, runs, found)
     return (
         study_tables.vectors(study, found),
         study_tables.sensitivity(study, found, sigmas),
@@ -49,9 +49,9 @@ def test_what_was_not_measured_is_not_in_the_tables(tmp_path: Path) -> None:
 def test_every_table_has_the_same_columns_in_every_row() -> None:
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH), MIX)
-    found = isolation.of(study, runs, vectors.of(study, runs), MIX)
+    found = isolation.compute(study, runs, vectors.compute(study, runs), MIX)
     text = study_tables.isolation(
-        [("best", found), ("near", isolation.Isolation("x", (), 0.0, (), "it, hung"))]
+        [("best", found), ("near", isolation.MixIsolation("x", (), 0.0, (), "it, hung"))]
     )
     for table in (*tables(Simulated(TRUTH, unread=("cache",))), text):
         rows = [*csv.reader(io.StringIO(table))]

@@ -5,10 +5,10 @@ from fractions import Fraction
 import pytest
 
 from benchgate.mix import outcome, sensitivity, vectors
-from benchgate.mix.measured import Done, Measured, PartMeasured
-from benchgate.mix.orders import pressed_key
+from benchgate.mix.measurement import MixMeasurement, PartMeasurement, StudyRun
 from benchgate.mix.sensitivity import Sigma
-from benchgate.mix.vectors import Beside, Vector
+from benchgate.mix.study_orders import pressed_key
+from benchgate.mix.vectors import NeighbourEffect, Vector
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated, Truth, shares
 
@@ -34,7 +34,7 @@ HERE = TRUTH | {f"thief.{name}": Truth(Fraction(9), shares(cache=part)) for name
 
 def measured(system: Simulated, text: str = "") -> dict[str, Vector]:
     study = mixsim.study(text)
-    return {one.input.name: one for one in vectors.of(study, mixsim.runs_of(study, system))}
+    return {one.input.name: one for one in vectors.compute(study, mixsim.runs_of(study, system))}
 
 
 def test_the_shares_are_those_of_the_simulated_system() -> None:
@@ -96,11 +96,13 @@ def test_one_invalid_seed_leaves_the_others() -> None:
     assert len(found.score.samples) == 2
 
 
-def pressed_runs(*scores: str, seed: int = 1) -> dict[str, Done]:
+def pressed_runs(*scores: str, seed: int = 1) -> dict[str, StudyRun]:
     """Of walker.small, beside each neighbour."""
 
-    def of(score: str) -> Done:
-        return Done(Measured(10**8, (PartMeasured("walker.small#1", Fraction(score), 3, {}),), {}, {}, {}))
+    def of(score: str) -> StudyRun:
+        return StudyRun(
+            MixMeasurement(10**8, (PartMeasurement("walker.small#1", Fraction(score), 3, {}),), {}, {}, {})
+        )
 
     return {
         pressed_key("walker.small", "cache", name, seed): of(score)
@@ -129,8 +131,8 @@ def test_an_input_needs_what_the_last_neighbour_left_that_cost_it_nothing(
 def test_only_neighbours_that_leave_less_than_is_needed_are_limits() -> None:
     (each,) = vectors.beside(STUDY, pressed_runs("100", "99", "80", "40"), "walker.small", "cache").values()
     assert [*vectors.limits(each)] == [
-        Beside(Fraction(2, 3), Fraction(4, 5)),
-        Beside(Fraction(1, 3), Fraction(2, 5)),
+        NeighbourEffect(Fraction(2, 3), Fraction(4, 5)),
+        NeighbourEffect(Fraction(1, 3), Fraction(2, 5)),
     ]
 
 
@@ -138,7 +140,7 @@ def test_shares_of_a_simulated_system_are_those_of_its_truth_in_steps() -> None:
     """walker needs three quarters of the cache, and nobody else depends on it."""
     found = {
         one.input.name: one
-        for one in vectors.of(STUDY, mixsim.runs_of(STUDY, Simulated(HERE, unread=("cache",))))
+        for one in vectors.compute(STUDY, mixsim.runs_of(STUDY, Simulated(HERE, unread=("cache",))))
     }
     shares_of = {name: one.use["cache"] for name, one in found.items()}
     assert {name: one and one.value for name, one in shares_of.items()} == {
@@ -148,8 +150,8 @@ def test_shares_of_a_simulated_system_are_those_of_its_truth_in_steps() -> None:
     assert found["walker.small"].missing == {}
 
 
-def sigma(made: dict[str, Done]) -> Sigma:
-    found = sensitivity.of(STUDY, made, vectors.of(STUDY, made))
+def sigma(made: dict[str, StudyRun]) -> Sigma:
+    found = sensitivity.compute(STUDY, made, vectors.compute(STUDY, made))
     return next(one for one in found if (one.application, one.resource) == ("walker", "cache"))
 
 
@@ -167,12 +169,12 @@ def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
 def test_a_run_that_failed_leaves_the_cache_unavailable_with_its_reason() -> None:
     fails = {pressed_key("walker.small", "cache", "thief.half", seed): "it hung" for seed in (1, 2, 3)}
     made = mixsim.runs_of(STUDY, Simulated(HERE, fails=fails, unread=("cache",)))
-    found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
+    found = next(one for one in vectors.compute(STUDY, made) if one.input.name == "walker.small")
     assert found.use["cache"] is None
     assert found.missing["cache"].startswith("INVALID: it hung (runs/press-walker.small-cache-thief.half-s1")
     assert found.use["cpu"] is not None
     assert any("cache is unavailable for walker.small: INVALID: it hung" in one for one in
-               outcome.of(STUDY, made, outcome.known(STUDY, made), None, ()).findings)  # fmt: skip
+               outcome.conclude(STUDY, made, outcome.known(STUDY, made), None, ()).findings)  # fmt: skip
 
 
 def test_what_the_host_counts_comes_before_what_neighbours_show() -> None:
@@ -180,7 +182,7 @@ def test_what_the_host_counts_comes_before_what_neighbours_show() -> None:
     other = {**HERE, "walker.small": Truth(Fraction(50), shares(cpu="0.2", cache="0.7"), shares(cache="0.5"))}
     for unread, share in (((), Fraction(7, 10)), (("cache",), Fraction(3, 4))):
         made = mixsim.runs_of(STUDY, Simulated(other, unread=unread))
-        found = next(one for one in vectors.of(STUDY, made) if one.input.name == "walker.small")
+        found = next(one for one in vectors.compute(STUDY, made) if one.input.name == "walker.small")
         assert found.use["cache"] is not None
         assert float(found.use["cache"].value) == pytest.approx(float(share), abs=1e-6)
 

@@ -8,7 +8,7 @@ import pytest
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.paths import data_root
-from benchgate.base.workloads import Workload
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 

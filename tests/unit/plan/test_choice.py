@@ -10,9 +10,9 @@ import pytest
 from benchgate.base.errors import UsageError
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
-from benchgate.plan.planned import Request
+from benchgate.plan.planned import MarkRequest
 
-PRIMES = Request("primes", {}, ())
+PRIMES = MarkRequest("primes", {}, ())
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +76,7 @@ def test_a_mark_and_a_comparison_use_the_sessions_name_or_one_that_differs() -> 
     (own,) = choice.of_session(options)
     assert choice.other("linux:kernel=old/bzImage", options) == own
     assert choice.other("linux:kernel=new/bzImage", options).name == f"linux.kernel-bzImage-{digest(b'2')}"
-    request = Request("primes", {}, (), ("linux:kernel=old/bzImage", "linux:kernel=new/bzImage"))
+    request = MarkRequest("primes", {}, (), ("linux:kernel=old/bzImage", "linux:kernel=new/bzImage"))
     assert len({one.name for one in choice.systems_of(request, options)}) == 2
 
 

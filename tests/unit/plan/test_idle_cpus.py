@@ -7,7 +7,7 @@ from collections import defaultdict
 import pytest
 
 from benchgate.plan import idle_cpus, marks, planner
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedGate
 from tests.unit.plans import GROUND
@@ -21,9 +21,9 @@ def notes(*gates: tuple[str, dict[str, object]], options: Options | None = None)
     chosen = options or Options()
     planned: list[PlannedGate] = []
     for kind, arguments in gates:
-        found: dict[str, list[Mark]] = defaultdict(list)
-        found[kind].append(Mark((), arguments))
-        request = marks.read(Mark(("schbench",), {}), found)
+        found: dict[str, list[MarkArguments]] = defaultdict(list)
+        found[kind].append(MarkArguments((), arguments))
+        request = marks.read(MarkArguments(("schbench",), {}), found)
         planned.extend(planner.plan_gates(request, chosen, GROUND))
     return idle_cpus.notes(planner.sweeps([], planned))
 

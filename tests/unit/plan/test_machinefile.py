@@ -10,12 +10,12 @@ import pytest
 
 from benchgate import insn
 from benchgate.base.errors import CatalogError
-from benchgate.base.machines import LONGEST_NS, SLOWEST_GB_S, Cache, Node, Tlb
+from benchgate.base.system.machines import LONGEST_NS, SLOWEST_GB_S, Cache, Node, Tlb
 from benchgate.plan import catalog
 from benchgate.plan.machinefile import MOST_SETS, parse
 from tests.unit.machines import DUO, FILE, changed, duo
 
-SHAPE_READER = Path(insn.__file__).parent / "c" / "memory_shape.c"
+SHAPE_READER = Path(insn.__file__).parent / "c/memory/memory_shape.c"
 
 
 def test_every_value_is_read() -> None:

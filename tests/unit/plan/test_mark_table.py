@@ -10,7 +10,7 @@ from benchgate.base.paths import data_root
 from benchgate.judge.gates import find
 from benchgate.plan import mark_table, marks
 from benchgate.plan.mark_table import GATE, OF_KIND, PLAIN, TABLE, GateMark
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 
 
 def in_docs(row: GateMark) -> str:
@@ -42,8 +42,8 @@ def test_the_example_of_a_row_is_a_mark_that_is_read(
 ) -> None:
     (tmp_path / "mine.py").write_text('KIND = "mine"\n')
     monkeypatch.chdir(tmp_path)
-    made = eval(f"Mark_({row.example})", {"Mark_": lambda *args, **given: Mark(args, given)})
-    (gate,) = marks.read(Mark(("primes",), {}), {row.name: [made]}).gates
+    made = eval(f"Mark_({row.example})", {"Mark_": lambda *args, **given: MarkArguments(args, given)})
+    (gate,) = marks.read(MarkArguments(("primes",), {}), {row.name: [made]}).gates
     assert gate.kind in {*row.kinds, "mine"}
 
 
@@ -57,8 +57,8 @@ def test_a_mark_of_a_range_has_both_bounds() -> None:
     takes = ("cpus", "at_least", "at_most")
     row = GateMark("within", "", "", takes=takes, needs=takes, file="within.py")
     (gate,) = marks.read(
-        Mark(("primes",), {}),
-        {"within": [Mark((), {"cpus": 2, "at_least": 1, "at_most": 2})]},
+        MarkArguments(("primes",), {}),
+        {"within": [MarkArguments((), {"cpus": 2, "at_least": 1, "at_most": 2})]},
         table={"within": row},
     ).gates
     assert (gate.kind, gate.file, gate.at_least, gate.at_most) == ("within", "within.py", 1.0, 2.0)

@@ -6,20 +6,23 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.plan import marks
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 from benchgate.plan.planned import GateRequest
 from tests.unit.plan.test_systemfile import LINES
 
-PRIMES = Mark(("primes",), {"hi": 3_000_000})
+PRIMES = MarkArguments(("primes",), {"hi": 3_000_000})
 
 
-def speedup(**given: object) -> Mark:
-    return Mark((), given)
+def speedup(**given: object) -> MarkArguments:
+    return MarkArguments((), given)
 
 
 def test_marks_become_a_request() -> None:
     gates = {"speedup": [speedup(cpus=4, at_least=3), speedup(cpus=2, at_least=1.6, insn=1.9)]}
-    gates["gate"] = [Mark(("verified",), {"cpus": 8}), Mark(("control",), {"cpus": 16, "base": 2})]
+    gates["gate"] = [
+        MarkArguments(("verified",), {"cpus": 8}),
+        MarkArguments(("control",), {"cpus": 16, "base": 2}),
+    ]
     request = marks.read(PRIMES, gates)
     assert (request.workload, request.given) == ("primes", {"hi": 3_000_000})
     assert request.gates == (
@@ -31,7 +34,7 @@ def test_marks_become_a_request() -> None:
 
 
 def test_a_test_can_name_its_systems() -> None:
-    assert marks.read(PRIMES, {}, [Mark(("linux", "x.yaml"), {})]).systems == ("linux", "x.yaml")
+    assert marks.read(PRIMES, {}, [MarkArguments(("linux", "x.yaml"), {})]).systems == ("linux", "x.yaml")
 
 
 @pytest.mark.parametrize(
@@ -48,10 +51,10 @@ def test_a_test_can_name_its_systems() -> None:
         (speedup(cpus=2, at_least=-1), r"at_least=-1 is not a ratio"),
         (speedup(cpus=2, at_least=1.6, window="total"), r"`window` is now `metric`: write metric='total'"),
         (speedup(cpus=2, at_least=1.6, metric="totl"), r"workload primes: work, total; did you mean `total`"),
-        (Mark((2, 1.6), {}), r"use keyword arguments"),
+        (MarkArguments((2, 1.6), {}), r"use keyword arguments"),
     ],
 )
-def test_an_invalid_speedup_mark_is_refused(mark: Mark, message: str) -> None:
+def test_an_invalid_speedup_mark_is_refused(mark: MarkArguments, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         marks.read(PRIMES, {"speedup": [mark]})
 
@@ -60,12 +63,15 @@ def test_an_invalid_speedup_mark_is_refused(mark: Mark, message: str) -> None:
     ("mark", "message"),
     [
         (None, r"needs @pytest\.mark\.workload"),
-        (Mark((), {}), r"mark workload: expected one name"),
-        (Mark(("primes", 3), {}), r"mark workload: expected one name"),
-        (Mark(("primes",), {"high": 3}), r"workload primes has no parameter `high`; did you mean `hi`\?"),
+        (MarkArguments((), {}), r"mark workload: expected one name"),
+        (MarkArguments(("primes", 3), {}), r"mark workload: expected one name"),
+        (
+            MarkArguments(("primes",), {"high": 3}),
+            r"workload primes has no parameter `high`; did you mean `hi`\?",
+        ),
     ],
 )
-def test_an_invalid_workload_mark_is_refused(mark: Mark | None, message: str) -> None:
+def test_an_invalid_workload_mark_is_refused(mark: MarkArguments | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         marks.read(mark, {"speedup": [speedup(cpus=2, at_least=1.6)]})
 
@@ -78,31 +84,31 @@ def test_duplicate_gates_are_refused() -> None:
 def test_a_users_kind_is_a_file_that_defines_kind(tmp_path: Path) -> None:
     rule = tmp_path / "fair.py"
     rule.write_text('KIND = "fair"\n')
-    (gate,) = marks.read(PRIMES, {"gate": [Mark((str(rule),), {"cpus": 2})]}).gates
+    (gate,) = marks.read(PRIMES, {"gate": [MarkArguments((str(rule),), {"cpus": 2})]}).gates
     assert (gate.kind, gate.file) == ("fair", str(rule))
     for wrong in ('KIND = "No Name"\n', "KIND = 3\n", ""):
         rule.write_text(wrong)
         with pytest.raises(CatalogError, match=r"gate file .*fair\.py defines no KIND"):
-            marks.read(PRIMES, {"gate": [Mark((str(rule),), {"cpus": 2})]})
+            marks.read(PRIMES, {"gate": [MarkArguments((str(rule),), {"cpus": 2})]})
 
 
 @pytest.mark.parametrize("args", [(), ("verified", "control"), (3,)])
 def test_a_gate_mark_names_one_kind(args: tuple[object, ...]) -> None:
     with pytest.raises(UsageError, match="mark gate: expected one kind or file"):
-        marks.read(PRIMES, {"gate": [Mark(args, {"cpus": 2})]})
+        marks.read(PRIMES, {"gate": [MarkArguments(args, {"cpus": 2})]})
 
 
 def test_a_system_mark_needs_names() -> None:
     with pytest.raises(UsageError, match="mark system: expected names"):
-        marks.read(PRIMES, {}, [Mark((), {"name": "linux"})])
+        marks.read(PRIMES, {}, [MarkArguments((), {"name": "linux"})])
 
 
-def limit(**kwargs: object) -> Mark:
-    return Mark((), {"cpus": 2, "metric": "total", "at_most": 2_000_000, **kwargs})
+def limit(**kwargs: object) -> MarkArguments:
+    return MarkArguments((), {"cpus": 2, "metric": "total", "at_most": 2_000_000, **kwargs})
 
 
-def ratio(**kwargs: object) -> Mark:
-    return Mark((), {"to": "linux", "cpus": 2, "at_least": 1.0, **kwargs})
+def ratio(**kwargs: object) -> MarkArguments:
+    return MarkArguments((), {"to": "linux", "cpus": 2, "at_least": 1.0, **kwargs})
 
 
 def test_a_limit_and_a_comparison_are_read() -> None:
@@ -116,7 +122,11 @@ def test_a_limit_and_a_comparison_are_read() -> None:
 @pytest.mark.parametrize(
     ("name", "mark", "message"),
     [
-        ("limit", Mark((), {"cpus": 2, "at_most": 1}), "mark limit: the argument `metric` is missing"),
+        (
+            "limit",
+            MarkArguments((), {"cpus": 2, "at_most": 1}),
+            "mark limit: the argument `metric` is missing",
+        ),
         ("limit", limit(metric="wake"), "metrics of workload primes: work, total"),
         ("limit", limit(metric=3), "metric=3 is not one of the metrics"),
         ("limit", limit(at_least=1), "needs either `at_least` or `at_most`"),
@@ -124,15 +134,15 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ("limit", limit(at_most=float("nan")), "is not a number from 0"),
         ("limit", limit(base=1), "mark limit: no argument `base`"),
         ("limit", limit(window="total"), "`window` is now `metric`"),
-        ("limit", Mark(("total",), {"cpus": 2}), "use keyword arguments, as in limit"),
-        ("ratio", Mark((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
+        ("limit", MarkArguments(("total",), {"cpus": 2}), "use keyword arguments, as in limit"),
+        ("ratio", MarkArguments((), {"cpus": 2, "at_least": 1.0}), "the argument `to` is missing"),
         ("ratio", ratio(to=3), "to=3 is not a system's name or path"),
         ("ratio", ratio(to=""), "to='' is not a system's name or path"),
         ("ratio", ratio(sytem="linux"), "mark ratio: no argument `sytem`"),
         ("ratio", ratio(at_least=0), "is not a ratio above 0"),
     ],
 )
-def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: Mark, message: str) -> None:
+def test_an_invalid_limit_or_comparison_is_refused(name: str, mark: MarkArguments, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         marks.read(PRIMES, {name: [mark]})
 
@@ -148,46 +158,55 @@ def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
 
 
 class TestUnverifiedPrograms:
-    HACKBENCH = Mark(("hackbench",), {})
+    HACKBENCH = MarkArguments(("hackbench",), {})
 
     @pytest.mark.parametrize(
         "gates",
         [
             {"speedup": [speedup(cpus=2, at_least=1.6)]},
-            {"gate": [Mark(("verified",), {"cpus": 2}), Mark(("control",), {"cpus": 2, "base": 1})]},
+            {
+                "gate": [
+                    MarkArguments(("verified",), {"cpus": 2}),
+                    MarkArguments(("control",), {"cpus": 2, "base": 1}),
+                ]
+            },
         ],
     )
-    def test_no_gate_may_use_them(self, gates: dict[str, list[Mark]]) -> None:
+    def test_no_gate_may_use_them(self, gates: dict[str, list[MarkArguments]]) -> None:
         with pytest.raises(UsageError, match=r"hackbench is unverified by the tool .* no gate may use them"):
             marks.read(self.HACKBENCH, gates)
 
     def test_their_cells_and_the_gate_that_uses_no_figure_are_allowed(self) -> None:
         assert not marks.read(self.HACKBENCH, {}).gates
-        (gate,) = marks.read(self.HACKBENCH, {"gate": [Mark(("verified",), {"cpus": 2})]}).gates
+        (gate,) = marks.read(self.HACKBENCH, {"gate": [MarkArguments(("verified",), {"cpus": 2})]}).gates
         assert gate.kind == "verified"
 
     def test_a_program_that_verifies_its_work_may_be_gated(self) -> None:
-        assert marks.read(Mark(("stress_ng",), {}), {"speedup": [speedup(cpus=2, at_least=1.6)]}).gates
+        assert marks.read(
+            MarkArguments(("stress_ng",), {}), {"speedup": [speedup(cpus=2, at_least=1.6)]}
+        ).gates
 
 
 def test_a_gate_of_a_self_test_may_be_of_an_operation_of_its_system(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(LINES)
-    system = Mark((str(tmp_path / "mine.yaml"),), {})
-    call = Mark((), {"cpus": 1, "metric": "getpid", "at_most": 400})
-    found = marks.read(Mark(("selftest",), {}), {"limit": [call]}, [system])
+    system = MarkArguments((str(tmp_path / "mine.yaml"),), {})
+    call = MarkArguments((), {"cpus": 1, "metric": "getpid", "at_most": 400})
+    found = marks.read(MarkArguments(("selftest",), {}), {"limit": [call]}, [system])
     assert found.gates[0].metric == "getpid"
     with pytest.raises(UsageError, match="metric='stat' is not one of the metrics of workload selftest"):
         marks.read(
-            Mark(("selftest",), {}), {"limit": [Mark((), {**call.kwargs, "metric": "stat"})]}, [system]
+            MarkArguments(("selftest",), {}),
+            {"limit": [MarkArguments((), {**call.kwargs, "metric": "stat"})]},
+            [system],
         )
 
 
-def law(**kwargs: object) -> Mark:
-    return Mark((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05, **kwargs})
+def law(**kwargs: object) -> MarkArguments:
+    return MarkArguments((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05, **kwargs})
 
 
 def test_a_gate_over_several_arms_has_a_base_further_arms_and_a_cell() -> None:
-    gates = {"scaling": [law()], "gate": [Mark(("verified",), {"cpus": [2, 4, 16]})]}
+    gates = {"scaling": [law()], "gate": [MarkArguments(("verified",), {"cpus": [2, 4, 16]})]}
     assert marks.read(PRIMES, gates).gates == (
         GateRequest("scaling", "", 8, 1, "work", None, 0.05, None, "", (2, 4), (("model", "amdahl"),)),
         GateRequest("verified", "", 16, 2, "work", None, None, None, "", (4,)),
@@ -213,7 +232,7 @@ def test_two_parameters_of_one_law_are_two_gates() -> None:
 @pytest.mark.parametrize(
     ("name", "mark", "message"),
     [
-        ("scaling", Mark((), {"cpus": (1, 2, 4), "at_most": 1}), "the argument `model` is missing"),
+        ("scaling", MarkArguments((), {"cpus": (1, 2, 4), "at_most": 1}), "the argument `model` is missing"),
         (
             "scaling",
             law(cpus=(1, 4, 2)),
@@ -226,31 +245,41 @@ def test_two_parameters_of_one_law_are_two_gates() -> None:
         ("scaling", law(parameter=3), "parameter=3 is not a word"),
         ("scaling", law(base=2), "no argument `base`"),
         ("scaling", law(at_least=0.1), "needs either `at_least` or `at_most`"),
-        ("gate", Mark(("verified",), {"cpus": (1, 2), "base": 1}), "of which the first one is the base"),
+        (
+            "gate",
+            MarkArguments(("verified",), {"cpus": (1, 2), "base": 1}),
+            "of which the first one is the base",
+        ),
         ("speedup", speedup(cpus=(1, 2), at_least=1.6), r"cpus=\(1, 2\) is not a CPU count"),
         ("overhead", speedup(cpus=2, at_most=1.1, metric="total"), "mark overhead: no argument `metric`"),
         ("efficiency", speedup(cpus=2, at_least=0.8, base=2), "cpus=2 is not above base=2"),
     ],
 )
-def test_an_invalid_gate_over_several_arms_is_refused(name: str, mark: Mark, message: str) -> None:
+def test_an_invalid_gate_over_several_arms_is_refused(name: str, mark: MarkArguments, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         marks.read(PRIMES, {name: [mark]})
 
 
 def test_a_test_may_name_its_machine() -> None:
-    found = marks.read(Mark(("primes",), {}), {}, machine=Mark(("desktop8",), {}))
+    found = marks.read(MarkArguments(("primes",), {}), {}, machine=MarkArguments(("desktop8",), {}))
     assert found.machine == "desktop8"
-    assert marks.read(Mark(("primes",), {}), {}).machine == ""
+    assert marks.read(MarkArguments(("primes",), {}), {}).machine == ""
 
 
 @pytest.mark.parametrize(
-    "mark", [Mark((), {}), Mark(("a", "b"), {}), Mark((8,), {}), Mark((), {"name": "x"})]
+    "mark",
+    [
+        MarkArguments((), {}),
+        MarkArguments(("a", "b"), {}),
+        MarkArguments((8,), {}),
+        MarkArguments((), {"name": "x"}),
+    ],
 )
-def test_a_machine_mark_has_one_word(mark: Mark) -> None:
+def test_a_machine_mark_has_one_word(mark: MarkArguments) -> None:
     with pytest.raises(UsageError, match="mark machine: expected one name or path"):
-        marks.read(Mark(("primes",), {}), {}, machine=mark)
+        marks.read(MarkArguments(("primes",), {}), {}, machine=mark)
 
 
 def test_an_unknown_machine_of_a_mark_is_refused() -> None:
     with pytest.raises(CatalogError, match="machine `toaster` is not known"):
-        marks.read(Mark(("primes",), {}), {}, machine=Mark(("toaster",), {}))
+        marks.read(MarkArguments(("primes",), {}), {}, machine=MarkArguments(("toaster",), {}))

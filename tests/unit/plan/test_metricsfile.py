@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base import yamlfile
 from benchgate.base.cells import Window
 from benchgate.base.errors import CatalogError
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.yaml import yamlfile
 from benchgate.plan import metricsfile
 
 YAML = """\
@@ -33,20 +33,28 @@ def test_each_kind_with_its_defaults() -> None:
     assert found["rps"] == Metric(
         "rps",
         MetricKind.RATE,
-        Better.MORE,
+        MetricDirection.MORE,
         "requests/s",
         "requests",
         window=Window.TOTAL,
         about="finished requests",
     )
-    assert found["ops"] == Metric("ops", MetricKind.RATE, Better.MORE, "/s", "result.done", "result.measured")
-    assert found["p99"] == Metric("p99", MetricKind.PERCENTILE, Better.LESS, "ns", "wakeup", at=99.9)
-    assert found["depth"] == Metric("depth", MetricKind.PERCENTILE, Better.LESS, "items", "queue", at=50.0)
-    assert found["cost"] == Metric("cost", MetricKind.TIME, Better.LESS, "ns", "wakeup.sum", "wakeup.count")
-    assert found["each"] == Metric("each", MetricKind.TIME, Better.LESS, "ns", "", "ops", window=Window.TOTAL)
-    assert found["lost"] == Metric("lost", MetricKind.COUNT, Better.LESS, "", "lost")
-    assert found["fairness"] == Metric("fairness", MetricKind.SHARE, Better.MORE, "", "done")
-    assert found["busy"] == Metric("busy", MetricKind.SHARE, Better.MORE, "", "used", "result.had")
+    assert found["ops"] == Metric(
+        "ops", MetricKind.RATE, MetricDirection.MORE, "/s", "result.done", "result.measured"
+    )
+    assert found["p99"] == Metric("p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", "wakeup", at=99.9)
+    assert found["depth"] == Metric(
+        "depth", MetricKind.PERCENTILE, MetricDirection.LESS, "items", "queue", at=50.0
+    )
+    assert found["cost"] == Metric(
+        "cost", MetricKind.TIME, MetricDirection.LESS, "ns", "wakeup.sum", "wakeup.count"
+    )
+    assert found["each"] == Metric(
+        "each", MetricKind.TIME, MetricDirection.LESS, "ns", "", "ops", window=Window.TOTAL
+    )
+    assert found["lost"] == Metric("lost", MetricKind.COUNT, MetricDirection.LESS, "", "lost")
+    assert found["fairness"] == Metric("fairness", MetricKind.SHARE, MetricDirection.MORE, "", "done")
+    assert found["busy"] == Metric("busy", MetricKind.SHARE, MetricDirection.MORE, "", "used", "result.had")
     assert list(found) == ["rps", "ops", "p99", "depth", "cost", "each", "lost", "fairness", "busy"]
 
 
@@ -55,7 +63,7 @@ def test_a_workload_without_metrics_has_none() -> None:
 
 
 def test_the_direction_can_be_said() -> None:
-    assert read("metrics: {a: {kind: rate, of: spins, better: less}}")["a"].better is Better.LESS
+    assert read("metrics: {a: {kind: rate, of: spins, better: less}}")["a"].better is MetricDirection.LESS
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.plan import marks, planner, preview
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
-from benchgate.plan.planned import Ground, Request, SweepPlan
+from benchgate.plan.planned import Ground, MarkRequest, SweepPlan
 from benchgate.plan.schedule import expected_runs, run_order
 from benchgate.plan.seats import reseat
 from tests.unit import plans
@@ -23,9 +23,9 @@ TWO = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "nativ
 INSN = replace(TWO, lanes={"qemu": (Lane.INSN, ""), "native": (Lane.NATIVE, "no instruction clock")})
 
 
-def request(*cpus: int, **given: object) -> Request:
-    gates = [Mark((), {"cpus": count, "at_least": 1.6 * count / 2, "insn": 1.9}) for count in cpus]
-    return marks.read(Mark(("primes",), given), {"speedup": gates})
+def request(*cpus: int, **given: object) -> MarkRequest:
+    gates = [MarkArguments((), {"cpus": count, "at_least": 1.6 * count / 2, "insn": 1.9}) for count in cpus]
+    return marks.read(MarkArguments(("primes",), given), {"speedup": gates})
 
 
 def test_cells_are_the_counts_that_fit_the_pins_and_those_that_gates_need() -> None:
@@ -215,8 +215,8 @@ def test_smp_excludes_gates_but_not_the_base_of_a_requested_one() -> None:
 
 def compared(to: str, *systems: str, ground: Ground = INSN, **changes: object) -> tuple[SweepPlan, ...]:
     options = replace(Options(systems=systems), **changes)  # type: ignore[arg-type]
-    mark = Mark((), {"to": to, "cpus": 2, "at_least": 1.0})
-    asked = marks.read(Mark(("primes",), {}), {"ratio": [mark]})
+    mark = MarkArguments((), {"to": to, "cpus": 2, "at_least": 1.0})
+    asked = marks.read(MarkArguments(("primes",), {}), {"ratio": [mark]})
     return planner.sweeps((), planner.plan_gates(asked, options, ground))
 
 
@@ -294,8 +294,8 @@ def test_a_system_that_cannot_run_the_workload_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_gate_over_several_arms_adds_all_of_them_to_its_sweep() -> None:
-    mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05})
-    asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
+    mark = MarkArguments((), {"model": "amdahl", "cpus": (1, 2, 4, 8), "at_most": 0.05})
+    asked = marks.read(MarkArguments(("primes",), {}), {"scaling": [mark]})
     options = Options(systems=("linux",), clock="insn")
     (gate,) = planner.plan_gates(asked, options, INSN)
     assert gate.id == "primes-linux-smp8-scaling-amdahl"
@@ -310,8 +310,8 @@ def test_a_gate_over_several_arms_adds_all_of_them_to_its_sweep() -> None:
 
 
 def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
-    mark = Mark((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})
-    asked = marks.read(Mark(("primes",), {}), {"scaling": [mark]})
+    mark = MarkArguments((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})
+    asked = marks.read(MarkArguments(("primes",), {}), {"scaling": [mark]})
     (gate,) = planner.plan_gates(asked, Options(systems=("linux",), clock="insn", smp=(1, 2)), INSN)
     assert all("--smp is 1,2" in one.skip for one in gate.arms)
 
@@ -319,7 +319,7 @@ def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
 # ---- machines
 
 
-def on(machine: str, *cpus: int) -> Request:
+def on(machine: str, *cpus: int) -> MarkRequest:
     return replace(request(*cpus), machine=machine)
 
 
@@ -368,7 +368,8 @@ def test_with_both_clocks_only_the_instruction_clock_has_the_machine() -> None:
 
 def test_both_systems_of_a_ratio_are_on_one_machine() -> None:
     asked = marks.read(
-        Mark(("primes",), {}), {"ratio": [Mark((), {"to": "linux", "cpus": 2, "at_least": 1.0})]}
+        MarkArguments(("primes",), {}),
+        {"ratio": [MarkArguments((), {"to": "linux", "cpus": 2, "at_least": 1.0})]},
     )
     (gate,) = planner.plan_gates(asked, Options(systems=("kernel",), machine="server2x16"), INSN)
     assert [one.cell.system for one in gate.arms] == ["linux-server2x16", "kernel-server2x16"]

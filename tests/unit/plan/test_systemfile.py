@@ -9,16 +9,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base import boots, systems, watching
-from benchgate.base.arch import AARCH64, X86_64
 from benchgate.base.cells import Mode
-from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import CatalogError
-from benchgate.base.network import Port
-from benchgate.base.results import ResultFormat
-from benchgate.base.systems import Ask, Kind
-from benchgate.base.watching import EndBy
-from benchgate.base.workloads import ParamSpec
+from benchgate.base.system import boots, systems, watching
+from benchgate.base.system.arch import AARCH64, X86_64
+from benchgate.base.system.disks import Disk, Interface
+from benchgate.base.system.network import Port
+from benchgate.base.system.results import ResultFormat
+from benchgate.base.system.systems import AskMethod, SystemKind
+from benchgate.base.system.watching import EndBy
+from benchgate.base.workload.workloads import ParamSpec
 from benchgate.plan import catalog, systemfile
 from tests.wirekit import CHECKSUM, PRIMES
 
@@ -65,7 +65,7 @@ def load(tmp_path: Path, text: str) -> systems.System:
 
 def test_a_short_file_has_defaults(tmp_path: Path) -> None:
     system = load(tmp_path, GOOD)
-    assert (system.name, system.kind, system.ask) == ("mine", Kind.QEMU, Ask.CMDLINE)
+    assert (system.name, system.kind, system.ask) == ("mine", SystemKind.QEMU, AskMethod.CMDLINE)
     assert system.boot.kernel == "out/kernel.elf"
     assert (system.qemu.machine, system.qemu.smp, system.end.exit_codes) == ("q35", "{n}", (33,))
     assert (system.end.by, system.result.format) == (EndBy.EXIT, ResultFormat.BENCH)
@@ -191,7 +191,7 @@ def test_a_wrong_architecture_is_refused_with_its_line(tmp_path: Path, text: str
 
 def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
     system = load(tmp_path, SELFTEST)
-    assert system.ask is Ask.SELFTEST
+    assert system.ask is AskMethod.SELFTEST
     work = system.result.figures["work"]
     assert (work.unit, work.shift) == ("cycles", 20)
     assert system.result.expect == {"count": "216816"}

@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError
-from benchgate.base.workloads import Capture, Take, Tool, Workload
+from benchgate.base.workload.workloads import Capture, Take, Tool, Workload
 from benchgate.plan import catalog, workloadfile
 
 GOOD = """\

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from benchgate.judge.story.words import Arrow, Counter, Instant, Span, Story, Track
+from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track
 from benchgate.render.trace import trace
 from tests import traceformat
 
@@ -14,8 +14,8 @@ ONE, TWO = Track("vCPUs", "vCPU 0"), Track("vCPUs", "vCPU 1")
 STORY = Story(
     "primes-linux-smp2, run 0001",
     spans=(
-        Span(ONE, "works", 1_000, 2_500, {"cpu": 0}),
-        Span(TWO, "halted", 0, 2_001, {"woken by": "vCPU 0"}),
+        StorySpan(ONE, "works", 1_000, 2_500, {"cpu": 0}),
+        StorySpan(TWO, "halted", 0, 2_001, {"woken by": "vCPU 0"}),
     ),
     instants=(Instant(ONE, "work begins", 1_001),),
     arrows=(Arrow("wakes", ONE, 2_001, TWO, 2_001),),
@@ -53,8 +53,8 @@ def test_untrusted_text_is_visible_and_short() -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        Story(spans=(Span(ONE, "a", 0, 10), Span(ONE, "b", 5, 15))),
-        Story(spans=(Span(ONE, "a", 10, 5),)),
+        Story(spans=(StorySpan(ONE, "a", 0, 10), StorySpan(ONE, "b", 5, 15))),
+        Story(spans=(StorySpan(ONE, "a", 10, 5),)),
         Story(instants=(Instant(ONE, "a", -1),)),
         Story(arrows=(Arrow("wakes", ONE, 9, TWO, 8),)),
         Story(instants=(Instant(ONE, "", 1),)),

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.boots import Boot
 from benchgate.base.cells import Accel, Lane, Placement
-from benchgate.base.disks import Disk, Interface
 from benchgate.base.errors import UsageError
-from benchgate.base.exploring import Strategy, usual
-from benchgate.base.qemu import Qemu
+from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Deadlines, Image
-from benchgate.base.systems import Ask
+from benchgate.base.system.boots import BootDefinition
+from benchgate.base.system.disks import Disk, Interface
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.systems import AskMethod
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import Seats
 from benchgate.run.argv import BootOptions, VmConfig, deadlines, guest_spec, manifest, native_spec
@@ -64,7 +64,7 @@ def test_the_command_line_of_a_guest() -> None:
 def test_disks_and_firmware_are_on_the_command_line() -> None:
     one = planned(2)
     disks = (Disk("{out}/a"), Disk("b", "qcow2", Interface.IDE))
-    system = replace(one.system, ask=Ask.SELFTEST, boot=Boot(disks=disks, firmware="own.bin"))
+    system = replace(one.system, ask=AskMethod.SELFTEST, boot=BootDefinition(disks=disks, firmware="own.bin"))
     image = Image(None, None, None, {}, disks=(Path("/i/a"), Path("/i/b")), firmware=Path("/i/own.bin"))
     argv = guest_spec(replace(one, system=system), image, HOST, BOOT).argv
     assert (after(argv, "-bios"), "-kernel" in argv, "-append" in argv) == ("/i/own.bin", False, False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import pexpect
 import pytest
 
-from benchgate.insn.talk import NEVER, Pace, Talk, pair
+from benchgate.insn.talk import NEVER, Talk, TypingPace, pair
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, FloodError, SerialLog
 from tests.machines import PATIENCE_S
@@ -94,7 +94,7 @@ def start() -> Iterator[Start]:
             stack.callback(ours.shutdown, socket.SHUT_RDWR)
             thread.start()
             console = Console(read, -1, SerialLog(io.BytesIO(), bound))
-            return ClockConsole(console, Talk(ours, Pace(quiet_ns=1000, byte_ns=10))), plugin
+            return ClockConsole(console, Talk(ours, TypingPace(quiet_ns=1000, byte_ns=10))), plugin
 
         yield begin
 
@@ -112,7 +112,7 @@ def test_a_line_is_typed_when_the_guest_next_runs(start: Start) -> None:
 
 
 PLACE = 2048
-"""The plugin holds so many typed bytes for the guest: TALK_BYTES in insn/c/talk.h."""
+"""The plugin holds so many typed bytes for the guest: TALK_BYTES in insn/c/console/talk.h."""
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchgate.base.results import Result, ResultFormat, ResultPattern
 from benchgate.base.runs import Deadlines, Ending
-from benchgate.base.systems import System
-from benchgate.base.watching import ConsoleWords, End, EndBy
+from benchgate.base.system.results import ResultDefinition, ResultFormat, ResultPattern
+from benchgate.base.system.systems import System
+from benchgate.base.system.watching import ConsoleWords, End, EndBy
 from benchgate.plan.catalog import load_system
-from benchgate.run.console import Console, FloodError, Limits, SerialLog
+from benchgate.run.console import Console, ConsoleLimits, FloodError, SerialLog
 from benchgate.run.ending import Cause, Stage
 from benchgate.run.follower import Follower, complaint
 from benchgate.run.watch import GUEST_WATCH, Watch, watch_for
@@ -74,7 +74,7 @@ class Rig:
     def follower(
         self, watch: Watch = GUEST_WATCH, boot_s: float = 60, run_s: float = 60, **limits: Any
     ) -> Follower:
-        bounds = Limits(**{"leave_s": 0.1, "linger_s": 0.1, **limits})
+        bounds = ConsoleLimits(**{"leave_s": 0.1, "linger_s": 0.1, **limits})
         return Follower(
             self.console,
             self.log,
@@ -195,12 +195,12 @@ def test_a_system_that_cannot_power_off_is_finished_at_its_end_line(rig: Rig) ->
     assert rig.follower(watch).follow().cause is Cause.FINISHED
 
 
-def killed_after(result: Result) -> System:
+def killed_after(result: ResultDefinition) -> System:
     return replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
 
 
 def test_a_program_of_bench_lines_is_killed_after_its_last_line(rig: Rig) -> None:
-    result = Result(ResultFormat.BENCH_LINES, operations=("getpid",))
+    result = ResultDefinition(ResultFormat.BENCH_LINES, operations=("getpid",))
     found = watch_for(
         replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
     )
@@ -212,7 +212,7 @@ def test_a_program_of_bench_lines_is_killed_after_its_last_line(rig: Rig) -> Non
 
 
 def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) -> None:
-    result = Result(
+    result = ResultDefinition(
         ResultFormat.PATTERNS,
         work=ResultPattern("^boot", "^work: (?P<value>[0-9]+)", "us", 0),
         expect={"primes": "9592"},

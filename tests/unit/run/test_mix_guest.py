@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.errors import UsageError
-from benchgate.base.mixes import Limits, Mix, Part
+from benchgate.base.mix_runs import Mix, Part, PartLimits
 from benchgate.plan import catalog
 from benchgate.run import mix_guest
 from tests.mixkit import linux, part, two_parts
@@ -23,7 +23,7 @@ def test_a_part_and_a_dummy() -> None:
 
 
 def test_limits_and_services() -> None:
-    limits = Limits(cpu_ppm=125_000, memory_bytes=1000, disk_bytes_per_s=2000, network_bytes_per_s=3000)
+    limits = PartLimits(cpu_ppm=125_000, memory_bytes=1000, disk_bytes_per_s=2000, network_bytes_per_s=3000)
     files = Part("files#1", catalog.load_workload("files"), (("count", 1),), 2, limits, (0, 1))
     sockets = Part("sockets#1", catalog.load_workload("sockets"))
     mix = Mix(linux(), 2, (files, sockets))
@@ -51,7 +51,7 @@ def on_tern(*parts: Part) -> Mix:
 def test_a_kernel_with_a_conductor_has_the_plan_on_its_command_line() -> None:
     primes = catalog.load_workload("primes")
     first, second, third = (Part(f"primes#{n}", primes, (("hi", 20000),)) for n in (1, 2, 3))
-    first = replace(first, limits=Limits(cpu_ppm=250_000))
+    first = replace(first, limits=PartLimits(cpu_ppm=250_000))
     mix = on_tern(first, second, third, Part("dummy#1", None), Part("dummy#2", None))
     assert mix_guest.plan_text(mix) == TERN
     line = mix_guest.command_line(mix, "abc")

@@ -12,17 +12,17 @@ import pytest
 from benchgate.base.errors import BootError
 from benchgate.base.runs import RawRun
 from benchgate.run import parallel
-from benchgate.run.parallel import Job
+from benchgate.run.parallel import AttemptJob
 from tests.unit.factories import cell, raw_run
 
 PATIENCE_S = 30
 Execute = Callable[[int, Callable[[str], None]], RawRun]
 
 
-def jobs(count: int, on_phase: Callable[[str], None] = lambda _: None) -> list[Job]:
+def jobs(count: int, on_phase: Callable[[str], None] = lambda _: None) -> list[AttemptJob]:
     """Jobs for a fake `execute`. Each request is just its index."""
     numbers: list[Any] = list(range(count))
-    return [Job(number, on_phase) for number in numbers]
+    return [AttemptJob(number, on_phase) for number in numbers]
 
 
 def replace_execute(monkeypatch: pytest.MonkeyPatch, execute: Execute) -> None:
@@ -100,7 +100,7 @@ def test_a_caller_that_gives_no_more_jobs_ends_the_series(monkeypatch: pytest.Mo
     replace_execute(monkeypatch, lambda number, _: result(number))
     enough = threading.Event()
 
-    def until_enough() -> Iterator[Job]:
+    def until_enough() -> Iterator[AttemptJob]:
         for job in jobs(50):
             if enough.is_set():
                 return

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from benchgate.base.errors import HostError
-from benchgate.base.network import Port
+from benchgate.base.system.network import Port
 from benchgate.run.ports import choose
 
 

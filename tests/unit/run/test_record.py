@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base import exploring
+from benchgate.base import exploration
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.errors import EvidenceError
-from benchgate.base.exploring import Strategy, usual
+from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Ending, RawRun
 from benchgate.run.record import load, save
 
@@ -58,7 +58,7 @@ def test_a_saved_run_is_loaded_unchanged(raw: RawRun) -> None:
 def test_an_exploration_is_a_file_beside_the_record(raw: RawRun) -> None:
     explored = replace(raw, exploration=usual(Strategy.SYNC, 7))
     save(explored)
-    file = raw.folder / exploring.FILE
+    file = raw.folder / exploration.FILE
     with pytest.raises(EvidenceError, match=r"exploration\.txt beside it cannot be read: No such file"):
         load(raw.folder)
     file.write_text(usual(Strategy.SYNC, 7).text)

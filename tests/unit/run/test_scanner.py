@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.run.scanner import Found, Scanner
+from benchgate.run.scanner import PatternMatch, Scanner
 from benchgate.run.watch import Watch, watch_for
 from tests.unit.plans import own_system
 
@@ -50,10 +50,10 @@ def test_pieces_do_not_matter(text: bytes, expected: list[str], data: st.DataObj
 def test_the_whole_line_is_given() -> None:
     scanner = Scanner(WATCH)
     assert scanner.feed(b"up an") == ()
-    assert scanner.feed(b"d running\npan") == (Found("ready", b"up and running"),)
+    assert scanner.feed(b"d running\npan") == (PatternMatch("ready", b"up and running"),)
 
 
 def test_a_failure_is_shown_with_what_follows_it(tmp_path: Path) -> None:
     """A kernel's own pattern often ends before the reason: `panic: ` of `panic: remap`."""
     scanner = Scanner(watch_for(own_system(tmp_path)))
-    assert scanner.feed(b"oops: remap of page 3\n") == (Found("failure", b"oops: remap of page 3"),)
+    assert scanner.feed(b"oops: remap of page 3\n") == (PatternMatch("failure", b"oops: remap of page 3"),)

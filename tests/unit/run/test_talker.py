@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.runs import Ending
-from benchgate.base.script import Script, Step
+from benchgate.base.system.script import Script, ScriptStep
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.ending import Cause, Observation
 from benchgate.run.follower import Follower
@@ -23,8 +23,8 @@ PROMPT = r"^\$ $"
 SCRIPT = Script(
     PROMPT,
     (
-        Step("cpus", PROMPT, captures=(r"^up: (?P<n>\d+)$",), deadline_s=600),
-        Step("go 7", PROMPT, expect="^done$", deadline_s=600),
+        ScriptStep("cpus", PROMPT, captures=(r"^up: (?P<n>\d+)$",), deadline_s=600),
+        ScriptStep("go 7", PROMPT, expect="^done$", deadline_s=600),
     ),
     byte_ns=1000,
 )
@@ -134,7 +134,7 @@ def test_a_command_that_is_never_answered_is_past_its_deadline(rig: Rig) -> None
 
 def test_a_guest_that_ends_before_its_script_did_not_end_well(rig: Rig) -> None:
     """Its exit status says nothing of the conversation."""
-    script = Script(PROMPT, (*SCRIPT.steps, Step("halt", PROMPT)), byte_ns=1000)
+    script = Script(PROMPT, (*SCRIPT.steps, ScriptStep("halt", PROMPT)), byte_ns=1000)
     found, seen = followed(PlayedGuest(rig, closes=True), script, Watch())
     assert seen.cause is Cause.CLOSED
     ending, detail = found.judge(seen, 0)
@@ -183,7 +183,7 @@ class StoppedConsole(ClockConsole):
 def test_on_the_instruction_clock_a_line_is_typed_only_when_the_guest_is_quiet() -> None:
     """However long the host waits: what follows a prompt may be on its way still."""
     now, console = [100.0], StoppedConsole()
-    talker = Talker(Script(PROMPT, (Step("go", PROMPT),)), console, lambda: now[0])
+    talker = Talker(Script(PROMPT, (ScriptStep("go", PROMPT),)), console, lambda: now[0])
     console.listener(b"$ ")
     now[0] += 1000
     assert (talker.tick(), console._typed, talker.record) == (False, b"", ())
@@ -195,7 +195,7 @@ def test_on_the_instruction_clock_a_line_is_typed_only_when_the_guest_is_quiet()
 def test_a_prompt_must_settle_and_bytes_are_paced() -> None:
     """The test turns the clock: a prompt takes 0.05 s at least, then a byte comes every 2 s."""
     now, console = [100.0], Listener()
-    script = Script(PROMPT, (Step("go", PROMPT),), delay_ns=1, byte_ns=2_000_000_000)
+    script = Script(PROMPT, (ScriptStep("go", PROMPT),), delay_ns=1, byte_ns=2_000_000_000)
     talker = Talker(script, console, lambda: now[0])  # type: ignore[arg-type]
     console.listener(b"$ ")
     now[0] += 0.03

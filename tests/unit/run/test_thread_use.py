@@ -13,16 +13,16 @@ import pytest
 from benchgate.host import resctrl
 from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.host.resctrl import MemoryCounters
-from benchgate.run.thread_use import MEMORY_FILE, MemoryUse, Sample, ThreadUse, host_span_ns, keep_samples
+from benchgate.run.thread_use import MEMORY_FILE, MemoryUse, ThreadUse, UseSample, host_span_ns, keep_samples
 
 
 def use(thread: int, vcpu: int | None, delay_ns: int | None) -> ThreadUse:
     return ThreadUse(vcpu, ThreadCounters(thread, "CPU/KVM", 1000, delay_ns, 3, 1, 1, None, 0))
 
 
-READY = Sample("ready", 10, (use(1, None, 5_000), use(2, 0, 100), use(3, 1, 200)))
-RESULT = Sample("result", 20, (use(1, None, 9_000), use(2, 0, 130), use(3, 1, 1_200)))
-START, END = Sample("start", 0, (use(2, 0, 0), use(3, 1, 0))), Sample("end", 30, ())
+READY = UseSample("ready", 10, (use(1, None, 5_000), use(2, 0, 100), use(3, 1, 200)))
+RESULT = UseSample("result", 20, (use(1, None, 9_000), use(2, 0, 130), use(3, 1, 1_200)))
+START, END = UseSample("start", 0, (use(2, 0, 0), use(3, 1, 0))), UseSample("end", 30, ())
 
 
 def test_a_counter_that_the_host_does_not_offer_is_written_as_unavailable(tmp_path: Path) -> None:
@@ -57,11 +57,11 @@ def test_on_the_instruction_clock_nothing_of_the_host_is_written(tmp_path: Path)
 
 @pytest.mark.parametrize("last", ["exit", "stop"])
 def test_the_span_is_from_the_start_to_the_exit(last: str) -> None:
-    assert host_span_ns((replace(START, t_ns=5), READY, END, Sample(last, 42, ()))) == 37
+    assert host_span_ns((replace(START, t_ns=5), READY, END, UseSample(last, 42, ()))) == 37
 
 
-@pytest.mark.parametrize("samples", [(), (START, READY, RESULT, END), (READY, Sample("exit", 40, ()))])
-def test_without_start_or_exit_there_is_no_span(samples: tuple[Sample, ...]) -> None:
+@pytest.mark.parametrize("samples", [(), (START, READY, RESULT, END), (READY, UseSample("exit", 40, ()))])
+def test_without_start_or_exit_there_is_no_span(samples: tuple[UseSample, ...]) -> None:
     assert host_span_ns(samples) is None
 
 

@@ -15,15 +15,15 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.errors import HostError, UsageError
-from benchgate.base.machines import Machine
+from benchgate.base.system.machines import Machine
 from benchgate.host import lock
 from benchgate.host import topology as host_topology
 from benchgate.host.memory import told
 from benchgate.host.memory.curve import curves_text, load_curves
-from benchgate.host.memory.meter import Sample
-from benchgate.host.memory.told import Told, ToldCache
+from benchgate.host.memory.meter import MeterSample
+from benchgate.host.memory.told import CacheDescription, HostDescription
 from benchgate.host.noise import HostSnapshot
-from benchgate.host.topology import Isolation, LogicalCpu, Topology
+from benchgate.host.topology import CpuIsolation, HostTopology, LogicalCpu
 from benchgate.plan import machinefile
 from benchgate.session import calibration
 from benchgate.session.calibration import disturbances, sheet, stairs_of
@@ -72,7 +72,7 @@ def test_it_writes_a_machine_its_curves_and_a_picture() -> None:
 
 def test_it_holds_the_lock_while_it_measures(host: list[str]) -> None:
     class Noting(MadeUp):
-        def single(self, cpu: str, passes: str) -> Iterator[Sample]:
+        def single(self, cpu: str, passes: str) -> Iterator[MeterSample]:
             host.append("measures")
             return super().single(cpu, passes)
 
@@ -107,7 +107,7 @@ def test_a_wrong_place_is_refused_before_anything_is_measured(
 
 def test_nothing_is_written_if_the_host_cannot_be_measured(tmp_path: Path) -> None:
     class Broken(MadeUp):
-        def chase(self, *_: str) -> Iterator[Sample]:
+        def chase(self, *_: str) -> Iterator[MeterSample]:
             raise HostError("cannot measure this host's memory: no memory")
 
     with pytest.raises(HostError, match="no memory"):
@@ -218,13 +218,13 @@ def test_a_host_that_counts_neither_says_so() -> None:
 
 def test_of_many_cpus_the_first_64_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     cpus = tuple(LogicalCpu(n, True, 0, (n,)) for n in range(100))
-    whole = Topology(cpus, tuple(range(100)), "sysfs", False, Isolation("", "", "", "", ""))
+    whole = HostTopology(cpus, tuple(range(100)), "sysfs", False, CpuIsolation("", "", "", "", ""))
     asked: list[tuple[int, ...]] = []
 
-    def read(affinity: tuple[int, ...] | None = None) -> Topology:
+    def read(affinity: tuple[int, ...] | None = None) -> HostTopology:
         return whole if affinity is None else dataclasses.replace(whole, affinity=affinity)
 
-    def told_by(topology: Topology) -> Told:
+    def told_by(topology: HostTopology) -> HostDescription:
         asked.append(topology.usable)
         return told_of()
 
@@ -265,8 +265,8 @@ class Odd(MadeUp):
     value: float = 0.0
 
     def __call__(
-        self, words: Sequence[object], seen: Callable[[Sample], None] = lambda _: None
-    ) -> tuple[Sample, ...]:
+        self, words: Sequence[object], seen: Callable[[MeterSample], None] = lambda _: None
+    ) -> tuple[MeterSample, ...]:
         found = super().__call__(words, seen)
         return tuple(
             dataclasses.replace(one, value=self.value) if one.name == self.kind else one for one in found
@@ -311,7 +311,7 @@ def test_a_measurement_that_no_file_can_hold_is_left_out_and_the_rest_kept(
 
 def test_an_interrupt_of_another_pair_is_kept() -> None:
     class Once(MadeUp):
-        def interrupt(self, one: str, two: str, passes: str) -> Iterator[Sample]:
+        def interrupt(self, one: str, two: str, passes: str) -> Iterator[MeterSample]:
             for sample in super().interrupt(one, two, passes):
                 yield dataclasses.replace(sample, value=3_259_894.0) if two == "1" else sample
 
@@ -345,11 +345,16 @@ def test_another_cluster_is_no_nearer_than_the_last_cache() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"caches": (ToldCache(1, "Data", 1 << 15, 8, 48, ()), ToldCache(2, "Unified", 1 << 20, 8, 48, ()))},
         {
             "caches": (
-                ToldCache(1, "Data", 1 << 15, 8, 64, ()),
-                ToldCache(1, "Instruction", 1 << 22, 8, 64, ()),
+                CacheDescription(1, "Data", 1 << 15, 8, 48, ()),
+                CacheDescription(2, "Unified", 1 << 20, 8, 48, ()),
+            )
+        },
+        {
+            "caches": (
+                CacheDescription(1, "Data", 1 << 15, 8, 64, ()),
+                CacheDescription(1, "Instruction", 1 << 22, 8, 64, ()),
             )
         },
     ],

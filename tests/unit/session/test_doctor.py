@@ -13,16 +13,16 @@ import pytest
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BuildError, FetchError, HostError, LockError
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.host import accel, capacity, lock, topology
 from benchgate.host.fitness import Host
-from benchgate.host.probe import ProbeFailed
+from benchgate.host.probe import ProbeError
 from benchgate.insn.support import Support
 from benchgate.session import doctor
-from benchgate.session.doctor import Found, Row
+from benchgate.session.doctor import HostFacts, ScreenRow
 from tests.unit.conftest import Tree, host_files
 from tests.unit.hosts import BAD, TCG, good_host
 
@@ -119,7 +119,7 @@ def test_a_capacity_probe_without_an_answer_costs_only_its_own_row(
     files = host_files("0-1", {0: "0", 1: "1"})
     monkeypatch.setattr(topology, "read", partial(topology.read, tree(files), affinity=range(2)))
     monkeypatch.setattr(accel, "probe", lambda _, one, **__: {Accel.TCG: TCG, Accel.KVM: BAD}[one])
-    monkeypatch.setattr(capacity, "sample", refuse(ProbeFailed("no answer within 20 s (boot)")))
+    monkeypatch.setattr(capacity, "sample", refuse(ProbeError("no answer within 20 s (boot)")))
     said = rows(doctor.report())
     assert "tcg usable: 5,000 million instructions per second" in said
     assert "capacity 1 CPU 1 (the unit); 2 CPUs unavailable (tcg): no answer within 20 s (boot)" in said
@@ -145,7 +145,7 @@ def test_the_row_of_the_instruction_clock_says_what_it_means_for_the_user(
     assert (found.reason in text) == (not found.works)
 
 
-FOUND = Found(
+FOUND = HostFacts(
     "10.0.2",
     "6.12",
     "gcc 12",
@@ -195,7 +195,7 @@ def test_the_screen_shows_the_isolation_of_the_pins(tree: Tree) -> None:
 @pytest.mark.parametrize("count", [1, 16, 23, 60])
 @pytest.mark.parametrize("length", [0, 30, 3000])
 def test_any_rows_fit_on_one_screen(count: int, length: int) -> None:
-    rows = [Row("label", "word " * (length // 5)) for _ in range(count)]
+    rows = [ScreenRow("label", "word " * (length // 5)) for _ in range(count)]
     lines = doctor.doctor_text(rows).splitlines()
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 100

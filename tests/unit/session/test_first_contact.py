@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from benchgate import cli
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.build.kernel_file import look
 from benchgate.session import first_contact
-from benchgate.session.first_contact import Written, _with_more, advice
-from benchgate.session.first_contact.candidates import Given, candidates
-from benchgate.session.first_contact.listening import Boot, Stop
+from benchgate.session.first_contact import FirstContactResult, _with_more, advice
+from benchgate.session.first_contact.candidates import GuestWords, candidates
+from benchgate.session.first_contact.listening import BootObservation, ListeningEnd
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
 
-WAITING = Boot(1, Stop.QUIET, "start hart 1\n")
+WAITING = BootObservation(1, ListeningEnd.QUIET, "start hart 1\n")
 
 
 @dataclass
@@ -27,8 +27,8 @@ class Booting:
     least: int
     said: list[str] = field(default_factory=list)
 
-    def boot(self, _: System, cpus: int, *, patient: bool = False) -> Boot:  # noqa: ARG002
-        up = Boot(cpus, Stop.PROMPT, f"{cpus} CPUs up\n$ ", prompt="$ ")
+    def boot(self, _: System, cpus: int, *, patient: bool = False) -> BootObservation:  # noqa: ARG002
+        up = BootObservation(cpus, ListeningEnd.PROMPT, f"{cpus} CPUs up\n$ ", prompt="$ ")
         return up if cpus >= self.least else WAITING
 
     def say(self, text: str) -> None:
@@ -39,7 +39,7 @@ class Booting:
 def test_a_kernel_that_comes_further_with_more_cpus(tmp_path: Path, least: int, said: str) -> None:
     path = tmp_path / "mine.elf"
     path.write_bytes(elf(I386, 32, body=MULTIBOOT))
-    system = candidates(look(path), "x86_64", Given("mine", tmp_path / "mine.yaml"))[0]
+    system = candidates(look(path), "x86_64", GuestWords("mine", tmp_path / "mine.yaml"))[0]
     booting: Any = Booting(least)
     _with_more(booting, system, booting.boot(system, 1), ("{n}",))
     assert [text.partition(" it came further than with 1")[0] for text in booting.said] == (
@@ -97,7 +97,7 @@ def test_the_test_that_is_shown_fits_the_kernel(
     shown: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    written = Written("version: 1\n", "selftest", scales)
+    written = FirstContactResult("version: 1\n", "selftest", scales)
     monkeypatch.setattr(first_contact, "new_system", lambda *_: written)
     assert cli.main(["new-system", "mine.elf"]) == 0
     said = capsys.readouterr().out
@@ -107,5 +107,5 @@ def test_the_test_that_is_shown_fits_the_kernel(
 
 def test_a_kernel_that_prints_nothing_is_told_how_to_print() -> None:
     """On a screen nobody sees it; Xen does that, unless its command line names the port."""
-    assert "send its console to the serial port" in advice(Boot(1, Stop.QUIET, "\n"))
-    assert "serial" not in advice(Boot(1, Stop.SUSPECT, "panic: no disk\n"))
+    assert "send its console to the serial port" in advice(BootObservation(1, ListeningEnd.QUIET, "\n"))
+    assert "serial" not in advice(BootObservation(1, ListeningEnd.SUSPECT, "panic: no disk\n"))

@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.plan.options import Options
-from benchgate.run.runner import Here
+from benchgate.run.runner import LocalRunner
 from benchgate.session.fleets import NO_FLEET, Fleet, host_of, maker_of, require_makeable
 from benchgate.session.measuring_host import ThisHost
 from tests import exploresim
@@ -25,7 +25,7 @@ def test_a_command_that_names_no_fleet_keeps_what_pytest_was_told() -> None:
 
 
 def test_without_a_fleet_this_machine_makes_the_runs() -> None:
-    assert isinstance(maker_of(Options(), lambda _: None), Here)
+    assert isinstance(maker_of(Options(), lambda _: None), LocalRunner)
     assert isinstance(host_of(Options(clock="wall"), lambda _: None), ThisHost)
 
 

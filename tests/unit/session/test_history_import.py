@@ -15,13 +15,13 @@ from benchgate.base.errors import HistoryError
 from benchgate.evidence import metrics_csv
 from benchgate.evidence.session_folder import SessionFolder
 from benchgate.history import reader, store
-from benchgate.history.course import Point
+from benchgate.history.course import CoursePoint
 from benchgate.session import history_import
-from benchgate.session.trust import Trusted
+from benchgate.session.rejudging.trust import TrustedPrograms
 from tests.unit.history.entries import place
 from tests.unit.history.test_writer import counts
-from tests.unit.session.test_rejudge import CELL, WORK, attempt, change, published
-from tests.unit.session.test_rejudge import session as new  # noqa: F401 - a fixture
+from tests.unit.session.rejudging.test_rejudge import CELL, WORK, attempt, change, published
+from tests.unit.session.rejudging.test_rejudge import session as new  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def folder(new: SessionFolder) -> Path:  # noqa: F811
 
 
 def bring(folder: Path, home: Path, *, unverified: bool = False) -> str:
-    return history_import.import_session(folder, place(home), Trusted(), unverified=unverified)
+    return history_import.import_session(folder, place(home), TrustedPrograms(), unverified=unverified)
 
 
-def points(home: Path, metric: str = "work") -> tuple[Point, ...]:
+def points(home: Path, metric: str = "work") -> tuple[CoursePoint, ...]:
     with store.reading(place(home)) as connection:
         (found,) = reader.series_of(connection, CELL.id, metric)
         return reader.points_of(connection, found.number)
@@ -144,6 +144,6 @@ def test_the_command_imports_every_folder_that_it_can(
 
 
 def test_a_failing_import_at_a_sessions_end_is_a_sentence(folder: Path, tmp_path: Path) -> None:
-    said = history_import.at_end(folder, str(tmp_path / "history.sqlite"), Trusted())
+    said = history_import.at_end(folder, str(tmp_path / "history.sqlite"), TrustedPrograms())
     assert said.startswith(f"history {tmp_path / 'history.sqlite'}: {folder.name}: imported")
-    assert "the history's URL is not valid" in history_import.at_end(folder, "x://y:z:1", Trusted())
+    assert "the history's URL is not valid" in history_import.at_end(folder, "x://y:z:1", TrustedPrograms())

@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.cli import main
 from benchgate.insn.sharing import read_sharing
-from benchgate.judge.sharing import KEPT
+from benchgate.judge.accounts.sharing import KEPT
 from benchgate.run.record import save
 from benchgate.session import recordings
 from benchgate.session.workbench import SymbolFiles

@@ -14,8 +14,8 @@ import pytest
 from benchgate.evidence import provenance
 from benchgate.evidence.files import SESSION
 from benchgate.plan.planned import SweepPlan
+from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.remarks import guest_notes, machine_notes, remarks
-from benchgate.session.trust import Trusted
 from tests.unit import plans
 from tests.unit.factories import POLICY
 from tests.unit.machines import duo
@@ -51,16 +51,16 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
         "void": asdict(POLICY.void),
     }
     change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
-    assert not [one for one in remarks(folder, Trusted()) if "policy" in one]
+    assert not [one for one in remarks(folder, TrustedPrograms()) if "policy" in one]
     change(folder, lambda facts: facts["policy"].update(first=7, max_runs=9))
-    assert not [one for one in remarks(folder, Trusted()) if "policy" in one]
+    assert not [one for one in remarks(folder, TrustedPrograms()) if "policy" in one]
     change(folder, lambda facts: facts["policy"].update(alpha=0.049, superlinear=3.0))
-    (said,) = (one for one in remarks(folder, Trusted()) if "policy" in one)
+    (said,) = (one for one in remarks(folder, TrustedPrograms()) if "policy" in one)
     assert said.endswith(": alpha 0.049, superlinear 3.0 (shipped: alpha 0.0276, superlinear 1.05)")
 
 
 def test_which_clock_decides_is_said(folder: Path) -> None:
-    assert not [one for one in remarks(folder, Trusted()) if "clock" in one]
+    assert not [one for one in remarks(folder, TrustedPrograms()) if "clock" in one]
     looks = {"wall": [5, 25], "insn": [5, 5]}
     change(
         folder,
@@ -68,19 +68,19 @@ def test_which_clock_decides_is_said(folder: Path) -> None:
             clocks={"decides": "insn", "because": "wall time does not qualify: two\nlines", "looks": looks}
         ),
     )
-    (said,) = (one for one in remarks(folder, Trusted()) if "clock" in one)
+    (said,) = (one for one in remarks(folder, TrustedPrograms()) if "clock" in one)
     assert said.endswith("the instruction clock decides, because wall time does not qualify: two lines")
 
 
 def test_the_thresholds_are_said(folder: Path) -> None:
     change(folder, lambda facts: facts["plan"][0]["gates"][0].update(at_least=1.2, insn=1.25))
-    (said,) = (one for one in remarks(folder, Trusted()) if "thresholds" in one)
+    (said,) = (one for one in remarks(folder, TrustedPrograms()) if "thresholds" in one)
     assert re.search(r": speedup at_least=1\.2 insn=1\.25 \(1 gate\); next: --tests PATH", said)
 
 
 def test_the_result_of_a_comparison_replaces_the_list_of_thresholds(folder: Path) -> None:
-    assert remarks(folder, Trusted(), ("one differs",))[1:] == ("one differs",)
-    assert remarks(folder, Trusted(), ())[1:] == ("the thresholds of 1 gate are those of the tests",)
+    assert remarks(folder, TrustedPrograms(), ("one differs",))[1:] == ("one differs",)
+    assert remarks(folder, TrustedPrograms(), ())[1:] == ("the thresholds of 1 gate are those of the tests",)
 
 
 @pytest.mark.parametrize("edit", [lambda f: f.pop("plan"), lambda f: f.update(policy=3)])
@@ -88,7 +88,7 @@ def test_a_session_that_cannot_be_read_has_no_remarks(
     folder: Path, edit: Callable[[dict[str, Any]], object]
 ) -> None:
     change(folder, edit)
-    assert remarks(folder, Trusted()) == ()
+    assert remarks(folder, TrustedPrograms()) == ()
 
 
 def on_duo(**words: str) -> SweepPlan:

@@ -15,8 +15,8 @@ from benchgate.base.runs import RawRun
 from benchgate.judge import arms
 from benchgate.run.record import clock_log, load, save
 from benchgate.session import replay as module
-from benchgate.session.replay import Order, replay
-from benchgate.session.trust import Trusted
+from benchgate.session.rejudging.trust import TrustedPrograms
+from benchgate.session.replay import ReplayRequest, replay
 from tests.unit.factories import cell, raw_run
 from tests.unit.judge.test_arms import LOG
 
@@ -32,8 +32,8 @@ def recorded_run(session: Path, system: str, lane: Lane = Lane.INSN) -> Path:
     return folder
 
 
-def order(folder: Path, system: str | None = None) -> Order:
-    return Order(folder, folder.parent / "out", system, Trusted(), profile=False, gdb=False)
+def order(folder: Path, system: str | None = None) -> ReplayRequest:
+    return ReplayRequest(folder, folder.parent / "out", system, TrustedPrograms(), profile=False, gdb=False)
 
 
 def test_a_run_of_a_users_own_system_needs_the_option_system(tmp_path: Path) -> None:

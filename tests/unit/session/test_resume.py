@@ -16,15 +16,15 @@ from benchgate.evidence.chain import chain_start, chained
 from benchgate.evidence.files import folder_digest
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest, unfinished
-from benchgate.run.parallel import Job
-from benchgate.run.runner import Here
-from benchgate.session.resume import Resumed
+from benchgate.run.parallel import AttemptJob
+from benchgate.run.runner import LocalRunner
+from benchgate.session.resume import ResumingRunner
 from tools.fleet_scale import request_of
 
 SESSION = "20261123T101500Z-ab12cd"
 
 
-class Maker(Here):
+class Maker(LocalRunner):
     """Makes runs without a guest, and says which."""
 
     looks_ahead = True
@@ -36,7 +36,9 @@ class Maker(Here):
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         self.asked = [one.seed for one in requests]
 
-    def execute_all(self, jobs: Iterable[Job], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(
+        self, jobs: Iterable[AttemptJob], at_once: int
+    ) -> Generator[tuple[int, RawRun], None, None]:
         del at_once
         for index, job in enumerate(jobs):
             self.made.append(job.request.seed)
@@ -85,9 +87,9 @@ def old(tmp_path: Path, files: Path) -> Path:
 
 
 def resumed(old: Path, maker: Maker, asked: list[RunRequest]) -> list[RawRun]:
-    runner = Resumed(maker, old, lambda _: None)
+    runner = ResumingRunner(maker, old, lambda _: None)
     runner.ahead(asked)
-    jobs = [Job(one, lambda _: None) for one in asked]
+    jobs = [AttemptJob(one, lambda _: None) for one in asked]
     found = list(runner.execute_all(jobs, 1))
     assert [index for index, _ in found] == list(range(len(asked)))
     assert runner.facts() == {"resumed": {"session": SESSION, "runs": len(asked) - len(maker.made)}}
@@ -128,14 +130,14 @@ def test_another_guest_or_command_line_is_made_again(old: Path, tmp_path: Path, 
 def test_a_changed_run_is_refused(old: Path) -> None:
     (old / "runs" / "0002-x" / "serial.log").write_text("seed 9\n")
     with pytest.raises(EvidenceError, match=r"0002-x was changed after it was recorded"):
-        Resumed(Maker(), old, print)
+        ResumingRunner(Maker(), old, print)
 
 
 def test_a_broken_chain_is_refused(old: Path) -> None:
     lines = (old / "attempts.jsonl").read_text().splitlines(keepends=True)
     (old / "attempts.jsonl").write_text(lines[1])
     with pytest.raises(EvidenceError, match="the line of run 2 does not follow"):
-        Resumed(Maker(), old, print)
+        ResumingRunner(Maker(), old, print)
 
 
 def changed(old: Path, **facts: object) -> None:
@@ -146,7 +148,7 @@ def changed(old: Path, **facts: object) -> None:
 def test_another_version_of_benchgate_is_refused(old: Path) -> None:
     changed(old, source="another")
     with pytest.raises(EvidenceError, match="another version of benchgate made it"):
-        Resumed(Maker(), old, print)
+        ResumingRunner(Maker(), old, print)
 
 
 def test_a_session_that_still_runs_is_refused(old: Path) -> None:
@@ -156,11 +158,11 @@ def test_a_session_that_still_runs_is_refused(old: Path) -> None:
 
     changed(old, pid=os.getpid(), pid_started=start_time(os.getpid()))
     with pytest.raises(UsageError, match="is still measuring this session"):
-        Resumed(Maker(), old, print)
+        ResumingRunner(Maker(), old, print)
 
 
 def test_another_qemu_is_refused(old: Path) -> None:
-    runner = Resumed(Maker(), old, print)
+    runner = ResumingRunner(Maker(), old, print)
     runner.require_inputs({"qemu": {"digest": "a", "version": "10.0.2"}, "primes-kernel": {"kernel": "x"}})
     with pytest.raises(UsageError, match="made with another qemu"):
         runner.require_inputs({"qemu": {"digest": "b", "version": "10.0.3"}})

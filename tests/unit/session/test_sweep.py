@@ -16,12 +16,12 @@ from benchgate.judge import arms, decide
 from benchgate.judge.arms import arm_from_runs
 from benchgate.judge.judged_run import JudgedRun, judge_run
 from benchgate.plan import marks, planner
-from benchgate.plan.marks import Mark
+from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 from benchgate.plan.seats import reseat
 from benchgate.session import sweep
-from benchgate.session.results import RowResult
+from benchgate.session.pytest_hooks.results import RowResult
 from benchgate.session.sweep import PlannedRun, SweepResult
 from tests.unit.factories import POLICY, raw_run, verified
 
@@ -30,8 +30,8 @@ GROUND = Ground(pins=(0, 1), smt_pins=(0, 1), lanes={"qemu": (Lane.TCG, ""), "na
 
 
 def the_plan(*cpus: int, at_least: float = 1.6) -> SweepPlan:
-    gates = [Mark((), {"cpus": count, "at_least": at_least}) for count in cpus]
-    request = marks.read(Mark(("primes",), {}), {"speedup": gates})
+    gates = [MarkArguments((), {"cpus": count, "at_least": at_least}) for count in cpus]
+    request = marks.read(MarkArguments(("primes",), {}), {"speedup": gates})
     cells = planner.plan_cells(request, Options(), GROUND)
     (found,) = planner.sweeps(cells, planner.plan_gates(request, Options(), GROUND))
     return found

@@ -11,11 +11,11 @@ import pytest
 
 from benchgate.base.cells import Accel, Lane
 from benchgate.base.clocks import Clock
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.qemu import Qemu
 from benchgate.host import accel, capacity, topology
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import Capacity
-from benchgate.host.topology import Topology
+from benchgate.host.topology import HostTopology
 from benchgate.insn.support import Support
 from benchgate.plan.options import Options
 from benchgate.session import vm_choice
@@ -32,7 +32,7 @@ CORES = {0: "0", 1: "1", 2: "2", 3: "3"}
 class Machine:
     """A host whose probes are written here."""
 
-    seen: Topology
+    seen: HostTopology
     low: float = 1.93
     carries: bool = True
     kvm: AccelProbe = hosts.KVM

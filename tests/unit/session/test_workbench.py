@@ -9,16 +9,16 @@ import pytest
 
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import UsageError
-from benchgate.base.exploring import Strategy, usual
-from benchgate.base.qemu import Qemu
+from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Image
-from benchgate.base.watching import Smoke
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.watching import Smoke
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import BootOptions
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.run.watch import watch_for
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench, bounded
@@ -43,8 +43,8 @@ def bench(cell: PlannedCell, monkeypatch: pytest.MonkeyPatch) -> Workbench:
     monkeypatch.setattr(
         accel, "probe", lambda _, kind: AccelProbe(kind, ProbeState.USABLE, 1000.0, 0.1, "max", "said")
     )
-    made.machines.qemus[cell.system.emulator] = QEMU
-    made.machines.emulate(cell.system, CLOCK)
+    made.emulators.qemus[cell.system.emulator] = QEMU
+    made.emulators.emulate(cell.system, CLOCK)
     return made
 
 
@@ -75,6 +75,6 @@ def test_a_smoke_has_its_words_its_watch_and_no_workload(
 
 def test_a_run_can_be_bounded_in_guest_time(bench: Workbench, cell: PlannedCell, tmp_path: Path) -> None:
     made = bench.request(cell, BootOptions(NONCE), tmp_path)
-    less = bounded(made, 2_000_000_000, Limits(halted_s=1.0))
+    less = bounded(made, 2_000_000_000, ConsoleLimits(halted_s=1.0))
     assert (less.spec.deadlines.boot_s, less.spec.deadlines.run_s, less.limits.halted_s) == (2.0, 2.0, 1.0)
     assert bounded(made, None, made.limits) == made

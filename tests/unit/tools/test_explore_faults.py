@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 from benchgate.base.jsonfields import as_json
-from benchgate.explore.explored import FOUND, OK, Line
+from benchgate.explore.exploration_result import FOUND, OK, RunLine
 from tools.explore_faults import explored, explored_by, tally
 
 
-def line(number: int, find: str = "") -> Line:
+def line(number: int, find: str = "") -> RunLine:
     outcome = FOUND if find else OK
-    return Line("smoke", number, "sync", number, outcome, None, None, None, 3, 900, 0.5, find)
+    return RunLine("smoke", number, "sync", number, outcome, None, None, None, 3, 900, 0.5, find)
 
 
 FINDS = {3: "find-1", 5: "find-2", 7: "find-3"}

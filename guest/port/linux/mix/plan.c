@@ -1,8 +1,8 @@
 // The plan of a mix: /mix, and the nonce from the kernel's command line.
 //
 // Takes lines of words: `mix least=N limit_ms=N`, then for each part `part KEY=VALUE ... -- WORD ...`, where
-// the words after `--` are its manifest. benchgate writes the file (build/mixes.py), so anything odd ends the
-// run.
+// the words after `--` are its manifest. benchgate writes the file (build/mix_image.py), so anything odd
+// ends the run.
 #include "mix.h"
 
 #include <errno.h>

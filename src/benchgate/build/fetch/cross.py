@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.arch import Architecture
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import Architecture
 from benchgate.build import cache, toolchain
 from benchgate.build.fetch import elf, newest, store
 from benchgate.build.fetch.apt import Apt, Package

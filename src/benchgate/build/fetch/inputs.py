@@ -20,11 +20,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import BootError, FetchError
 from benchgate.base.files import file_digest, read_start, tree_digest
 from benchgate.base.process import capture
-from benchgate.base.qemu import Qemu
+from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
+from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE
 from benchgate.build import cache, toolchain
 from benchgate.build.cache_storage import Notice

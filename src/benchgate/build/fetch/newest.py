@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.build.fetch import elf
 from benchgate.build.fetch.apt import Apt, Package
 from benchgate.build.fetch.pins import Pin, PinnedSet

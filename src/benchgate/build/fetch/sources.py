@@ -12,8 +12,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base.arch import X86_64, Architecture
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import X86_64, Architecture
 
 _WITH_BACKPORTS = frozenset({"bookworm"})
 """Debian releases whose QEMU is too old for the instruction clock, but not the one in their backports."""

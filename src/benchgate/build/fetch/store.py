@@ -64,12 +64,12 @@ class FetchSession:
         return self._clients[key]
 
 
-class _Withdrawn(FetchError):
+class _WithdrawnError(FetchError):
     """The package source no longer has a reviewed version."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoreEntry:
     """A fetched set's folder and the facts in its record."""
 
     folder: Path
@@ -113,7 +113,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     first: str = "",
     source: Release | None = None,
     part: str = "",
-) -> Kept:
+) -> StoreEntry:
     """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest.
 
     `first`: of a lock with several kinds of set, only those whose first package has this name.
@@ -126,7 +126,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     if found := _from_cache(place, sets, None if locked else unreviewed):
         return found
     for one in sets:
-        with contextlib.suppress(_Withdrawn):
+        with contextlib.suppress(_WithdrawnError):
             return _kept(_fetch_reviewed(place, what, one, fill, session, source=release), REVIEWED)
     if locked and not sets:
         raise FetchError(
@@ -150,7 +150,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     return _kept(cache.entry(place, unreviewed, make, notice=session.notice), UNREVIEWED)
 
 
-def fetched(kind: str) -> Kept | None:
+def fetched(kind: str) -> StoreEntry | None:
     """What `fetch` would give for this host's release without reading a package source."""
     release = this_release()
     return _from_cache(kind, _sets(kind, release, ""), _unreviewed(kind, release, ""))
@@ -168,7 +168,9 @@ def _unreviewed(kind: str, release: Release, first: str) -> dict[str, str]:
     return key | ({"first": first} if first else {})
 
 
-def _from_cache(kind: str, sets: Sequence[PinnedSet], unreviewed: Mapping[str, str] | None) -> Kept | None:
+def _from_cache(
+    kind: str, sets: Sequence[PinnedSet], unreviewed: Mapping[str, str] | None
+) -> StoreEntry | None:
     for one in sets:
         if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
             return _kept(folder, REVIEWED)
@@ -236,7 +238,9 @@ def _require_offered(client: Apt, one: PinnedSet) -> None:
     for pin in one.pins:
         offered = {(other.version, other.sha256) for other in client.versions(pin.package.name)}
         if (pin.package.version, pin.package.sha256) not in offered:
-            raise _Withdrawn(f"the package source no longer has {pin.package.name} {pin.package.version}")
+            raise _WithdrawnError(
+                f"the package source no longer has {pin.package.name} {pin.package.version}"
+            )
 
 
 def _key(one: PinnedSet) -> dict[str, str]:
@@ -248,5 +252,5 @@ def _identity(one: PinnedSet) -> dict[str, str]:
     return {"release": one.release, "version": one.version, "lock": one.digest}
 
 
-def _kept(folder: Path, origin: str) -> Kept:
-    return Kept(folder, origin, json.loads((folder / ABOUT).read_text()))
+def _kept(folder: Path, origin: str) -> StoreEntry:
+    return StoreEntry(folder, origin, json.loads((folder / ABOUT).read_text()))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
-from benchgate.base.stats import median, median_interval
+from benchgate.base.statistics.stats import median, median_interval
 from benchgate.base.text import visible
 
 FLAT = 1.25
@@ -38,7 +38,7 @@ SHARE, ROUNDING_NS = 0.1, 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class CurvePoint:
     size: int
     """Bytes."""
     ns: float
@@ -48,7 +48,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LatencyLevel:
     ns: float
     low: float
     high: float
@@ -59,7 +59,7 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CapacityStep:
     """The capacity of a level is between `low`, where the curve still is on it, and `high`, where it is
     nearer to the next one."""
 
@@ -73,7 +73,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class CacheStatement:
     """What a machine file says of one cache. `ns` None: by definition, so it is not compared."""
 
     name: str
@@ -82,19 +82,19 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _PointRange:
     """Points with these indices, both included."""
 
     first: int
     last: int
 
 
-def levels(points: Sequence[Point]) -> tuple[Level, ...]:
+def levels(points: Sequence[CurvePoint]) -> tuple[LatencyLevel, ...]:
     """The levels in ascending order; a curve without steps has one, and one that is nowhere flat has none."""
     return tuple(_level(points, run) for run in _runs(points))
 
 
-def steps(points: Sequence[Point]) -> tuple[Step, ...]:
+def steps(points: Sequence[CurvePoint]) -> tuple[CapacityStep, ...]:
     """The steps between neighbouring levels."""
     heights, runs = envelope(points), _runs(points)
     found = [_level(points, run) for run in runs]
@@ -104,20 +104,22 @@ def steps(points: Sequence[Point]) -> tuple[Step, ...]:
     )
 
 
-def envelope(points: Sequence[Point]) -> list[float]:
+def envelope(points: Sequence[CurvePoint]) -> list[float]:
     sizes = [one.size for one in points]
     if sizes != sorted(set(sizes)) or any(one.ns <= 0 or not math.isfinite(one.ns) for one in points):
         raise ValueError("the points of a curve must have ascending sizes and latencies above zero")
     return list(itertools.accumulate((one.ns for one in reversed(points)), min))[::-1]
 
 
-def fitting(step: Step, size: int, inner: int) -> bool:
+def fitting(step: CapacityStep, size: int, inner: int) -> bool:
     """Whether a cache of `size` bytes has this step. `inner`: the sizes of the levels inside it, which count
     too if no line is in both: an exclusive cache holds so much more."""
     return step.contains(size) or step.contains(size + inner)
 
 
-def disagreements(stated: Sequence[Stated], memory_ns: float, points: Sequence[Point]) -> list[str]:
+def disagreements(
+    stated: Sequence[CacheStatement], memory_ns: float, points: Sequence[CurvePoint]
+) -> list[str]:
     """What a machine file states of its caches and memory, held against a curve. Empty: they agree."""
     found, edges = levels(points), steps(points)
     if not found:
@@ -144,12 +146,12 @@ def disagreements(stated: Sequence[Stated], memory_ns: float, points: Sequence[P
     return said
 
 
-def _near(ns: float, level: Level) -> bool:
+def _near(ns: float, level: LatencyLevel) -> bool:
     room = max(SHARE * level.ns, ROUNDING_NS)
     return level.low - room <= ns <= level.high + room
 
 
-def _differs(name: str, ns: float, level: Level) -> str:
+def _differs(name: str, ns: float, level: LatencyLevel) -> str:
     return f"{name}: {ns:g} ns, but the curve is at {level.ns:.2f} ns ({level.low:.2f} to {level.high:.2f})"
 
 
@@ -157,38 +159,40 @@ def _kib(size: int) -> str:
     return f"{size / 1024:g} KiB"
 
 
-def _level(points: Sequence[Point], run: _Run) -> Level:
+def _level(points: Sequence[CurvePoint], run: _PointRange) -> LatencyLevel:
     values = [one.ns for one in points[run.first : run.last + 1]]
     interval = median_interval(values, (len(values),), ERROR)
     low, high = max(interval.low, min(values)), min(interval.high, max(values))
-    return Level(median(values), low, high, points[run.first].size, points[run.last].size)
+    return LatencyLevel(median(values), low, high, points[run.first].size, points[run.last].size)
 
 
-def _step(points: Sequence[Point], heights: Sequence[float], last: int, middle: float) -> Step:
+def _step(points: Sequence[CurvePoint], heights: Sequence[float], last: int, middle: float) -> CapacityStep:
     beyond = next(n for n in range(last + 1, len(points)) if heights[n] > middle)
     left, right = points[beyond - 1].size, points[beyond].size
     part = math.log(middle / heights[beyond - 1]) / math.log(heights[beyond] / heights[beyond - 1])
-    return Step(points[last].size, right, round(left * (right / left) ** part))
+    return CapacityStep(points[last].size, right, round(left * (right / left) ** part))
 
 
-def _runs(points: Sequence[Point]) -> list[_Run]:
+def _runs(points: Sequence[CurvePoint]) -> list[_PointRange]:
     heights = envelope(points)
-    merged: list[_Run] = []
+    merged: list[_PointRange] = []
     for run in _flat_runs(points, heights, 0, len(points)):
         if merged and _middle(heights, run) < DISTINCT * _middle(heights, merged[-1]):
-            merged[-1] = _Run(merged[-1].first, run.last)
+            merged[-1] = _PointRange(merged[-1].first, run.last)
         else:
             merged.append(run)
     return merged
 
 
-def _middle(heights: Sequence[float], run: _Run) -> float:
+def _middle(heights: Sequence[float], run: _PointRange) -> float:
     return median(heights[run.first : run.last + 1])
 
 
-def _flat_runs(points: Sequence[Point], heights: Sequence[float], begin: int, end: int) -> Iterator[_Run]:
+def _flat_runs(
+    points: Sequence[CurvePoint], heights: Sequence[float], begin: int, end: int
+) -> Iterator[_PointRange]:
     """The longest flat run between these indices, and those on both sides of it, in ascending order."""
-    runs = [_Run(first, _last_flat(heights, first, end)) for first in range(begin, end)]
+    runs = [_PointRange(first, _last_flat(heights, first, end)) for first in range(begin, end)]
     longest = max(runs, key=lambda run: (_octaves(points, run), -run.first), default=None)
     if longest is None or longest.last - longest.first + 1 < LEAST_POINTS:
         return
@@ -203,7 +207,7 @@ def _last_flat(heights: Sequence[float], first: int, end: int) -> int:
     return max(n for n in range(first, end) if heights[n] <= FLAT * heights[first])
 
 
-def _octaves(points: Sequence[Point], run: _Run) -> float:
+def _octaves(points: Sequence[CurvePoint], run: _PointRange) -> float:
     return math.log2(points[run.last].size / points[run.first].size)
 
 
@@ -214,7 +218,7 @@ HEAD = ("kind", "bytes", "ns", "typical_ns")
 LARGEST = 1 << 24
 
 
-def curves_text(curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
+def curves_text(curves: Mapping[str, tuple[CurvePoint, ...]], decides: str) -> str:
     """The kind that decides comes first."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
@@ -224,7 +228,7 @@ def curves_text(curves: Mapping[str, tuple[Point, ...]], decides: str) -> str:
     return output.getvalue()
 
 
-def load_curves(path: Path) -> dict[str, tuple[Point, ...]]:
+def load_curves(path: Path) -> dict[str, tuple[CurvePoint, ...]]:
     """In the file's order: the first kind is the one that decides."""
     try:
         with path.open("rb") as stream:
@@ -234,15 +238,15 @@ def load_curves(path: Path) -> dict[str, tuple[Point, ...]]:
     return parse_curves(raw, path)
 
 
-def parse_curves(raw: str, path: Path) -> dict[str, tuple[Point, ...]]:
+def parse_curves(raw: str, path: Path) -> dict[str, tuple[CurvePoint, ...]]:
     rows = list(csv.reader(raw.splitlines()))
     if not rows or tuple(rows[0]) != HEAD:
         raise UsageError(f"{path}:1: expected `{','.join(HEAD)}`, as `benchgate machine calibrate` writes it")
-    found: dict[str, list[Point]] = {}
+    found: dict[str, list[CurvePoint]] = {}
     for number, row in enumerate(rows[1:], 2):
         try:
             kind, size, ns, typical = row
-            point = Point(int(size), float(ns), float(typical))
+            point = CurvePoint(int(size), float(ns), float(typical))
         except ValueError:
             raise UsageError(
                 f"{path}:{number}: `{visible(','.join(row))[:80]}` is not a point of a curve"

@@ -1,10 +1,10 @@
 """A machine file from what a host tells and what was seen of it, with the reason for every figure.
 
-Takes `Told` and `Seen`; gives a `Draft`: every key of the file with its basis, and remarks. Pure; the caches
-and the times come from draft_caches.py and draft_times.py, the CPUs are grouped here. A figure is measured,
-told by the host, or assumed; the basis says which, and from what. Where the curve contradicts what the host
-tells, the curve counts, and a remark says so. Nothing fails: a curve without levels gives a draft whose
-figures are assumed.
+Takes `HostDescription` and `SurveyResult`; gives a `Draft`: every key of the file with its basis, and
+remarks. Pure; the caches and the times come from draft_caches.py and draft_times.py, the CPUs are grouped
+here. A figure is measured, told by the host, or assumed; the basis says which, and from what. Where the curve
+contradicts what the host tells, the curve counts, and a remark says so. Nothing fails: a curve without levels
+gives a draft whose figures are assumed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchgate.host.memory import curve, draft_caches, draft_times
-from benchgate.host.memory.known import Basis, DraftCache, Evidence, Groups, Known, group_of, joined, renamed
-from benchgate.host.memory.survey import HUGE, Seen
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.known import (
+    Basis,
+    DraftCache,
+    DraftFigure,
+    Evidence,
+    Groups,
+    group_of,
+    joined,
+    renamed,
+)
+from benchgate.host.memory.survey import HUGE, SurveyResult
+from benchgate.host.memory.told import HostDescription
 from benchgate.host.procfs import as_list
 
 
@@ -25,7 +34,7 @@ from benchgate.host.procfs import as_list
 class Draft:
     hosts: tuple[int, ...]
     """The host's CPU that stands for each CPU of the file."""
-    line: Known
+    line: DraftFigure
     caches: tuple[DraftCache, ...]
     """l1d, l1i, l2 and, if there is one, l3."""
     clusters: Groups
@@ -34,18 +43,18 @@ class Draft:
     sockets_why: str
     nodes: Groups
     nodes_why: str
-    local: Known
-    remote: Known | None
-    bandwidth: Known | None
-    transfers: dict[str, Known]
+    local: DraftFigure
+    remote: DraftFigure | None
+    bandwidth: DraftFigure | None
+    transfers: dict[str, DraftFigure]
     """The cluster_ns, across_ns and socket_ns that the file needs, by key."""
-    atomic: Known
-    interrupt: Known
+    atomic: DraftFigure
+    interrupt: DraftFigure
     remarks: tuple[str, ...]
     """What the host hides, contradicts, or cannot show."""
 
 
-def draft(told: Told, seen: Seen) -> Draft:
+def draft(told: HostDescription, seen: SurveyResult) -> Draft:
     remarks = list(seen.missing)
     of = Evidence(told, seen, curve.levels(seen.points), curve.steps(seen.points), remarks.append)
     _say_kind(of)

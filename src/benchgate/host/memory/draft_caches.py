@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 
 from benchgate.host.memory import curve
-from benchgate.host.memory.curve import Step
-from benchgate.host.memory.known import Basis, DraftCache, Evidence, Known, measured, size_text
-from benchgate.host.memory.survey import Seen
-from benchgate.host.memory.told import ToldCache
+from benchgate.host.memory.curve import CapacityStep
+from benchgate.host.memory.known import Basis, DraftCache, DraftFigure, Evidence, measured, size_text
+from benchgate.host.memory.survey import SurveyResult
+from benchgate.host.memory.told import CacheDescription
 
 LINE, WAYS = 64, 8
 """Assumed where the host does not tell."""
@@ -22,11 +22,11 @@ OUTER_FACTOR = 16
 """An assumed cache is so much larger than the one inside it."""
 
 
-def line(of: Evidence) -> Known:
+def line(of: Evidence) -> DraftFigure:
     first = of.told.cache(1, "Data")
     if first and first.line:
-        return Known(first.line, Basis.TOLD, "")
-    return Known(LINE, Basis.ASSUMED, "the host does not tell; most processors have 64")
+        return DraftFigure(first.line, Basis.TOLD, "")
+    return DraftFigure(LINE, Basis.ASSUMED, "the host does not tell; most processors have 64")
 
 
 def caches(of: Evidence, line: int) -> tuple[DraftCache, ...]:
@@ -47,17 +47,17 @@ def _name(number: int) -> str:
     return ("l1d", "l2", "l3", "beyond")[min(number, 3)]
 
 
-def _ways(told: ToldCache | None, line: int) -> Known:
+def _ways(told: CacheDescription | None, line: int) -> DraftFigure:
     if told is None or not told.ways:
-        return Known(WAYS, Basis.ASSUMED, "the host does not tell")
+        return DraftFigure(WAYS, Basis.ASSUMED, "the host does not tell")
     if told.ways <= MOST_WAYS and told.size % (told.ways * line) == 0:
-        return Known(told.ways, Basis.TOLD, "")
+        return DraftFigure(told.ways, Basis.TOLD, "")
     fitting = (one for one in range(min(told.ways, MOST_WAYS), 1, -1) if told.size % (one * line) == 0)
     why = f"the host tells {told.ways}, of which {size_text(told.size)} have no whole number of sets"
-    return Known(next(fitting, 1), Basis.ASSUMED, why)
+    return DraftFigure(next(fitting, 1), Basis.ASSUMED, why)
 
 
-def _size(of: Evidence, number: int, whole: int) -> Known:
+def _size(of: Evidence, number: int, whole: int) -> DraftFigure:
     told = of.told.cache(number + 1, "Data")
     if number >= len(of.steps):
         return _unseen_size(told, whole, number)
@@ -65,30 +65,32 @@ def _size(of: Evidence, number: int, whole: int) -> Known:
     between = f"the curve's step is between {size_text(step.low)} and {size_text(step.high)}"
     inner = sum(one.size for n in range(number) if (one := of.told.cache(n + 1, "Data")))
     if told and curve.fitting(step, told.size, inner):
-        return Known(told.size, Basis.TOLD, between)
+        return DraftFigure(told.size, Basis.TOLD, between)
     if told:
         shared = "; a virtual machine may be given a part of a cache only, or share it with others"
         of.say(
             f"{_name(number)}: the host tells {size_text(told.size)}, but {between}: the file has what the "
             "curve shows" + (shared if of.told.is_virtual else "")
         )
-    return Known(_rounded(step, whole), Basis.MEASURED, between)
+    return DraftFigure(_rounded(step, whole), Basis.MEASURED, between)
 
 
-def _unseen_size(told: ToldCache | None, whole: int, number: int) -> Known:
+def _unseen_size(told: CacheDescription | None, whole: int, number: int) -> DraftFigure:
     if told:
-        return Known(told.size, Basis.TOLD, "the curve shows no step there")
+        return DraftFigure(told.size, Basis.TOLD, "the curve shows no step there")
     size = FIRST_LEVEL_SIZE * OUTER_FACTOR**number
-    return Known(size // whole * whole, Basis.ASSUMED, "the curve shows no step, and the host tells none")
+    return DraftFigure(
+        size // whole * whole, Basis.ASSUMED, "the curve shows no step, and the host tells none"
+    )
 
 
-def _latency(of: Evidence, number: int) -> Known:
+def _latency(of: Evidence, number: int) -> DraftFigure:
     if number < len(of.levels) and number <= len(of.steps):
         return measured(of.levels[number])
     if of.levels:
         last = of.levels[-1]
-        return Known(last.ns, Basis.ASSUMED, "the curve has no such level: as its last one")
-    return Known(_fastest(of.seen), Basis.ASSUMED, "the curve has no level: its lowest point")
+        return DraftFigure(last.ns, Basis.ASSUMED, "the curve has no such level: as its last one")
+    return DraftFigure(_fastest(of.seen), Basis.ASSUMED, "the curve has no level: its lowest point")
 
 
 def _instructions(of: Evidence, data: DraftCache, line: int) -> DraftCache:
@@ -96,12 +98,12 @@ def _instructions(of: Evidence, data: DraftCache, line: int) -> DraftCache:
     if told and told.kind == "Instruction":
         return DraftCache(
             "l1i",
-            Known(told.size, Basis.TOLD, "a chase of data cannot see it"),
+            DraftFigure(told.size, Basis.TOLD, "a chase of data cannot see it"),
             _ways(told, line),
             None,
         )
     why = "as l1d: the host does not tell, and a chase of data cannot see it"
-    return DraftCache("l1i", Known(data.size.value, Basis.ASSUMED, why), data.ways, None)
+    return DraftCache("l1i", DraftFigure(data.size.value, Basis.ASSUMED, why), data.ways, None)
 
 
 def say_levels(of: Evidence) -> None:
@@ -112,7 +114,7 @@ def say_levels(of: Evidence) -> None:
         of.say(f"the host tells {len(told)} levels of data caches; the curve has {len(of.steps)} steps")
 
 
-def _rounded(step: Step, whole: int) -> int:
+def _rounded(step: CapacityStep, whole: int) -> int:
     """The step's size in whole sets, and where the step allows it in eighths of a power of two: the curve
     shows no more digits."""
     unit = whole << max(0, math.floor(math.log2(step.size / 8 / whole)))
@@ -120,5 +122,5 @@ def _rounded(step: Step, whole: int) -> int:
     return found if step.contains(found) else max(1, round(step.size / whole)) * whole
 
 
-def _fastest(seen: Seen) -> float:
+def _fastest(seen: SurveyResult) -> float:
     return min((one.ns for one in seen.points), default=1.0)

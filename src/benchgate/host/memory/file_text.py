@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from benchgate.base.text import visible
 from benchgate.host.memory.draft import Draft
-from benchgate.host.memory.known import DraftCache, Known
+from benchgate.host.memory.known import DraftCache, DraftFigure
 from benchgate.host.procfs import as_list
 
 WIDTH = 110
@@ -51,7 +51,7 @@ def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _said(key: str, known: Known) -> list[str]:
+def _said(key: str, known: DraftFigure) -> list[str]:
     return _comment(f"{key}: {known.basis}" + (f": {known.why}" if known.why else ""))
 
 

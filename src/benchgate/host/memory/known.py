@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from benchgate.host.memory.curve import Level, Step
-from benchgate.host.memory.survey import Seen
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.curve import CapacityStep, LatencyLevel
+from benchgate.host.memory.survey import SurveyResult
+from benchgate.host.memory.told import HostDescription
 
 
 class Basis(StrEnum):
@@ -22,7 +22,7 @@ class Basis(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class DraftFigure:
     """A number of the file."""
 
     value: float
@@ -39,9 +39,9 @@ class Known:
 @dataclass(frozen=True, slots=True)
 class DraftCache:
     name: str
-    size: Known
-    ways: Known
-    latency: Known | None
+    size: DraftFigure
+    ways: DraftFigure
+    latency: DraftFigure | None
     """None for the first level: a hit there costs its instruction's own ns."""
 
 
@@ -49,18 +49,18 @@ class DraftCache:
 class Evidence:
     """What a draft is made from."""
 
-    told: Told
-    seen: Seen
-    levels: tuple[Level, ...]
-    steps: tuple[Step, ...]
+    told: HostDescription
+    seen: SurveyResult
+    levels: tuple[LatencyLevel, ...]
+    steps: tuple[CapacityStep, ...]
     say: Callable[[str], None]
     """Takes what the host hides, contradicts, or cannot show."""
 
 
-def measured(level: Level) -> Known:
+def measured(level: LatencyLevel) -> DraftFigure:
     interval = f"{level.ns:.2f} ns ({level.low:.2f} to {level.high:.2f})"
     why = f"{interval} from {size_text(level.first)} to {size_text(level.last)}"
-    return Known(level.ns, Basis.MEASURED, why)
+    return DraftFigure(level.ns, Basis.MEASURED, why)
 
 
 def size_text(size: int) -> str:

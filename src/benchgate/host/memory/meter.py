@@ -36,7 +36,7 @@ _LINE = re.compile(r"([a-z_]{1,16})(?: ([0-9]{1,19}))? ([0-9]{1,20}\.[0-9]{4})")
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MeterSample:
     name: str
     size: int
     """The bytes of the array that a chase goes through; 0 for others."""
@@ -50,11 +50,11 @@ def program() -> Path:
 
 def measure(
     words: Sequence[object],
-    seen: Callable[[Sample], None] = lambda _: None,
+    seen: Callable[[MeterSample], None] = lambda _: None,
     *,
     argv: Sequence[str] = (),
     silent_s: float = SILENT_S,
-) -> tuple[Sample, ...]:
+) -> tuple[MeterSample, ...]:
     """`argv`: the command instead of the program itself."""
     command = [*(argv or (str(program()),)), *map(str, words)]
     found = []
@@ -66,11 +66,11 @@ def measure(
     return tuple(found)
 
 
-def read(line: str) -> Sample:
+def read(line: str) -> MeterSample:
     match = _LINE.fullmatch(line)
     if not match or not math.isfinite(value := float(match[3])):
         raise HostError(f"the measuring program printed `{line[:80]}`, which is not a sample")
-    return Sample(match[1], int(match[2] or 0), value)
+    return MeterSample(match[1], int(match[2] or 0), value)
 
 
 def _lines(command: Sequence[str], silent_s: float) -> Generator[str, None, None]:

@@ -1,6 +1,6 @@
 """Measures this host's memory system: which measurements, in which order, and how many.
 
-Takes what the host tells, a plan and a way to measure (`meter.measure`); gives `Seen`. What cannot be
+Takes what the host tells, a plan and a way to measure (`meter.measure`); gives `SurveyResult`. What cannot be
 measured here is missing, with the reason. Fails as the meter does, if a CPU's own chase is impossible, and
 with HostError if no point of the curve that decides is usable. The caller must hold the measuring lock.
 """
@@ -14,12 +14,12 @@ from statistics import median
 from typing import Protocol
 
 from benchgate.base.errors import HostError
-from benchgate.base.machines import LONGEST_NS
+from benchgate.base.system.machines import LONGEST_NS
 from benchgate.base.text import counted
 from benchgate.host.memory import curve
-from benchgate.host.memory.curve import Point
-from benchgate.host.memory.meter import Sample
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.curve import CurvePoint
+from benchgate.host.memory.meter import MeterSample
+from benchgate.host.memory.told import HostDescription
 
 SHORTEST_NS = 0.001
 """The file of curves has four digits."""
@@ -37,14 +37,14 @@ KINDS = (HUGE, SMALL, LOCAL, PAGES)
 """The kinds of chases, which c/chase.c explains."""
 
 
-class Measure(Protocol):
+class MeterCall(Protocol):
     def __call__(
-        self, words: Sequence[object], seen: Callable[[Sample], None] = ...
-    ) -> tuple[Sample, ...]: ...
+        self, words: Sequence[object], seen: Callable[[MeterSample], None] = ...
+    ) -> tuple[MeterSample, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SurveyPlan:
     """How much is measured."""
 
     passes: int
@@ -60,14 +60,14 @@ class Plan:
     """The array that each CPU reads: larger than the last cache, so that it comes from memory."""
 
 
-def plan_for(told: Told, available: int, *, quick: bool) -> Plan:
+def plan_for(told: HostDescription, available: int, *, quick: bool) -> SurveyPlan:
     """`available`: the bytes of memory that are free."""
     known = max((one.size for one in told.caches), default=0)
     wanted = max(BEYOND * known, LEAST_LARGEST) if known else LARGEST_UNTOLD
     stream = max(min(2 * known or LARGEST_UNTOLD, available // (4 * len(told.cpus))), 4 * MIB)
     if quick:
-        return Plan(3, 0, 4, 5, _at_most(min(wanted, LEAST_LARGEST), available), stream)
-    return Plan(7, 3, 4, 15, _at_most(2 * wanted, available), stream)
+        return SurveyPlan(3, 0, 4, 5, _at_most(min(wanted, LEAST_LARGEST), available), stream)
+    return SurveyPlan(7, 3, 4, 15, _at_most(2 * wanted, available), stream)
 
 
 def _at_most(size: int, available: int) -> int:
@@ -75,7 +75,7 @@ def _at_most(size: int, available: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class PassSpread:
     """Several passes over the same thing."""
 
     value: float
@@ -85,22 +85,22 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    plan: Plan
-    curves: dict[str, tuple[Point, ...]]
+class SurveyResult:
+    plan: SurveyPlan
+    curves: dict[str, tuple[CurvePoint, ...]]
     """The curve of each kind of chase."""
     huge_share: float
     """The share of the chases' memory that is on huge pages."""
-    single: dict[str, Spread]
+    single: dict[str, PassSpread]
     """cycle, atomic and plain, in ns."""
-    transfers: dict[tuple[int, int], Spread] = field(default_factory=dict)
-    handovers: dict[tuple[int, int], Spread] = field(default_factory=dict)
-    interrupts: dict[tuple[int, int], Spread] = field(default_factory=dict)
+    transfers: dict[tuple[int, int], PassSpread] = field(default_factory=dict)
+    handovers: dict[tuple[int, int], PassSpread] = field(default_factory=dict)
+    interrupts: dict[tuple[int, int], PassSpread] = field(default_factory=dict)
     shares: dict[tuple[int, int], float] = field(default_factory=dict)
     """The second CPU's latency of what the first has loaded into the level beyond its private caches."""
-    streams: dict[tuple[int, ...], Spread] = field(default_factory=dict)
+    streams: dict[tuple[int, ...], PassSpread] = field(default_factory=dict)
     """Bytes a second that these CPUs read together."""
-    remote: dict[tuple[int, int], Spread] = field(default_factory=dict)
+    remote: dict[tuple[int, int], PassSpread] = field(default_factory=dict)
     """The latency of memory for a CPU of the first node if it lies on the second, by the nodes' places."""
     missing: tuple[str, ...] = ()
 
@@ -110,11 +110,11 @@ class Seen:
         return HUGE if self.huge_share >= HUGE_ENOUGH else SMALL
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[CurvePoint, ...]:
         return self.curves[self.kind]
 
 
-def sizes(plan: Plan, told: Told) -> tuple[int, ...]:
+def sizes(plan: SurveyPlan, told: HostDescription) -> tuple[int, ...]:
     """Sizes of arrays in whole pages: evenly spaced in logarithms, and each that the host tells."""
     found = {one.size for one in told.caches if one.kind != "Instruction" and one.size <= plan.largest}
     for n in itertools.count():
@@ -125,20 +125,20 @@ def sizes(plan: Plan, told: Told) -> tuple[int, ...]:
     raise AssertionError
 
 
-def spread(values: Sequence[float]) -> Spread:
-    return Spread(median(values), min(values), max(values), len(values))
+def spread(values: Sequence[float]) -> PassSpread:
+    return PassSpread(median(values), min(values), max(values), len(values))
 
 
-def points_of(samples: Sequence[Sample]) -> tuple[Point, ...]:
+def points_of(samples: Sequence[MeterSample]) -> tuple[CurvePoint, ...]:
     """The lowest pass of each size, because other work can only add time, and the median."""
     by_size: dict[int, list[float]] = {}
     for one in samples:
         if one.name == "chase":
             by_size.setdefault(one.size, []).append(one.value)
-    return tuple(Point(size, min(passes), median(passes)) for size, passes in sorted(by_size.items()))
+    return tuple(CurvePoint(size, min(passes), median(passes)) for size, passes in sorted(by_size.items()))
 
 
-def usable_points(kind: str, points: Sequence[Point], missing: list[str]) -> tuple[Point, ...]:
+def usable_points(kind: str, points: Sequence[CurvePoint], missing: list[str]) -> tuple[CurvePoint, ...]:
     """Drops points that no file can hold, and adds a note to `missing`."""
     good = tuple(one for one in points if SHORTEST_NS <= one.ns <= LONGEST_NS)
     if len(good) < len(points):
@@ -149,16 +149,20 @@ def usable_points(kind: str, points: Sequence[Point], missing: list[str]) -> tup
     return good
 
 
-def survey(told: Told, plan: Plan, measure: Measure, progress: Callable[[str], None]) -> Seen:
+def survey(
+    told: HostDescription, plan: SurveyPlan, measure: MeterCall, progress: Callable[[str], None]
+) -> SurveyResult:
     return _Survey(told, plan, measure, progress).seen()
 
 
 class _Survey:
-    def __init__(self, told: Told, plan: Plan, measure: Measure, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, told: HostDescription, plan: SurveyPlan, measure: MeterCall, progress: Callable[[str], None]
+    ) -> None:
         self._told, self._plan, self._measure, self._progress = told, plan, measure, progress
         self._missing: list[str] = []
 
-    def seen(self) -> Seen:
+    def seen(self) -> SurveyResult:
         cpu = self._told.cpus[0]
         self._progress(f"a cycle and an atomic operation on CPU {cpu}")
         single = self._measure(["single", cpu, self._plan.passes])
@@ -170,14 +174,14 @@ class _Survey:
             decides = kind == SMALL and not is_huge
             samples = self._chase(kind, self._plan.passes if decides else self._plan.other_passes)
             curves[kind] = usable_points(kind, points_of(samples), self._missing)
-        base = Seen(self._plan, curves, min(shares, default=0.0), _by_name(single))
+        base = SurveyResult(self._plan, curves, min(shares, default=0.0), _by_name(single))
         if not base.points:
             raise HostError(
                 f"cannot measure this host's memory: {self._missing[-1]}; next: measure while it is idle"
             )
         pairs = list(itertools.combinations(self._told.cpus, 2))
         together = self._pairs(pairs)
-        return Seen(
+        return SurveyResult(
             self._plan,
             curves,
             base.huge_share,
@@ -191,13 +195,13 @@ class _Survey:
             missing=tuple(self._missing),
         )
 
-    def _chase(self, kind: str, passes: int) -> tuple[Sample, ...]:
+    def _chase(self, kind: str, passes: int) -> tuple[MeterSample, ...]:
         cpu, wanted = self._told.cpus[0], sizes(self._plan, self._told)
         if kind == PAGES:  # as many lines as the other chases, up to 64 times as far apart
             wanted = tuple(one for one in wanted if one >= 64 * KIB)
         done = 0
 
-        def seen(one: Sample) -> None:
+        def seen(one: MeterSample) -> None:
             nonlocal done
             done += one.name == "chase"
             if one.name == "chase" and one.size == wanted[-1]:
@@ -206,7 +210,7 @@ class _Survey:
         words = ["chase", cpu, cpu, kind, self._plan.slices, passes, *wanted]
         return self._measure(words, seen)
 
-    def _pairs(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, Spread]]:
+    def _pairs(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, PassSpread]]:
         found = {}
         for n, (one, two) in enumerate(pairs, 1):
             self._progress(f"lines between CPUs {one} and {two}: pair {n} of {len(pairs)}")
@@ -218,9 +222,9 @@ class _Survey:
             )
         return found
 
-    def _interrupts(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Spread]:
+    def _interrupts(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PassSpread]:
         """Measures the pairs with the first CPU only: they tell near from far."""
-        found: dict[tuple[int, int], Spread] = {}
+        found: dict[tuple[int, int], PassSpread] = {}
         for one, two in [pair for pair in pairs if pair[0] == self._told.cpus[0]]:
             self._progress(f"interrupts from CPU {one} to CPU {two}")
             try:
@@ -236,7 +240,7 @@ class _Survey:
                 )
         return found
 
-    def _shares(self, base: Seen, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    def _shares(self, base: SurveyResult, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         """Empty unless the curve has a shared level: private caches, one beyond them, memory."""
         edges = curve.steps(base.points)
         if len(edges) < 3 or not pairs:
@@ -249,7 +253,7 @@ class _Survey:
             found[one, two] = samples["other"].low
         return found
 
-    def _streams(self) -> dict[tuple[int, ...], Spread]:
+    def _streams(self) -> dict[tuple[int, ...], PassSpread]:
         """The bandwidth of the first CPU alone, and of each node's CPUs together."""
         groups = self._told.nodes or (self._told.cpus,)
         found = {}
@@ -259,7 +263,7 @@ class _Survey:
             found[cpus] = _by_name(self._measure(words))["stream"]
         return found
 
-    def _remote(self, kind: str) -> dict[tuple[int, int], Spread]:
+    def _remote(self, kind: str) -> dict[tuple[int, int], PassSpread]:
         found = {}
         for one, two in itertools.permutations(range(len(self._told.nodes)), 2):
             cpu, home = self._told.nodes[one][0], self._told.nodes[two][0]
@@ -269,6 +273,6 @@ class _Survey:
         return found
 
 
-def _by_name(samples: Sequence[Sample]) -> dict[str, Spread]:
+def _by_name(samples: Sequence[MeterSample]) -> dict[str, PassSpread]:
     names = dict.fromkeys(one.name for one in samples)
     return {name: spread([one.value for one in samples if one.name == name]) for name in names}

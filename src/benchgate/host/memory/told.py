@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchgate.base.text import one_line
 from benchgate.host.procfs import CPUS, cpu_list_of, number_of, text_of
-from benchgate.host.topology import Topology
+from benchgate.host.topology import HostTopology
 
 _NODES = Path("sys/devices/system/node")
 _SIZE = re.compile(r"([0-9]{1,9})([KM]?)")
@@ -20,7 +20,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
 @dataclass(frozen=True, slots=True)
-class ToldCache:
+class CacheDescription:
     level: int
     kind: str
     """Data, Instruction or Unified."""
@@ -32,10 +32,10 @@ class ToldCache:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HostDescription:
     cpus: tuple[int, ...]
     """That may be used, in ascending order."""
-    caches: tuple[ToldCache, ...]
+    caches: tuple[CacheDescription, ...]
     """The caches of the first of these CPUs."""
     l3_groups: tuple[tuple[int, ...], ...]
     """The usable CPUs by the L3 that they are told to share; empty if that is not told of each."""
@@ -49,14 +49,14 @@ class Told:
     model: str
     """The name of the processor; empty if it is not told."""
 
-    def cache(self, level: int, kind: str) -> ToldCache | None:
+    def cache(self, level: int, kind: str) -> CacheDescription | None:
         fitting = (one for one in self.caches if one.level == level and one.kind in (kind, "Unified"))
         return next(fitting, None)
 
 
-def read(topology: Topology, root: Path = Path("/")) -> Told:
+def read(topology: HostTopology, root: Path = Path("/")) -> HostDescription:
     cpus = topology.usable
-    return Told(
+    return HostDescription(
         cpus=cpus,
         caches=caches(cpus[0], root) if cpus else (),
         l3_groups=_grouped(cpus, [_l3_of(cpu, root) for cpu in cpus]),
@@ -68,12 +68,12 @@ def read(topology: Topology, root: Path = Path("/")) -> Told:
     )
 
 
-def caches(cpu: int, root: Path = Path("/")) -> tuple[ToldCache, ...]:
+def caches(cpu: int, root: Path = Path("/")) -> tuple[CacheDescription, ...]:
     folders = sorted((root / CPUS / f"cpu{cpu}" / "cache").glob("index[0-9]*"))
     return tuple(found for folder in folders if (found := _cache(folder)))
 
 
-def _cache(folder: Path) -> ToldCache | None:
+def _cache(folder: Path) -> CacheDescription | None:
     """None for a cache whose level, kind or size is not told."""
     level, kind = number_of(folder / "level"), text_of(folder / "type")
     size = _SIZE.fullmatch(text_of(folder / "size") or "")
@@ -81,14 +81,14 @@ def _cache(folder: Path) -> ToldCache | None:
         return None
     ways, line = (number_of(folder / name) for name in ("ways_of_associativity", "coherency_line_size"))
     shared = cpu_list_of(folder / "shared_cpu_list") or ()
-    return ToldCache(level, kind, int(size[1]) * _UNITS[size[2]], ways or None, line or None, shared)
+    return CacheDescription(level, kind, int(size[1]) * _UNITS[size[2]], ways or None, line or None, shared)
 
 
 def _l3_of(cpu: int, root: Path) -> tuple[int, ...]:
     return next((one.shared for one in caches(cpu, root) if one.level == 3), ())
 
 
-def _socket_of(topology: Topology, cpu: int) -> int | None:
+def _socket_of(topology: HostTopology, cpu: int) -> int | None:
     found = topology.cpu(cpu)
     return found.socket if found else None
 

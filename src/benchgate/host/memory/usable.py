@@ -1,8 +1,8 @@
 """Drops the measurements that no machine file can hold: what a busy host showed instead of its memory.
 
-Takes `Seen`; gives it without them, and with a reason for each in `missing`, so that the rest is drafted as
-on a host where they could not be measured. Pure; nothing fails. The points of curves are left out by
-survey.py, which needs good ones.
+Takes `SurveyResult`; gives it without them, and with a reason for each in `missing`, so that the rest is
+drafted as on a host where they could not be measured. Pure; nothing fails. The points of curves are left out
+by survey.py, which needs good ones.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from benchgate.base.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
-from benchgate.host.memory.survey import Seen, Spread
+from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
+from benchgate.host.memory.survey import PassSpread, SurveyResult
 from benchgate.host.procfs import as_list
 
 Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])
 
 
-def usable(seen: Seen) -> Seen:
+def usable(seen: SurveyResult) -> SurveyResult:
     missing = list(seen.missing)
     longest = float(LONGEST_NS)
     return replace(
@@ -36,8 +36,8 @@ def usable(seen: Seen) -> Seen:
 
 
 def _kept(
-    what: str, found: Mapping[Key, Spread], unit: float, limits: tuple[float, float], missing: list[str]
-) -> dict[Key, Spread]:
+    what: str, found: Mapping[Key, PassSpread], unit: float, limits: tuple[float, float], missing: list[str]
+) -> dict[Key, PassSpread]:
     """`unit`: so much of a measurement is one of the file's."""
     low, high = limits
     good = {}

@@ -21,9 +21,9 @@ from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import Metric
 from benchgate.base.pyfile import contained, load_module
-from benchgate.base.workloads import UNVERIFIED
+from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
 from benchgate.judge.gates.wording import informing, ruling, subject

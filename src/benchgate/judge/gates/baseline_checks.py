@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from benchgate.base.baselines import Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import Arm
-from benchgate.base.machines import IDEAL, machine_in
 from benchgate.base.runs import Measurement
+from benchgate.base.system.machines import IDEAL, machine_in
 from benchgate.base.text import counted, one_line, suggestion
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling
-from benchgate.base.metrics import Metric
+from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import Rule
 
 KIND = "control"
@@ -27,7 +27,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     two_arms.require_row(gate)
     arms = two_arms.arms_of(gate, measured)
     rule = Rule("<", "this row cannot scale by construction, so check the base arm, the pins and the clock")
-    asked = Question(gate, measured, arms, rule, two_arms.contradiction(gate, *arms))
+    asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms))
     return looks.judge(asked, two_arms.figures(asked))
 
 

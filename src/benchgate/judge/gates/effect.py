@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from benchgate.base.stats import Interval, bootstrap, median, median_quantiles, ratio_of_medians
+from benchgate.base.statistics.stats import Interval, bootstrap, median, median_quantiles, ratio_of_medians
 
 POWER = 0.8
 """An effect of this size is found in at least this share of sessions."""

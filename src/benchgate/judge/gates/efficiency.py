@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import CapacityBound, Gate, GateInput, Policy, Ruling
-from benchgate.base.metrics import Metric
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, speedup, two_arms
-from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.figures import GateFigures
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
 from benchgate.judge.gates.wording import number
 
@@ -48,7 +48,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     base, arm = two_arms.arms_of(gate, measured)
     ideal = gate.cell.cpus / base.cell.cpus
     rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
-    asked = Question(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
+    asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
     of_speedup = (
         two_arms.figures_of(gate, measured, asked.limit * ideal, look) for look in asked.ready_looks
     )
@@ -61,7 +61,7 @@ def host_share(gate: Gate, measured: GateInput, ideal: float) -> CapacityBound |
     return host and replace(host, ratio=host.ratio / ideal, low=host.low / ideal, high=host.high / ideal)
 
 
-def scaled(seen: Figures, ideal: float, name: str) -> Figures:
+def scaled(seen: GateFigures, ideal: float, name: str) -> GateFigures:
     """The figures of a ratio as a share of the ideal one."""
     interval = Interval(seen.interval.low / ideal, seen.interval.high / ideal)
     value, limit = seen.value / ideal, seen.threshold / ideal

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Policy, Word
-from benchgate.base.stats import Interval, median, median_interval, serial_dependence
+from benchgate.base.statistics.stats import Interval, median, median_interval, serial_dependence
 from benchgate.judge.gates import effect
 
 RATIO = "x"
@@ -22,7 +22,7 @@ it in 2 to 3% of looks, and then wait for the next look."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class GateFigures:
     lane: Lane
     threshold: float
     runs: int
@@ -82,12 +82,12 @@ def dependence(lane: Lane, *samples: Sequence[float]) -> float:
 
 def of_median(  # noqa: PLR0913 - keyword arguments
     samples: Sequence[float], policy: Policy, lane: Lane, limit: float, *, off: float, blur: float, step: str
-) -> Figures:
+) -> GateFigures:
     """The median of these samples, each of which may be off by so much."""
     looks = tuple(one for one in policy.session_looks if one <= len(samples))
     found = median_interval(samples, looks, policy.overall_error)
     interval = Interval(found.low - off, found.high + off)
-    return Figures(
+    return GateFigures(
         lane=lane,
         threshold=limit,
         runs=len(samples),

@@ -1,7 +1,7 @@
 """Shared by all gates with a threshold: the looks, and what each of them decides.
 
-Takes a Question (the gate, its arms, and the rule that settles it) and the figures of each look, which are
-computed when they are needed; gives a Ruling. Fails with DecideError if the gate has no threshold.
+Takes a GateQuestion (the gate, its arms, and the rule that settles it) and the figures of each look, which
+are computed when they are needed; gives a Ruling. Fails with DecideError if the gate has no threshold.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
 from benchgate.judge.gates import say
 from benchgate.judge.gates.arm_checks import early, ended
-from benchgate.judge.gates.figures import Figures
+from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.rule import Rule
 from benchgate.judge.gates.wording import number, reason, subject, verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class GateQuestion:
     gate: Gate
     measured: GateInput
     arms: tuple[Arm, ...]
@@ -64,19 +64,19 @@ class Question:
         """Of a verdict without figures."""
         return {"lane": self.lane, "threshold": self.limit, "runs": self.ready}
 
-    def ruling(self, word: Word, text: str, seen: Figures | None = None, wanted: int = 0) -> Ruling:
+    def ruling(self, word: Word, text: str, seen: GateFigures | None = None, wanted: int = 0) -> Ruling:
         needs = {one.cell.id: wanted for one in self.arms} if wanted else {}
         return Ruling(verdict(self.gate, word, text, seen.fields if seen else self.fields), needs)
 
 
-def judge(asked: Question, figures: Iterator[Figures]) -> Ruling:
+def judge(asked: GateQuestion, figures: Iterator[GateFigures]) -> Ruling:
     """The verdict at the first look that settles it. `figures`: those of each of the `ready_looks`."""
     found = early(subject(asked.gate), asked.arms) or asked.contradiction
     if found:
         return asked.ruling(*found)
     if asked.measured.policy.informs:
         return _informing(asked, figures)
-    seen: Figures | None = None
+    seen: GateFigures | None = None
     for seen in figures:
         if settled := _settled(asked, seen):
             return asked.ruling(*settled, seen)
@@ -86,7 +86,7 @@ def judge(asked: Question, figures: Iterator[Figures]) -> Ruling:
     return asked.ruling(Word.INCONCLUSIVE, text, seen, asked.wanted)
 
 
-def _informing(asked: Question, figures: Iterator[Figures]) -> Ruling:
+def _informing(asked: GateQuestion, figures: Iterator[GateFigures]) -> Ruling:
     """Shows the figures of the first look, if there are enough, and decides nothing."""
     policy, what = asked.measured.policy, subject(asked.gate)
     if not policy.shows:
@@ -99,7 +99,7 @@ def _informing(asked: Question, figures: Iterator[Figures]) -> Ruling:
     return asked.ruling(Word.SKIP, reason(Word.SKIP, f"{what}: for information only: {policy.informs}"), seen)
 
 
-def _nothing_seen(asked: Question) -> Ruling:
+def _nothing_seen(asked: GateQuestion) -> Ruling:
     """The verdict before the first look."""
     if end := ended(asked.measured):
         word, why, advice = end
@@ -109,7 +109,7 @@ def _nothing_seen(asked: Question) -> Ruling:
     return asked.ruling(Word.SKIP, text, wanted=asked.wanted)
 
 
-def _settled(asked: Question, seen: Figures) -> tuple[Word, str] | None:
+def _settled(asked: GateQuestion, seen: GateFigures) -> tuple[Word, str] | None:
     gate, rule = asked.gate, asked.rule
     if seen.unusable:
         return seen.unusable
@@ -124,7 +124,7 @@ def _settled(asked: Question, seen: Figures) -> tuple[Word, str] | None:
     return _failed(asked, seen, what)
 
 
-def _failed(asked: Question, seen: Figures, what: str) -> tuple[Word, str]:
+def _failed(asked: GateQuestion, seen: GateFigures, what: str) -> tuple[Word, str]:
     """A FAIL, unless the host may be the reason for it."""
     host, own = asked.host, seen.of_host
     if host and _excused(seen, host, asked.measured.policy.capacity_reach):
@@ -135,7 +135,7 @@ def _failed(asked: Question, seen: Figures, what: str) -> tuple[Word, str]:
     return Word.FAIL, reason(Word.FAIL, what + say.capacity(host), asked.rule.advice)
 
 
-def _excused(seen: Figures, host: CapacityBound, reach: float) -> bool:
+def _excused(seen: GateFigures, host: CapacityBound, reach: float) -> bool:
     """True if the host's own speedup may be below the threshold and the guest reaches nearly all of it.
 
     "All of it" is the host's point estimate: with its lower bound, a noisier host would excuse more.

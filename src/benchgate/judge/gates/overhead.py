@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
-from benchgate.base.metrics import Metric
+from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import Figures, of_median
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.figures import GateFigures, of_median
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
 from benchgate.judge.gates.wording import printed_step
 
@@ -35,12 +35,12 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
-    asked = Question(gate, measured, (arm,), inclusive(gate, _advice(arm)))
+    asked = GateQuestion(gate, measured, (arm,), inclusive(gate, _advice(arm)))
     seen = (_figures(gate, measured, arm, asked.limit, look) for look in asked.ready_looks)
     return looks.judge(asked, seen)
 
 
-def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int) -> Figures:
+def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int) -> GateFigures:
     work, total = arm.work, arm.total
     if work is None or total is None or min(len(work.samples), len(total.samples)) < look:
         raise DecideError(f"{gate.id}: the arm has too few samples of both windows")

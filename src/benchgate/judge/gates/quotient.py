@@ -1,9 +1,9 @@
 """The figures of one ratio: how many times better a metric is in one measurement than in another.
 
-Takes a gate and two measurements of one lane, each with the runs to use; gives Figures. Guests that count ns
-and guests that count cycles are compared in ns (in_one_unit). A time is
-better if it is shorter, a rate if it is higher (Metric.better). Does not fail: of a metric that is 0 in a run
-the figures say that there is no ratio.
+Takes a gate and two measurements of one lane, each with the runs to use; gives GateFigures. Guests that count
+ns and guests that count cycles are compared in ns (in_one_unit). A time is better if it is shorter, a rate if
+it is higher (Metric.better). Does not fail: of a metric that is 0 in a run the figures say that there is no
+ratio.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Gate, Word
-from benchgate.base.metrics import NS, SECOND_NS, Better
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import Interval, ratio_interval, ratio_of_medians
+from benchgate.base.statistics.stats import Interval, ratio_interval, ratio_of_medians
+from benchgate.base.workload.metrics import NS, SECOND_NS, MetricDirection
 from benchgate.judge.gates import effect
-from benchgate.judge.gates.figures import RATIO, Figures, dependence
+from benchgate.judge.gates.figures import RATIO, GateFigures, dependence
 from benchgate.judge.gates.wording import printed_step, reason, subject
 
 
@@ -39,15 +39,15 @@ def _in_ns(one: Measurement) -> Measurement:
 
 def figures(  # noqa: PLR0913 - keyword arguments
     gate: Gate, base: Measurement, other: Measurement, *, alpha: float, limit: float, look: int
-) -> Figures:
+) -> GateFigures:
     """Above 1 if `other` is better than `base`."""
-    top, bottom = (base, other) if base.metric.better is Better.LESS else (other, base)
+    top, bottom = (base, other) if base.metric.better is MetricDirection.LESS else (other, base)
     tops, bottoms = top.samples, bottom.samples
     if min(*tops, *bottoms) <= 0:
         return _without(gate, other.lane, limit, look)
     interval = ratio_interval(tops, bottoms, alpha, (top.step, bottom.step))
     blur = sum(max(one.blur, default=0.0) for one in (base, other))
-    return Figures(
+    return GateFigures(
         lane=other.lane,
         threshold=limit,
         runs=look,
@@ -61,8 +61,8 @@ def figures(  # noqa: PLR0913 - keyword arguments
     )
 
 
-def _without(gate: Gate, lane: Lane, limit: float, look: int) -> Figures:
+def _without(gate: Gate, lane: Lane, limit: float, look: int) -> GateFigures:
     text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
     found = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
     nothing = float("inf")
-    return Figures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)
+    return GateFigures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)

@@ -14,14 +14,14 @@ from benchgate.base.baselines import BaselineArm
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import Metric
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
+from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import baseline_checks, looks, quotient
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import RATIO, Figures
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.figures import RATIO, GateFigures
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import Rule
 from benchgate.judge.gates.wording import informing, number, reason, subject
 
@@ -48,7 +48,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     # A baseline that is too slow would hide the next regression.
     stale = f"it is better than the baseline, which is stale: {_accept(gate)}"
     rule, found = Rule("<=", _where(gate, arm), stale), (Word.INVALID, problem) if problem else None
-    asked = Question(gate, measured, (arm,), rule, found)
+    asked = GateQuestion(gate, measured, (arm,), rule, found)
     return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
 
 
@@ -108,7 +108,7 @@ def _then(gate: Gate, measured: GateInput, arm: Arm) -> BaselineArm | None:
 # ---- the figures
 
 
-def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
+def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFigures:
     """How many times worse the first runs of the arm are than all of the baseline's."""
     arm = known_arm(gate.cell, measured)
     kept, now = _then(gate, measured, arm), arm.measurement(gate.metric)
@@ -119,7 +119,7 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     if is_same and set(now.seeds[:look]) <= set(then.seeds):
         # One program and one seed give one figure. `_contradiction` has compared them: no chance is left.
         equal = f"{beside}, equal to the last digit"
-        return Figures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
+        return GateFigures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
     # How many times worse than the baseline is how many times better the baseline is.
     seen = quotient.figures(
         gate, quotient.first(now, look), then, alpha=measured.policy.alpha, limit=limit, look=look

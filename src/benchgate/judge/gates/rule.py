@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, Word
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
 from benchgate.judge.gates.wording import number
 
 _COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}

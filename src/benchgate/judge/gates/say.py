@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from benchgate.base import arch
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Word
+from benchgate.base.system import arch
 from benchgate.base.text import counted, with_interval
 from benchgate.judge.gates.arm_checks import ended
-from benchgate.judge.gates.figures import Figures
+from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.wording import digits, number, reason, span, subject
 
 OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 
 
-def figure(gate: Gate, seen: Figures, limit: float) -> str:
+def figure(gate: Gate, seen: GateFigures, limit: float) -> str:
     """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 900 [880, 910] ns`,
     `primes-linux smp2/smp1 efficiency = 0.72 [0.71, 0.73]`."""
     text = span(seen.value, seen.interval, limit, digits(seen.interval) if seen.name else 2)
@@ -27,17 +27,17 @@ def figure(gate: Gate, seen: Figures, limit: float) -> str:
     return f"{subject(gate)} {seen.name or gate.metric} = {text} {seen.unit}".rstrip()
 
 
-def conditions(gate: Gate, seen: Figures) -> str:
+def conditions(gate: Gate, seen: GateFigures) -> str:
     runs = f"{counted(seen.runs, 'run')}{' per arm' if gate.base else ''}"
     return f"({', '.join(filter(None, (gate.metric, seen.lane, runs, seen.beside, seen.step)))})"
 
 
-def compared(gate: Gate, seen: Figures, sign: str) -> str:
+def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
     """The figure with its threshold and conditions."""
     return f"{figure(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {conditions(gate, seen)}"
 
 
-def unresolved(gate: Gate, seen: Figures, arms: Iterable[Arm]) -> str:
+def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
     cause, advice = "other tasks of the guest", "make the work longer, or use --clock insn"
     if seen.lane is Lane.INSN:
         cause, advice = "the clock's steps at the vCPUs' hand-overs", _waiting(arms)
@@ -65,7 +65,7 @@ def excused(what: str, host: CapacityBound) -> str:
     return reason(Word.INCONCLUSIVE, f"{what}, but the host's own capacity is {own}", OTHER_HOST)
 
 
-def undecided(gate: Gate, measured: GateInput, seen: Figures) -> str:
+def undecided(gate: Gate, measured: GateInput, seen: GateFigures) -> str:
     text, limit = figure(gate, seen, seen.threshold), number(seen.threshold)
     advice = "use a quieter host, or --clock insn"
     if seen.misfit:

@@ -12,16 +12,16 @@ import math
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
-from benchgate.base.laws import Law, Model, peak_of
-from benchgate.base.metrics import Metric
-from benchgate.base.scaling import Fitted
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.laws import Law, Model, peak_of
+from benchgate.base.statistics.scaling import ScalingFit
+from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import suggestion
+from benchgate.base.workload.metrics import Metric
 from benchgate.judge.fits import fit_of, residuals, times
 from benchgate.judge.gates import effect, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import Figures, dependence
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.figures import GateFigures, dependence
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
 from benchgate.judge.gates.wording import number, printed_step
 
@@ -75,12 +75,12 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms = tuple(known_arm(cell, measured) for cell in gate.cells)
     pairs = (two_arms.contradiction(gate, arms[0], arm) for arm in arms[1:])
     found = next(filter(None, pairs), None)
-    asked = Question(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
+    asked = GateQuestion(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
     seen = (_figures(gate, measured, arms, asked.limit, look) for look in asked.ready_looks)
     return looks.judge(asked, seen)
 
 
-def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> Figures:
+def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> GateFigures:
     of = [arm.measurement(gate.metric) for arm in arms]
     known = [one for one in of if one is not None and len(one.samples) >= look]
     if len(known) < len(arms):
@@ -94,7 +94,7 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
     found = fit_of(model, known, look, measured.policy.alpha)
     value, interval, errors = _parameter(found, parameter)
     last, samples = known[-1], [one.samples[:look] for one in known]
-    return Figures(
+    return GateFigures(
         lane=last.lane,
         threshold=limit,
         runs=look,
@@ -112,7 +112,7 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
     )
 
 
-def _parameter(found: Fitted, name: str) -> tuple[float, Interval, Interval]:
+def _parameter(found: ScalingFit, name: str) -> tuple[float, Interval, Interval]:
     """The parameter with its interval, and where it lies in three of five resamples."""
     if name == PEAK:
         intervals = (found.intervals["droop"], found.middles["droop"])

@@ -13,14 +13,14 @@ from dataclasses import replace
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Word, most_speedup
-from benchgate.base.machines import IDEAL
-from benchgate.base.metrics import Metric
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import bootstrap
+from benchgate.base.statistics.stats import bootstrap
+from benchgate.base.system.machines import IDEAL
+from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import quotient, say, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.figures import GateFigures
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import require_between
 from benchgate.judge.gates.wording import number, reason, subject
 
@@ -95,11 +95,11 @@ def contradiction(
     return None
 
 
-def figures(asked: Question) -> Iterator[Figures]:
+def figures(asked: GateQuestion) -> Iterator[GateFigures]:
     return (figures_of(asked.gate, asked.measured, asked.limit, look) for look in asked.ready_looks)
 
 
-def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
+def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFigures:
     base, arm = (one.measurement(gate.metric) for one in arms_of(gate, measured))
     if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
         raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
@@ -120,7 +120,7 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Figu
 
 
 def _impossible(
-    gate: Gate, seen: Figures, measured: GateInput, base: Measurement, arm: Measurement
+    gate: Gate, seen: GateFigures, measured: GateInput, base: Measurement, arm: Measurement
 ) -> tuple[str, str]:
     """Why the ratio cannot be a speedup of the same work, and what to do next; empty if it can."""
     if base.cell.row != arm.cell.row or not arm.metric.grows_with_cpus_at_most:
@@ -135,7 +135,9 @@ def _impossible(
     return next((one for one in found if one[0]), ("", ""))
 
 
-def _beyond_its_cpus(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
+def _beyond_its_cpus(
+    gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, arm: Measurement
+) -> str:
     most = most_speedup(base.cell.cpus, arm.cell.cpus, tolerance(policy, base, arm))
     if seen.interval.low <= most:
         return ""
@@ -160,7 +162,7 @@ def _take_turns(base: Measurement, arm: Measurement) -> bool:
 
 
 def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
-    gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement, *, growth: float = 1.0
+    gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, arm: Measurement, *, growth: float = 1.0
 ) -> str:
     """`growth`: how many times the work the larger arm did, if the figure is a ratio of times."""
     used = used_cpus.bound(base, arm, seen.runs)
@@ -172,12 +174,12 @@ def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
     return f"{say.figure(gate, seen, most)}, above {number(round(most, 2))}, but {used}"
 
 
-def _hidden(gate: Gate, seen: Figures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
+def _hidden(gate: Gate, seen: GateFigures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
     found = used_cpus.outside(base, arm, seen.runs)
     return f"{say.figure(gate, seen, seen.threshold)}, but {found}" if found else ""
 
 
-def _slowed(gate: Gate, seen: Figures, policy: Policy, base: Measurement, arm: Measurement) -> str:
+def _slowed(gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, arm: Measurement) -> str:
     """Whatever slows down only the base, and is not counted as foreign time, makes the base's workers take
     longer for their work."""
     if not base.busy or not arm.busy:

@@ -1,7 +1,7 @@
 """What the CPUs that two arms used allow: a speedup of N needs that the work ran on N CPUs.
 
-Takes the measurements of two arms of one row, and how many of their runs count; gives a `Bound`, or None if
-it is not known what the CPUs did, and a sentence if an arm works outside of its window. Nothing fails.
+Takes the measurements of two arms of one row, and how many of their runs count; gives a `CpuBound`, or None
+if it is not known what the CPUs did, and a sentence if an arm works outside of its window. Nothing fails.
 
 Both arms do the same work. So the ratio of their speeds is that of the CPUs on which it ran, unless the base
 did more than the work: interrupts, a slow path, a wait. A ratio is therefore no larger than either of these:
@@ -34,7 +34,7 @@ much as it does, and nothing tells that from work."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class CpuBound:
     """The largest ratio of speed that the CPUs allow, without a tolerance."""
 
     most: float
@@ -48,7 +48,7 @@ class Bound:
         return f"only {self.arm:.2f} CPUs {self.how} in its window, and {self.base:.2f} in that of the base"
 
 
-def bound(base: Measurement, arm: Measurement, runs: int) -> Bound | None:
+def bound(base: Measurement, arm: Measurement, runs: int) -> CpuBound | None:
     """The runs of an arm are of one program, so those of an arm that allow most count."""
     ones, twos = (
         [use for one in of.cpu_work[:runs] if (use := one.used.get(of.metric.window))] for of in (base, arm)
@@ -61,11 +61,11 @@ def bound(base: Measurement, arm: Measurement, runs: int) -> Bound | None:
         return None
     base_cpus = least if sleeps else max(1.0, least)
     most = max(two.awake.high for two in twos)
-    found = [Bound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
+    found = [CpuBound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
     return min(found, key=lambda one: one.most)
 
 
-def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -> list[Bound]:
+def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -> list[CpuBound]:
     """Empty: not known of every run."""
     of_base = [(one.worked.low, one.awake.high) for one in ones if one.worked and one.awake.high]
     of_arm = [two.worked.high for two in twos if two.worked]
@@ -75,7 +75,7 @@ def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -
     if not share:
         return []
     most = max(of_arm)
-    return [Bound(most / share / base_cpus, min(worked for worked, _ in of_base), most, "were at work")]
+    return [CpuBound(most / share / base_cpus, min(worked for worked, _ in of_base), most, "were at work")]
 
 
 # ---- work outside of the window

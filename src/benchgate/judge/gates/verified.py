@@ -13,9 +13,9 @@ from functools import partial
 from benchgate.base.cells import Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import VERIFIED, Arm, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import Metric
 from benchgate.base.text import counted
-from benchgate.base.workloads import UNVERIFIED
+from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates.arm_checks import ended, known_arm, see_runs, unrepeated, unverified
 from benchgate.judge.gates.wording import NOT_RUN, first_of, ruling
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import Better, Metric
 from benchgate.base.runs import Measurement
-from benchgate.base.stats import bootstrap
+from benchgate.base.statistics.stats import bootstrap
+from benchgate.base.workload.metrics import Metric, MetricDirection
 from benchgate.judge.gates import looks, say, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
-from benchgate.judge.gates.figures import Figures
-from benchgate.judge.gates.looks import Question
+from benchgate.judge.gates.figures import GateFigures
+from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import inclusive, require_one_bound
 from benchgate.judge.gates.wording import number, reason
 
@@ -41,17 +41,17 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     base, arm = two_arms.arms_of(gate, measured)
     growth = gate.cell.cpus / base.cell.cpus
     rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
-    asked = Question(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
+    asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
     return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
 
 
-def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figures:
+def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFigures:
     """A time is not shorter with N CPUs and N times the work; a rate is N times as high."""
     one, two = (arm.measurement(gate.metric) for arm in two_arms.arms_of(gate, measured))
     if one is None or two is None:
         raise DecideError(f"{gate.id}: an arm has no {gate.metric}")
     growth = gate.cell.cpus / one.cell.cpus
-    ideal = growth if two.metric.better is Better.MORE else 1.0
+    ideal = growth if two.metric.better is MetricDirection.MORE else 1.0
     seen = scaled(two_arms.figures_of(gate, measured, limit * ideal, look), ideal, NAME)
     if seen.unusable:
         return seen
@@ -80,7 +80,9 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> Figure
     return replace(seen, unusable=(Word.INVALID, text))
 
 
-def _by_cpus(gate: Gate, seen: Figures, measured: GateInput, one: Measurement, two: Measurement) -> Figures:
+def _by_cpus(
+    gate: Gate, seen: GateFigures, measured: GateInput, one: Measurement, two: Measurement
+) -> GateFigures:
     """A base that is slowed down must not make fewer CPUs look like all of them."""
     growth = gate.cell.cpus / one.cell.cpus
     unused = two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth)

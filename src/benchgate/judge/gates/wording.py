@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
-from benchgate.base.stats import VISIBLE_STEP, Interval
+from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
 
 NOTHING: Mapping[str, int] = MappingProxyType({})

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base import yamlfile
-from benchgate.base.boots import WORKLOAD_INITRD
-from benchgate.base.results import Result, ResultFormat
-from benchgate.base.systems import MAX_CPUS, Ask, Kind, Settings, System, not_a_service
-from benchgate.base.watching import End
-from benchgate.base.yamlfile import Section
+from benchgate.base.system.boots import WORKLOAD_INITRD
+from benchgate.base.system.results import ResultDefinition, ResultFormat
+from benchgate.base.system.systems import MAX_CPUS, AskMethod, Settings, System, SystemKind, not_a_service
+from benchgate.base.system.watching import End
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.systemfile import boot, console, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
@@ -40,20 +40,20 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
     if top.integer("version") != 1:
         top.refuse("must be 1, the version that this benchgate reads", "version")
     name = top.name("name")
-    kind = Kind(top.choice("kind", tuple(Kind)))
+    kind = SystemKind(top.choice("kind", tuple(SystemKind)))
     if top.refused("kind"):  # it decides which other keys there are
         top.fail("is invalid", "kind")
     settings, label = settings_of.read(top, name, chosen)
-    return _native(top, path, label) if kind is Kind.NATIVE else _guest(top, path, label, settings)
+    return _native(top, path, label) if kind is SystemKind.NATIVE else _guest(top, path, label, settings)
 
 
 def _native(top: Section, path: Path, name: str) -> System:
     return System(
         name=name,
-        kind=Kind.NATIVE,
+        kind=SystemKind.NATIVE,
         about=top.text("about", ""),
         file=path,
-        result=Result(counts_foreign=False),  # other processes run on this host too
+        result=ResultDefinition(counts_foreign=False),  # other processes run on this host too
         end=End(exit_codes=(0,)),
         deadlines=console.deadlines(top),
         cpus=_cpus(top),
@@ -68,7 +68,7 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
     script = prompt.read(top, way, watched.ready, deadlines)
     system = System(
         name=name,
-        kind=Kind.QEMU,
+        kind=SystemKind.QEMU,
         about=top.text("about", ""),
         file=path,
         arch=guest,
@@ -88,9 +88,9 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
         cpus=_cpus(top),
         services=_services(top),
     )
-    if boots.initrd == WORKLOAD_INITRD and way is not Ask.CMDLINE:
+    if boots.initrd == WORKLOAD_INITRD and way is not AskMethod.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
-    if way is Ask.CMDLINE and not (boots.kernel or top.refused("boot") or top.refused("boot.kernel")):
+    if way is AskMethod.CMDLINE and not (boots.kernel or top.refused("boot") or top.refused("boot.kernel")):
         top.refuse(
             "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",
             "ask",

@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchgate.base.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, Boot, Build, QemuWords
-from benchgate.base.disks import FORMATS, Disk, Interface
-from benchgate.base.network import CARD, MOST_PORTS, Port, port_values
-from benchgate.base.qemu import CONSOLES, SERIAL
-from benchgate.base.script import PORT, Script
-from benchgate.base.systems import WORKTREE, Settings
+from benchgate.base.system.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, BootDefinition, Build, QemuWords
+from benchgate.base.system.disks import FORMATS, Disk, Interface
+from benchgate.base.system.network import CARD, MOST_PORTS, Port, port_values
+from benchgate.base.system.qemu import CONSOLES, SERIAL
+from benchgate.base.system.script import PORT, Script
+from benchgate.base.system.systems import WORKTREE, Settings
 from benchgate.base.text import filled
-from benchgate.base.yaml_values import NAME
-from benchgate.base.yamlfile import Section
+from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yamlfile import Section
 
 _HIGHEST = 65535
 
 
-def read(top: Section, settings: Settings) -> Boot:
+def read(top: Section, settings: Settings) -> BootDefinition:
     words = top.section("boot")
     if words is None:
         top.refuse("is missing", "boot")
-        return Boot()
+        return BootDefinition()
     values = settings.values
     disks, firmware = _disks(words, settings), words.text("firmware", DEFAULT_FIRMWARE)
     if not (words.has("kernel") or disks or words.has("firmware")):
         words.refuse("is missing; or give `disks` or `firmware` that the machine starts from", "kernel")
     kernel = words.text("kernel") if words.has("kernel") else ""
-    found = Boot(
+    found = BootDefinition(
         kernel=filled(kernel, values),
         initrd=filled(words.text("initrd", ""), values),
         append=filled(words.text("append", ""), values),

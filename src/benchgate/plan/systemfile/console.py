@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from benchgate.base import yaml_values
-from benchgate.base.console_text import by_lines
+from benchgate.base.console.console_text import by_lines
 from benchgate.base.runs import Deadlines
+from benchgate.base.system.watching import DEADLINES, REPEAT_BYTES, ConsoleWords, End, EndBy, Smoke
 from benchgate.base.text import filled
-from benchgate.base.watching import DEADLINES, REPEAT_BYTES, ConsoleWords, End, EndBy, Smoke
-from benchgate.base.yamlfile import Section
+from benchgate.base.yaml import yaml_values
+from benchgate.base.yaml.yamlfile import Section
 
 CLOCK = "clock"
 """In place of the pattern of `online`."""

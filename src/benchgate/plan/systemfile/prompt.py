@@ -11,9 +11,9 @@ import re
 
 from benchgate.base.cells import Mode
 from benchgate.base.runs import Deadlines
-from benchgate.base.script import Script, Step, not_typable
-from benchgate.base.systems import Ask
-from benchgate.base.yamlfile import Section
+from benchgate.base.system.script import Script, ScriptStep, not_typable
+from benchgate.base.system.systems import AskMethod
+from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.systemfile.console import groups
 
 _OF_A_PROMPT = ("prompt", "steps", "input")
@@ -22,10 +22,10 @@ _FLAG = ("true", "false")
 _SLOWEST_US = 1_000_000
 
 
-def read_way(top: Section) -> Ask:
-    way = Ask(top.choice("ask", tuple(Ask), Ask.CMDLINE))
+def read_way(top: Section) -> AskMethod:
+    way = AskMethod(top.choice("ask", tuple(AskMethod), AskMethod.CMDLINE))
     given = [key for key in _OF_A_PROMPT if top.has(key)]
-    if given and way is not Ask.PROMPT:
+    if given and way is not AskMethod.PROMPT:
         top.refuse("is only for `ask: prompt`: write that, or leave this key out", given[0])
     return way
 
@@ -38,8 +38,8 @@ def modes(top: Section) -> tuple[Mode, ...]:
     return tuple(Mode(word) for word in words if word not in unknown)
 
 
-def read(top: Section, ask: Ask, ready: str, deadlines: Deadlines) -> Script | None:
-    if ask is not Ask.PROMPT:
+def read(top: Section, ask: AskMethod, ready: str, deadlines: Deadlines) -> Script | None:
+    if ask is not AskMethod.PROMPT:
         return None
     prompt = _prompt(top, None)
     with top.optional("input") as words:
@@ -55,8 +55,8 @@ def read(top: Section, ask: Ask, ready: str, deadlines: Deadlines) -> Script | N
     return Script(prompt, steps, ready, line_end, delay_us * 1000, byte_us * 1000)
 
 
-def _step(words: Section, prompt: str, deadlines: Deadlines, *, echo: bool) -> Step:
-    found = Step(
+def _step(words: Section, prompt: str, deadlines: Deadlines, *, echo: bool) -> ScriptStep:
+    found = ScriptStep(
         send=words.text("send", "") if words.has("send") else None,
         prompt=_prompt(words, prompt),
         expect=_line(words, "expect", words.text("expect", "")),

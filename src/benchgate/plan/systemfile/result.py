@@ -1,33 +1,33 @@
 """Reads `result`: in which form the guest prints its figures and answers.
 
-Takes the top section, how the system is asked and ended, and what is typed; gives a `Result`. Fails with
-CatalogError.
+Takes the top section, how the system is asked and ended, and what is typed; gives a `ResultDefinition`. Fails
+with CatalogError.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from benchgate.base.metrics import WINDOWS
-from benchgate.base.results import TYPED, Result, ResultFormat
-from benchgate.base.script import Script
-from benchgate.base.systems import Ask
-from benchgate.base.watching import EndBy
-from benchgate.base.yaml_values import NAME
-from benchgate.base.yamlfile import Section
+from benchgate.base.system.results import TYPED, ResultDefinition, ResultFormat
+from benchgate.base.system.script import Script
+from benchgate.base.system.systems import AskMethod
+from benchgate.base.system.watching import EndBy
+from benchgate.base.workload.metrics import WINDOWS
+from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.systemfile import windows
 from benchgate.plan.systemfile.console import check_watched, groups
 
 
-def read(top: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
+def read(top: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> ResultDefinition:
     words = top.section("result")
     if words is None:
-        if ask is Ask.SELFTEST:
+        if ask is AskMethod.SELFTEST:
             top.refuse("is missing: a self-test needs patterns for its figures and its answers", "result")
         _check_nonce(top, script)
-        return Result()
+        return ResultDefinition()
     form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
-    if form is not ResultFormat.BENCH and ask is Ask.CMDLINE and not top.refused("ask"):
+    if form is not ResultFormat.BENCH and ask is AskMethod.CMDLINE and not top.refused("ask"):
         words.refuse(
             f"`{form}` is only for `ask: prompt` and `ask: selftest`: the oracle of a workload that is asked "
             "for on the command line needs the answers of every worker. Print the wire format (docs/wire.md) "
@@ -58,16 +58,16 @@ def _check_nonce(top: Section, script: Script | None) -> None:
         )
 
 
-def _bench(words: Section, ask: Ask) -> Result:
-    if ask is Ask.SELFTEST:
+def _bench(words: Section, ask: AskMethod) -> ResultDefinition:
+    if ask is AskMethod.SELFTEST:
         words.refuse("a self-test needs `format: patterns` or `format: bench-lines`", "format")
     called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
-    return Result(ResultFormat.BENCH, called, foreign == "counted")
+    return ResultDefinition(ResultFormat.BENCH, called, foreign == "counted")
 
 
-def _patterns(words: Section, ask: Ask, end_by: EndBy, script: Script | None) -> Result:
+def _patterns(words: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> ResultDefinition:
     answers = words.texts("answers")
-    expect = words.plain("expect") if words.has("expect") or ask is Ask.SELFTEST else None
+    expect = words.plain("expect") if words.has("expect") or ask is AskMethod.SELFTEST else None
     names = {name for pattern in answers for name in groups(words, pattern, "answers")}
     if script is not None:
         names.update(name for pattern in script.captures for name in groups(words, pattern, "answers"))
@@ -83,7 +83,7 @@ def _patterns(words: Section, ask: Ask, end_by: EndBy, script: Script | None) ->
             f"a window can begin with `{TYPED}` only at a prompt (`ask: prompt`) that echoes every line",
             "work",
         )
-    return Result(ResultFormat.PATTERNS, work=work, total=total, expect=expect, answers=answers)
+    return ResultDefinition(ResultFormat.PATTERNS, work=work, total=total, expect=expect, answers=answers)
 
 
 def _check_answers(words: Section, names: Collection[str], expect: Collection[str] | None) -> None:
@@ -100,7 +100,7 @@ def _check_answers(words: Section, names: Collection[str], expect: Collection[st
         words.refuse(f"no pattern in `answers` has a group (?P<{unmatched[0]}>...)", "expect")
 
 
-def _operations(words: Section) -> Result:
+def _operations(words: Section) -> ResultDefinition:
     found = words.texts("operations")
     for number, name in enumerate(found):
         if not NAME.match(name) or name in WINDOWS or name in found[:number]:
@@ -113,4 +113,4 @@ def _operations(words: Section) -> Result:
             "add the names of the operations: one that the program leaves out would not be missed",
             "operations",
         )
-    return Result(ResultFormat.BENCH_LINES, operations=found)
+    return ResultDefinition(ResultFormat.BENCH_LINES, operations=found)

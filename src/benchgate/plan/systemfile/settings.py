@@ -12,11 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from benchgate.base.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.errors import UsageError
-from benchgate.base.systems import Settings
+from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
+from benchgate.base.system.systems import Settings
 from benchgate.base.text import filled, suggestion
-from benchgate.base.yamlfile import Section
+from benchgate.base.yaml.yamlfile import Section
 
 _NAMES = tuple(ARCHITECTURES)
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")

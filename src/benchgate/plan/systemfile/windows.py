@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from benchgate.base.results import UNITS, LineWindow, MarkWindow, ResultPattern, WindowSource
-from benchgate.base.yamlfile import Section
+from benchgate.base.system.results import UNITS, LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.base.yaml.yamlfile import Section
 
 _MARKS = "marks"
 _COUNTED = ("ticks", "cycles")

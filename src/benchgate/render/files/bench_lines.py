@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchgate.base.gates import VERIFIED, Word
-from benchgate.base.stats import median
+from benchgate.base.statistics.stats import median
 from benchgate.base.text import one_line
 from benchgate.evidence.figures_file import COST, OPERATION
 from benchgate.render.figures import series_of

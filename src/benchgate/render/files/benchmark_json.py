@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import statistics
 
-from benchgate.base.metrics import WINDOWS
-from benchgate.render.figures import ArmFigures, MetricSamples, Series, series_of
+from benchgate.base.workload.metrics import WINDOWS
+from benchgate.render.figures import ArmFigures, ArmSeries, MetricSamples, series_of
 from benchgate.render.view import SessionView
 
 NAME = "benchmark.json"
@@ -47,7 +47,7 @@ def render(view: SessionView) -> str:
     return json.dumps(data, indent=2, allow_nan=False) + "\n"
 
 
-def _entry(view: SessionView, series: Series, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
+def _entry(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
     metric = of.metric.name
     name = f"{series.name}-{arm.name}-{series.lane}[{metric}]"
     word = "window" if metric in WINDOWS else "metric"
@@ -64,7 +64,7 @@ def _entry(view: SessionView, series: Series, arm: ArmFigures, of: MetricSamples
     return entry | ({"stats": _stats([one * second for one in of.values])} if second else {})
 
 
-def _extra(view: SessionView, series: Series, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
+def _extra(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
     is_window = of.metric.name in WINDOWS
     seen = arm.speedups.get(of.metric.window) if is_window else None
     host = view.capacity.get(arm.cpus)

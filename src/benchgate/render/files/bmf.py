@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from benchgate.base.gates import Word
-from benchgate.base.stats import median
+from benchgate.base.statistics.stats import median
 from benchgate.base.text import one_line
 from benchgate.render.figures import ArmFigures, series_of
 from benchgate.render.view import SessionView

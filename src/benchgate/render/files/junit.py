@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchgate.base import stats
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.jsonfields import as_json
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.statistics import stats
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.render.escape import xml
 from benchgate.render.figures import series_of
 from benchgate.render.view import SessionView, headline, void_runs

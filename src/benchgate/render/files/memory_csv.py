@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from benchgate.base.text import csv_field
 from benchgate.insn.memory_log import CLASSES, COUNTS, PARTS, PHASES
-from benchgate.judge.memory_books import RunBooks
+from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.render.view import SessionView
 
 NAME = "memory.csv"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchgate.render.page.parts import metrics
+from benchgate.render.page.chapters import metrics
 from benchgate.render.page.pictures import by_cpus, sheet
 from benchgate.render.page.pictures.sheet import Tile
 from benchgate.render.view import SessionView, headline

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from benchgate.base.gates import Verdict, Word
-from benchgate.base.stats import median
+from benchgate.base.statistics.stats import median
 from benchgate.base.text import visible
-from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.view import SessionView
 
 NAME = "openmetrics.txt"
@@ -22,7 +22,7 @@ Labels = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MetricsLine:
     labels: Labels
     value: float
 
@@ -37,7 +37,7 @@ def render(view: SessionView) -> str:
         if view.is_verified and not arm.is_broken
     ]
     lines = [
-        *_family("session", "info", "The measured session.", [Sample(about, 1)], suffix="_info"),
+        *_family("session", "info", "The measured session.", [MetricsLine(about, 1)], suffix="_info"),
         *_family("verdict", "stateset", "The outcome of each gate.", _states(verdicts)),
         *_of_verdicts(verdicts),
         *_of_metrics(arms),
@@ -47,7 +47,7 @@ def render(view: SessionView) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _family(name: str, kind: str, about: str, samples: Iterable[Sample], suffix: str = "") -> list[str]:
+def _family(name: str, kind: str, about: str, samples: Iterable[MetricsLine], suffix: str = "") -> list[str]:
     """The lines of one family; none without a sample."""
     full = f"benchgate_{name}"
     lines = [f"{full}{suffix}{{{_labels(one.labels)}}} {_number(one.value)}" for one in samples]
@@ -69,9 +69,9 @@ def _number(value: float) -> str:
 # ---- verdicts
 
 
-def _states(verdicts: Iterable[Verdict]) -> list[Sample]:
+def _states(verdicts: Iterable[Verdict]) -> list[MetricsLine]:
     return [
-        Sample({**_who(one), "benchgate_verdict": word}, int(one.outcome is word))
+        MetricsLine({**_who(one), "benchgate_verdict": word}, int(one.outcome is word))
         for one in verdicts
         for word in Word
     ]
@@ -105,7 +105,7 @@ def _of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[str]:
     for part, about in parts.items():
         found = [(one, getattr(one, part)) for one in verdicts]
         samples = [
-            Sample({**_who(one), "unit": one.unit or ""}, value)
+            MetricsLine({**_who(one), "unit": one.unit or ""}, value)
             for one, value in found
             if value is not None and math.isfinite(value)
         ]
@@ -115,7 +115,7 @@ def _of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[str]:
 # ---- figures
 
 
-def _whose(series: Series, arm: ArmFigures) -> Labels:
+def _whose(series: ArmSeries, arm: ArmFigures) -> Labels:
     return {
         "row": series.name,
         "arm": arm.name,
@@ -128,7 +128,7 @@ def _whose(series: Series, arm: ArmFigures) -> Labels:
     }
 
 
-def _of_metrics(arms: Iterable[tuple[Series, ArmFigures]]) -> Iterable[str]:
+def _of_metrics(arms: Iterable[tuple[ArmSeries, ArmFigures]]) -> Iterable[str]:
     found = [
         ({**_whose(series, arm), "metric": one.metric.name, "unit": one.unit}, one.values)
         for series, arm in arms
@@ -141,21 +141,21 @@ def _of_metrics(arms: Iterable[tuple[Series, ArmFigures]]) -> Iterable[str]:
         ("runs", "How many runs count.", len),
     ):
         yield from _family(
-            f"metric_{part}", "gauge", about, [Sample(labels, of(values)) for labels, values in found]
+            f"metric_{part}", "gauge", about, [MetricsLine(labels, of(values)) for labels, values in found]
         )
 
 
-def _of_speedups(arms: Iterable[tuple[Series, ArmFigures]]) -> Iterable[str]:
+def _of_speedups(arms: Iterable[tuple[ArmSeries, ArmFigures]]) -> Iterable[str]:
     found = [
         ({**_whose(series, arm), "window": window, "base_cpus": seen.base_cpus}, seen)
         for series, arm in arms
         for window, seen in arm.speedups.items()
         if seen.word != Word.INVALID
     ]
-    ratios = [Sample(labels, seen.ratio) for labels, seen in found]
+    ratios = [MetricsLine(labels, seen.ratio) for labels, seen in found]
     yield from _family("speedup", "gauge", "The speedup over the row's smallest arm.", ratios)
     known = [(labels, seen.interval) for labels, seen in found if seen.has_interval]
-    lows = [Sample(labels, interval.low) for labels, interval in known]
-    highs = [Sample(labels, interval.high) for labels, interval in known]
+    lows = [MetricsLine(labels, interval.low) for labels, interval in known]
+    highs = [MetricsLine(labels, interval.high) for labels, interval in known]
     yield from _family("speedup_low", "gauge", "The lower end of the speedup's interval.", lows)
     yield from _family("speedup_high", "gauge", "The upper end of the speedup's interval.", highs)

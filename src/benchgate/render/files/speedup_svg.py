@@ -7,7 +7,7 @@ or light setting, and is readable without colour. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.render.page.parts import curves
+from benchgate.render.page.chapters import curves
 from benchgate.render.page.pictures import by_cpus, sheet
 from benchgate.render.page.pictures.sheet import Tile
 from benchgate.render.view import SessionView, headline

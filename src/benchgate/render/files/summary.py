@@ -12,9 +12,9 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
 from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
-from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
-from benchgate.render.page.parts import metrics as metrics_part
+from benchgate.render.page.chapters import metrics as metrics_part
 from benchgate.render.tables import (
     columns,
     memory,
@@ -62,7 +62,7 @@ _ON_MACHINES = (
 )
 
 
-def lane_notes(every: Sequence[Series]) -> list[str]:
+def lane_notes(every: Sequence[ArmSeries]) -> list[str]:
     """What each lane shows. The rows of one on the ideal machine show no caches."""
     found = sorted({(one.lane, one.machine) for one in every})
     machines = [machine for _, machine in found if machine]
@@ -111,7 +111,7 @@ def _verdicts(view: SessionView) -> list[str]:
     return [*lines, ""] if lines else []
 
 
-def _series(view: SessionView, series: Series) -> list[str]:
+def _series(view: SessionView, series: ArmSeries) -> list[str]:
     settings = " ".join(f"{name}={value}" for name, value in series.params)
     lines = [
         f"## {markdown(series.name)}, {series.lane}",
@@ -129,7 +129,7 @@ def _series(view: SessionView, series: Series) -> list[str]:
     return [*lines, "", *measured, *drawn, *_paired(series), *_dependence(series)]
 
 
-def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:
+def _row(view: SessionView, series: ArmSeries, arm: ArmFigures) -> tuple[str, ...]:
     work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
     host = view.capacity.get(arm.cpus)
     shown = with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else "-"
@@ -152,7 +152,7 @@ def _row(view: SessionView, series: Series, arm: ArmFigures) -> tuple[str, ...]:
     )
 
 
-def _paired(series: Series) -> list[str]:
+def _paired(series: ArmSeries) -> list[str]:
     found = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms]
     parts = [
         f"{arm.name} [{seen.paired.low:.2f}, {seen.paired.high:.2f}]"
@@ -164,7 +164,7 @@ def _paired(series: Series) -> list[str]:
     )
 
 
-def _dependence(series: Series) -> list[str]:
+def _dependence(series: ArmSeries) -> list[str]:
     """Seeds of the instruction clock share no noise, so there is nothing to show."""
     found = [(arm.name, arm.dependence) for arm in series.arms if series.lane is not Lane.INSN]
     parts = [f"{name} {value:.1f}" for name, value in found if value is not None]
@@ -174,7 +174,7 @@ def _dependence(series: Series) -> list[str]:
     return [f"{what}: {', '.join(parts)}.", ""] if parts else []
 
 
-def _bar(series: Series, arm: ArmFigures, width: int = 40) -> str:
+def _bar(series: ArmSeries, arm: ArmFigures, width: int = 40) -> str:
     """A bar of the speedup and the ideal one, scaled to the largest CPU count of the series."""
     seen = arm.speedups.get(Window.WORK)
     if seen is None:
@@ -186,7 +186,7 @@ def _bar(series: Series, arm: ArmFigures, width: int = 40) -> str:
     return f"{arm.name:<6} {drawn:<{width}} {seen.ratio:.2f}x of {ideal:g}x"
 
 
-def _has_speedup(every: tuple[Series, ...]) -> bool:
+def _has_speedup(every: tuple[ArmSeries, ...]) -> bool:
     return any(arm.speedups for one in every for arm in one.arms)
 
 
@@ -204,7 +204,7 @@ def _runs(view: SessionView) -> list[str]:
     return [*lines, ""] if named or view.outliers else lines
 
 
-def _conditions(view: SessionView, every: tuple[Series, ...]) -> list[str]:
+def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
     lanes = sorted({one.lane for one in every})
     placements = sorted({arm.placement for one in every for arm in one.arms})
     return [

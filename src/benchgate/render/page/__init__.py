@@ -1,1 +1,1 @@
-"""The session's page: one HTML file of parts and pictures, without scripts or network."""
+"""The session's page: one HTML file of chapters and pictures, without scripts or network."""

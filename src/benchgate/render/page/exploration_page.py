@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from benchgate.base.text import counted
-from benchgate.explore.explored import Explored, Find, Line, Small
+from benchgate.explore.exploration_result import ExplorationResult, Find, RunLine, SmallFind
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import legend
 from benchgate.render.page.page import Section, document
@@ -18,21 +18,21 @@ from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.pictures.interleaving import Stretch
 from benchgate.render.page.pictures.scatter import Dot
 from benchgate.render.page.tables import commands, figure, listed, more, scrolling, table
-from benchgate.render.tables import exploration as tables
+from benchgate.render.tables import finds as tables
 from benchgate.render.tables.study import Grid
 
 LONG_LIST = 12
 """A longer group of finds shows the others on request."""
 
 
-def page(state: Explored, of_find: Mapping[str, str]) -> str:
+def page(state: ExplorationResult, of_find: Mapping[str, str]) -> str:
     """`of_find`: the command that replays each."""
     cells = counted(len({one.cell for one in state.lines}), "cell")
     told = f"an exploration of {cells}; an explored run is never a sample of a gate"
     return document(f"{_word(state)}: {tables.headline(state)}", told, [*_sections(state, of_find)])
 
 
-def _word(state: Explored) -> str:
+def _word(state: ExplorationResult) -> str:
     if state.finds:
         return "FAIL"
     if not state.is_complete:
@@ -40,7 +40,7 @@ def _word(state: Explored) -> str:
     return "UNDECIDED" if state.unstalled else "PASS"
 
 
-def _sections(state: Explored, of_find: Mapping[str, str]) -> Iterator[Section]:
+def _sections(state: ExplorationResult, of_find: Mapping[str, str]) -> Iterator[Section]:
     if state.notes:
         yield "notes", "What was left out", listed(state.notes)
     for number, (name, finds) in enumerate(state.groups, 1):
@@ -86,7 +86,7 @@ def _lines(text: str) -> Iterator[Html]:
         yield tag("span", line)
 
 
-def _lanes(small: Small) -> Html | None:
+def _lanes(small: SmallFind) -> Html | None:
     if not small.segments:
         return None
     stretches = [
@@ -107,7 +107,7 @@ def _lanes(small: Small) -> Html | None:
 # ---- the runs
 
 
-def _panels(state: Explored) -> Html:
+def _panels(state: ExplorationResult) -> Html:
     """A panel for each cell."""
     names = [*dict.fromkeys(one.strategy for one in state.lines)]
     panels = []
@@ -122,7 +122,7 @@ def _panels(state: Explored) -> Html:
     return tag("div", *panels, class_="panels")
 
 
-def _dot(one: Line, look: int, *, has_window: bool) -> Dot:
+def _dot(one: RunLine, look: int, *, has_window: bool) -> Dot:
     value = one.work_ns if has_window else one.end_ns
     said = f"run {one.number}, {one.strategy} {one.seed}: {one.find or f'{value} ns'}"
     return Dot(one.number, look, None if one.find else value, said)

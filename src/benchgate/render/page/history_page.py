@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchgate.base.stats import Spread
+from benchgate.base.statistics.stats import Spread
 from benchgate.base.text import counted
-from benchgate.history.course import Course, Point
+from benchgate.history.course import Course, CoursePoint
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page import document
 from benchgate.render.page.pictures import course as picture
@@ -76,7 +76,7 @@ def _body(course: Course) -> Html:
     )
 
 
-def _row(point: Point, unit: str) -> list[str | Html]:
+def _row(point: CoursePoint, unit: str) -> list[str | Html]:
     interval = NOTHING
     if point.low is not None and point.high is not None:
         interval = units.span(Spread(point.median, point.low, point.high, None), unit)

@@ -1,4 +1,4 @@
-"""Puts the page together: the headline, the parts in their order, and one style for all.
+"""Puts the page together: the headline, the chapters in their order, and one style for all.
 
 Takes a SessionView, or a title and sections of another page; gives HTML in one text, without scripts, links
 to other files or anything from a network. The same input gives the same text. Does not fail.
@@ -12,7 +12,7 @@ import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
 
-from benchgate.render.page import look, parts
+from benchgate.render.page import chapters, look
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.view import SessionView, headline
 
@@ -24,17 +24,19 @@ Section = tuple[str, str, Html]
 
 
 @functools.cache
-def all_parts() -> tuple[ModuleType, ...]:
+def all_chapters() -> tuple[ModuleType, ...]:
     found = [
-        importlib.import_module(f"{parts.__name__}.{one.name}")
-        for one in pkgutil.iter_modules(parts.__path__)
+        importlib.import_module(f"{chapters.__name__}.{one.name}")
+        for one in pkgutil.iter_modules(chapters.__path__)
     ]
-    return tuple(sorted(found, key=lambda part: (part.ORDER, part.__name__)))
+    return tuple(sorted(found, key=lambda chapter: (chapter.ORDER, chapter.__name__)))
 
 
 def session_page(view: SessionView) -> str:
-    """A part without anything to show is left out."""
-    bodies = [(part.__name__.rpartition(".")[2], part.TITLE, part.body(view)) for part in all_parts()]
+    """A chapter without anything to show is left out."""
+    bodies = [
+        (chapter.__name__.rpartition(".")[2], chapter.TITLE, chapter.body(view)) for chapter in all_chapters()
+    ]
     sections = [(name, title, body) for name, title, body in bodies if body is not None]
     told = f"session {view.id}, {view.started} to {view.finished or 'unfinished'}"
     return document(headline(view), told, sections)

@@ -1,7 +1,7 @@
 """The page of a study of mixed workloads: each point with its picture and its table.
 
-Takes an Outcome; gives HTML in one text, by the same means as a session's page. A point that the study does
-not have is left out. Does not fail.
+Takes a StudyOutcome; gives HTML in one text, by the same means as a session's page. A point that the study
+does not have is left out. Does not fail.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 from benchgate.base.text import counted, percent
 from benchgate.mix.isolation import BOUND
-from benchgate.mix.outcome import Outcome
+from benchgate.mix.outcome import StudyOutcome
 from benchgate.mix.sensitivity import Sigma
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import legend
 from benchgate.render.page.page import Section, document
 from benchgate.render.page.pictures import bars, by_cpus, spans
 from benchgate.render.page.pictures.bars import Bar
-from benchgate.render.page.pictures.by_cpus import Line, Panel, Point
+from benchgate.render.page.pictures.by_cpus import Panel, PlotLine, PlotPoint
 from benchgate.render.page.pictures.frame import short
-from benchgate.render.page.pictures.spans import Span, Spans
+from benchgate.render.page.pictures.spans import Spans, ValueSpan
 from benchgate.render.page.tables import figure, listed, more, table
 from benchgate.render.tables import study as tables
 from benchgate.render.tables.study import Grid
@@ -28,7 +28,7 @@ ALONE, MIXED = 0, 1
 """The looks of the same thing alone and in a mix."""
 
 
-def page(outcome: Outcome) -> str:
+def page(outcome: StudyOutcome) -> str:
     study = outcome.study
     machine = f" on {study.machine}" if study.machine else ""
     seeds = counted(study.seeds, "seed")
@@ -38,7 +38,7 @@ def page(outcome: Outcome) -> str:
     return document(headline(outcome), told, [*_sections(outcome)])
 
 
-def headline(outcome: Outcome) -> str:
+def headline(outcome: StudyOutcome) -> str:
     best = outcome.best
     if best is None:
         return f"{outcome.study.name}: vectors and sensitivities; no mix has run"
@@ -48,7 +48,7 @@ def headline(outcome: Outcome) -> str:
     return f"{outcome.study.name}: the best mix has isolation {value:.3f}; {worst} loses most"
 
 
-def _sections(outcome: Outcome) -> Iterator[Section]:
+def _sections(outcome: StudyOutcome) -> Iterator[Section]:
     if outcome.findings:
         yield "findings", "What is odd", listed(outcome.findings)
     yield (
@@ -94,7 +94,7 @@ def _grid(grid: Grid) -> Html:
     return table(grid.title, grid.rows[0], grid.rows[1:], texts=grid.texts, prose=grid.prose)
 
 
-def _vector_panels(outcome: Outcome) -> Html:
+def _vector_panels(outcome: StudyOutcome) -> Html:
     """A panel for each resource."""
     panels = []
     for resource in outcome.study.resources:
@@ -111,7 +111,7 @@ def _vector_panels(outcome: Outcome) -> Html:
     return tag("div", *panels, class_="panels")
 
 
-def _level_panels(outcome: Outcome) -> Html:
+def _level_panels(outcome: StudyOutcome) -> Html:
     """A panel for each application: what is left of the score at each limit."""
     panels = []
     looks = {name: n for n, name in enumerate(outcome.study.resources)}
@@ -127,28 +127,29 @@ def _level_panels(outcome: Outcome) -> Html:
     return tag("div", *panels, class_="panels")
 
 
-def _kept(sigma: Sigma, look: int) -> Line:
+def _kept(sigma: Sigma, look: int) -> PlotLine:
     """The line of the last limited input. A point is where the limit was: caches have whole ways."""
     last = sigma.levels[-1].input
     found = sorted((round(100 * one.fraction), float(one.kept)) for one in sigma.levels if one.input == last)
     points = [
-        Point(at, kept, title=f"{sigma.resource} {at}%: {percent(kept)}") for at, kept in [*found, (100, 1.0)]
+        PlotPoint(at, kept, title=f"{sigma.resource} {at}%: {percent(kept)}")
+        for at, kept in [*found, (100, 1.0)]
     ]
-    return Line(look, sigma.resource, tuple(points))
+    return PlotLine(look, sigma.resource, tuple(points))
 
 
-def _slowdowns(outcome: Outcome) -> Html:
+def _slowdowns(outcome: StudyOutcome) -> Html:
     best = outcome.best
     parts = () if best is None else best.isolation.parts
     drawn = tuple(
-        Span(n, one.part, one.value, one.low, one.high, f"{one.part}: {one.value:+.1%}")
+        ValueSpan(n, one.part, one.value, one.low, one.high, f"{one.part}: {one.value:+.1%}")
         for n, one in enumerate(parts)
     )
     title = "slowdown of each part: the share of its score that it loses in the mix"
     return figure(spans.draw(Spans(title, drawn, ((0.0, "none"),), 0.0, 0.1), _signed), title)
 
 
-def _use(outcome: Outcome) -> Html:
+def _use(outcome: StudyOutcome) -> Html:
     best = outcome.best
     drawn = []
     for one in () if best is None else best.isolation.use:
@@ -160,9 +161,9 @@ def _use(outcome: Outcome) -> Html:
     return figure(bars.draw(title, drawn, percent, left), title, names)
 
 
-def _sweep(outcome: Outcome) -> Html:
+def _sweep(outcome: StudyOutcome) -> Html:
     points = tuple(
-        Point(
+        PlotPoint(
             one.cpus,
             found.value,
             low=found.low,
@@ -177,11 +178,11 @@ def _sweep(outcome: Outcome) -> Html:
     of = outcome.study.sweep
     name = "" if of is None else f"{of.input} beside {of.beside}"
     title = "slowdown over CPU counts, against beside a dummy"
-    panel = Panel(title, (Line(0, name, points),), ideal=0.0, most=0.1)
+    panel = Panel(title, (PlotLine(0, name, points),), ideal=0.0, most=0.1)
     return figure(by_cpus.draw(panel, _signed), title, legend([(0, name)]))
 
 
-def _scaling(outcome: Outcome) -> Html:
+def _scaling(outcome: StudyOutcome) -> Html:
     found = [(one.workers, one.slowdown) for one in outcome.scaling if one.slowdown is not None]
     lines = []
     for look, name in ((ALONE, "beside a dummy"), (MIXED, "in a mix")):
@@ -189,34 +190,36 @@ def _scaling(outcome: Outcome) -> Html:
         for workers, one in found:
             scores = sorted(map(float, one.alone if look == ALONE else one.mixed))
             middle = scores[len(scores) // 2]
-            points.append(Point(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
-        lines.append(Line(look, name, tuple(points)))
+            points.append(PlotPoint(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
+        lines.append(PlotLine(look, name, tuple(points)))
     title = f"score of {outcome.study.scaling} over its workers"
     names = legend([(one.look, one.name) for one in lines])
     return figure(by_cpus.draw(Panel(title, tuple(lines), below="workers"), short), title, names)
 
 
-def _overcommit(outcome: Outcome) -> Html:
+def _overcommit(outcome: StudyOutcome) -> Html:
     found = [(round(100 * by), one.isolation) for by, one in outcome.overcommit if not one.isolation.missing]
     if not found:
         return join([])
     worst = tuple(
-        Point(at, one.value, low=one.interval.low, high=one.interval.high, title=f"{at}%: {one.value:.3f}")
+        PlotPoint(
+            at, one.value, low=one.interval.low, high=one.interval.high, title=f"{at}%: {one.value:.3f}"
+        )
         for at, one in found
     )
-    total = tuple(Point(at, 1 - one.total, title=f"{at}%: {1 - one.total:.3f}") for at, one in found)
-    fair = tuple(Point(at, min(1.0, 100 / at)) for at, _ in found)
+    total = tuple(PlotPoint(at, 1 - one.total, title=f"{at}%: {1 - one.total:.3f}") for at, one in found)
+    fair = tuple(PlotPoint(at, min(1.0, 100 / at)) for at, _ in found)
     lines = (
-        Line(0, "the slowest part", worst),
-        Line(1, "sum of scores", total),
-        Line(2, "a fair share", fair),
+        PlotLine(0, "the slowest part", worst),
+        PlotLine(1, "sum of scores", total),
+        PlotLine(2, "a fair share", fair),
     )
     title = "what is left of the scores, over the capacity that the programme was given"
     panel = Panel(title, lines, most=1.0, below="capacity in percent")
     return figure(by_cpus.draw(panel, percent), title, legend([(one.look, one.name) for one in lines]))
 
 
-def _validity(outcome: Outcome) -> Html:
+def _validity(outcome: StudyOutcome) -> Html:
     found = outcome.validity
     if found is None:
         return join([])
@@ -227,7 +230,9 @@ def _validity(outcome: Outcome) -> Html:
     values = [one.isolation.value for one in mixes]
     middle = sum(values) / len(values)
     drawn = tuple(
-        Span(n, f"mix {n + 1}", one.isolation.value, one.isolation.interval.low, one.isolation.interval.high)
+        ValueSpan(
+            n, f"mix {n + 1}", one.isolation.value, one.isolation.interval.low, one.isolation.interval.high
+        )
         for n, one in enumerate(mixes)
     )
     levels = ((middle - BOUND, "bound"), (middle + BOUND, "bound"))
@@ -237,7 +242,7 @@ def _validity(outcome: Outcome) -> Html:
     return join([said, figure(spans.draw(Spans(title, drawn, levels, low, low), percent), title, names)])
 
 
-def _robustness(outcome: Outcome) -> Html:
+def _robustness(outcome: StudyOutcome) -> Html:
     found = outcome.robustness
     if found is None:
         return join([])

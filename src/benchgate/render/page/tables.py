@@ -1,4 +1,4 @@
-"""Tables, figures and commands of the page, so that each part has the same ones, with captions and scopes.
+"""Tables, figures and commands of the page, so that each chapter has the same ones, with captions and scopes.
 
 Takes texts or markup; gives markup. A table scrolls inside its own box, so that the page never does. Does not
 fail.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from benchgate.base.text import visible
-from benchgate.judge.attribution import PHASES, WHOLE, Table, Thread
+from benchgate.judge.accounts.attribution import PHASES, WHOLE, Table, Thread
 from benchgate.render.escape import markdown as safe
 
 NA = "na"

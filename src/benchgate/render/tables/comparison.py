@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchgate.base.metrics import Better
-from benchgate.base.stats import VISIBLE_STEP, Interval, median, ratio_interval
+from benchgate.base.statistics.stats import VISIBLE_STEP, Interval, median, ratio_interval
 from benchgate.base.text import visible, with_interval
-from benchgate.evidence.figures_file import Key, Samples, Side
+from benchgate.base.workload.metrics import MetricDirection
+from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.render.tables import columns, units
 
 COLUMNS = ("figure", "A", "B", "A / B", "better")
@@ -19,13 +19,13 @@ LEAST = 5
 """Samples of each side for an interval."""
 
 
-def table(a: Side, b: Side, alpha: float) -> list[str]:
+def table(a: ComparisonSide, b: ComparisonSide, alpha: float) -> list[str]:
     keys = [key for key in a.samples if key in b.samples]
     rows = [(_named(key, a, b), *_row(a.samples[key], b.samples[key], alpha)) for key in keys]
     return columns.drawn([COLUMNS, *[[visible(cell) for cell in row] for row in rows]])
 
 
-def steps(a: Side, b: Side) -> Iterator[str]:
+def steps(a: ComparisonSide, b: ComparisonSide) -> Iterator[str]:
     """What the steps in which figures are printed do to the table."""
     keys = [key for key in a.samples if key in b.samples]
     for name, side in zip("AB", (a, b), strict=True):
@@ -44,7 +44,7 @@ def printed_step(of: Samples) -> str:
     return units.shown(of.step, of.unit) if of.step and of.step > VISIBLE_STEP * min(of.values) else ""
 
 
-def _named(key: Key, a: Side, b: Side) -> str:
+def _named(key: FigureKey, a: ComparisonSide, b: ComparisonSide) -> str:
     """With the parameters in which the figures of the table differ."""
     known = [dict(one.params) for one in (*a.samples, *b.samples) if one.what == key.what]
     changing = [f".{name}-{value}" for name, value in key.params if len({one.get(name) for one in known}) > 1]
@@ -85,4 +85,4 @@ def _better(of: Samples, interval: Interval) -> str:
     """The side with the better figure, if the whole interval is on one side of 1."""
     if interval.low <= 1 <= interval.high:
         return columns.NOTHING
-    return "A" if (interval.high < 1) == (of.better is Better.LESS) else "B"
+    return "A" if (interval.high < 1) == (of.better is MetricDirection.LESS) else "B"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from benchgate.base.stats import Spread
+from benchgate.base.statistics.stats import Spread
 from benchgate.base.text import UNAVAILABLE, counted, visible
-from benchgate.history.course import Change, Course, Point
+from benchgate.history.course import Change, Course, CoursePoint
 from benchgate.render.tables import columns, units
 
 HEIGHT = 9
@@ -78,11 +78,11 @@ def change_in_short(course: Course, change: Change) -> str:
     return f"{course.points[change.at].started[:10]} {'worse' if change.is_worse else 'better'}{ratio}"
 
 
-def _day(point: Point) -> str:
+def _day(point: CoursePoint) -> str:
     return point.started[:16].replace("T", " ")
 
 
-def _commit(point: Point) -> str:
+def _commit(point: CoursePoint) -> str:
     if point.commit in ("", UNAVAILABLE):
         return columns.NOTHING
     return point.commit[:_COMMIT] + ("+" if point.is_dirty else "")
@@ -144,7 +144,7 @@ def _newest(course: Course, width: int, listed: int) -> list[str]:
     return columns.drawn(columns.fitted(rows, _LEAVE_OUT[: len(rows[0])], width))
 
 
-def _cells(point: Point, unit: str) -> tuple[str, str, str, str, str]:
+def _cells(point: CoursePoint, unit: str) -> tuple[str, str, str, str, str]:
     interval = columns.NOTHING
     if point.low is not None and point.high is not None:
         interval = units.span(Spread(point.median, point.low, point.high, None), unit)
@@ -152,7 +152,7 @@ def _cells(point: Point, unit: str) -> tuple[str, str, str, str, str]:
     return _day(point), _commit(point), str(point.runs), median, interval
 
 
-def _mark(point: Point, change: Change | None) -> str:
+def _mark(point: CoursePoint, change: Change | None) -> str:
     if not point.verified:
         return "UNVERIFIED"
     if change is None:

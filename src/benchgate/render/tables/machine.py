@@ -5,7 +5,7 @@ Takes a Machine; gives text for a terminal. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.base.machines import Cache, Machine
+from benchgate.base.system.machines import Cache, Machine
 from benchgate.base.text import visible
 from benchgate.host.procfs import as_list
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from benchgate.base.text import counted, visible
-from benchgate.judge.memory_scaling import PARTS, Growth, Spending, growths, spendings
+from benchgate.judge.accounts.memory_scaling import PARTS, Growth, Spending, growths, spendings
 from benchgate.render.escape import markdown
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView

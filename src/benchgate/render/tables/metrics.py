@@ -9,7 +9,7 @@ from __future__ import annotations
 from benchgate.base.gates import Verdict
 from benchgate.base.text import visible, with_interval
 from benchgate.render.escape import markdown
-from benchgate.render.figures import Series
+from benchgate.render.figures import ArmSeries
 from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
@@ -32,7 +32,7 @@ MERGED = (
 )
 
 
-def text(view: SessionView, series: Series, room: int) -> list[str]:
+def text(view: SessionView, series: ArmSeries, room: int) -> list[str]:
     """If the gates do not fit beside the figures, they are on lines of their own."""
     rows = [tuple(map(visible, row)) for row in rows_of(view, series)]
     if not rows:
@@ -51,7 +51,7 @@ def _cut(line: str, room: int) -> list[str]:
     return [line] if columns.width(line) <= room else columns.wrapped(line, room)
 
 
-def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
+def lines_of_markdown(view: SessionView, series: ArmSeries) -> list[str]:
     rows = rows_of(view, series)
     if not rows:
         return []
@@ -62,7 +62,7 @@ def lines_of_markdown(view: SessionView, series: Series) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in drawn), ""]
 
 
-def rows_of(view: SessionView, series: Series) -> list[tuple[str, ...]]:
+def rows_of(view: SessionView, series: ArmSeries) -> list[tuple[str, ...]]:
     """The cells of the table, under NAMES."""
     return [_row(one) for one in metrics_of(view, series)]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from benchgate.base.text import counted, visible
 from benchgate.insn.sharing import MovedLine, Sharing
-from benchgate.judge.sharing import Shared, shared
+from benchgate.judge.accounts.sharing import SharedLine, shared
 from benchgate.render.tables import columns
 
 MOST_LINES = 12
@@ -28,14 +28,14 @@ def text(seen: Sharing, most: int = MOST_LINES) -> list[str]:
     return [*table, *(visible(one.said) for one in found), summary(seen)]
 
 
-def shared_lines(seen: Sharing, most: int) -> tuple[Shared, ...]:
+def shared_lines(seen: Sharing, most: int) -> tuple[SharedLine, ...]:
     """The lines with a share of the moves that is worth showing."""
     least = LEAST_SHARE * sum(one.moves for one in seen.lines)
     shown = [one for number, one in enumerate(seen.lines[:most]) if one.moves >= least or number < FEWEST]
     return tuple(shared(one, seen.line) for one in shown)
 
 
-def row(one: Shared) -> Sequence[str]:
+def row(one: SharedLine) -> Sequence[str]:
     line = one.line
     reads, writes = totals(line)
     ways = [sum(cpu.taken[way] for cpu in line.cpus) for way in range(3)]

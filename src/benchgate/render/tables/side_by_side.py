@@ -14,10 +14,10 @@ from itertools import combinations
 from benchgate.base.cells import Lane, Mode, Params, Window
 from benchgate.base.clocks import clock_of
 from benchgate.base.gates import Word
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import visible
 from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, Series, Speedup, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, Speedup, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -63,7 +63,7 @@ def lines_of_markdown(view: SessionView) -> list[str]:
 
 
 def _table(view: SessionView) -> _Table | None:
-    groups: dict[tuple[str, Params, Mode], list[Series]] = {}
+    groups: dict[tuple[str, Params, Mode], list[ArmSeries]] = {}
     for series in series_of(view):
         groups.setdefault((series.workload, series.params, series.mode), []).append(series)
     shared = [group for group in groups.values() if len({series.place for series in group}) > 1]
@@ -77,7 +77,7 @@ def _table(view: SessionView) -> _Table | None:
     return _Table(("workload", "window", *names), rows, _unresolved(shared))
 
 
-def _unresolved(groups: Sequence[Sequence[Series]]) -> str:
+def _unresolved(groups: Sequence[Sequence[ArmSeries]]) -> str:
     found = [
         f"{group[0].label} {window} {name}"
         for group in groups
@@ -91,14 +91,14 @@ def _unresolved(groups: Sequence[Sequence[Series]]) -> str:
     return f"Systems not told apart, {why}: {', '.join(found)}."
 
 
-def _is_unresolved(one: Series, two: Series, window: Window, name: str) -> bool:
+def _is_unresolved(one: ArmSeries, two: ArmSeries, window: Window, name: str) -> bool:
     if (one.lane, one.machine) != (two.lane, two.machine):
         return False
     first, second = _blurred(one, window, name), _blurred(two, window, name)
     return bool(first and second and first.low <= second.high and second.low <= first.high)
 
 
-def _blurred(series: Series, window: Window, name: str) -> Interval | None:
+def _blurred(series: ArmSeries, window: Window, name: str) -> Interval | None:
     """The ratio, and what the clock's steps in both of its arms can have changed it to."""
     arm = next((one for one in series.arms if one.name == name), None)
     seen = arm.speedups.get(window) if arm else None
@@ -117,13 +117,15 @@ def _role(view: SessionView, lane: Lane) -> str:
     return " (decides)" if clock_of(lane) is view.clocks.decides else " (informs)"
 
 
-def _row(group: Sequence[Series], window: Window, places: Sequence[str], *, is_full: bool) -> tuple[str, ...]:
+def _row(
+    group: Sequence[ArmSeries], window: Window, places: Sequence[str], *, is_full: bool
+) -> tuple[str, ...]:
     of = {series.place: series for series in group}
     cells = (_cell(of[place], window, is_full=is_full) if place in of else "-" for place in places)
     return (group[0].label, window, *cells)
 
 
-def _cell(series: Series, window: Window, *, is_full: bool) -> str:
+def _cell(series: ArmSeries, window: Window, *, is_full: bool) -> str:
     """`smp1 637.7 ms; smp2 1.92x; smp4 3.60x`; in full `smp2 1.92x [1.90, 1.94] PASS`."""
     base = series.arms[0]
     return "; ".join([f"{base.name} {_median(base, window)}", *_ratios(series, window, is_full=is_full)])
@@ -136,7 +138,7 @@ def _median(arm: ArmFigures, window: Window) -> str:
     return units.shown(spread.median, arm.unit)
 
 
-def _ratios(series: Series, window: Window, *, is_full: bool) -> list[str]:
+def _ratios(series: ArmSeries, window: Window, *, is_full: bool) -> list[str]:
     ratios = []
     for arm in series.arms[1:]:
         seen = arm.speedups.get(window)

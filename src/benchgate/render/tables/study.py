@@ -1,7 +1,7 @@
 """The tables of a study of mixed workloads: rows for a terminal and for the page.
 
-Takes an Outcome; gives grids, whose first row is the heading, and all of them as text. A part that the study
-does not have is left out. Does not fail.
+Takes a StudyOutcome; gives grids, whose first row is the heading, and all of them as text. A part that the
+study does not have is left out. Does not fail.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from fractions import Fraction
 from statistics import median
 
 from benchgate.base.text import percent
-from benchgate.mix.applications import Mix
-from benchgate.mix.estimates import Figure
+from benchgate.mix.applications import MixChoice
+from benchgate.mix.estimates import Estimate
 from benchgate.mix.isolation import Slowdown
-from benchgate.mix.outcome import MixResult, Outcome
+from benchgate.mix.outcome import MixResult, StudyOutcome
 from benchgate.mix.selection import NEAR
 from benchgate.render.tables import columns
 
@@ -35,7 +35,7 @@ class Grid:
     """And how many at the right."""
 
 
-def text(outcome: Outcome) -> list[str]:
+def text(outcome: StudyOutcome) -> list[str]:
     lines: list[str] = []
     for one in grids(outcome):
         lines += ["", f"{one.title}:", "", *columns.drawn(one.rows)]
@@ -46,7 +46,7 @@ def text(outcome: Outcome) -> list[str]:
     return lines[1:]
 
 
-def grids(outcome: Outcome) -> Iterator[Grid]:
+def grids(outcome: StudyOutcome) -> Iterator[Grid]:
     yield vectors(outcome)
     yield sensitivities(outcome)
     if outcome.mixes:
@@ -63,7 +63,7 @@ def grids(outcome: Outcome) -> Iterator[Grid]:
         yield overcommit(outcome)
 
 
-def vectors(outcome: Outcome) -> Grid:
+def vectors(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
     rows: list[Sequence[str]] = [("alone", "score", *resources)]
     for one in outcome.vectors:
@@ -72,7 +72,7 @@ def vectors(outcome: Outcome) -> Grid:
     return Grid("what each input uses alone, of the capacity", tuple(rows))
 
 
-def sensitivities(outcome: Outcome) -> Grid:
+def sensitivities(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
     found = {(one.application, one.resource): one.figure for one in outcome.sigmas}
     rows: list[Sequence[str]] = [("application", *resources)]
@@ -81,7 +81,7 @@ def sensitivities(outcome: Outcome) -> Grid:
     return Grid("how much each score depends on each resource, from 0 to 1", tuple(rows))
 
 
-def mixes(outcome: Outcome) -> Grid:
+def mixes(outcome: StudyOutcome) -> Grid:
     rows: list[Sequence[str]] = [("mix", "objective", "isolation", "worst part", "sum", "floor", "chosen as")]
     for one in outcome.mixes:
         rows.append((told(one), f"{float(one.objective):.4g}", *_isolated(one), ", ".join(one.planned.roles)))
@@ -101,7 +101,7 @@ def bottlenecks(result: MixResult) -> Grid:
     return Grid("the best mix: use of resources", tuple(rows))
 
 
-def sweep(outcome: Outcome) -> Grid:
+def sweep(outcome: StudyOutcome) -> Grid:
     of = outcome.study.sweep
     beside = "" if of is None else f": {of.input} beside {of.beside}, against beside a dummy"
     rows: list[Sequence[str]] = [("CPUs", "dummy", "partner", "slowdown", "interval", "floor", "")]
@@ -111,7 +111,7 @@ def sweep(outcome: Outcome) -> Grid:
     return Grid(f"sweep over CPUs{beside}", tuple(rows), 1, 1)
 
 
-def scaling(outcome: Outcome) -> Grid:
+def scaling(outcome: StudyOutcome) -> Grid:
     rows: list[Sequence[str]] = [("input", "alone", "mixed", "slowdown", "interval", "floor", "")]
     for one in outcome.scaling:
         figures = (NOTHING,) * 5 if one.slowdown is None else _slowdown(one.slowdown)
@@ -119,14 +119,14 @@ def scaling(outcome: Outcome) -> Grid:
     return Grid(f"scaling of {outcome.study.scaling} while others run", tuple(rows), 1, 1)
 
 
-def overcommit(outcome: Outcome) -> Grid:
+def overcommit(outcome: StudyOutcome) -> Grid:
     rows: list[Sequence[str]] = [("capacity", "mix", "isolation", "worst part", "sum", "floor")]
     for by, one in outcome.overcommit:
         rows.append((f"{float(by):g}", told(one), *_isolated(one)))
     return Grid("the best mix for each capacity", tuple(rows), 2)
 
 
-def near(outcome: Outcome) -> tuple[MixResult, ...]:
+def near(outcome: StudyOutcome) -> tuple[MixResult, ...]:
     return tuple(one for one in outcome.mixes if NEAR in one.planned.roles)
 
 
@@ -134,7 +134,7 @@ def told(one: MixResult) -> str:
     return " ".join(f"{count} x {name}" for name, count in one.planned.counts.items())
 
 
-def robustness_told(outcome: Outcome) -> str | None:
+def robustness_told(outcome: StudyOutcome) -> str | None:
     found = outcome.robustness
     if found is None:
         return None
@@ -164,15 +164,15 @@ def _median(values: Sequence[Fraction]) -> str:
     return f"{float(median(values)):.5g}"
 
 
-def _score(one: Figure) -> str:
+def _score(one: Estimate) -> str:
     return f"{float(one.value):.5g}"
 
 
-def _share(one: Figure | None) -> str:
+def _share(one: Estimate | None) -> str:
     return UNAVAILABLE if one is None else percent(float(one.value))
 
 
-def _sigma(one: Figure | None) -> str:
+def _sigma(one: Estimate | None) -> str:
     if one is None:
         return UNAVAILABLE
     return f"{float(one.value):.2f} [{one.low:.2f}, {one.high:.2f}]"
@@ -181,7 +181,7 @@ def _sigma(one: Figure | None) -> str:
 # ---- mixes that a programme chose
 
 
-def mixes_json(mixes: Sequence[Mix], resources: Sequence[str]) -> str:
+def mixes_json(mixes: Sequence[MixChoice], resources: Sequence[str]) -> str:
     return json.dumps(
         [
             {
@@ -195,7 +195,7 @@ def mixes_json(mixes: Sequence[Mix], resources: Sequence[str]) -> str:
     )
 
 
-def mixes_text(mixes: Sequence[Mix], resources: Sequence[str]) -> list[str]:
+def mixes_text(mixes: Sequence[MixChoice], resources: Sequence[str]) -> list[str]:
     rows = [("objective", *resources, "mix")]
     for mix in mixes:
         totals = (percent(float(total)) for total in mix.totals)

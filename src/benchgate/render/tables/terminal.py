@@ -12,8 +12,8 @@ from pathlib import Path
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
-from benchgate.base.workloads import UNVERIFIED
-from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.base.workload.workloads import UNVERIFIED
+from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.tables import (
     columns,
     memory,
@@ -79,7 +79,7 @@ def _reasons(view: SessionView) -> list[str]:
     return told
 
 
-def _table(view: SessionView, series: Series, room: int) -> list[str]:
+def _table(view: SessionView, series: ArmSeries, room: int) -> list[str]:
     placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
     title = f"{series.name} ({series.lane}, {placements})"
     rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
@@ -87,7 +87,7 @@ def _table(view: SessionView, series: Series, room: int) -> list[str]:
     return [*_wrapped(title, room), *columns.drawn(kept)]
 
 
-def _cells(view: SessionView, series: Series, arm: ArmFigures) -> list[str]:
+def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> list[str]:
     seen = arm.speedups.get(Window.WORK)
     host = view.capacity.get(arm.cpus)
     cells = [

@@ -6,7 +6,7 @@ Takes numbers; gives short strings. Does not fail.
 from __future__ import annotations
 
 from benchgate.base.cells import Window
-from benchgate.base.stats import VISIBLE_STEP, Spread
+from benchgate.base.statistics.stats import VISIBLE_STEP, Spread
 from benchgate.base.text import counted, with_interval
 from benchgate.render.figures import ArmFigures, Speedup
 

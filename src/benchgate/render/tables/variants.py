@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchgate.base import stats
 from benchgate.base.gates import SMALLEST_LOOK
+from benchgate.base.statistics import stats
 from benchgate.base.text import visible, with_interval
 from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, Series, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -47,19 +47,19 @@ def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]
 
 
 def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
-    groups: dict[tuple[object, ...], list[Series]] = {}
+    groups: dict[tuple[object, ...], list[ArmSeries]] = {}
     for one in series_of(view):
         key = (_plain(one), one.workload, one.params, one.mode, one.lane)
         groups.setdefault(key, []).append(one)
     return [_table(group, view.alpha) for group in groups.values() if len(group) > 1]
 
 
-def _plain(series: Series) -> str:
+def _plain(series: ArmSeries) -> str:
     """The system's name without its settings, which follow the first dot."""
     return series.system.partition(".")[0]
 
 
-def _table(group: Sequence[Series], alpha: float) -> tuple[str, list[tuple[str, ...]]]:
+def _table(group: Sequence[ArmSeries], alpha: float) -> tuple[str, list[tuple[str, ...]]]:
     """Compares with the plain system or, if that did not run, with the first one."""
     base = next((one for one in group if one.system == _plain(one)), group[0])
     names = list(dict.fromkeys(arm.name for one in (base, *group) for arm in one.arms))
@@ -69,7 +69,7 @@ def _table(group: Sequence[Series], alpha: float) -> tuple[str, list[tuple[str, 
     return f"{label} on {base.lane}", [("system", *names), *rows]
 
 
-def _cell(base: Series, series: Series, name: str, alpha: float) -> str:
+def _cell(base: ArmSeries, series: ArmSeries, name: str, alpha: float) -> str:
     arm, plain = _arm(series, name), _arm(base, name)
     if arm is None or arm.work is None or arm.is_broken:
         return "INVALID" if arm is not None and arm.is_broken else "-"
@@ -88,5 +88,5 @@ def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
     return with_interval(ratio, interval.low, interval.high, "x")
 
 
-def _arm(series: Series, name: str) -> ArmFigures | None:
+def _arm(series: ArmSeries, name: str) -> ArmFigures | None:
     return next((arm for arm in series.arms if arm.name == name), None)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from benchgate.base.cells import Lane, Window
 from benchgate.base.clocks import Clocks
 from benchgate.base.text import counted, with_interval
-from benchgate.render.figures import Series, Speedup, series_of
+from benchgate.render.figures import ArmSeries, Speedup, series_of
 from benchgate.render.view import SessionView
 
 MEETS, MISSES, UNDECIDED = "it meets", "misses", "leaves open"
@@ -36,7 +36,7 @@ def _which(view: SessionView, clocks: Clocks) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _how_good(every: Sequence[Series]) -> str:
+def _how_good(every: Sequence[ArmSeries]) -> str:
     widest: dict[str, float] = {}
     gated: list[Speedup] = []
     for series in every:
@@ -62,7 +62,7 @@ def _standing(seen: Speedup) -> str:
     return MEETS if (high < limit) is seen.is_ceiling else MISSES
 
 
-def _in_wall_time(series: Series) -> list[Speedup]:
+def _in_wall_time(series: ArmSeries) -> list[Speedup]:
     """The speedups of the work of its whole arms, if they have intervals."""
     if series.lane is Lane.INSN:
         return []

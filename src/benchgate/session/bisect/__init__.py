@@ -15,22 +15,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.base.text import counted, visible
 from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
-from benchgate.session import comparison, folder_lock
+from benchgate.session import folder_lock
 from benchgate.session.bisect import history, state, step
-from benchgate.session.bisect.history import Next
-from benchgate.session.bisect.state import Question, State, Step, Term
+from benchgate.session.bisect.history import BisectChoice
+from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
+from benchgate.session.comparing import comparison
 
 UNDECIDED = 5
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class BisectRequest:
     good: str
     bad: str
     repo: Path | None
@@ -44,7 +45,7 @@ class Order:
 class Walk:
     """A bisect that has begun."""
 
-    question: Question
+    question: BisectQuestion
     repository: Repository
     paths: tuple[str, ...]
     """What the build depends on; commits that change nothing of it are not tested."""
@@ -56,7 +57,7 @@ class Walk:
         key = catalog.system_with(name, chosen).settings.revision
         return catalog.system_with(name, {**chosen, key: commit})
 
-    def test(self, known: State, commit: str) -> State:
+    def test(self, known: BisectState, commit: str) -> BisectState:
         """The state with this commit's step, which is on disk before this returns."""
         folder = self._new_folder(len(known.steps) + 1, commit)
         good = self.system(self.question.good)
@@ -75,7 +76,7 @@ class Walk:
         return free
 
 
-def run(order: Order, say: Say) -> tuple[str, int]:
+def run(order: BisectRequest, say: Say) -> tuple[str, int]:
     with ExitStack() as stack:
         walk = _begin(order, say, stack)
         known = state.read(walk.folder, walk.question)
@@ -93,7 +94,7 @@ def run(order: Order, say: Say) -> tuple[str, int]:
             known = walk.test(known, chosen.commit)
 
 
-def _ends(walk: Walk, known: State) -> State:
+def _ends(walk: Walk, known: BisectState) -> BisectState:
     """GOOD must pass and BAD must fail, or there is nothing to find."""
     for commit, wanted, name in (
         (walk.question.good, Term.GOOD, "GOOD"),
@@ -109,7 +110,7 @@ def _ends(walk: Walk, known: State) -> State:
     return known
 
 
-def _wrong_end(walk: Walk, found: Step, name: str) -> str:
+def _wrong_end(walk: Walk, found: BisectStep, name: str) -> str:
     wanted = "pass" if name == "GOOD" else "fail"
     return (
         f"{name} {found.commit[:10]} must {wanted}, and is {found.term}: {found.why}; choose another commit "
@@ -117,7 +118,7 @@ def _wrong_end(walk: Walk, found: Step, name: str) -> str:
     )
 
 
-def _begin(order: Order, say: Say, stack: ExitStack) -> Walk:
+def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
     word, arguments = _without_system(order.arguments)
     name, chosen = catalog.split_system(word)
     system = catalog.system_with(name, chosen)
@@ -133,7 +134,7 @@ def _begin(order: Order, say: Say, stack: ExitStack) -> Walk:
     where = order.repo or system.build.folder
     if repository_of(where).common != repository.common:
         raise UsageError(f"--repo {where}: {name} is built from another repository, {repository.top}")
-    question = Question(commit_of(where, order.good), commit_of(where, order.bad), word, arguments)
+    question = BisectQuestion(commit_of(where, order.good), commit_of(where, order.bad), word, arguments)
     if question.good == question.bad:
         raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
     place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
@@ -168,7 +169,9 @@ def _names(name: Path) -> Sequence[Path]:
     return [name, *(name.with_name(f"{name.name}-{number}") for number in range(2, 1000))]
 
 
-def _answer(folder: Path, question: Question, repository: Repository, known: State, found: Next) -> str:
+def _answer(
+    folder: Path, question: BisectQuestion, repository: Repository, known: BisectState, found: BisectChoice
+) -> str:
     lines = _found(repository, found.first_bad) if found.first_bad else _among(repository, known, found)
     step = known.step(found.first_bad) or _earliest_bad(known, found)
     if step is not None:
@@ -192,7 +195,7 @@ def _found(repository: Repository, commit: str) -> list[str]:
     ]
 
 
-def _among(repository: Repository, known: State, found: Next) -> list[str]:
+def _among(repository: Repository, known: BisectState, found: BisectChoice) -> list[str]:
     lines = ["the first bad commit is one of these, and the others of them could not be judged:"]
     for commit in found.among:
         step = known.step(commit)
@@ -201,13 +204,13 @@ def _among(repository: Repository, known: State, found: Next) -> list[str]:
     return lines
 
 
-def _earliest_bad(known: State, found: Next) -> Step | None:
+def _earliest_bad(known: BisectState, found: BisectChoice) -> BisectStep | None:
     """Of the commits among which the first bad one is: the one that was seen to be bad."""
     steps = map(known.step, found.among)
     return next((one for one in steps if one is not None and one.term is Term.BAD), None)
 
 
-def _against_good(folder: Path, step: Step) -> list[str]:
+def _against_good(folder: Path, step: BisectStep) -> list[str]:
     """Both were measured in one session: A is GOOD."""
     session = folder / step.session
     letters = read_object(session, SESSION).get("letters", {})

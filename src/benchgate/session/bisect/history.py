@@ -16,7 +16,7 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
 from benchgate.build.revision import Repository, git
-from benchgate.session.bisect.state import State
+from benchgate.session.bisect.state import BisectState
 
 _FOLDER = "history.git"
 _FOUND = re.compile(r"^([0-9a-f]{40,64}) is the first bad commit$", re.MULTILINE)
@@ -27,7 +27,7 @@ _COMMIT = re.compile(r"^[0-9a-f]{40,64}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class BisectChoice:
     """One of: a commit to test, the first bad commit, or those among which it is."""
 
     commit: str = ""
@@ -37,7 +37,9 @@ class Next:
     among: tuple[str, ...] = ()
 
 
-def next_commit(folder: Path, repository: Repository, paths: Sequence[str], state: State) -> Next:
+def next_commit(
+    folder: Path, repository: Repository, paths: Sequence[str], state: BisectState
+) -> BisectChoice:
     """Begins anew and repeats all steps, so that it does not matter how the last call ended."""
     place = _repository(folder / _FOLDER, repository, state)
     known = [one for one in state.steps if one.commit not in (state.question.good, state.question.bad)]
@@ -54,7 +56,7 @@ def subject_of(repository: Repository, commit: str) -> str:
     return one_line(done.stdout)
 
 
-def _repository(place: Path, repository: Repository, state: State) -> Path:
+def _repository(place: Path, repository: Repository, state: BisectState) -> Path:
     shutil.rmtree(place, ignore_errors=True)
     done = git(place.parent, "init", "--quiet", "--bare", str(place))
     if done.returncode:
@@ -66,15 +68,15 @@ def _repository(place: Path, repository: Repository, state: State) -> Path:
     return place
 
 
-def _bisect(place: Path, *words: str) -> Next:
+def _bisect(place: Path, *words: str) -> BisectChoice:
     done = git(place, "bisect", *words)
     if found := _FOUND.search(done.stdout):
-        return Next(first_bad=found[1])
+        return BisectChoice(first_bad=found[1])
     if done.returncode == _ONLY_SKIPPED:
-        return Next(among=tuple(_COMMIT.findall(done.stdout)))
+        return BisectChoice(among=tuple(_COMMIT.findall(done.stdout)))
     chosen = git(place, "rev-parse", "--verify", "--quiet", "BISECT_HEAD")
     if done.returncode or chosen.returncode:
         said = one_line(done.stderr or done.stdout, 400)
         raise UsageError(f"git bisect {words[0]}: {said}")
     left = _LEFT.search(done.stdout)
-    return Next(chosen.stdout.strip(), 1 + int(left[1]) if left else 1)
+    return BisectChoice(chosen.stdout.strip(), 1 + int(left[1]) if left else 1)

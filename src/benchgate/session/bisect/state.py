@@ -1,7 +1,8 @@
 """What a bisect has found so far: its question and its steps, in `state.json` of its folder.
 
-Takes the folder; gives a `State`, and writes it whole after every step, so that a bisect that was stopped in
-any way goes on where it was. Reading fails with UsageError if the file is of another bisect or was changed.
+Takes the folder; gives a `BisectState`, and writes it whole after every step, so that a bisect that was
+stopped in any way goes on where it was. Reading fails with UsageError if the file is of another bisect or was
+changed.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Term(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BisectQuestion:
     """What is asked. Two bisects with equal questions are one."""
 
     good: _Commit
@@ -44,7 +45,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BisectStep:
     commit: _Commit
     term: Term
     why: str
@@ -57,25 +58,25 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    question: Annotated[Question, Presence.INLINE]
-    steps: tuple[Step, ...] = ()
+class BisectState:
+    question: Annotated[BisectQuestion, Presence.INLINE]
+    steps: tuple[BisectStep, ...] = ()
 
-    def step(self, commit: str) -> Step | None:
+    def step(self, commit: str) -> BisectStep | None:
         return next((one for one in self.steps if one.commit == commit), None)
 
-    def with_step(self, step: Step) -> State:
-        return State(self.question, (*self.steps, step))
+    def with_step(self, step: BisectStep) -> BisectState:
+        return BisectState(self.question, (*self.steps, step))
 
 
-def read(folder: Path, question: Question) -> State:
+def read(folder: Path, question: BisectQuestion) -> BisectState:
     """The state in the folder; a new one if there is none."""
     if not (folder / NAME).exists():
-        return State(question)
+        return BisectState(question)
     try:
         advice = "it is of another version of benchgate"
         value = without_head(read_object(folder, NAME), "a bisect", advice, format=FORMAT, version=VERSION)
-        found = read_typed(State, value, "a bisect")
+        found = read_typed(BisectState, value, "a bisect")
     except (EvidenceError, TypeError, ValueError) as error:
         raise UsageError(
             f"{folder / NAME} cannot be read: {error}; name another folder with --out"
@@ -88,12 +89,12 @@ def read(folder: Path, question: Question) -> State:
     return found
 
 
-def write(folder: Path, state: State) -> None:
+def write(folder: Path, state: BisectState) -> None:
     """The log is for people, and has the same steps."""
     value = {"format": FORMAT, "version": VERSION, **as_json(state)}
     write_whole(folder / NAME, json.dumps(value, indent=1) + "\n")
     write_whole(folder / LOG, "".join(f"{line(one)}\n" for one in state.steps))
 
 
-def line(step: Step) -> str:
+def line(step: BisectStep) -> str:
     return f"{step.commit[:10]} {step.term}: {step.why}"

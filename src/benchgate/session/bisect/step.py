@@ -1,8 +1,8 @@
 """One step of a bisect: pytest measures GOOD and one other commit in one session.
 
-Takes the question, the systems of both commits and an empty folder; gives the `Step`. The session's folder
-and pytest's output stay in the folder. Fails with UsageError if the step says nothing of the commit: pytest
-could not begin, or its tests do not measure it. A build that fails is no error: the commit is skipped.
+Takes the question, the systems of both commits and an empty folder; gives the `BisectStep`. The session's
+folder and pytest's output stay in the folder. Fails with UsageError if the step says nothing of the commit:
+pytest could not begin, or its tests do not measure it. A build that fails is no error: the commit is skipped.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from benchgate.base.gates import Word
 from benchgate.base.interrupts import held
 from benchgate.base.jsonfields import read
 from benchgate.base.process import start
-from benchgate.base.systems import System
+from benchgate.base.system.systems import System
 from benchgate.base.text import one_line
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.session_folder import SESSION_NAME, VERDICTS
 from benchgate.judge.gates import ratio
-from benchgate.session.bisect.state import Question, Step, Term
+from benchgate.session.bisect.state import BisectQuestion, BisectStep, Term
 
 _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)
@@ -53,7 +53,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended:
+class _PytestEnd:
     """How pytest ended, as step_main.py writes it."""
 
     status: int
@@ -61,11 +61,11 @@ class _Ended:
     text: str
 
 
-def run(question: Question, pair: Pair, commit: str, folder: Path) -> Step:
+def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> BisectStep:
     ended = _pytest(question, pair, folder)
     status, text = ended.status, one_line(ended.text, _SHORT)
     if ended.error == BuildError.__name__:
-        return Step(commit, Term.SKIP, f"it does not build: {text}")
+        return BisectStep(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
     if status not in _MEASURED or session is None:
         what = text or "see its output"
@@ -79,7 +79,7 @@ def run(question: Question, pair: Pair, commit: str, folder: Path) -> Step:
             "the tests' own options (addopts)"
         )
     term, why = judged(_verdicts(session), pair)
-    return Step(commit, term, why, str(session.relative_to(folder.parent.parent)))
+    return BisectStep(commit, term, why, str(session.relative_to(folder.parent.parent)))
 
 
 def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str]:
@@ -100,7 +100,7 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
     raise UsageError(f"no gate of these tests is on {pair.tested.name}; name tests without a mark `system`")
 
 
-def _pytest(question: Question, pair: Pair, folder: Path) -> _Ended:
+def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
     systems = [f"--system={_word(question, one)}" for one in (pair.good, pair.other) if one is not None]
     argv = [sys.executable, "-m", "benchgate.session.bisect.step_main", str(folder / _ENDED)]
     argv += [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
@@ -114,12 +114,12 @@ def _pytest(question: Question, pair: Pair, folder: Path) -> _Ended:
             stack.callback(child.stop, _GRACE_S)
         child.wait(float("inf"))
     try:
-        return read(_Ended, read_json(read_text(folder, _ENDED)), "a step")
+        return read(_PytestEnd, read_json(read_text(folder, _ENDED)), "a step")
     except (EvidenceError, OSError, ValueError) as error:
         raise UsageError(f"pytest did not come to its end: {error}; output: {folder / _OUTPUT}") from error
 
 
-def _word(question: Question, system: System) -> str:
+def _word(question: BisectQuestion, system: System) -> str:
     return f"{question.system}:{system.settings.revision}={system.settings.values[system.settings.revision]}"
 
 

@@ -17,24 +17,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.arch import ARCHITECTURES
-from benchgate.base.boots import CPUS, DEFAULT_FIRMWARE, NO_FIRMWARE
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
-from benchgate.base.script import not_typable
-from benchgate.base.systems import SELFTEST, System
+from benchgate.base.system.arch import ARCHITECTURES
+from benchgate.base.system.boots import CPUS, DEFAULT_FIRMWARE, NO_FIRMWARE
+from benchgate.base.system.script import not_typable
+from benchgate.base.system.systems import SELFTEST, System
 from benchgate.base.text import counted, visible_lines
-from benchgate.base.yaml_values import NAME
+from benchgate.base.yaml.yaml_values import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import BootOptions
-from benchgate.session.first_contact.candidates import MACHINES, SMP, Given, candidates, relative
+from benchgate.session.first_contact.candidates import MACHINES, SMP, GuestWords, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
-from benchgate.session.first_contact.listening import Boot, Stop, listen
+from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, listen
 from benchgate.session.first_contact.proposal import Proposal, linux_text, missing
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
@@ -42,16 +42,16 @@ from benchgate.session.workbench import Workbench
 Say = Callable[[str], None]
 COUNTS = (1, 2, 4)
 _BIOS_BYTES = 64 << 10
-_RANK = {Stop.PROMPT: 4, Stop.EXITED: 3, Stop.QUIET: 2, Stop.BUSY: 1}
+_RANK = {ListeningEnd.PROMPT: 4, ListeningEnd.EXITED: 3, ListeningEnd.QUIET: 2, ListeningEnd.BUSY: 1}
 _GOOD = 3
 """A kernel of this rank came up; others may come further on another machine."""
 _LONGEST_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class FirstContactRequest:
     kernel: Path
-    given: Given
+    given: GuestWords
     arch: str
     """Empty: the file decides."""
     lines: tuple[str, ...]
@@ -61,7 +61,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FirstContactResult:
     text: str
     workload: str
     """What the system can run, as a test's mark names it."""
@@ -69,7 +69,7 @@ class Written:
     """Whether it runs with 2 CPUs."""
 
 
-def new_system(order: Order, say: Say, show: Say) -> Written:
+def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactResult:
     """`say` prints a sentence, `show` what the guest prints."""
     template = order.kernel
     order = replace(order, kernel=Path(str(template).replace(CPUS, "1")))
@@ -89,33 +89,35 @@ def new_system(order: Order, say: Say, show: Say) -> Written:
     if file.is_linux and not order.given.has_programs:
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
         kernel = relative(file.path, order.given.out)
-        found = Written(linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes")
+        found = FirstContactResult(
+            linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes"
+        )
     else:
-        found = Written(_proposed(order, file, arch, say, show), SELFTEST)
+        found = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
     system = systemfile.parse(found.text, order.given.out, {})
     return replace(found, scales=system.cpus[1] > 1)
 
 
-def _proposed(order: Order, file: KernelFile, arch: str, say: Say, show: Say) -> str:
-    system, boots = _came_up(_Booting(order, say, show), file, arch)
+def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say) -> str:
+    system, boots = _came_up(_BootTrials(order, say, show), file, arch)
     about = f"{file.about}; written by `benchgate new-system`"
     return Proposal(system, about, guesses(boots), order.lines).text
 
 
 @dataclass(frozen=True, slots=True)
-class _Booting:
-    order: Order
+class _BootTrials:
+    order: FirstContactRequest
     say: Say
     show: Say
 
-    def boot(self, system: System, cpus: int, *, patient: bool = False) -> Boot:
+    def boot(self, system: System, cpus: int, *, patient: bool = False) -> BootObservation:
         self.say(f"booting with {counted(cpus, 'CPU')}, {_words(system)}, -smp {system.qemu.smp}")
         cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), cpus)
         seats = Seats(Lane.TCG, Placement.VIRTUAL, ())
         planned, mark = PlannedCell(cell, system, SELFTEST_WORKLOAD, seats), secrets.token_hex(8)
         bench = Workbench(Options(qemu=self.order.qemu), ThisHost(), self.say)
-        bench.machines.fetch([system])
-        bench.machines.emulate(system)
+        bench.emulators.fetch([system])
+        bench.emulators.emulate(system)
         spec = bench.request(planned, BootOptions(mark, words=system.boot.append), Path()).spec
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
         found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
@@ -138,7 +140,7 @@ def _words(system: System) -> str:
     return " ".join([*named, *system.qemu.arguments, *on])
 
 
-def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, dict[int, Boot]]:
+def _came_up(booting: _BootTrials, file: KernelFile, arch: str) -> tuple[System, dict[int, BootObservation]]:
     """The machine on which it came furthest, and its boots there by CPU count."""
     tried = list(_tried(booting, candidates(file, arch, booting.order.given)))
     system, first = max(tried, key=lambda one: _rank(one[1]))
@@ -150,7 +152,7 @@ def _came_up(booting: _Booting, file: KernelFile, arch: str) -> tuple[System, di
     return _with_more(booting, system, first, SMP.get(arch, ("{n}",)))
 
 
-def advice(furthest: Boot) -> str:
+def advice(furthest: BootObservation) -> str:
     if furthest.text.strip():
         return (
             "Its own documentation says which machine and devices it needs: give them by --machine, "
@@ -163,7 +165,7 @@ def advice(furthest: Boot) -> str:
     )
 
 
-def _tried(booting: _Booting, systems: tuple[System, ...]) -> Iterator[tuple[System, Boot]]:
+def _tried(booting: _BootTrials, systems: tuple[System, ...]) -> Iterator[tuple[System, BootObservation]]:
     for system in systems:
         boot = booting.boot(system, 1)
         yield system, boot
@@ -171,21 +173,25 @@ def _tried(booting: _Booting, systems: tuple[System, ...]) -> Iterator[tuple[Sys
             return
 
 
-def _rank(boot: Boot) -> tuple[int, int]:
+def _rank(boot: BootObservation) -> tuple[int, int]:
     """How far it came: by its end, then by how much it printed."""
-    fails = boot.stop not in _RANK or not boot.text.strip() or (boot.stop is Stop.EXITED and _was_reset(boot))
+    fails = (
+        boot.stop not in _RANK
+        or not boot.text.strip()
+        or (boot.stop is ListeningEnd.EXITED and _was_reset(boot))
+    )
     return 0 if fails else _RANK[boot.stop], len(boot.text)
 
 
-def _was_reset(boot: Boot) -> bool:
+def _was_reset(boot: BootObservation) -> bool:
     return "guest-reset" in boot.ends
 
 
 def _with_more(
-    booting: _Booting, system: System, first: Boot, templates: tuple[str, ...]
-) -> tuple[System, dict[int, Boot]]:
+    booting: _BootTrials, system: System, first: BootObservation, templates: tuple[str, ...]
+) -> tuple[System, dict[int, BootObservation]]:
     """More CPUs, described to the guest in each known way until it says that they came up."""
-    best: tuple[System, dict[int, Boot]] | None = None
+    best: tuple[System, dict[int, BootObservation]] | None = None
     for template in templates:
         one = replace(system, qemu=replace(system.qemu, smp=template))
         boots = {1: first}
@@ -220,20 +226,20 @@ def _further(cpus: int) -> str:
     )
 
 
-def _how_it_went(boot: Boot) -> str:
+def _how_it_went(boot: BootObservation) -> str:
     ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
     return {
-        Stop.PROMPT: "; ".join(
+        ListeningEnd.PROMPT: "; ".join(
             [f"it waits at its prompt `{boot.prompt}`", *(f"`{one.line}`: {one.how}" for one in boot.steps)]
         ),
-        Stop.EXITED: f"it ended QEMU {ended}",
-        Stop.QUIET: "it prints nothing more"
+        ListeningEnd.EXITED: f"it ended QEMU {ended}",
+        ListeningEnd.QUIET: "it prints nothing more"
         if boot.text.strip()
         else "it printed nothing on the serial port",
-        Stop.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
-        Stop.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
-        Stop.BUSY: "it was still printing when the time was over",
-        Stop.NO_START: boot.note,
+        ListeningEnd.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
+        ListeningEnd.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
+        ListeningEnd.BUSY: "it was still printing when the time was over",
+        ListeningEnd.NO_START: boot.note,
     }[boot.stop]
 
 
@@ -253,7 +259,7 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
     return _next(out, found)
 
 
-def _order(words: Mapping[str, Any]) -> Order:
+def _order(words: Mapping[str, Any]) -> FirstContactRequest:
     kernel = Path(words["kernel"])
     name = words["name"] or _name_of(kernel)
     if not NAME.match(name):
@@ -265,7 +271,7 @@ def _order(words: Mapping[str, Any]) -> Order:
     for line in words["send"]:
         if wrong := not_typable(line):
             raise UsageError(f"--send cannot be typed: {wrong}")
-    given = Given(
+    given = GuestWords(
         name=name,
         out=Path(words["out"] or f"{name}.yaml"),
         disks=tuple(map(_file, words["disk"])),
@@ -277,7 +283,7 @@ def _order(words: Mapping[str, Any]) -> Order:
         memory=words["memory"],
     )
     qemu = Path(words["qemu"]).absolute() if words["qemu"] else None
-    return Order(kernel, given, words["arch"], tuple(words["send"]), words["seconds"], qemu)
+    return FirstContactRequest(kernel, given, words["arch"], tuple(words["send"]), words["seconds"], qemu)
 
 
 def _name_of(kernel: Path) -> str:
@@ -298,7 +304,7 @@ def _file(word: str) -> Path:
     return path
 
 
-def _next(out: Path, found: Written) -> str:
+def _next(out: Path, found: FirstContactResult) -> str:
     file = shlex.quote(str(out))
     lines = [f"wrote {out}"]
     if open_lines := missing(found.text):
@@ -307,7 +313,7 @@ def _next(out: Path, found: Written) -> str:
     return "\n".join([*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found)])
 
 
-def _test(out: Path, found: Written) -> str:
+def _test(out: Path, found: FirstContactResult) -> str:
     head = f'''
 import pytest
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base.arch import ARCHITECTURES, Architecture
-from benchgate.base.boots import DEFAULT_FIRMWARE, NO_FIRMWARE, Boot, QemuWords
-from benchgate.base.disks import Disk, Interface
-from benchgate.base.systems import Kind, System
+from benchgate.base.system.arch import ARCHITECTURES, Architecture
+from benchgate.base.system.boots import DEFAULT_FIRMWARE, NO_FIRMWARE, BootDefinition, QemuWords
+from benchgate.base.system.disks import Disk, Interface
+from benchgate.base.system.systems import System, SystemKind
 from benchgate.build.kernel_file import KernelFile, Media
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Board:
     """One thing to try. `disk`: how the guest sees its disks there."""
 
     machine: str
@@ -32,24 +32,24 @@ class Machine:
 
 _CARD = ("-vga", "std")
 _MODERN = ("-global", "virtio-mmio.force-legacy=false")
-MACHINES: Mapping[str, tuple[Machine, ...]] = {
+MACHINES: Mapping[str, tuple[Board, ...]] = {
     "x86_64": (
-        Machine("q35", Interface.VIRTIO),
-        Machine("pc", Interface.IDE),
-        Machine("pc", Interface.IDE, _CARD),  # some kernels write to the screen too, and stop without one
-        Machine("q35", Interface.IDE, _CARD),
+        Board("q35", Interface.VIRTIO),
+        Board("pc", Interface.IDE),
+        Board("pc", Interface.IDE, _CARD),  # some kernels write to the screen too, and stop without one
+        Board("q35", Interface.IDE, _CARD),
     ),
     "riscv64": (
-        Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
-        Machine("virt", Interface.VIRTIO),
-        Machine("virt", Interface.VIRTIO_MMIO),
-        Machine("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="rv64"),
+        Board("virt", Interface.VIRTIO_MMIO, _MODERN),
+        Board("virt", Interface.VIRTIO),
+        Board("virt", Interface.VIRTIO_MMIO),
+        Board("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="rv64"),
     ),
     "aarch64": (
-        Machine("virt,gic-version=3", Interface.VIRTIO),
-        Machine("virt", Interface.VIRTIO_MMIO, _MODERN),
-        Machine("virt,gic-version=3", Interface.VIRTIO_MMIO),  # xv6's ports: old virtio, new interrupts
-        Machine("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="cortex-a57"),
+        Board("virt,gic-version=3", Interface.VIRTIO),
+        Board("virt", Interface.VIRTIO_MMIO, _MODERN),
+        Board("virt,gic-version=3", Interface.VIRTIO_MMIO),  # xv6's ports: old virtio, new interrupts
+        Board("virt", Interface.VIRTIO_MMIO, _MODERN, cpu="cortex-a57"),
     ),
 }
 SMP: Mapping[str, tuple[str, ...]] = {"x86_64": ("{n}", "{n},sockets={n}")}
@@ -57,7 +57,7 @@ SMP: Mapping[str, tuple[str, ...]] = {"x86_64": ("{n}", "{n},sockets={n}")}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GuestWords:
     """What the user said on the command line; empty where the file decides."""
 
     name: str
@@ -79,7 +79,7 @@ class Given:
         return bool(self.disks or self.initrd)
 
 
-def candidates(file: KernelFile, arch: str, given: Given) -> tuple[System, ...]:
+def candidates(file: KernelFile, arch: str, given: GuestWords) -> tuple[System, ...]:
     """Each different one once: without disks, the kind of disk makes no difference. A machine that the user
     names gets the disks that it has, and not those of others."""
     tried = MACHINES[arch]
@@ -109,7 +109,7 @@ def _placed(file: KernelFile, arch: str) -> tuple[KernelFile, ...]:
     return (firmware,) if arch == "x86_64" else (file, firmware)
 
 
-def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine) -> System:
+def _system(file: KernelFile, arch: Architecture, given: GuestWords, machine: Board) -> System:
     kernel = relative(file.path, given.out) if file.media is Media.KERNEL else ""
     images: tuple[Disk, ...] = ()
     if file.media is Media.DISK:
@@ -118,14 +118,14 @@ def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine
     modern = machine.arguments if images or disks or machine.arguments != _MODERN else ()
     return System(
         name=given.name,
-        kind=Kind.QEMU,
+        kind=SystemKind.QEMU,
         about="",
         file=given.out,
         arch=arch,
         qemu=QemuWords(
             machine.machine, machine.cpu, memory=given.memory, arguments=(*modern, *given.arguments)
         ),
-        boot=Boot(
+        boot=BootDefinition(
             kernel=kernel,
             initrd=relative(given.initrd, given.out) if given.initrd else "",
             append=given.append,
@@ -135,7 +135,7 @@ def _system(file: KernelFile, arch: Architecture, given: Given, machine: Machine
     )
 
 
-def _firmware(file: KernelFile, given: Given) -> str:
+def _firmware(file: KernelFile, given: GuestWords) -> str:
     if file.media is Media.FIRMWARE:
         return relative(file.path, given.out)
     if given.firmware in {NO_FIRMWARE, DEFAULT_FIRMWARE}:
@@ -145,7 +145,7 @@ def _firmware(file: KernelFile, given: Given) -> str:
     return NO_FIRMWARE if file.replaces_firmware else DEFAULT_FIRMWARE
 
 
-def _of_disk(file: KernelFile, machine: Machine) -> tuple[str, Interface]:
+def _of_disk(file: KernelFile, machine: Board) -> tuple[str, Interface]:
     return ("raw", Interface.CDROM) if file.format == "cdrom" else (file.format, machine.disk)
 
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.results import TYPED
+from benchgate.base.system.results import TYPED
 from benchgate.base.text import counted
-from benchgate.session.first_contact.listening import Boot
+from benchgate.session.first_contact.listening import BootObservation
 
 _NUMBER = re.compile(r"[0-9]+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]", re.IGNORECASE)
@@ -43,7 +43,7 @@ _MOST_LINES = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class TimeLine:
     """A line that states a time."""
 
     line: str
@@ -59,7 +59,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerLine:
     """A line that states the same numbers at every CPU count."""
 
     line: str
@@ -74,8 +74,8 @@ class Guesses:
     """The pattern of a line that every boot has once, the last one before the prompt."""
     online: str = ""
     online_lines: str = ""
-    figures: tuple[Figure, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    figures: tuple[TimeLine, ...] = ()
+    answers: tuple[AnswerLine, ...] = ()
     doubtful: tuple[str, ...] = ()
     """Lines with such numbers that were printed before most of the work, or say how it was set up."""
     lines: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Guesses:
     """Whether the prompt came back after each typed line."""
 
 
-def guesses(boots: Mapping[int, Boot]) -> Guesses:
+def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
     """`boots` by CPU count; the one with 1 CPU came up."""
     first = boots[1]
     up = {count: boot for count, boot in boots.items() if boot.stop is first.stop}
@@ -127,16 +127,16 @@ def guesses(boots: Mapping[int, Boot]) -> Guesses:
     )
 
 
-def _ends(boot: Boot) -> tuple[str, ...]:
+def _ends(boot: BootObservation) -> tuple[str, ...]:
     return tuple(step.stop for step in boot.steps)
 
 
-def _answered(boot: Boot) -> list[str]:
+def _answered(boot: BootObservation) -> list[str]:
     """The lines that were printed for typed lines whose prompt came back: a panic is no answer."""
     return _lines("\n".join((*(one.output for one in boot.steps if one.is_answered), "")), boot.prompt)
 
 
-def _endings(boots: Mapping[int, Boot]) -> tuple[str, ...]:
+def _endings(boots: Mapping[int, BootObservation]) -> tuple[str, ...]:
     """`at 1 CPU its prompt came back; at 2, 4 CPUs it ended QEMU`."""
     found: list[str] = []
     for number in range(max(len(boot.steps) for boot in boots.values())):
@@ -225,7 +225,7 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
     return ""
 
 
-def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[Figure, ...]:
+def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[TimeLine, ...]:
     found = []
     stable = _once_in_all(consoles)
     for number, line in enumerate(stable):
@@ -240,11 +240,11 @@ def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[Fig
         pattern = f"^{_any_numbers(line[:start])}(?P<value>[0-9.,]+){_any_numbers(line[end:])}$"
         places = range(*(len(_NUMBER.findall(line[:at])) for at in (start, end)))
         begins = before and _in_all(before, consoles)
-        found.append(Figure(line, pattern, unit, begins, _in_all(line, consoles), places))
+        found.append(TimeLine(line, pattern, unit, begins, _in_all(line, consoles), places))
     return tuple(found)
 
 
-def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[Figure]) -> tuple[Answer, ...]:
+def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[TimeLine]) -> tuple[AnswerLine, ...]:
     """Lines with decimal numbers that are equal at every CPU count; times are none, and addresses neither.
     First those that state a time, too, then the last ones: a boot log comes before the result."""
     timed = {figure.line: figure.places for figure in figures}
@@ -254,7 +254,7 @@ def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[Figure]) -
     return tuple(one for one in found if one is not None)
 
 
-def _answer(line: str, consoles: Mapping[int, Sequence[str]], time: range) -> Answer | None:
+def _answer(line: str, consoles: Mapping[int, Sequence[str]], time: range) -> AnswerLine | None:
     """Its numbers that are equal everywhere and no time, each named by the word before it."""
     like = [one for lines in consoles.values() for one in lines if _shape(one) == _shape(line)]
     values = [set(of_one) for of_one in zip(*map(_NUMBER.findall, like), strict=True)]
@@ -267,4 +267,4 @@ def _answer(line: str, consoles: Mapping[int, Sequence[str]], time: range) -> An
         pattern += f"{literal(before)}(?P<{name}>[0-9]+)" if counts else f"{literal(before)}[0-9]+"
         if counts:
             expect[name] = min(seen)
-    return Answer(line, f"{pattern}{literal(parts[-1])}$", expect) if expect else None
+    return AnswerLine(line, f"{pattern}{literal(parts[-1])}$", expect) if expect else None

@@ -1,8 +1,8 @@
 """Boots a kernel of which nothing is known, and listens until it has nothing more to say.
 
-Takes how to boot it, and lines to type if it comes to a prompt; gives a `Boot`: all that it printed, why
-listening ended, and how each typed line ended. Everything is shown as it is printed. A kernel that misbehaves
-is a `Boot` too. Fails with BootError only if QEMU cannot be executed.
+Takes how to boot it, and lines to type if it comes to a prompt; gives a `BootObservation`: all that it
+printed, why listening ended, and how each typed line ended. Everything is shown as it is printed. A kernel
+that misbehaves is a `BootObservation` too. Fails with BootError only if QEMU cannot be executed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from enum import StrEnum
 import pexpect
 import psutil
 
-from benchgate.base.console_text import Stream
+from benchgate.base.console.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.runs import BootSpec
-from benchgate.base.watching import REPEAT_BYTES
+from benchgate.base.system.watching import REPEAT_BYTES
 from benchgate.run.console import FloodError
 from benchgate.run.guest import RunningGuest, boot_interactive
 from benchgate.run.suspicion import Repetition, Suspicion
@@ -29,7 +29,7 @@ _SLICE_S = 0.2
 _LONGEST_PROMPT = 100
 
 
-class Stop(StrEnum):
+class ListeningEnd(StrEnum):
     """Why listening ended."""
 
     PROMPT = "prompt"  # it waits for input, and prompts again after an empty line
@@ -60,11 +60,11 @@ _SLEEPS_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PromptStep:
     """A line that was typed, and what came of it."""
 
     line: str
-    stop: Stop
+    stop: ListeningEnd
     """PROMPT: its prompt came back. QUIET: silence until the time was over."""
     output: str = ""
     """Without the line's echo, and without the prompt."""
@@ -77,23 +77,23 @@ class Step:
     def is_answered(self) -> bool:
         """Only then may its output be an answer: a panic is none, and neither is what a kernel prints that
         goes on working."""
-        return self.stop is Stop.PROMPT
+        return self.stop is ListeningEnd.PROMPT
 
     @property
     def how(self) -> str:
         return {
-            Stop.PROMPT: "its prompt came back",
-            Stop.EXITED: "it ended QEMU",
-            Stop.QUIET: "it printed nothing more, and its prompt did not come back",
-            Stop.REPEATS: f"it printed nothing but {self.note} any more",
-            Stop.SUSPECT: f"it printed a line that looks like a panic: {self.note}",
+            ListeningEnd.PROMPT: "its prompt came back",
+            ListeningEnd.EXITED: "it ended QEMU",
+            ListeningEnd.QUIET: "it printed nothing more, and its prompt did not come back",
+            ListeningEnd.REPEATS: f"it printed nothing but {self.note} any more",
+            ListeningEnd.SUSPECT: f"it printed a line that looks like a panic: {self.note}",
         }.get(self.stop, "it was still printing when the time was over")
 
 
 @dataclass(frozen=True, slots=True)
-class Boot:
+class BootObservation:
     cpus: int
-    stop: Stop
+    stop: ListeningEnd
     text: str
     """What it printed until then, as plain text."""
     note: str = ""
@@ -103,13 +103,13 @@ class Boot:
     ends: tuple[str, ...] = ()
     """QEMU's reasons, such as `guest-reset`."""
     prompt: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PromptStep, ...] = ()
     """The lines that were typed: none after one whose prompt did not come back."""
 
     @property
     def ended(self) -> bool:
         """Whether the guest ended QEMU, and printed nothing that looks like a panic before."""
-        return (self.steps[-1].stop if self.steps else self.stop) is Stop.EXITED
+        return (self.steps[-1].stop if self.steps else self.stop) is ListeningEnd.EXITED
 
 
 @dataclass
@@ -130,7 +130,7 @@ class _Listener:
     heard: list[tuple[int, float]] = field(default_factory=list)
     """How long the text was after each piece, and how much CPU time QEMU had used then."""
 
-    def listen(self) -> Stop:
+    def listen(self) -> ListeningEnd:
         """Until it is quiet, or something ends it."""
         began, used = time.monotonic(), self.used()
         while True:
@@ -139,22 +139,22 @@ class _Listener:
             except pexpect.TIMEOUT:
                 piece = b""
             except pexpect.EOF:
-                return self._unless_suspect(Stop.EXITED)
+                return self._unless_suspect(ListeningEnd.EXITED)
             except FloodError:
-                return Stop.BUSY
+                return ListeningEnd.BUSY
             if piece:
                 began, used = time.monotonic(), self.used()
                 self._hear(piece, used)
                 if self.repeated:
-                    return Stop.REPEATS
+                    return ListeningEnd.REPEATS
             elif self._has_waited(time.monotonic() - began, self.used() - used):
-                return self._unless_suspect(Stop.QUIET)
+                return self._unless_suspect(ListeningEnd.QUIET)
             if self.is_over:
-                return Stop.BUSY if piece else self._unless_suspect(Stop.QUIET)
+                return ListeningEnd.BUSY if piece else self._unless_suspect(ListeningEnd.QUIET)
 
-    def _unless_suspect(self, stop: Stop) -> Stop:
+    def _unless_suspect(self, stop: ListeningEnd) -> ListeningEnd:
         """A kernel that panics may wait for ever, or switch its machine off."""
-        return Stop.SUSPECT if self.suspicion.line else stop
+        return ListeningEnd.SUSPECT if self.suspicion.line else stop
 
     @property
     def is_over(self) -> bool:
@@ -170,8 +170,8 @@ class _Listener:
         waits = self.incomplete
         return bool(waits.strip()) and len(waits) <= _LONGEST_PROMPT and len(self.text) != self.tried
 
-    def note(self, stop: Stop) -> str:
-        return {Stop.REPEATS: self.repeated, Stop.SUSPECT: self.suspicion.line}.get(stop, "")
+    def note(self, stop: ListeningEnd) -> str:
+        return {ListeningEnd.REPEATS: self.repeated, ListeningEnd.SUSPECT: self.suspicion.line}.get(stop, "")
 
     def _hear(self, piece: bytes, used: float) -> None:
         heard = piece.decode("utf-8", "backslashreplace")
@@ -199,14 +199,14 @@ class _Listener:
 
 def listen(  # noqa: PLR0913 - keyword arguments
     spec: BootSpec, mark: str, lines: tuple[str, ...], *, seconds: float, show: Show, patient: bool
-) -> Boot:
+) -> BootObservation:
     """Boots and listens for at most `seconds`, and again after each line that is typed. `patient`: it came to
     a prompt or to its end with fewer CPUs, so silence means no more than that the host is busy."""
     try:
         with boot_interactive(spec, mark=mark) as guest:
             listener = _Listener(guest, time.monotonic() + seconds, show)
             stop, prompt = _to_prompt(listener, patient=patient)
-            found = Boot(spec.cpus, stop, listener.text, listener.note(stop), prompt=prompt)
+            found = BootObservation(spec.cpus, stop, listener.text, listener.note(stop), prompt=prompt)
             for line in lines if prompt else ():
                 listener.until = time.monotonic() + seconds
                 found = replace(found, steps=(*found.steps, _typed(listener, line, prompt)))
@@ -216,45 +216,50 @@ def listen(  # noqa: PLR0913 - keyword arguments
             guest.qmp.drain(_SLICE_S)
             return replace(found, status=status, ends=guest.qmp.guest_ends)
     except BootError as error:
-        return Boot(spec.cpus, Stop.NO_START, "", str(error))
+        return BootObservation(spec.cpus, ListeningEnd.NO_START, "", str(error))
 
 
-def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[Stop, str]:
+def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[ListeningEnd, str]:
     """Why listening ended, and the prompt: an incomplete line that comes back after an empty line."""
     while True:
         stop = listener.listen()
-        if stop is Stop.QUIET and not listener.may_be_prompt and not listener.woken and not listener.is_over:
+        if (
+            stop is ListeningEnd.QUIET
+            and not listener.may_be_prompt
+            and not listener.woken
+            and not listener.is_over
+        ):
             listener.woken = True
             listener.guest.console.send("\n")  # it may wait for a key, or have printed behind its prompt
             continue
-        if stop is Stop.QUIET and patient and not listener.may_be_prompt and not listener.is_over:
+        if stop is ListeningEnd.QUIET and patient and not listener.may_be_prompt and not listener.is_over:
             continue
-        if stop is not Stop.QUIET or not listener.may_be_prompt:
+        if stop is not ListeningEnd.QUIET or not listener.may_be_prompt:
             return stop, ""
         waits, before = listener.incomplete, len(listener.text)
         listener.guest.console.send("\n")
         stop = listener.listen()
-        if stop is not Stop.QUIET:
+        if stop is not ListeningEnd.QUIET:
             return stop, ""
         if len(listener.text) > before and listener.incomplete == waits:
-            return Stop.PROMPT, waits
+            return ListeningEnd.PROMPT, waits
         listener.tried = len(listener.text)
 
 
-def _typed(listener: _Listener, line: str, prompt: str) -> Step:
+def _typed(listener: _Listener, line: str, prompt: str) -> PromptStep:
     """Types a line, and listens until its prompt is back, something ends it or the time is over."""
     before, used = len(listener.text), listener.used()
     listener.guest.console.send(line + "\n")
-    while (stop := listener.listen()) is Stop.QUIET:
+    while (stop := listener.listen()) is ListeningEnd.QUIET:
         if listener.incomplete == prompt:
-            stop = Stop.PROMPT
+            stop = ListeningEnd.PROMPT
             break
         if listener.is_over:
             break
         listener.tried = len(listener.text)
     own = slice(before, _half_done(listener, before, used))
     early, printed = (_without_echo(text, line) for text in (listener.text[own], listener.text[before:]))
-    return Step(line, stop, printed.removesuffix(prompt), early, listener.note(stop))
+    return PromptStep(line, stop, printed.removesuffix(prompt), early, listener.note(stop))
 
 
 def _without_echo(printed: str, line: str) -> str:

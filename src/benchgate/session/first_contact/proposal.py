@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.arch import X86_64, Architecture
-from benchgate.base.boots import DEFAULT_FIRMWARE
-from benchgate.base.disks import Disk
-from benchgate.base.results import TYPED
-from benchgate.base.systems import System
+from benchgate.base.system.arch import X86_64, Architecture
+from benchgate.base.system.boots import DEFAULT_FIRMWARE
+from benchgate.base.system.disks import Disk
+from benchgate.base.system.results import TYPED
+from benchgate.base.system.systems import System
 from benchgate.base.text import one_line
-from benchgate.session.first_contact.guesses import Figure, Guesses
+from benchgate.session.first_contact.guesses import Guesses, TimeLine
 
 FILL_IN = "FILL IN"
 """Marks a line that the user has to change."""
@@ -151,7 +151,7 @@ def _work(found: Guesses) -> Iterator[str]:
         yield "    to: '^end$'"
 
 
-def _figure(figure: Figure, *, typed: bool) -> Iterator[str]:
+def _figure(figure: TimeLine, *, typed: bool) -> Iterator[str]:
     """At a prompt from the typed line on: no work of the command can come before it."""
     if typed or figure.unit == "ticks":
         finer = ", finer than its ticks" if figure.unit == "ticks" else ""

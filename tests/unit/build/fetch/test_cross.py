@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchgate.base.arch import RISCV64, X86_64
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import RISCV64, X86_64
 from benchgate.build import toolchain
 from benchgate.build.fetch import cross
 from tests.unit.build.fetch.test_tool import program

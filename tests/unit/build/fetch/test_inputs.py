@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchgate.base.arch import AARCH64, RISCV64, X86_64
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64
 from benchgate.build import cache, cache_storage, cache_trim
 from benchgate.build.fetch import apt, elf, inputs
 from benchgate.build.fetch.apt import Package

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.build.fetch import sources
 
 BOOKWORM = {"ID": "debian", "VERSION_CODENAME": "bookworm"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 
-from benchgate.host.memory.curve import Point
+from benchgate.host.memory.curve import CurvePoint
 
 KIB, MIB = 1 << 10, 1 << 20
 Caches = Sequence[tuple[int, float]]
@@ -48,18 +48,18 @@ def curve(
     memory_ns: float = MEMORY_NS,
     shape: Callable[[int, Caches, float], float] = sharp,
     an_octave: int = 4,
-) -> list[Point]:
+) -> list[CurvePoint]:
     found = [(size, shape(size, caches, memory_ns)) for size in sizes(an_octave=an_octave)]
-    return [Point(size, ns, ns) for size, ns in found]
+    return [CurvePoint(size, ns, ns) for size, ns in found]
 
 
-def disturbed(points: Sequence[Point], seed: int, share: float = 0.1) -> list[Point]:
+def disturbed(points: Sequence[CurvePoint], seed: int, share: float = 0.1) -> list[CurvePoint]:
     """Each point up to 4% slower, and some of them several times."""
     chance = random.Random(seed)
 
-    def one(point: Point) -> Point:
+    def one(point: CurvePoint) -> CurvePoint:
         ns = point.ns * (1 + 0.04 * chance.random())
         ns *= 1 + 4 * chance.random() if chance.random() < share else 1
-        return Point(point.size, ns, ns * 1.5)
+        return CurvePoint(point.size, ns, ns * 1.5)
 
     return [one(point) for point in points]

@@ -6,26 +6,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchgate.base.errors import HostError
-from benchgate.host.memory.meter import Sample
-from benchgate.host.memory.survey import Plan
-from benchgate.host.memory.told import Told, ToldCache
+from benchgate.host.memory.meter import MeterSample
+from benchgate.host.memory.survey import SurveyPlan
+from benchgate.host.memory.told import CacheDescription, HostDescription
 from tests.unit.host.memory.curves import KIB, MEMORY_NS, MIB, THREE, Caches, sharp
 
-QUICK = Plan(3, 0, 2, 5, 64 * MIB, 16 * MIB)
-FULL = Plan(3, 2, 4, 5, 64 * MIB, 16 * MIB)
+QUICK = SurveyPlan(3, 0, 2, 5, 64 * MIB, 16 * MIB)
+FULL = SurveyPlan(3, 2, 4, 5, 64 * MIB, 16 * MIB)
 
 
-def told(cpus: int = 4, *, clusters: int = 1, caches: Caches = THREE, is_virtual: bool = False) -> Told:
+def told(
+    cpus: int = 4, *, clusters: int = 1, caches: Caches = THREE, is_virtual: bool = False
+) -> HostDescription:
     """A host that tells the truth about itself: one socket, one node, no hyperthreads."""
     everyone = tuple(range(cpus))
     size = cpus // clusters
     groups = tuple(everyone[n : n + size] for n in range(0, cpus, size))
     found = [
-        ToldCache(n, "Unified" if n > 1 else "Data", size, 8, 64, ()) for n, (size, _) in enumerate(caches, 1)
+        CacheDescription(n, "Unified" if n > 1 else "Data", size, 8, 64, ())
+        for n, (size, _) in enumerate(caches, 1)
     ]
-    return Told(
+    return HostDescription(
         cpus=everyone,
-        caches=(*found[:1], ToldCache(1, "Instruction", 64 * KIB, 4, 64, ()), *found[1:]),
+        caches=(*found[:1], CacheDescription(1, "Instruction", 64 * KIB, 4, 64, ()), *found[1:]),
         l3_groups=groups,
         sockets=(everyone,),
         cores=tuple((cpu,) for cpu in everyone),
@@ -51,8 +54,8 @@ class MadeUp:
     asked: list[list[str]] = field(default_factory=list)
 
     def __call__(
-        self, words: Sequence[object], seen: Callable[[Sample], None] = lambda _: None
-    ) -> tuple[Sample, ...]:
+        self, words: Sequence[object], seen: Callable[[MeterSample], None] = lambda _: None
+    ) -> tuple[MeterSample, ...]:
         asked = [str(word) for word in words]
         self.asked.append(asked)
         found = tuple(getattr(self, asked[0])(*asked[1:]))
@@ -62,38 +65,42 @@ class MadeUp:
 
     def chase(
         self, cpu: str, home: str, kind: str, slices: str, passes: str, *sizes: str
-    ) -> Iterator[Sample]:
+    ) -> Iterator[MeterSample]:
         assert int(slices) > 0
         memory_ns = self.memory_ns if cpu == home else self.remote_ns
         for number in range(int(passes)):
             for size in map(int, sizes):
                 ns = sharp(size, self.caches, memory_ns) * (1 + 0.02 * number)
-                yield Sample("chase", size, ns)
+                yield MeterSample("chase", size, ns)
             if kind == "huge":
-                yield Sample("huge_share", 0, self.huge_share)
+                yield MeterSample("huge_share", 0, self.huge_share)
 
-    def single(self, _cpu: str, passes: str) -> Iterator[Sample]:
+    def single(self, _cpu: str, passes: str) -> Iterator[MeterSample]:
         for _ in range(int(passes)):
-            yield from (Sample("cycle", 0, 0.25), Sample("atomic", 0, 5.2), Sample("plain", 0, 0.3))
+            yield from (
+                MeterSample("cycle", 0, 0.25),
+                MeterSample("atomic", 0, 5.2),
+                MeterSample("plain", 0, 0.3),
+            )
 
-    def pair(self, one: str, two: str, passes: str) -> Iterator[Sample]:
+    def pair(self, one: str, two: str, passes: str) -> Iterator[MeterSample]:
         near = any({int(one), int(two)} <= set(group) for group in self.clusters)
         ns = self.transfer_ns.get(frozenset((int(one), int(two))), 25.0 if near else 90.0)
         for number in range(0 if self.busy else int(passes)):
-            yield from (Sample("transfer", 0, ns + number), Sample("handover", 0, 2 * ns))
+            yield from (MeterSample("transfer", 0, ns + number), MeterSample("handover", 0, 2 * ns))
 
-    def interrupt(self, _one: str, _two: str, passes: str) -> Iterator[Sample]:
+    def interrupt(self, _one: str, _two: str, passes: str) -> Iterator[MeterSample]:
         if self.no_membarrier:
             raise HostError("cannot measure this host's memory: the kernel refuses membarrier")
         for _ in range(0 if self.busy else int(passes)):
-            yield Sample("interrupt", 0, 1600.0)
+            yield MeterSample("interrupt", 0, 1600.0)
 
-    def share(self, one: str, two: str, passes: str, _bytes: str) -> Iterator[Sample]:
+    def share(self, one: str, two: str, passes: str, _bytes: str) -> Iterator[MeterSample]:
         near = any({int(one), int(two)} <= set(group) for group in self.clusters)
         for _ in range(int(passes)):
-            yield Sample("own", 0, self.caches[-1][1])
-            yield Sample("other", 0, 1.3 * self.caches[-1][1] if near else self.memory_ns)
+            yield MeterSample("own", 0, self.caches[-1][1])
+            yield MeterSample("other", 0, 1.3 * self.caches[-1][1] if near else self.memory_ns)
 
-    def stream(self, passes: str, _bytes: str, *cpus: str) -> Iterator[Sample]:
+    def stream(self, passes: str, _bytes: str, *cpus: str) -> Iterator[MeterSample]:
         for number in range(int(passes)):
-            yield Sample("stream", 0, (20e9 + 1e8 * number) * len(cpus))
+            yield MeterSample("stream", 0, (20e9 + 1e8 * number) * len(cpus))

@@ -10,9 +10,9 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.host.memory.curve import (
-    Point,
-    Stated,
-    Step,
+    CacheStatement,
+    CapacityStep,
+    CurvePoint,
     curves_text,
     disagreements,
     envelope,
@@ -34,10 +34,14 @@ from tests.unit.host.memory.curves import (
     gradual,
 )
 
-GOOD = (Stated("l1d", 32 * KIB, None), Stated("l2", MIB, 4), Stated("l3", 16 * MIB, 14))
+GOOD = (
+    CacheStatement("l1d", 32 * KIB, None),
+    CacheStatement("l2", MIB, 4),
+    CacheStatement("l3", 16 * MIB, 14),
+)
 
 
-def check_steps(points: Sequence[Point], caches: Caches) -> None:
+def check_steps(points: Sequence[CurvePoint], caches: Caches) -> None:
     found = steps(points)
     assert len(found) == len(caches)
     for edge, (capacity, _) in zip(found, caches, strict=True):
@@ -78,7 +82,7 @@ def test_disturbed_points_move_no_step(seed: int) -> None:
 
 
 def test_a_disturbance_of_whole_regions_is_seen_in_the_interval() -> None:
-    points = [Point(one.size, one.ns * (1.2 if n % 2 else 1.0), one.ns) for n, one in enumerate(curve())]
+    points = [CurvePoint(one.size, one.ns * (1.2 if n % 2 else 1.0), one.ns) for n, one in enumerate(curve())]
     assert [level.high / level.low for level in levels(points)] == pytest.approx([1.2] * 4)
 
 
@@ -89,7 +93,7 @@ def test_without_steps_there_is_one_level() -> None:
 
 
 def test_a_ramp_without_end_has_no_level() -> None:
-    points = [Point(size, size / 1000, size / 1000) for size in range(4096, 4096 * 64, 4096)]
+    points = [CurvePoint(size, size / 1000, size / 1000) for size in range(4096, 4096 * 64, 4096)]
     assert levels(points) == ()
     assert steps(points) == ()
 
@@ -99,13 +103,13 @@ def test_a_short_ledge_in_a_ramp_is_no_level(an_octave: int, ledge: int) -> None
     """Five eighths of an octave, and an octave with two points only."""
     ramp = [2.0**n for n in range(12)]
     heights = [*ramp[:6], *[ramp[6]] * ledge, *ramp[7:]]
-    points = [Point(round(4096 * 2 ** (n / an_octave)), ns, ns) for n, ns in enumerate(heights)]
+    points = [CurvePoint(round(4096 * 2 ** (n / an_octave)), ns, ns) for n, ns in enumerate(heights)]
     assert levels(points) == ()
 
 
 def test_a_slow_rise_is_one_level() -> None:
     """A TLB makes such a rise: 1.6 times over 8 octaves."""
-    points = [Point(one.size, 90 * 1.06**n, 90.0) for n, one in enumerate(curve(an_octave=1)[:9])]
+    points = [CurvePoint(one.size, 90 * 1.06**n, 90.0) for n, one in enumerate(curve(an_octave=1)[:9])]
     assert len(levels(points)) == 1
 
 
@@ -124,12 +128,12 @@ def test_an_exclusive_cache_counts_with_those_inside() -> None:
 
 
 def test_a_step_contains_its_ends() -> None:
-    edge = Step(32, 64, 48)
+    edge = CapacityStep(32, 64, 48)
     assert [edge.contains(size) for size in (31, 32, 64, 65)] == [False, True, True, False]
 
 
 def test_the_envelope_never_falls() -> None:
-    points = [Point(size, ns, ns) for size, ns in [(1, 2.0), (2, 9.0), (3, 2.5), (4, 3.0), (5, 2.9)]]
+    points = [CurvePoint(size, ns, ns) for size, ns in [(1, 2.0), (2, 9.0), (3, 2.5), (4, 3.0), (5, 2.9)]]
     assert envelope(points) == [2.0, 2.5, 2.5, 2.9, 2.9]
 
 
@@ -138,12 +142,12 @@ def test_the_envelope_never_falls() -> None:
 )
 def test_points_that_are_no_curve_are_refused(points: list[tuple[int, float]]) -> None:
     with pytest.raises(ValueError, match="ascending sizes"):
-        envelope([Point(size, ns, ns) for size, ns in points])
+        envelope([CurvePoint(size, ns, ns) for size, ns in points])
 
 
 def test_a_right_file_of_exclusive_caches_agrees() -> None:
     told = ((256 * KIB, 1.1), (512 * KIB, 3.8), (2 * MIB, 14.0))
-    stated = [Stated(f"l{n}", size, ns) for n, (size, ns) in enumerate(told, 1)]
+    stated = [CacheStatement(f"l{n}", size, ns) for n, (size, ns) in enumerate(told, 1)]
     assert disagreements(stated, 95, curve(exclusive(told), an_octave=8)) == []
 
 
@@ -156,15 +160,15 @@ def test_a_right_file_agrees(seed: int, an_octave: int) -> None:
 @pytest.mark.parametrize(
     ("place", "wrong", "expected"),
     [
-        (0, Stated("l1d", 64 * KIB, None), "l1d: 64 KiB, but the step is between 32 KiB and"),
-        (0, Stated("l1d", 16 * KIB, None), "l1d: 16 KiB, but the step is between 32 KiB and"),
-        (1, Stated("l2", 2 * MIB, 4), "l2: 2048 KiB, but the step is between "),
-        (2, Stated("l3", 32 * MIB, 14), "l3: 32768 KiB, but the step is between "),
-        (1, Stated("l2", MIB, 6), "l2: 6 ns, but the curve is at 3."),
-        (2, Stated("l3", 16 * MIB, 10), "l3: 10 ns, but the curve is at 14."),
+        (0, CacheStatement("l1d", 64 * KIB, None), "l1d: 64 KiB, but the step is between 32 KiB and"),
+        (0, CacheStatement("l1d", 16 * KIB, None), "l1d: 16 KiB, but the step is between 32 KiB and"),
+        (1, CacheStatement("l2", 2 * MIB, 4), "l2: 2048 KiB, but the step is between "),
+        (2, CacheStatement("l3", 32 * MIB, 14), "l3: 32768 KiB, but the step is between "),
+        (1, CacheStatement("l2", MIB, 6), "l2: 6 ns, but the curve is at 3."),
+        (2, CacheStatement("l3", 16 * MIB, 10), "l3: 10 ns, but the curve is at 14."),
     ],
 )
-def test_a_wrong_figure_is_named(place: int, wrong: Stated, expected: str) -> None:
+def test_a_wrong_figure_is_named(place: int, wrong: CacheStatement, expected: str) -> None:
     stated = [*GOOD[:place], wrong, *GOOD[place + 1 :]]
     (message,) = disagreements(stated, 95, disturbed(curve(), 1))
     assert message.startswith(expected)
@@ -185,13 +189,13 @@ def test_a_level_too_few_or_too_many_is_named() -> None:
 
 
 def test_a_curve_without_levels_agrees_with_nothing() -> None:
-    points = [Point(size, size / 1000, size / 1000) for size in range(4096, 4096 * 64, 4096)]
+    points = [CurvePoint(size, size / 1000, size / 1000) for size in range(4096, 4096 * 64, 4096)]
     assert disagreements(GOOD, 95, points) == ["the curve is nowhere flat, so it shows no level"]
 
 
 CURVES = {
-    "huge": (Point(4096, 1.0625, 1.125), Point(8192, 3.5, 4.0)),
-    "small": (Point(4096, 1.0, 1.0),),
+    "huge": (CurvePoint(4096, 1.0625, 1.125), CurvePoint(8192, 3.5, 4.0)),
+    "small": (CurvePoint(4096, 1.0, 1.0),),
 }
 PATH = Path("host.csv")
 

@@ -10,14 +10,14 @@ import pytest
 from benchgate.host.memory.draft import Draft, draft
 from benchgate.host.memory.known import Basis
 from benchgate.host.memory.survey import survey
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.told import HostDescription
 from tests.unit.host.memory.curves import KIB, MIB
 from tests.unit.host.memory.madeup import QUICK, MadeUp, told
 
-UNTOLD = Told((0, 1), (), (), (), ((0,), (1,)), (), False, "")
+UNTOLD = HostDescription((0, 1), (), (), (), ((0,), (1,)), (), False, "")
 
 
-def made(host: MadeUp | None = None, has_told: Told | None = None) -> Draft:
+def made(host: MadeUp | None = None, has_told: HostDescription | None = None) -> Draft:
     asked = has_told or told()
     return draft(asked, survey(asked, QUICK, host or MadeUp(), lambda _: None))
 

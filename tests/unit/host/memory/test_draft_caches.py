@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from benchgate.host.memory.curve import Step
+from benchgate.host.memory.curve import CapacityStep
 from benchgate.host.memory.draft_caches import _rounded
 from benchgate.host.memory.known import Basis
 from tests.unit.host.memory.curves import KIB, MIB, THREE
@@ -30,14 +30,16 @@ def test_where_the_curve_contradicts_the_host_the_curve_counts() -> None:
 @pytest.mark.parametrize(
     ("step", "whole", "expected"),
     [
-        (Step(8 * MIB, 16 * MIB, 14_767 * KIB), 1024, 14 * MIB),
-        (Step(90 * KIB, 107 * KIB, 99 * KIB), 768, 96 * KIB),
-        (Step(94 * KIB, 97 * KIB, 94 * KIB), 1024, 96 * KIB),
-        (Step(93 * KIB, 95 * KIB, 94 * KIB), 1024, 94 * KIB),
-        (Step(100, 200, 130), 512, 512),
+        (CapacityStep(8 * MIB, 16 * MIB, 14_767 * KIB), 1024, 14 * MIB),
+        (CapacityStep(90 * KIB, 107 * KIB, 99 * KIB), 768, 96 * KIB),
+        (CapacityStep(94 * KIB, 97 * KIB, 94 * KIB), 1024, 96 * KIB),
+        (CapacityStep(93 * KIB, 95 * KIB, 94 * KIB), 1024, 94 * KIB),
+        (CapacityStep(100, 200, 130), 512, 512),
     ],
 )
-def test_a_measured_size_has_no_more_digits_than_the_step(step: Step, whole: int, expected: int) -> None:
+def test_a_measured_size_has_no_more_digits_than_the_step(
+    step: CapacityStep, whole: int, expected: int
+) -> None:
     assert _rounded(step, whole) == expected
 
 

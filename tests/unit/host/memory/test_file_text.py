@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.machines import Machine
+from benchgate.base.system.machines import Machine
 from benchgate.host.memory import file_text
 from benchgate.host.memory.draft import draft
 from benchgate.host.memory.survey import survey
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.told import HostDescription
 from benchgate.plan import machinefile
 from tests.unit.host.memory.curves import KIB, MIB, THREE
 from tests.unit.host.memory.madeup import QUICK, MadeUp, told
@@ -21,12 +21,12 @@ HALVES = ((0, 1), (2, 3))
 THIRDS = ((0,), (1,), (2,))
 
 
-def text(host: MadeUp, has_told: Told) -> str:
+def text(host: MadeUp, has_told: HostDescription) -> str:
     made = draft(has_told, survey(has_told, QUICK, host, lambda _: None))
     return file_text.text(made, "made_up", "a test's: 'quoted' # host", ["a first remark"])
 
 
-def read(host: MadeUp, has_told: Told) -> Machine:
+def read(host: MadeUp, has_told: HostDescription) -> Machine:
     machine = machinefile.parse(text(host, has_told), Path("made_up.yaml"))
     assert machine is not None
     return machine
@@ -80,7 +80,7 @@ def test_three_nodes_share_all_memory() -> None:
     ],
     ids=["untold", "one-cpu", "two-levels", "flat", "flat-one-cpu", "busy", "odd-even", "part-of-l3"],
 )
-def test_whatever_was_seen_the_file_is_good(host: MadeUp, has_told: Told) -> None:
+def test_whatever_was_seen_the_file_is_good(host: MadeUp, has_told: HostDescription) -> None:
     assert read(host, has_told).cpus == len(has_told.cpus)
 
 

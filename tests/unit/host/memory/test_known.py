@@ -6,7 +6,7 @@ import pytest
 
 from benchgate.host.memory.known import (
     Basis,
-    Known,
+    DraftFigure,
     distance,
     group_of,
     is_needed,
@@ -20,7 +20,7 @@ from tests.unit.host.memory.curves import KIB, MIB
 
 @pytest.mark.parametrize(("value", "ns"), [(0.2, 1), (1.4, 1), (13.6, 14)])
 def test_a_file_has_whole_nanoseconds_and_at_least_one(value: float, ns: int) -> None:
-    assert Known(value, Basis.MEASURED, "").ns == ns
+    assert DraftFigure(value, Basis.MEASURED, "").ns == ns
 
 
 def test_sizes_and_ranges_have_no_more_digits_than_they_need() -> None:

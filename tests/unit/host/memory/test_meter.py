@@ -8,7 +8,7 @@ import pytest
 
 from benchgate.base.errors import HostError
 from benchgate.base.process import start_time
-from benchgate.host.memory.meter import Sample, measure, read
+from benchgate.host.memory.meter import MeterSample, measure, read
 
 
 def shell(script: str) -> tuple[str, ...]:
@@ -16,14 +16,14 @@ def shell(script: str) -> tuple[str, ...]:
 
 
 def test_samples_are_handed_on_as_they_come() -> None:
-    seen: list[Sample] = []
+    seen: list[MeterSample] = []
     found = measure([], seen.append, argv=shell("echo 'chase 4096 1.2500'; echo 'cycle 0.2500'"))
-    assert found == tuple(seen) == (Sample("chase", 4096, 1.25), Sample("cycle", 0, 0.25))
+    assert found == tuple(seen) == (MeterSample("chase", 4096, 1.25), MeterSample("cycle", 0, 0.25))
 
 
 def test_the_words_are_arguments() -> None:
     (found,) = measure(["pair", 3], argv=(*shell('echo "$0 $1.0000"'),))
-    assert found == Sample("pair", 0, 3.0)
+    assert found == MeterSample("pair", 0, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_program_that_ends_in_the_middle_of_a_line() -> None:
 def test_a_program_does_not_outlive_its_reader(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
 
-    def seen(_: Sample) -> None:
+    def seen(_: MeterSample) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -6,15 +6,15 @@ import dataclasses
 
 import pytest
 
-from benchgate.host.memory.curve import Point
-from benchgate.host.memory.meter import Sample
-from benchgate.host.memory.survey import Seen, plan_for, points_of, sizes, survey
-from benchgate.host.memory.told import Told
+from benchgate.host.memory.curve import CurvePoint
+from benchgate.host.memory.meter import MeterSample
+from benchgate.host.memory.survey import SurveyResult, plan_for, points_of, sizes, survey
+from benchgate.host.memory.told import HostDescription
 from tests.unit.host.memory.curves import KIB, MIB, THREE
 from tests.unit.host.memory.madeup import FULL, QUICK, MadeUp, told
 
 
-def seen(host: MadeUp, has_told: Told | None = None) -> Seen:
+def seen(host: MadeUp, has_told: HostDescription | None = None) -> SurveyResult:
     return survey(has_told or told(), QUICK, host, lambda _: None)
 
 
@@ -133,5 +133,5 @@ def test_a_host_that_tells_nothing_gets_large_arrays() -> None:
 
 
 def test_the_lowest_pass_counts() -> None:
-    samples = [Sample("chase", 4096, ns) for ns in (3.0, 1.0, 9.0)] + [Sample("huge_share", 0, 1.0)]
-    assert points_of(samples) == (Point(4096, 1.0, 3.0),)
+    samples = [MeterSample("chase", 4096, ns) for ns in (3.0, 1.0, 9.0)] + [MeterSample("huge_share", 0, 1.0)]
+    assert points_of(samples) == (CurvePoint(4096, 1.0, 3.0),)

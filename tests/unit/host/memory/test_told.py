@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchgate.host import topology
 from benchgate.host.memory import told
-from benchgate.host.memory.told import Told, ToldCache
+from benchgate.host.memory.told import CacheDescription, HostDescription
 from tests.unit.conftest import Tree, host_files
 
 ALONE = {0: "0", 1: "1", 2: "2", 3: "3"}
@@ -28,7 +28,7 @@ def all_caches(cpu: int, l3: str) -> dict[str, str]:
     }
 
 
-def read(root: Path, usable: tuple[int, ...] = (0, 1, 2, 3)) -> Told:
+def read(root: Path, usable: tuple[int, ...] = (0, 1, 2, 3)) -> HostDescription:
     return told.read(topology.read(root, affinity=usable), root)
 
 
@@ -43,10 +43,10 @@ def test_a_complete_host(tree: Tree) -> None:
     }
     found = read(tree(files))
     assert found.caches == (
-        ToldCache(1, "Data", 48 << 10, 12, 64, (0,)),
-        ToldCache(1, "Instruction", 32 << 10, 8, 64, (0,)),
-        ToldCache(2, "Unified", 1 << 20, 16, 64, (0,)),
-        ToldCache(3, "Unified", 32 << 20, 16, 64, (0, 1)),
+        CacheDescription(1, "Data", 48 << 10, 12, 64, (0,)),
+        CacheDescription(1, "Instruction", 32 << 10, 8, 64, (0,)),
+        CacheDescription(2, "Unified", 1 << 20, 16, 64, (0,)),
+        CacheDescription(3, "Unified", 32 << 20, 16, 64, (0, 1)),
     )
     assert (found.l3_groups, found.nodes) == (((0, 1), (2, 3)), ((0, 1), (2, 3)))
     assert (found.sockets, found.cores) == (((0, 1, 2, 3),), ((0,), (1,), (2,), (3,)))
@@ -99,4 +99,4 @@ def test_nonsense_is_as_good_as_nothing(tree: Tree) -> None:
     files |= cache_files(0, 2, "0", "Unified", "1M", "0", "8")
     files |= cache_files(0, 3, "3", "Unified", "0K", "0", "8")
     files |= cache_files(0, 4, "2", "Unified", "512K", "x-y", "0")
-    assert read(tree(files)).caches == (ToldCache(2, "Unified", 512 << 10, None, 64, ()),)
+    assert read(tree(files)).caches == (CacheDescription(2, "Unified", 512 << 10, None, 64, ()),)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.build.toolchain import compiler
-from benchgate.insn.plugin import SOURCE
+from benchgate.insn.plugin import c_file, c_folders
 from tests.machines import PATIENCE_S
 
 MOST = 256
@@ -107,13 +107,13 @@ def load(
 ) -> ctypes.CDLL:
     """A C file of the clock as a library, with those `beside` it. `change` first replaces a text in the file,
     to prove that a test can fail."""
-    text = (SOURCE / f"{name}.c").read_text(encoding="utf-8")
+    text = c_file(f"{name}.c").read_text(encoding="utf-8")
     if change is not None:
         assert change[0] in text, f"the text to replace is no longer in {name}.c"
         text = text.replace(*change)
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text, encoding="utf-8")
-    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{SOURCE}"]
-    files = (source, *(SOURCE / f"{other}.c" for other in beside))
+    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", *(f"-I{one}" for one in c_folders())]
+    files = (source, *(c_file(f"{other}.c") for other in beside))
     subprocess.run([*argv, *map(str, files), "-o", str(library)], check=True, timeout=PATIENCE_S)
     return ctypes.CDLL(str(library))

@@ -10,7 +10,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Gate, GateInput, Verdict, Word
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
 from benchgate.judge.gates import effect, judge
 from tests.unit.factories import POLICY, arm, cell, speedup
 

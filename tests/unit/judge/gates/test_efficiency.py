@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell
 
@@ -104,6 +104,6 @@ def test_a_gate_that_decides_nothing_is_refused(gate: Gate, said: str) -> None:
 
 
 def test_a_metric_that_cpus_do_not_limit_has_no_efficiency() -> None:
-    p99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+    p99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
     with pytest.raises(DecideError, match="wake_p99 can improve more than its CPUs allow"):
         check(efficiency(), p99, POLICY)

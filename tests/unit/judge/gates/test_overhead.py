@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Ruling, Word
-from benchgate.base.metrics import WINDOWS
+from benchgate.base.workload.metrics import WINDOWS
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell
 

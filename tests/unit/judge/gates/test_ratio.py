@@ -9,11 +9,11 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Ruling, Word
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell, measurement
 
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
 LINUX, TERN = cell(2), cell(2, system="kernel")
 
 

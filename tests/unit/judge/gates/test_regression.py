@@ -13,15 +13,15 @@ from benchgate.base.baselines import Baseline, Origin
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
-from benchgate.base.metrics import Better, Metric, MetricKind
 from benchgate.base.runs import Measurement
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.judge.gates import check, judge
 from tests.unit import baselines
 from tests.unit.baselines import FILE, ORIGIN, SYSTEM, against, baseline, figures
 from tests.unit.factories import POLICY, cell
 
 CELL = cell(2)
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
 INSN: dict[str, Any] = {"lane": Lane.INSN, "unit": "insn"}
 ACCEPT = f"benchgate baseline accept DIR --out {FILE}"
 

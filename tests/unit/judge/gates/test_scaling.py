@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell, measurement
 
@@ -158,7 +158,7 @@ def test_a_host_that_does_not_scale_is_no_fault_of_the_guest() -> None:
 
 
 def test_a_rate_is_fitted_as_the_reciprocal_of_a_time() -> None:
-    rate = Metric("rps", MetricKind.RATE, Better.MORE, "/s", of="requests")
+    rate = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "/s", of="requests")
     of = []
     for one in arms(times(FOUR, 0.05)):
         samples = [1e9 / sample for sample in (one.work.samples if one.work else ())]

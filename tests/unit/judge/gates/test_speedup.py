@@ -14,7 +14,7 @@ import pytest
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, GateInput, Policy, Ruling, Word
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge import gates
 from benchgate.judge.gates import judge
 from tests.unit.factories import POLICY, arm, cell, measurement, speedup
@@ -438,8 +438,8 @@ def test_information_never_covers_a_wrong_answer() -> None:
     assert "the sum is wrong" in ruling.verdict.reason
 
 
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 
 
 def of_metric(metric: Metric, base: float, other: float, at_least: float = 1.6) -> Ruling:

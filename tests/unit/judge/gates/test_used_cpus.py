@@ -9,8 +9,8 @@ import pytest
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import Arm, GateInput, Word
-from benchgate.base.runs import CpuUse, CpuWork, Outside
-from benchgate.base.stats import Interval
+from benchgate.base.runs import CpuUse, CpuWork, OutsideUse
+from benchgate.base.statistics.stats import Interval
 from benchgate.judge import gates
 from benchgate.judge.gates.used_cpus import bound, outside
 from tests.unit.factories import POLICY, arm, cell, control, speedup
@@ -138,17 +138,17 @@ INSIDE = 2_000_000
 """Of two CPUs: each has a share of 1,000,000."""
 
 
-def arm_with(cpus: int, *each: Outside | None) -> Arm:
+def arm_with(cpus: int, *each: OutsideUse | None) -> Arm:
     made = arm(cell(cpus), [19e6 / cpus] * 5, lane=Lane.INSN, unit="insn")
     work = replace(made.measurements["work"], cpu_work=tuple(CpuWork(outside=one) for one in each))
     return replace(made, measurements={**made.measurements, "work": work})
 
 
-def executed(busiest: int, together: int) -> Outside:
-    return Outside(busiest, together, INSIDE)
+def executed(busiest: int, together: int) -> OutsideUse:
+    return OutsideUse(busiest, together, INSIDE)
 
 
-def said(base: Outside | None, other: Outside | None) -> str:
+def said(base: OutsideUse | None, other: OutsideUse | None) -> str:
     ones, twos = (arm_with(n, one).measurements["work"] for n, one in ((1, base), (2, other)))
     return outside(ones, twos, 5)
 

@@ -9,13 +9,13 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
-from benchgate.base.metrics import WINDOWS, Better, Metric, MetricKind
 from benchgate.base.runs import CpuUse, CpuWork
-from benchgate.base.stats import Interval
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.judge.gates import check, judge
 from tests.unit.factories import POLICY, arm, cell
 
-RATE = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="requests")
+RATE = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="requests")
 TIME = WINDOWS["work"]
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Mode, Placement
 from benchgate.base.errors import CatalogError
-from benchgate.base.results import LineWindow, MarkWindow, Result, ResultPattern
-from benchgate.base.script import Script, Step
-from benchgate.base.systems import Ask, System
-from benchgate.base.workloads import Workload
+from benchgate.base.system.results import LineWindow, MarkWindow, ResultDefinition, ResultPattern
+from benchgate.base.system.script import Script, ScriptStep
+from benchgate.base.system.systems import AskMethod, System
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import systemfile, workloadfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.options import Options
@@ -60,19 +60,19 @@ def asked(folder: Path, text: str = SILENT) -> Workload:
 def test_a_script_has_its_steps_and_their_defaults(tmp_path: Path) -> None:
     system = load(tmp_path)
     prompt = r"^\$ $"
-    assert system.ask is Ask.PROMPT
+    assert system.ask is AskMethod.PROMPT
     assert system.script == Script(
         prompt,
         (
-            Step("root", "login: ", echo=False, deadline_s=50),
-            Step(
+            ScriptStep("root", "login: ", echo=False, deadline_s=50),
+            ScriptStep(
                 "primes {workers} {hi}",
                 prompt,
                 "^done$",
                 (r"^count=(?P<count>\d+)$", r"^sum=(?P<sum>\d+)$"),
                 deadline_s=7,
             ),
-            Step("stats", prompt, captures=(r"^ticks=(?P<ticks>\d+)$",), deadline_s=50),
+            ScriptStep("stats", prompt, captures=(r"^ticks=(?P<ticks>\d+)$",), deadline_s=50),
         ),
         ready="^init: up$",
         line_end="\r",
@@ -115,7 +115,7 @@ def test_without_a_result_the_wire_format_needs_the_nonce(tmp_path: Path) -> Non
     with pytest.raises(CatalogError, match=r"steps: no step types \{nonce\}"):
         load(tmp_path, text)
     typed = load(tmp_path, text.replace("{workers} {hi}", "{workers} {hi} {nonce}"))
-    assert typed.result == Result()
+    assert typed.result == ResultDefinition()
 
 
 def test_a_prompt_without_answers_is_refused(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_workload_with_a_program_needs_a_system_that_runs_it(tmp_path: Path) -
     system = load(tmp_path)
     assert "prints no answers of primes's workers" in system.refuses(PRIMES, 2)
     assert system.refuses(SELFTEST_WORKLOAD, 2) == "mine runs no self-test"
-    told = replace(system, ask=Ask.CMDLINE, script=None, result=type(system.result)())
+    told = replace(system, ask=AskMethod.CMDLINE, script=None, result=type(system.result)())
     assert "needs a system with `ask: prompt`" in told.refuses(asked(tmp_path), 2)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.gates import Word
-from benchgate.judge import bench_lines as format_of
+from benchgate.judge.console import bench_lines as format_of
 from benchgate.render.files import bench_lines
 from tests.unit.evidence.test_figures_file import micro
 from tests.unit.factories import scaled_view, view

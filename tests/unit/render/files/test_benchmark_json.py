@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.render.files import benchmark_json
 from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, rows, scaled_view, view
 
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 
 
 def compare(

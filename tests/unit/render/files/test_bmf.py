@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.render.files import bmf
 from tests.unit.factories import BASE_NS, TWO_NS, cell, raw_run, rows, run_row, scaled_view, view
 
-LATENCY = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+LATENCY = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 
 
 def read(text: str | None) -> dict[str, dict[str, dict[str, float]]]:

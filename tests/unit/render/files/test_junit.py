@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.render.files import junit
 from tests.unit.factories import failing, scaled_view
 
@@ -26,7 +26,7 @@ def test_junit_has_the_fields_as_properties() -> None:
 
 
 def test_a_percentile_is_the_median_of_the_runs_and_that_of_all_together() -> None:
-    p99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+    p99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
     given = scaled_view()
     counted = tuple(replace(row, metrics=((p99, 4.0 + row.run),)) for row in given.rows)
     merged = {"primes-linux-smp2": {"wake_p99": 9.25}}

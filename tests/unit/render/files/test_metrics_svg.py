@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence.rows import RunRow
 from benchgate.render.files import metrics_svg
 from tests.unit.factories import cell, rows, scaled_view, view
 
 SVG = "{http://www.w3.org/2000/svg}"
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
-LOST = Metric("lost", MetricKind.COUNT, Better.LESS, "", of="lost")
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
+LOST = Metric("lost", MetricKind.COUNT, MetricDirection.LESS, "", of="lost")
 
 
 def measured(cpus: int, rps: float, system: str = "linux") -> list[RunRow]:
@@ -61,7 +61,7 @@ def test_a_system_has_the_same_colour_in_every_panel() -> None:
 
 
 def test_a_dash_is_at_the_percentile_of_all_runs_together() -> None:
-    p99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+    p99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
     given = [replace(row, metrics=((p99, 100.0),)) for row in measured(2, 1)]
     text = metrics_svg.render(view(*given, merged={"primes-linux-smp2": {"wake_p99": 200.0}}))
     (panel,) = panels(ElementTree.fromstring(text or ""))

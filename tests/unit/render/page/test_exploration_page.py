@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.explore.explored import FOUND, Explored
+from benchgate.explore.exploration_result import FOUND, ExplorationResult
 from benchgate.render.page import exploration_page
 from tests import pagekit
-from tests.unit.explore.test_explored import FIND, LINE
+from tests.unit.explore.test_exploration_result import FIND, LINE
 
 GOOD = tuple(replace(LINE, number=n, seed=n, work_ns=1000 + n) for n in range(1, 6))
 BAD = replace(LINE, number=6, seed=6, work_ns=None, outcome=FOUND, find="find-1")
-STATE = Explored((*GOOD, BAD), (FIND,), expected=6)
+STATE = ExplorationResult((*GOOD, BAD), (FIND,), expected=6)
 COMMANDS = {"find-1": "benchgate explore replay x/finds/find-1"}
 
 
@@ -33,11 +33,11 @@ def test_what_a_guest_printed_is_only_text() -> None:
 
 
 def test_nothing_found_is_a_pass_only_if_all_was_made() -> None:
-    assert "PASS: nothing found: 5 runs" in exploration_page.page(Explored(GOOD, (), expected=5), {})
+    assert "PASS: nothing found: 5 runs" in exploration_page.page(ExplorationResult(GOOD, (), expected=5), {})
     assert "PARTIAL: nothing found so far: 5 runs" in exploration_page.page(
-        Explored(GOOD, (), expected=9), {}
+        ExplorationResult(GOOD, (), expected=9), {}
     )
 
 
 def test_an_exploration_without_any_run_has_a_page() -> None:
-    pagekit.read(exploration_page.page(Explored(expected=3, notes=("x: it has one CPU",)), {}))
+    pagekit.read(exploration_page.page(ExplorationResult(expected=3, notes=("x: it has one CPU",)), {}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchgate.base.gates import Word
-from benchgate.render.page.page import all_parts, document, session_page
+from benchgate.render.page.page import all_chapters, document, session_page
 from tests import pagekit
 from tests.unit.factories import failing, scaled_view, view
 from tests.unit.render.test_escape import evil_view
@@ -51,8 +51,8 @@ def test_an_empty_session_has_a_page() -> None:
 
 
 def test_parts_have_titles_and_an_order() -> None:
-    assert [part.ORDER for part in all_parts()] == sorted(part.ORDER for part in all_parts())
-    assert all(part.TITLE for part in all_parts())
+    assert [part.ORDER for part in all_chapters()] == sorted(part.ORDER for part in all_chapters())
+    assert all(part.TITLE for part in all_chapters())
 
 
 def test_every_table_has_a_caption_and_scopes() -> None:

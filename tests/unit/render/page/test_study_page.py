@@ -65,7 +65,7 @@ def test_a_study_without_mixes_and_with_invalid_runs() -> None:
     study = replace(mixsim.study(), sweep=None)
     fails = {f"alone-prime.small-s{seed}": "part <b>prime</b> hung" for seed in (1, 2, 3)}
     runs = mixsim.runs_of(study, Simulated(TRUTH, fails=fails))
-    page = study_page.page(outcome.of(study, runs, outcome.known(study, runs), None, ()))
+    page = study_page.page(outcome.conclude(study, runs, outcome.known(study, runs), None, ()))
     assert {*sections(page)} == {"findings", "vectors", "sensitivity", "invalid"}
     assert "part &lt;b&gt;prime&lt;/b&gt; hung" in page
     assert "no mix has run" in page
@@ -75,6 +75,6 @@ def test_a_best_mix_without_a_result_says_why() -> None:
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH))
     single = outcome.known(study, runs)
-    planned = (selection.Planned({"prime.small": 1}, ("best",)),)
-    page = study_page.page(outcome.of(study, runs, single, None, planned))
+    planned = (selection.MixPlan({"prime.small": 1}, ("best",)),)
+    page = study_page.page(outcome.conclude(study, runs, single, None, planned))
     assert "the best mix has no result: it was not run yet" in page

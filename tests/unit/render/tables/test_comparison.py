@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from benchgate.base.metrics import Better
-from benchgate.evidence.figures_file import Key, Samples, Side
+from benchgate.base.workload.metrics import MetricDirection
+from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.render.tables.comparison import table
 
 
-def side(*values: float, better: Better = Better.MORE, op: str = "stat", other: str = "pipe") -> Side:
+def side(
+    *values: float, better: MetricDirection = MetricDirection.MORE, op: str = "stat", other: str = "pipe"
+) -> ComparisonSide:
     of = {
-        Key("micro", (("iters", 9), ("op", name)), 2, "rate"): Samples("insn", "ops/s", better, values)
+        FigureKey("micro", (("iters", 9), ("op", name)), 2, "rate"): Samples("insn", "ops/s", better, values)
         for name in (op, other)
     }
-    return Side("x", ("linux",), of)
+    return ComparisonSide("x", ("linux",), of)
 
 
 def test_only_the_parameters_that_differ_are_named() -> None:
@@ -22,7 +24,7 @@ def test_only_the_parameters_that_differ_are_named() -> None:
 
 def test_more_is_better_for_a_rate() -> None:
     assert table(side(3.0), side(2.0), 0.05)[2].endswith("1.50   A")
-    assert table(side(1.0, better=Better.LESS), side(2.0), 0.05)[2].endswith("0.50   A")
+    assert table(side(1.0, better=MetricDirection.LESS), side(2.0), 0.05)[2].endswith("0.50   A")
 
 
 def test_a_figure_of_zero_has_no_ratio() -> None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.history.course import Course, Point, course_of
+from benchgate.history.course import Course, CoursePoint, course_of
 from benchgate.render.tables import course as drawn
 from tests.unit.history.entries import EXACT
 
 
-def point(number: int, median: float, **changes: object) -> Point:
-    made = Point(
+def point(number: int, median: float, **changes: object) -> CoursePoint:
+    made = CoursePoint(
         session=f"2026010{number % 9 + 1}T030405Z-{number:06d}",
         started=f"2026-01-{number % 28 + 1:02d}T03:04:05Z",
         commit=f"{number:08x}" * 5,

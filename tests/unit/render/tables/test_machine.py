@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.machines import Machine
+from benchgate.base.system.machines import Machine
 from benchgate.plan import catalog, machinefile
 from benchgate.render.tables.machine import machine_table
 

@@ -11,11 +11,11 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Disorder, Resolution
 from benchgate.render.files import memory_csv, summary
-from benchgate.render.page.parts import memory as part
+from benchgate.render.page.chapters import memory as part
 from benchgate.render.tables import memory, terminal
 from benchgate.render.view import SessionView
 from tests.unit.factories import cell, rows, view
-from tests.unit.judge.test_memory_scaling import books
+from tests.unit.judge.accounts.test_memory_scaling import books
 from tests.unit.memory_logs import LOG, ONE_CPU
 
 

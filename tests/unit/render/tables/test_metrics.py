@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Verdict, Word
-from benchgate.base.metrics import Better, Metric, MetricKind
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence.rows import RunRow
 from benchgate.render.figures import series_of
 from benchgate.render.tables import metrics
 from benchgate.render.view import SessionView
 from tests.unit.factories import cell, rows, scaled_view, view
 
-RPS = Metric("rps", MetricKind.RATE, Better.MORE, "requests/s", of="done")
-P99 = Metric("wake_p99", MetricKind.PERCENTILE, Better.LESS, "ns", of="wake", at=99.0)
+RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
+P99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
 
 
 def measured(cpus: int, rps: float, p99: float, first: int) -> list[RunRow]:

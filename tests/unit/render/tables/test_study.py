@@ -7,10 +7,10 @@ from fractions import Fraction
 from functools import cache
 
 from benchgate.mix import outcome
-from benchgate.mix.applications import Input, Mix
-from benchgate.mix.outcome import Outcome
+from benchgate.mix.applications import ApplicationInput, MixChoice
+from benchgate.mix.outcome import StudyOutcome
 from benchgate.mix.robustness import Robustness
-from benchgate.mix.selection import Planned
+from benchgate.mix.selection import MixPlan
 from benchgate.render.tables import study
 from benchgate.render.tables import study as tables
 from tests import mixsim
@@ -21,16 +21,16 @@ MORE = {"prime.large": 4}
 
 
 @cache
-def found() -> Outcome:
+def found() -> StudyOutcome:
     """The walker loses a tenth in company; one mix uses twice the CPUs; one was never run."""
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH, starves={"walker.small": Fraction(1, 10)}), BEST, MORE)
     planned = (
-        Planned(BEST, ("best", "near", "scaling prime.small")),
-        Planned(MORE, ("overcommit 1.5", "near")),
-        Planned({"prime.small": 1}, ("near",)),
+        MixPlan(BEST, ("best", "near", "scaling prime.small")),
+        MixPlan(MORE, ("overcommit 1.5", "near")),
+        MixPlan({"prime.small": 1}, ("near",)),
     )
-    return outcome.of(study, runs, outcome.known(study, runs), None, planned, ("no table",))
+    return outcome.conclude(study, runs, outcome.known(study, runs), None, planned, ("no table",))
 
 
 def grid(title: str) -> list[tuple[str, ...]]:
@@ -82,9 +82,9 @@ def test_a_lower_limit_is_not_rounded_up() -> None:
         assert wanted in str(tables.robustness_told(replace(found(), robustness=replace(drawn, least=least))))
 
 
-GAME = Input("game", "1", Fraction(1), (Fraction("0.3"), Fraction(1, 10)), "v.csv:2")
-SCAN = Input("scan", "N", Fraction(1), (Fraction(0), Fraction("0.4")), "v.csv:3")
-MIX = Mix(((GAME, 2), (SCAN, 1)), Fraction("0.625"), (Fraction("0.6"), Fraction("0.6")))
+GAME = ApplicationInput("game", "1", Fraction(1), (Fraction("0.3"), Fraction(1, 10)), "v.csv:2")
+SCAN = ApplicationInput("scan", "N", Fraction(1), (Fraction(0), Fraction("0.4")), "v.csv:3")
+MIX = MixChoice(((GAME, 2), (SCAN, 1)), Fraction("0.625"), (Fraction("0.6"), Fraction("0.6")))
 
 
 def test_json_has_objective_mix_and_totals() -> None:

@@ -10,8 +10,8 @@ import pytest
 from benchgate.base.errors import UsageError
 from benchgate.build.revision import repository_of
 from benchgate.session.bisect import history
-from benchgate.session.bisect.history import Next
-from benchgate.session.bisect.state import Question, State, Step, Term
+from benchgate.session.bisect.history import BisectChoice
+from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 from tests.gitkit import Repo
 
 Judge = Callable[[str], Term]
@@ -31,9 +31,12 @@ def line(repo: Repo, count: int) -> list[str]:
     return found
 
 
-def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[Next, list[str]]:
+def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[BisectChoice, list[str]]:
     out.mkdir(exist_ok=True)
-    known = State(Question(good, bad, "mine.yaml", ()), (Step(good, Term.GOOD, ""), Step(bad, Term.BAD, "")))
+    known = BisectState(
+        BisectQuestion(good, bad, "mine.yaml", ()),
+        (BisectStep(good, Term.GOOD, ""), BisectStep(bad, Term.BAD, "")),
+    )
     tested: list[str] = []
     while True:
         found = history.next_commit(out, repository_of(repo.folder), ("kernel",), known)
@@ -41,7 +44,7 @@ def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[Next
             return found, tested
         assert found.commit not in tested
         tested.append(found.commit)
-        known = known.with_step(Step(found.commit, judge(found.commit), ""))
+        known = known.with_step(BisectStep(found.commit, judge(found.commit), ""))
 
 
 @pytest.mark.parametrize("first", range(1, 8))
@@ -53,7 +56,7 @@ def test_each_possible_first_bad_commit_is_found(repo: Repo, tmp_path: Path, fir
         return Term.BAD if commits.index(commit) >= first else Term.GOOD
 
     found, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
-    assert found == Next(first_bad=commits[first])
+    assert found == BisectChoice(first_bad=commits[first])
     assert len(tested) <= 3
     assert set(tested) <= set(commits)  # none that leaves the kernel as it was
     assert repo.state == before
@@ -79,7 +82,7 @@ def test_skipped_commits_are_gone_around_and_named_if_one_of_them_may_be_it(
         return Term.SKIP if at == 4 else Term.BAD if at >= 2 else Term.GOOD
 
     found, _ = walk(repo, tmp_path / "other", commits[0], commits[7], elsewhere)
-    assert found == Next(first_bad=commits[2])
+    assert found == BisectChoice(first_bad=commits[2])
 
 
 def test_a_side_branch_is_walked_too(repo: Repo, tmp_path: Path) -> None:

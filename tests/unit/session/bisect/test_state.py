@@ -9,19 +9,19 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.session.bisect import state
-from benchgate.session.bisect.state import Question, State, Step, Term
+from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 
 GOOD, BAD, MIDDLE = "a" * 40, "b" * 40, "c" * 40
-QUESTION = Question(GOOD, BAD, "mine.yaml", ("tests", "-k", "a b"))
-KNOWN = State(
+QUESTION = BisectQuestion(GOOD, BAD, "mine.yaml", ("tests", "-k", "a b"))
+KNOWN = BisectState(
     QUESTION,
-    (Step(GOOD, Term.GOOD, "PASS: x", "steps/01-aaaaaaaaaa/runs/20260102T030405Z-abcdef"),
-     Step(MIDDLE, Term.SKIP, "it does not build: cc")),
+    (BisectStep(GOOD, Term.GOOD, "PASS: x", "steps/01-aaaaaaaaaa/runs/20260102T030405Z-abcdef"),
+     BisectStep(MIDDLE, Term.SKIP, "it does not build: cc")),
 )  # fmt: skip
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    assert state.read(tmp_path, QUESTION) == State(QUESTION)
+    assert state.read(tmp_path, QUESTION) == BisectState(QUESTION)
     state.write(tmp_path, KNOWN)
     assert state.read(tmp_path, QUESTION) == KNOWN
     assert (tmp_path / "bisect.log").read_text() == (
@@ -32,7 +32,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 def test_the_folder_of_another_bisect_is_refused(tmp_path: Path) -> None:
     state.write(tmp_path, KNOWN)
     with pytest.raises(UsageError, match=r"is of another bisect, from aaaaaaaaaa to bbbbbbbbbb of mine.yaml"):
-        state.read(tmp_path, Question(GOOD, BAD, "mine.yaml", ("tests",)))
+        state.read(tmp_path, BisectQuestion(GOOD, BAD, "mine.yaml", ("tests",)))
 
 
 @pytest.mark.parametrize(

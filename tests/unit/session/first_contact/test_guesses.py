@@ -8,47 +8,57 @@ from dataclasses import replace
 import pytest
 
 from benchgate.session.first_contact.guesses import Guesses, guesses, literal
-from benchgate.session.first_contact.listening import Boot, Step, Stop
+from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, PromptStep
 
 
-def of_xv6(cpus: int) -> Boot:
+def of_xv6(cpus: int) -> BootObservation:
     """Each CPU prints a line; there is a prompt, at which a command was typed."""
     up = "".join(f"cpu{cpu}: starting {cpu}\n" for cpu in reversed(range(cpus)))
     said = f"begin\nprimes=6057\nend ticks={300 // cpus}\n"
     text = f"xv6...\n{up}sb: size 1000 nblocks 941\ninit: starting sh\n$ \n$ "
-    return Boot(cpus, Stop.PROMPT, text, prompt="$ ", steps=(Step("primes", Stop.PROMPT, said),))
+    return BootObservation(
+        cpus, ListeningEnd.PROMPT, text, prompt="$ ", steps=(PromptStep("primes", ListeningEnd.PROMPT, said),)
+    )
 
 
-def of_xv6_riscv(cpus: int) -> Boot:
+def of_xv6_riscv(cpus: int) -> BootObservation:
     """Each hart but the first prints a line."""
     up = "".join(f"hart {hart} starting\n" for hart in range(1, cpus))
-    return Boot(cpus, Stop.PROMPT, f"\nxv6 kernel is booting\n\n{up}init: starting sh\n$ \n$ ", prompt="$ ")
+    return BootObservation(
+        cpus, ListeningEnd.PROMPT, f"\nxv6 kernel is booting\n\n{up}init: starting sh\n$ \n$ ", prompt="$ "
+    )
 
 
-def of_unit_tests(cpus: int) -> Boot:
+def of_unit_tests(cpus: int) -> BootObservation:
     """It says how many CPUs it found, and ends QEMU with a status of its own."""
     up = "".join(f"setup: CPU {cpu} online\n" for cpu in range(1, cpus))
     called = "".join(f"ipi called, cpu {cpu}\n" for cpu in range(cpus))
     text = (
         f"enabling apic\n{up}smp: waiting for {cpus - 1} APs\nfound {cpus} cpus\n{called}SUMMARY: 1 tests\n"
     )
-    return Boot(cpus, Stop.EXITED, text, status=1)
+    return BootObservation(cpus, ListeningEnd.EXITED, text, status=1)
 
 
-def of_a_self_test(cpus: int) -> Boot:
+def of_a_self_test(cpus: int) -> BootObservation:
     up = "1 CPU up" if cpus == 1 else f"{cpus} CPUs up"
     text = f"fixed v1.2\n{up}\ncounting\nprimes=9592\nwork: {9000 / cpus} us\nhalted\n"
-    return Boot(cpus, Stop.QUIET, text)
+    return BootObservation(cpus, ListeningEnd.QUIET, text)
 
 
-def of_ucore(cpus: int) -> Boot:
+def of_ucore(cpus: int) -> BootObservation:
     """Its firmware draws its name and counts all harts; the first one prints no line; it prints addresses,
     and a command prints one line."""
     up = "".join(f"[ucore] start hart {hart}\n" for hart in reversed(range(1, cpus)))
     firmware = f"   ____  \nPlatform HART Count       : {cpus}\n"
     text = f"{firmware}[ucore] s_bss=0x802a6000\n{up}C user shell\n>> \n>> "
     said = f"primes: workers={cpus} count=222 ms={40 // cpus}\nShell: Process 2 exited with code 0\n"
-    return Boot(cpus, Stop.PROMPT, text, prompt=">> ", steps=(Step("primes", Stop.PROMPT, said),))
+    return BootObservation(
+        cpus,
+        ListeningEnd.PROMPT,
+        text,
+        prompt=">> ",
+        steps=(PromptStep("primes", ListeningEnd.PROMPT, said),),
+    )
 
 
 def guessed(kernel: object, *counts: int) -> Guesses:
@@ -102,13 +112,18 @@ def test_a_command_that_prints_its_result_only() -> None:
 
 
 def test_a_time_that_happens_to_be_equal_is_no_answer_and_an_address_neither() -> None:
-    boots = {count: Boot(count, Stop.QUIET, "begin\nat 0x10\nn=3 took 4.5 ms\n") for count in (1, 2)}
+    boots = {
+        count: BootObservation(count, ListeningEnd.QUIET, "begin\nat 0x10\nn=3 took 4.5 ms\n")
+        for count in (1, 2)
+    }
     assert [one.expect for one in guesses(boots).answers] == [{"n": "3"}]
 
 
 def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:
     boots = {
-        count: Boot(count, Stop.QUIET, f"begin\nhi=50 workers={count} count=15 count=15 in {99 - count}\n")
+        count: BootObservation(
+            count, ListeningEnd.QUIET, f"begin\nhi=50 workers={count} count=15 count=15 in {99 - count}\n"
+        )
         for count in (1, 2)
     }
     (answer,) = guesses(boots).answers
@@ -126,14 +141,21 @@ def test_one_cpu_count_proves_nothing_of_cpus() -> None:
 
 
 def test_a_boot_that_ends_otherwise_is_not_counted() -> None:
-    boots = {1: of_xv6(1), 2: of_xv6(2), 4: Boot(4, Stop.SUSPECT, "panic: apic", "panic: apic")}
+    boots = {
+        1: of_xv6(1),
+        2: of_xv6(2),
+        4: BootObservation(4, ListeningEnd.SUSPECT, "panic: apic", "panic: apic"),
+    }
     assert guesses(boots).counts == (1, 2)
 
 
 @pytest.mark.parametrize("numbers", [(1, 1, 1), (1, 2, 3), (2, 4, 8)])
 def test_a_number_that_is_not_the_cpu_count_is_none(numbers: tuple[int, ...]) -> None:
     counts = dict(zip((1, 2, 4), numbers, strict=True))
-    boots = {count: Boot(count, Stop.QUIET, f"found {number} cpus\n") for count, number in counts.items()}
+    boots = {
+        count: BootObservation(count, ListeningEnd.QUIET, f"found {number} cpus\n")
+        for count, number in counts.items()
+    }
     assert guesses(boots).online == ""
 
 
@@ -143,22 +165,22 @@ def test_a_console_cannot_write_a_pattern() -> None:
     assert re.fullmatch(literal(text), "axxbcc") is None
 
 
-def typed(cpus: int, *steps: Step) -> Boot:
-    return Boot(cpus, Stop.PROMPT, f"{cpus} CPUs up\n$ \n$ ", prompt="$ ", steps=steps)
+def typed(cpus: int, *steps: PromptStep) -> BootObservation:
+    return BootObservation(cpus, ListeningEnd.PROMPT, f"{cpus} CPUs up\n$ \n$ ", prompt="$ ", steps=steps)
 
 
-@pytest.mark.parametrize("stop", [one for one in Stop if one is not Stop.PROMPT])
-def test_what_a_line_prints_whose_prompt_does_not_come_back_is_no_answer(stop: Stop) -> None:
+@pytest.mark.parametrize("stop", [one for one in ListeningEnd if one is not ListeningEnd.PROMPT])
+def test_what_a_line_prints_whose_prompt_does_not_come_back_is_no_answer(stop: ListeningEnd) -> None:
     """Also if it is the same at each CPU count, as the text of a panic may be."""
     said = "begin\npanic: code 17\n5 ms\n"
-    found = guesses({count: typed(count, Step("go", stop, said, note="x")) for count in (1, 2, 4)})
+    found = guesses({count: typed(count, PromptStep("go", stop, said, note="x")) for count in (1, 2, 4)})
     assert (found.answers, found.doubtful, found.figures, found.lines) == ((), (), (), ())
     assert (found.answered, found.counts) == (False, (1, 2, 4))
 
 
 def test_a_line_that_ends_otherwise_with_more_cpus() -> None:
-    good = Step("go", Stop.PROMPT, "primes=6057\n")
-    bad = Step("go", Stop.SUSPECT, "panic: 17\n", note="panic: 17")
+    good = PromptStep("go", ListeningEnd.PROMPT, "primes=6057\n")
+    bad = PromptStep("go", ListeningEnd.SUSPECT, "panic: 17\n", note="panic: 17")
     found = guesses({1: typed(1, good), 2: typed(2, bad), 4: typed(4, bad)})
     assert (found.counts, found.up) == ((1,), (1, 2, 4))
     assert found.online == "^(?P<n>[0-9]+) CPUs? up$", "it came up with each"
@@ -168,13 +190,13 @@ def test_a_line_that_ends_otherwise_with_more_cpus() -> None:
 
 
 def test_a_line_behind_one_that_ended_otherwise_was_not_typed() -> None:
-    good = Step("go", Stop.PROMPT, "primes=6057\n")
-    found = guesses({1: typed(1, good, good), 2: typed(2, replace(good, stop=Stop.QUIET))})
+    good = PromptStep("go", ListeningEnd.PROMPT, "primes=6057\n")
+    found = guesses({1: typed(1, good, good), 2: typed(2, replace(good, stop=ListeningEnd.QUIET))})
     assert found.endings[1] == "at 1 CPU its prompt came back; at 2 CPUs it was not typed"
 
 
 def test_a_typed_line_that_turns_the_machine_off_gives_the_status() -> None:
-    steps = Step("go", Stop.PROMPT, "primes=6057\n"), Step("halt", Stop.EXITED)
+    steps = PromptStep("go", ListeningEnd.PROMPT, "primes=6057\n"), PromptStep("halt", ListeningEnd.EXITED)
     boots = {count: replace(typed(count, *steps), status=0) for count in (1, 2)}
     found = guesses(boots)
     assert (found.exit_status, found.answers[0].expect) == (0, {"primes": "6057"})
@@ -193,13 +215,16 @@ def test_a_typed_line_that_turns_the_machine_off_gives_the_status() -> None:
     ],
 )
 def test_a_line_about_the_set_up_is_no_answer(line: str) -> None:
-    boots = {count: typed(count, Step("go", Stop.PROMPT, f"{line}\n{9 - count} ms\n")) for count in (1, 2)}
+    boots = {
+        count: typed(count, PromptStep("go", ListeningEnd.PROMPT, f"{line}\n{9 - count} ms\n"))
+        for count in (1, 2)
+    }
     found = guesses(boots)
     assert (found.answers, found.doubtful) == ((), (line,))
 
 
 def test_a_number_that_was_printed_before_most_of_the_work_is_no_answer() -> None:
-    step = Step("go", Stop.PROMPT, "42 tables\nprimes=6057\n", early="42 tables\n")
+    step = PromptStep("go", ListeningEnd.PROMPT, "42 tables\nprimes=6057\n", early="42 tables\n")
     found = guesses({count: typed(count, step) for count in (1, 2)})
     assert [one.line for one in found.answers] == ["primes=6057"]
     assert found.doubtful == ("42 tables",)

@@ -11,7 +11,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from benchgate.session.first_contact.listening import Stop, _Listener
+from benchgate.session.first_contact.listening import ListeningEnd, _Listener
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Console:
         raise pexpect.TIMEOUT("nothing")
 
 
-def heard(*pieces: bytes, ends: bool = False) -> Stop:
+def heard(*pieces: bytes, ends: bool = False) -> ListeningEnd:
     console = Console(list(pieces), ends)
     guest: Any = SimpleNamespace(console=console, child=SimpleNamespace(pid=os.getpid()))
     shown: list[str] = []
@@ -42,13 +42,13 @@ def heard(*pieces: bytes, ends: bool = False) -> Stop:
 @pytest.mark.parametrize(
     ("printed", "ends", "stop"),
     [
-        (b"xv6 kernel is booting\n", False, Stop.QUIET),
-        (b"xv6 kernel is booting\n", True, Stop.EXITED),
-        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", False, Stop.SUSPECT),
-        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", True, Stop.SUSPECT),
+        (b"xv6 kernel is booting\n", False, ListeningEnd.QUIET),
+        (b"xv6 kernel is booting\n", True, ListeningEnd.EXITED),
+        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", False, ListeningEnd.SUSPECT),
+        (b"xv6 kernel is booting\npanic: could not find virtio disk\n", True, ListeningEnd.SUSPECT),
     ],
 )
 def test_a_panic_is_asked_for_when_the_time_is_over_or_the_machine_is_off(
-    printed: bytes, ends: bool, stop: Stop
+    printed: bytes, ends: bool, stop: ListeningEnd
 ) -> None:
     assert heard(printed, ends=ends) is stop

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.arch import ARCHITECTURES
 from benchgate.base.paths import data_root
-from benchgate.base.results import TYPED, LineWindow
-from benchgate.base.systems import Ask, System
-from benchgate.base.watching import EndBy, Smoke
+from benchgate.base.system.arch import ARCHITECTURES
+from benchgate.base.system.results import TYPED, LineWindow
+from benchgate.base.system.systems import AskMethod, System
+from benchgate.base.system.watching import EndBy, Smoke
 from benchgate.build.kernel_file import look
 from benchgate.plan import systemfile
-from benchgate.session.first_contact.candidates import Given, candidates
+from benchgate.session.first_contact.candidates import GuestWords, candidates
 from benchgate.session.first_contact.guesses import Guesses, guesses
-from benchgate.session.first_contact.listening import Boot, Step, Stop
+from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, PromptStep
 from benchgate.session.first_contact.proposal import FILL_IN, Proposal, linux_text, missing, quoted
 from tests.unit.build.test_kernel_file import I386, MULTIBOOT, elf
 from tests.unit.session.first_contact import test_guesses
@@ -28,7 +28,7 @@ def machine(tmp_path: Path) -> System:
     path = tmp_path / "it's #1.elf"
     path.write_bytes(elf(I386, 32, body=MULTIBOOT))
     (tmp_path / "fs.img").write_bytes(b"x")
-    given = Given("mine", tmp_path / "mine.yaml", disks=(tmp_path / "fs.img",))
+    given = GuestWords("mine", tmp_path / "mine.yaml", disks=(tmp_path / "fs.img",))
     return candidates(look(path), "x86_64", given)[-1]
 
 
@@ -45,7 +45,7 @@ def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> N
     proposal = of(test_guesses.of_xv6, machine, "primes {workers} 60000")
     assert missing(proposal.text) == ()
     system = loaded(proposal)
-    assert (system.ask, system.end.by) == (Ask.PROMPT, EndBy.KILL)
+    assert (system.ask, system.end.by) == (AskMethod.PROMPT, EndBy.KILL)
     assert system.script is not None
     assert [step.send for step in system.script.steps] == ["primes {workers} 60000"]
     assert system.result.expect == {"primes": "6057"}
@@ -70,9 +70,12 @@ def test_a_command_is_timed_from_what_was_typed(machine: System, kernel: object,
 
 
 def test_the_figure_of_a_command_is_named_for_wall_time(machine: System) -> None:
-    said = Step("go", Stop.PROMPT, "begin\nprimes=6057\n12 ms\n")
+    said = PromptStep("go", ListeningEnd.PROMPT, "begin\nprimes=6057\n12 ms\n")
     found = guesses(
-        {count: Boot(count, Stop.PROMPT, "up\n$ ", prompt="$ ", steps=(said,)) for count in (1, 2)}
+        {
+            count: BootObservation(count, ListeningEnd.PROMPT, "up\n$ ", prompt="$ ", steps=(said,))
+            for count in (1, 2)
+        }
     )
     text = Proposal(machine, "", found, ("go",)).text
     assert "  #   begins: '^begin$'\n  #   pattern: '^(?P<value>[0-9.,]+) ms$'\n  #   unit: ms\n" in text
@@ -81,8 +84,8 @@ def test_the_figure_of_a_command_is_named_for_wall_time(machine: System) -> None
 def test_a_comment_says_how_each_typed_line_ended(machine: System) -> None:
     """The comment is one line, whatever the guest printed."""
     note = "panic: \x1b[2J\u2028 # {n}: - ::error::\nversion: 7"
-    bad = Step("go", Stop.SUSPECT, note, note=note)
-    found = guesses({1: Boot(1, Stop.PROMPT, "up\n$ ", prompt="$ ", steps=(bad,))})
+    bad = PromptStep("go", ListeningEnd.SUSPECT, note, note=note)
+    found = guesses({1: BootObservation(1, ListeningEnd.PROMPT, "up\n$ ", prompt="$ ", steps=(bad,))})
     proposal = Proposal(machine, "", found, ("go", "halt"))
     assert "\n    # at 1 CPU it printed a line that looks like a panic: panic: \\x1b[2J" in proposal.text
     assert loaded(proposal).result.expect == {"answer": "0"}, "it is to be filled in"
@@ -106,7 +109,7 @@ def test_a_prompt_without_a_command_loads_and_says_what_is_missing(machine: Syst
 
 def test_a_self_test_is_judged_by_what_it_prints(machine: System) -> None:
     system = loaded(of(test_guesses.of_a_self_test, machine))
-    assert (system.ask, system.console.online) == (Ask.SELFTEST, "^(?P<n>[0-9]+) CPUs? up$")
+    assert (system.ask, system.console.online) == (AskMethod.SELFTEST, "^(?P<n>[0-9]+) CPUs? up$")
     assert system.result.expect == {"primes": "9592"}
 
 
@@ -122,7 +125,7 @@ def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
 
 
 def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
-    proposal = Proposal(machine, "", guesses({1: Boot(1, Stop.QUIET, "")}))
+    proposal = Proposal(machine, "", guesses({1: BootObservation(1, ListeningEnd.QUIET, "")}))
     loaded(proposal)
     assert len(missing(proposal.text)) == 3
     assert all(FILL_IN in line for line in missing(proposal.text))

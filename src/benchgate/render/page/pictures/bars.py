@@ -30,7 +30,7 @@ def draw(title: str, bars: Sequence[Bar], shown: Callable[[float], str], left: f
     """`left`: the room for the names."""
     most = max([sum(length for _, length in one.parts) for one in bars] + [1e-9])
     marks = ticks(0.0, most, 4)
-    scale = _Scale(left, marks[-1])
+    scale = _BarScale(left, marks[-1])
     bottom = TOP + ROW * len(bars)
     axis = [_mark(one, scale, bottom, shown) for one in marks]
     drawn = (_bar(one, TOP + ROW * row, scale) for row, one in enumerate(bars))
@@ -38,7 +38,7 @@ def draw(title: str, bars: Sequence[Bar], shown: Callable[[float], str], left: f
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _BarScale:
     left: float
     most: float
 
@@ -46,13 +46,13 @@ class _Scale:
         return self.left + (WIDTH - self.left - RIGHT) * value / self.most
 
 
-def _mark(value: float, scale: _Scale, bottom: float, shown: Callable[[float], str]) -> Html:
+def _mark(value: float, scale: _BarScale, bottom: float, shown: Callable[[float], str]) -> Html:
     x = scale.x(value)
     line = tag("path", class_="grid", d=f"M{x:.1f} {TOP}V{bottom}")
     return tag("g", line, tag("text", shown(value), x=x, y=bottom + 14, text_anchor="middle"))
 
 
-def _bar(one: Bar, top: float, scale: _Scale) -> Html:
+def _bar(one: Bar, top: float, scale: _BarScale) -> Html:
     drawn = []
     begin = 0.0
     for shade, (kind, length) in zip(SHADES, one.parts, strict=False):

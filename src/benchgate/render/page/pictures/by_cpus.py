@@ -19,7 +19,7 @@ SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PlotPoint:
     cpus: int
     value: float
     runs: tuple[float, ...] = ()
@@ -33,10 +33,10 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     look: int
     name: str
-    points: tuple[Point, ...]
+    points: tuple[PlotPoint, ...]
     fitted: tuple[tuple[float, float], ...] = ()
     """A curve through (CPUs, value), from a model."""
 
@@ -45,7 +45,7 @@ class Line:
 class Panel:
     title: str
     """Screen readers read it with the figures."""
-    lines: tuple[Line, ...]
+    lines: tuple[PlotLine, ...]
     ideal: float | None = None
     host: tuple[tuple[int, float], ...] = ()
     """What the host reached, by CPU count."""
@@ -91,7 +91,7 @@ def _shifts(count: int, pitch: float) -> list[float]:
     return [step * (n - (count - 1) / 2) for n in range(count)]
 
 
-def _line(line: Line, frame: Frame, shift: float) -> Html:
+def _line(line: PlotLine, frame: Frame, shift: float) -> Html:
     track = [(frame.x(one.cpus) + shift, frame.y(one.value)) for one in line.points]
     parts: list[Html | None] = [
         tag(
@@ -116,7 +116,7 @@ def _line(line: Line, frame: Frame, shift: float) -> Html:
     return tag("g", *parts, class_=colour_class(line.look))
 
 
-def _point(look: int, one: Point, frame: Frame, x: float, y: float) -> list[Html]:
+def _point(look: int, one: PlotPoint, frame: Frame, x: float, y: float) -> list[Html]:
     parts = [
         tag("circle", cx=x, cy=frame.y(run), r=1.6, fill="currentColor", opacity=0.55) for run in one.runs
     ]

@@ -10,8 +10,8 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchgate.base.stats import median
-from benchgate.history.course import Course, Point
+from benchgate.base.statistics.stats import median
+from benchgate.history.course import Course, CoursePoint
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.tables import units
 
@@ -23,7 +23,7 @@ _LETTER = 6.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _CourseScale:
     low: float
     high: float
     count: int
@@ -60,17 +60,17 @@ def draw(course: Course) -> Html:
     )
 
 
-def _scale(course: Course) -> _Scale:
+def _scale(course: Course) -> _CourseScale:
     """The scale leaves a tenth free above and below; a flat course lies in the middle."""
     ends = [
         end for point in course.points for end in (point.median, point.low, point.high) if end is not None
     ]
     low, high = min(ends), max(ends)
     space = (high - low) / 10 or abs(high) / 100 or 1.0
-    return _Scale(low - space, high + space, len(course.points), course.series.unit)
+    return _CourseScale(low - space, high + space, len(course.points), course.series.unit)
 
 
-def _grid(course: Course, scale: _Scale) -> Iterator[Html]:
+def _grid(course: Course, scale: _CourseScale) -> Iterator[Html]:
     for n, value in enumerate(scale.values):
         y = scale.y(value)
         yield tag("line", x1=scale.left, y1=y, x2=WIDTH - RIGHT, y2=y, class_="grid" if n else "axis")
@@ -80,7 +80,7 @@ def _grid(course: Course, scale: _Scale) -> Iterator[Html]:
         yield tag("text", point.started[:10], x=x, y=HEIGHT - 10, text_anchor=anchor)
 
 
-def _levels(course: Course, scale: _Scale) -> Iterator[Html]:
+def _levels(course: Course, scale: _CourseScale) -> Iterator[Html]:
     starts = [0, *(change.at for change in course.changes), len(course.points)]
     for first, end in itertools.pairwise(starts):
         medians = [point.median for point in course.points[first:end] if point.verified]
@@ -89,7 +89,7 @@ def _levels(course: Course, scale: _Scale) -> Iterator[Html]:
             yield tag("line", x1=scale.x(first - 0.5), y1=y, x2=scale.x(end - 0.5), y2=y, class_="ideal")
 
 
-def _dots(course: Course, scale: _Scale) -> Iterator[Html]:
+def _dots(course: Course, scale: _CourseScale) -> Iterator[Html]:
     for n, point in enumerate(course.points):
         x, y = scale.x(n), scale.y(point.median)
         if point.low is not None and point.high is not None:
@@ -101,12 +101,12 @@ def _dots(course: Course, scale: _Scale) -> Iterator[Html]:
             yield tag("circle", title, cx=x, cy=y, r=4, fill="none", stroke="currentColor", class_="void")
 
 
-def _told(point: Point, unit: str) -> str:
+def _told(point: CoursePoint, unit: str) -> str:
     mark = "" if point.verified else ", UNVERIFIED"
     return f"{point.session}: {units.shown(point.median, unit)}, {point.runs} runs{mark}"
 
 
-def _borders(course: Course, scale: _Scale) -> Iterator[Html]:
+def _borders(course: Course, scale: _CourseScale) -> Iterator[Html]:
     for change in course.changes:
         x = scale.x(change.at - 0.5)
         yield _upright(x, TOP, HEIGHT - BOTTOM, "bad" if change.is_worse else "s0")

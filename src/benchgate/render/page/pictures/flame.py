@@ -29,7 +29,7 @@ class _Node:
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class _FrameBox:
     name: str
     left: float
     wide: float
@@ -67,7 +67,7 @@ def _tree(stacks: Stacks) -> _Node:
     return root
 
 
-def _boxes(root: _Node, total: int) -> Iterator[_Box]:
+def _boxes(root: _Node, total: int) -> Iterator[_FrameBox]:
     """Walks the tree without recursion, because a stack may be deep."""
     waiting = [(root, 0, 0)]
     while waiting:
@@ -75,12 +75,12 @@ def _boxes(root: _Node, total: int) -> Iterator[_Box]:
         for name, below in node.below.items():
             left, wide = WIDTH * begin / total, WIDTH * below.total / total
             if wide >= NARROWEST and row < MOST_ROWS:
-                yield _Box(name, left, wide, row, below.total)
+                yield _FrameBox(name, left, wide, row, below.total)
                 waiting.append((below, begin, row + 1))
             begin += below.total
 
 
-def _drawn(box: _Box, height: int, total: int) -> Html:
+def _drawn(box: _FrameBox, height: int, total: int) -> Html:
     name, y = box.name.removesuffix(KERNEL), height - (box.row + 1) * ROW
     where = "kernel" if box.name.endswith(KERNEL) else "user"
     told = tag("title", f"{name} ({where}): {box.count:,} instructions, {box.count / total:.2%}")
@@ -90,7 +90,7 @@ def _drawn(box: _Box, height: int, total: int) -> Html:
     return tag("g", rect, _said(name, box, y), class_=IN_KERNEL if where == "kernel" else USER)
 
 
-def _said(name: str, box: _Box, y: float) -> Html | None:
+def _said(name: str, box: _FrameBox, y: float) -> Html | None:
     """A name that does not fit ends with `..`; the title has all of it."""
     letters = int((box.wide - 6) / LETTER)
     if letters < 3:

@@ -19,7 +19,7 @@ EDGE = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class HistogramShape:
     look: int
     name: str
     columns: tuple[tuple[float, float, int], ...]
@@ -28,7 +28,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _HistogramScale:
     low: float
     high: float
     """Powers of two."""
@@ -42,7 +42,7 @@ class _Scale:
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share / self.marks[-1]
 
 
-def draw(title: str, shapes: Sequence[Shape], shown: Callable[[float], str]) -> Html:
+def draw(title: str, shapes: Sequence[HistogramShape], shown: Callable[[float], str]) -> Html:
     filled = [one for one in shapes if one.count and one.columns]
     if not filled:
         return picture(title, HEIGHT)
@@ -60,15 +60,15 @@ def draw(title: str, shapes: Sequence[Shape], shown: Callable[[float], str]) -> 
     return picture(title, HEIGHT, *levels, *places, axis, *(_outline(one, scale) for one in filled))
 
 
-def _scale(shapes: Sequence[Shape]) -> _Scale:
+def _scale(shapes: Sequence[HistogramShape]) -> _HistogramScale:
     columns = [column for one in shapes for column in one.columns]
     low = math.floor(math.log2(max(min(column[0] for column in columns), 1.0)))
     high = math.ceil(math.log2(max(column[1] for column in columns)))
     most = max(count / one.count for one in shapes for _, _, count in one.columns)
-    return _Scale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
+    return _HistogramScale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
 
 
-def _outline(one: Shape, scale: _Scale) -> Html:
+def _outline(one: HistogramShape, scale: _HistogramScale) -> Html:
     before = one.columns[0][0]
     points = [(scale.x(before), scale.y(0))]
     for left, right, count in one.columns:

@@ -39,13 +39,13 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class WorkerTrack:
     name: str
     pieces: tuple[Piece, ...]
     steps: Steps | None
 
 
-def picture(lanes: Sequence[Lane], length: float, ends: tuple[str, str], label: str) -> Html:
+def picture(lanes: Sequence[WorkerTrack], length: float, ends: tuple[str, str], label: str) -> Html:
     """`ends`: the texts at both ends of the axis. `label`: what a screen reader says."""
     y, body = float(TOP), []
     for lane in lanes:
@@ -78,7 +78,7 @@ def _rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return rows
 
 
-def _lane(lane: Lane, rows: Sequence[Sequence[Piece]], y: float, x: Callable[[float], float]) -> Html:
+def _lane(lane: WorkerTrack, rows: Sequence[Sequence[Piece]], y: float, x: Callable[[float], float]) -> Html:
     name = tag("text", lane.name, x=LEFT - 6, y=y + 9, text_anchor="end")
     bars = [_bar(piece, y + ROW * at, x) for at, row in enumerate(rows) for piece in row]
     strip = _strip(lane.steps, y + ROW * len(rows), x) if lane.steps else None

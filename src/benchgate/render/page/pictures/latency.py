@@ -42,7 +42,7 @@ class Stair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
+class _LatencyScale:
     sizes: tuple[int, int]
     low: float
     high: float
@@ -66,11 +66,11 @@ def draw(title: str, curves: Sequence[Curve], stairs: Sequence[Stair]) -> Html:
     )
 
 
-def _scale(curves: Sequence[Curve], stairs: Sequence[Stair]) -> _Scale:
+def _scale(curves: Sequence[Curve], stairs: Sequence[Stair]) -> _LatencyScale:
     values = [ns for one in curves for point in one.points for ns in point[1:]] + [one.ns for one in stairs]
     places = [point[0] for one in curves for point in one.points]
     marks = _marks(min(values), max(values))
-    return _Scale((min(places), max(places)), marks[0], marks[-1])
+    return _LatencyScale((min(places), max(places)), marks[0], marks[-1])
 
 
 def _marks(low: float, high: float) -> list[float]:
@@ -82,7 +82,7 @@ def _marks(low: float, high: float) -> list[float]:
     return every[first : max(last, first + 1) + 1]
 
 
-def _axes(scale: _Scale) -> list[Html]:
+def _axes(scale: _LatencyScale) -> list[Html]:
     bottom = HEIGHT - BOTTOM
     lines = [level(scale.y(mark), f"{mark:g} ns") for mark in _marks(scale.low, scale.high)]
     first, last = (math.ceil(math.log2(scale.sizes[0])), math.floor(math.log2(scale.sizes[1])))
@@ -104,7 +104,7 @@ def size_text(size: int) -> str:
     return f"{size / unit:.4g} {name}"
 
 
-def _staircase(stairs: Sequence[Stair], scale: _Scale) -> list[Html]:
+def _staircase(stairs: Sequence[Stair], scale: _LatencyScale) -> list[Html]:
     """One line through all levels, and a label above each edge."""
     if not stairs:
         return []
@@ -124,7 +124,7 @@ def _staircase(stairs: Sequence[Stair], scale: _Scale) -> list[Html]:
     return [*labels, tag("path", tag("title", "the machine file"), class_="ideal", d=path(corners))]
 
 
-def _curve(one: Curve, scale: _Scale) -> Html:
+def _curve(one: Curve, scale: _LatencyScale) -> Html:
     track = [(scale.x(size), scale.y(lowest)) for size, lowest, _ in one.points]
     line = tag(
         "path",

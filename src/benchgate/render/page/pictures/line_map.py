@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from benchgate.insn.sharing import LineCpu, Sharing
-from benchgate.judge.sharing import Kind, Shared
+from benchgate.judge.accounts.sharing import SharedLine, SharingKind
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.pictures.frame import short
@@ -23,7 +23,12 @@ LETTER = 6.3
 """The width of one letter, about."""
 COLOUR, FALSE_COLOUR = "s0", "s1"
 PALEST = 0.12
-WORDS = {Kind.FALSE: "false", Kind.BOTH: "false + true", Kind.TRUE: "true", Kind.HANDED: ""}
+WORDS = {
+    SharingKind.FALSE: "false",
+    SharingKind.BOTH: "false + true",
+    SharingKind.TRUE: "true",
+    SharingKind.HANDED: "",
+}
 
 
 def picture(seen: Sharing, label: str, most: int = MOST_LINES) -> Html:
@@ -67,7 +72,7 @@ def _heads(cpus: int, wide: float) -> list[Html]:
     ]
 
 
-def _row(one: Shared, number: int, seen: Sharing, wide: float, top: int) -> Html:
+def _row(one: SharedLine, number: int, seen: Sharing, wide: float, top: int) -> Html:
     y = TOP + ROW * number
     letters = int((LEFT - 70) / LETTER)
     name = one.name if len(one.name) <= letters else f"{one.name[: letters - 2]}.."

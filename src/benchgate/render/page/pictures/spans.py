@@ -16,7 +16,7 @@ TOP, ROW, BOTTOM, EDGE, LETTER = 6, 19, 22, 14, 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ValueSpan:
     look: int
     name: str
     value: float
@@ -28,7 +28,7 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class Spans:
     title: str
-    spans: tuple[Span, ...]
+    spans: tuple[ValueSpan, ...]
     levels: tuple[tuple[float, str], ...] = ()
     """Dashed lines: a value and what it is."""
     least: float = 0.0
@@ -65,7 +65,7 @@ def _mark(x: float, bottom: float, kind: str, words: str) -> Html:
     return tag("g", line, tag("text", words, x=x, y=bottom + 14, text_anchor="middle"))
 
 
-def _span(one: Span, y: float, left: float, x: Callable[[float], float]) -> Html:
+def _span(one: ValueSpan, y: float, left: float, x: Callable[[float], float]) -> Html:
     parts = [tag("text", one.name, x=left - 10, y=y + 4, text_anchor="end")]
     if one.low is not None and one.high is not None:
         low, high = x(one.low), x(one.high)

@@ -23,7 +23,7 @@ PITCH = 6.5
 LEFT, TOP, HIGH, LANE, FOOT = 84, 10, 110, 26, 18
 
 
-class State(Enum):
+class StripState(Enum):
     COUNTS = auto()
     WARMUP = auto()
     VOID = auto()
@@ -31,13 +31,13 @@ class State(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class StripPoint:
     number: int
     """The run's number in its folder."""
     look: int
     value: float | None
     """Its figure divided by its arm's median; None for a run without a figure."""
-    state: State
+    state: StripState
     title: str
 
 
@@ -54,7 +54,7 @@ class Bars:
     """Whether the policy calls a run void for it."""
 
 
-def draw(title: str, marks: Sequence[Mark], lanes: Sequence[Bars]) -> Iterator[tuple[str, Html]]:
+def draw(title: str, marks: Sequence[StripPoint], lanes: Sequence[Bars]) -> Iterator[tuple[str, Html]]:
     """Gives pairs (which runs, picture). All pictures have the same scale."""
     values = [min(max(one.value, LEAST), MOST_VALUE) for one in marks if one.value is not None]
     levels = ticks(min([*values, 0.98]), max([*values, 1.02]), 4)
@@ -76,7 +76,7 @@ def _y(value: float, levels: Sequence[float]) -> float:
     return TOP + HIGH * (1 - part)
 
 
-def _axis(part: Sequence[Mark], levels: Sequence[float]) -> Iterator[Html]:
+def _axis(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]:
     for one in levels:
         yield level(_y(one, levels), f"{100 * one:.4g}%", LEFT)
     for place in range(0, len(part), NUMBERED):
@@ -84,10 +84,10 @@ def _axis(part: Sequence[Mark], levels: Sequence[float]) -> Iterator[Html]:
         yield tag("text", number, x=_x(place), y=TOP + HIGH + 13, text_anchor="middle")
 
 
-def _marks(part: Sequence[Mark], levels: Sequence[float]) -> Iterator[Html]:
+def _marks(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]:
     for place, one in enumerate(part):
         x = _x(place)
-        if one.value is None or one.state is State.BROKEN:
+        if one.value is None or one.state is StripState.BROKEN:
             y: float = TOP + HIGH - 4
             cross = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
             yield tag(
@@ -95,11 +95,11 @@ def _marks(part: Sequence[Mark], levels: Sequence[float]) -> Iterator[Html]:
             )
             continue
         y = _y(one.value, levels)
-        hollow = one.state is not State.COUNTS
-        kind = {State.VOID: "void", State.WARMUP: "soft"}.get(one.state, colour_class(one.look))
+        hollow = one.state is not StripState.COUNTS
+        kind = {StripState.VOID: "void", StripState.WARMUP: "soft"}.get(one.state, colour_class(one.look))
         line = tag("path", d=f"M{x:.1f} {TOP}V{TOP + HIGH}", stroke="currentColor", opacity=0.5)
         mark = marker(one.look, x, y, 2.6, hollow=hollow, title=one.title)
-        yield tag("g", line if one.state is State.VOID else None, mark, class_=kind)
+        yield tag("g", line if one.state is StripState.VOID else None, mark, class_=kind)
 
 
 def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:

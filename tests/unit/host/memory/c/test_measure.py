@@ -9,14 +9,14 @@ import pytest
 
 from benchgate.base.errors import HostError
 from benchgate.host.memory import meter
-from benchgate.host.memory.meter import Sample
+from benchgate.host.memory.meter import MeterSample
 
 CPUS = sorted(os.sched_getaffinity(0))
 SIZES = (16 << 10, 64 << 10)
 needs_two = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs: this process may use one")
 
 
-def names(samples: tuple[Sample, ...]) -> list[str]:
+def names(samples: tuple[MeterSample, ...]) -> list[str]:
     return [one.name for one in samples]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from benchgate.render.page.pictures.histogram import Shape, draw
+from benchgate.render.page.pictures.histogram import HistogramShape, draw
 
-TWO = Shape(0, "linux", ((8.0, 9.0, 30), (64.0, 70.0, 10)), 40)
+TWO = HistogramShape(0, "linux", ((8.0, 9.0, 30), (64.0, 70.0, 10)), 40)
 
 
 def test_the_height_is_the_share_of_the_values() -> None:
@@ -21,7 +21,7 @@ def test_the_height_is_the_share_of_the_values() -> None:
 
 
 def test_every_system_has_its_outline_and_an_empty_one_none() -> None:
-    empty = Shape(1, "own", (), 0)
-    picture = draw("wake", [TWO, empty, Shape(2, "tern", ((1.0, 2.0, 1),), 1)], str)
+    empty = HistogramShape(1, "own", (), 0)
+    picture = draw("wake", [TWO, empty, HistogramShape(2, "tern", ((1.0, 2.0, 1),), 1)], str)
     assert re.findall(r'<g class="(s\d)">', picture) == ["s0", "s2"]
     assert "<path" not in draw("wake", [empty], str)

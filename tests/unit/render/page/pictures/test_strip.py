@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from benchgate.render.page.pictures.strip import MOST, Bars, Mark, State, draw
+from benchgate.render.page.pictures.strip import MOST, Bars, StripPoint, StripState, draw
 
 
-def marks(count: int) -> list[Mark]:
-    return [Mark(n + 1, n % 3, 1.0 + n / 1000, State.COUNTS, f"run {n + 1}") for n in range(count)]
+def marks(count: int) -> list[StripPoint]:
+    return [StripPoint(n + 1, n % 3, 1.0 + n / 1000, StripState.COUNTS, f"run {n + 1}") for n in range(count)]
 
 
 def test_long_sessions_continue_in_the_next_picture() -> None:
@@ -21,7 +21,7 @@ def test_long_sessions_continue_in_the_next_picture() -> None:
 
 
 def test_each_state_looks_different() -> None:
-    states = [Mark(n, 0, 1.0, state, "x") for n, state in enumerate(State)]
+    states = [StripPoint(n, 0, 1.0, state, "x") for n, state in enumerate(StripState)]
     ((_, picture),) = draw("runs", states, [])
     drawn = [
         one.partition(">")[0]

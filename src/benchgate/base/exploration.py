@@ -1,0 +1,226 @@
+"""An exploration of one run: where its vCPUs are stalled, so that they meet in another order.
+
+Takes plain values, or the text of an untrusted file (c/explore/explore.c reads the same); gives a frozen
+`Exploration`. Fails with ValueError that says what is wrong, and on which line. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import count
+from types import MappingProxyType
+from typing import Self
+
+VERSION = 1
+FILE = "exploration.txt"
+"""In a run's folder."""
+MOST_POINTS = 20_000
+"""In a file, and stalls in a clock's log."""
+MOST_NS = 1_000_000_000
+"""The longest stall."""
+MOST_DEPTH = 16
+MOST_PLACES = 16
+ADDRESS = 2**54 - 1
+"""Of an instruction's address only these bits count."""
+_MOST = 10**18
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+
+
+class Strategy(StrEnum):
+    """How points are chosen; docs/explore.md explains each."""
+
+    SYNC = "sync"
+    """Near synchronising instructions."""
+    PCT = "pct"
+    """Probabilistic concurrency testing: priorities and change points (Burckhardt et al., ASPLOS 2010)."""
+    ANYWHERE = "anywhere"
+    """At random instructions."""
+    INTERRUPT = "interrupt"
+    """When a vCPU is interrupted: it, or the one that interrupts it."""
+    PLACE = "place"
+    """At executions of instructions that are listed by address: where a find is made small."""
+    POINTS = "points"
+    """At the points that are listed."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class StallPoint:
+    """A stall of one vCPU before one of its instructions, which are counted from its start."""
+
+    vcpu: int
+    instruction: int
+    ns: int
+    """0: a probe, which is only recorded."""
+
+
+_LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "seed": (0, _MOST - 1),
+        "from_ns": (0, _MOST - 1),
+        "until_ns": (0, _MOST - 1),
+        "window": (0, 1),
+        "one_in": (1, 10**12),
+        "reach": (0, 10**6),
+        "shortest_ns": (1, MOST_NS),
+        "longest_ns": (1, MOST_NS),
+        "depth": (1, MOST_DEPTH),
+        "steps": (0, 10**12),
+    }
+)
+"""The keys of the file after its strategy, in order, and their ranges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    strategy: Strategy
+    seed: int = 0
+    from_ns: int = 0
+    until_ns: int = 0
+    """Guest time; 0: to the end."""
+    window: bool = False
+    """Only within the marked window."""
+    one_in: int = 10
+    """On average one in so many synchronising instructions, interrupts or instructions gets a stall."""
+    reach: int = 300
+    """How many instructions later than that it may fall; each order of magnitude is as likely."""
+    shortest_ns: int = 200
+    longest_ns: int = 30_000
+    """Of a stall, in the same way. Of `pct`: the longest hold."""
+    depth: int = 3
+    """Of `pct`: it has one change point less."""
+    steps: int = 0
+    """Of `pct`: the synchronising instructions of a run. 0: not known; then the depth can only be 1."""
+    points: tuple[StallPoint, ...] = ()
+    places: tuple[int, ...] = ()
+    """Of `place`: the addresses."""
+
+    def __post_init__(self) -> None:
+        for key, (least, most) in _LIMITS.items():
+            if not least <= getattr(self, key) <= most:
+                raise ValueError(f"{key} {getattr(self, key)} is not from {least} to {most}")
+        if self.shortest_ns > self.longest_ns:
+            raise ValueError(f"shortest_ns {self.shortest_ns} is more than longest_ns {self.longest_ns}")
+        if self.strategy is Strategy.PCT and self.depth > 1 and not self.steps:
+            raise ValueError("a depth of more than 1 needs the number of steps of a run")
+        if self.points and self.strategy is not Strategy.POINTS:
+            raise ValueError(f"strategy {self.strategy} has points; only `points` has any")
+        if self.places and self.strategy is not Strategy.PLACE:
+            raise ValueError(f"strategy {self.strategy} has places; only `place` has any")
+        _check_points(self.points)
+        _check_places(self.places)
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        values = (f"{key} {int(getattr(self, key))}" for key in _LIMITS)
+        points = (f"point {one.vcpu} {one.instruction} {one.ns}" for one in self.points)
+        head = f"benchgate-exploration {VERSION}", f"strategy {self.strategy}"
+        places = (f"place {one}" for one in self.places)
+        return "\n".join((*head, *values, *points, *places, "end", ""))
+
+    def at_points(self, points: Iterable[StallPoint]) -> Exploration:
+        """With these stalls in place of the strategy's own. What limits a strategy does not limit them."""
+        return replace(self, strategy=Strategy.POINTS, points=tuple(points), places=())
+
+    def at_places(
+        self, addresses: Iterable[int], seed: int, one_in: int, shortest: int, longest: int
+    ) -> Self:
+        """With a stall right before one in so many executions of these instructions, for some time between
+        the shortest and the longest."""
+        return replace(
+            self,
+            strategy=Strategy.PLACE,
+            seed=seed,
+            one_in=one_in,
+            reach=0,
+            shortest_ns=shortest,
+            longest_ns=longest,
+            points=(),
+            places=tuple(dict.fromkeys(one & ADDRESS for one in addresses)),
+        )
+
+    def __str__(self) -> str:
+        listed = f"{len(self.points)} points" if self.strategy is Strategy.POINTS else f"seed {self.seed}"
+        return f"strategy {self.strategy}, {listed}"
+
+
+def usual(strategy: Strategy, seed: int, steps: int = 0) -> Exploration:
+    """With the values that docs/explore.md explains. `steps`: of a run that was stalled nowhere."""
+    if strategy is Strategy.ANYWHERE:
+        return Exploration(strategy, seed, one_in=20_000)
+    if strategy is Strategy.INTERRUPT:
+        return Exploration(strategy, seed, one_in=2)
+    if strategy is Strategy.PCT:
+        return Exploration(strategy, seed, longest_ns=1_000_000, depth=3 if steps else 1, steps=steps)
+    return Exploration(strategy, seed)
+
+
+def _check_points(points: tuple[StallPoint, ...]) -> None:
+    if len(points) > MOST_POINTS:
+        raise ValueError(f"there are {len(points)} points, and at most {MOST_POINTS} are possible")
+    last: dict[int, int] = {}
+    for number, one in enumerate(points, 1):
+        if not (0 <= one.vcpu < 256 and 0 <= one.instruction < _MOST and 0 <= one.ns <= MOST_NS):
+            raise ValueError(f"point {number} is out of range: {one}")
+        if one.instruction < last.get(one.vcpu, 0):
+            raise ValueError(f"point {number} of vCPU {one.vcpu} comes before the one listed before it")
+        last[one.vcpu] = one.instruction
+
+
+def _check_places(places: tuple[int, ...]) -> None:
+    if len(places) > MOST_PLACES:
+        raise ValueError(f"there are {len(places)} places, and at most {MOST_PLACES} are possible")
+    for one in places:
+        if not 0 <= one <= ADDRESS:
+            raise ValueError(f"place {one} is not from 0 to {ADDRESS}")
+
+
+def exploration_of(text: str) -> Exploration:
+    """Reads `Exploration.text`."""
+    lines, numbers = iter(text.split("\n")), count(1)
+
+    def take(key: str, many: int = 1) -> list[str]:
+        number, line = next(numbers), next(lines, "")
+        words = line.split(" ")
+        if words[0] != key or len(words) != 1 + many:
+            raise ValueError(f"line {number}: expected `{key}` and {many} values, found `{line[:60]}`")
+        return words[1:]
+
+    if take("benchgate-exploration") != [str(VERSION)]:
+        raise ValueError(f"line 1: the version is not {VERSION}")
+    strategy = Strategy(take("strategy")[0])
+    values = {key: _number(take(key)[0]) for key in _LIMITS}
+    points, places = _listed(lines)
+    window = bool(values.pop("window"))
+    found = Exploration(strategy, window=window, points=points, places=places, **values)
+    if found.text != text:
+        raise ValueError("the file is not in the form in which benchgate writes it")
+    return found
+
+
+def _listed(lines: Iterator[str]) -> tuple[tuple[StallPoint, ...], tuple[int, ...]]:
+    """Points and places, up to the line `end`."""
+    points: list[StallPoint] = []
+    places: list[int] = []
+    for line in lines:
+        if line == "end":
+            return tuple(points), tuple(places)
+        words = line.split(" ")
+        if words[0] == "point" and len(words) == 4:
+            points.append(StallPoint(*map(_number, words[1:])))
+        elif words[0] == "place" and len(words) == 2:
+            places.append(_number(words[1]))
+        else:
+            raise ValueError(
+                f"expected `point VCPU INSTRUCTION NS`, `place ADDRESS` or `end`, found `{line[:60]}`"
+            )
+    raise ValueError("the file ends without its last line `end`")
+
+
+def _number(word: str) -> int:
+    if not _NUMBER.fullmatch(word):
+        raise ValueError(f"`{word[:40]}` is not a number of up to 18 digits")
+    return int(word)

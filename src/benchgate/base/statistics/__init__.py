@@ -1,0 +1,1 @@
+"""Statistics: medians and their ratio, histograms, scaling laws."""

@@ -1,0 +1,100 @@
+"""What a system boots: machine, files, and the commands that build them. plan/systemfile/boot.py reads it.
+
+Takes the values of `boot`, `qemu` and `build`; gives them as frozen types. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base.system.disks import Disk
+from benchgate.base.system.network import CARD
+from benchgate.base.system.qemu import SERIAL
+
+DEFAULT_FIRMWARE = "default"
+"""The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
+NO_FIRMWARE = "none"
+FETCHED_LINUX = "fetch:linux"
+WORKLOAD_INITRD = "workload"
+CPUS = "{n}"
+"""In what is booted, and in a build's commands: the CPU count."""
+SOURCE = "{source}"
+"""In a build's commands: the path of the workload's C file; `{workload}` is its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootDefinition:
+    """What QEMU is given to boot; empty where the file says nothing."""
+
+    kernel: str = ""
+    initrd: str = ""
+    append: str = ""
+    symbols: str = ""
+    """The ELF file that resolves sampled addresses; {workload} is replaced by the workload's name."""
+    disks: tuple[Disk, ...] = ()
+    firmware: str = DEFAULT_FIRMWARE
+    """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
+    is_linux: bool = False
+    """Whether its kernel is Linux: the fetched one, or one that a setting puts in its place."""
+
+    def at(self, cpus: int) -> BootDefinition:
+        """With the files of this CPU count."""
+        return replace(
+            self,
+            kernel=_at(self.kernel, cpus),
+            initrd=_at(self.initrd, cpus),
+            symbols=_at(self.symbols, cpus),
+            disks=tuple(replace(disk, image=_at(disk.image, cpus)) for disk in self.disks),
+            firmware=_at(self.firmware, cpus),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QemuWords:
+    machine: str = "q35"
+    cpu: str = ""
+    memory: str = "256M"
+    smp: str = "{n}"
+    arguments: tuple[str, ...] = ()
+    network: str = CARD
+    """The network card of a system with `ports`."""
+    console: str = SERIAL
+    """One of CONSOLES: what the guest prints on."""
+    binary: str = ""
+    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Commands that build the kernel. They never run inside a measurement."""
+
+    commands: tuple[tuple[str, ...], ...]
+    folder: Path
+    sources: tuple[Path, ...]
+    """Everything that the result depends on; its digest is part of the cache key."""
+    revision: str = ""
+    """The git commit of the folder's repository that is built; empty: the files as they are in the folder."""
+    files: tuple[Path, ...] = ()
+    """The files that were chosen by settings and are in the commands; a default is one of the sources."""
+    part: tuple[tuple[str, ...], ...] = ()
+    """What builds the program of one part of a mix, into the same `{out}` as all parts of that mix."""
+    mix: tuple[tuple[str, ...], ...] = ()
+    """What then builds a kernel with these programs and its own conductor; empty: it has none."""
+
+    def at(self, cpus: int) -> Build:
+        """With the commands for this CPU count."""
+        commands, part, mix = (
+            tuple(tuple(_at(word, cpus) for word in command) for command in each)
+            for each in (self.commands, self.part, self.mix)
+        )
+        return replace(self, commands=commands, part=part, mix=mix)
+
+    @property
+    def per_workload(self) -> bool:
+        """Whether the build uses the workload's C source, so that each workload needs its own build."""
+        return any(SOURCE in word for command in self.commands for word in command)
+
+
+def _at(word: str, cpus: int) -> str:
+    return word.replace(CPUS, str(cpus))

@@ -1,0 +1,141 @@
+"""A QEMU, and its command line as a pure function.
+
+Takes a `Qemu` and the properties of the virtual machine; gives a reproducible argv, without temporary paths,
+ports or socket names. Contradictory arguments fail with ValueError.
+
+`CONTROLLED` guests have their console on standard input and output and QMP on descriptor 3. The console is a
+pipe and not a socket: QEMU writes byte by byte, and on a Unix socket each byte takes a buffer of its own.
+After 278 bytes the socket is full and the guest waits for the host to read; a pipe takes 1 MiB. On the
+instruction clock the guest's wait loops count, so a run repeats exactly only if the host's reader never
+delays the guest. QMP is an inherited socket: it leaves no path to remove, and no other process can connect.
+QEMU's own test library does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.cells import Accel
+from benchgate.base.system.arch import X86_64, Architecture
+
+QMP_DESCRIPTOR = 3
+NAME_TAG = "benchgate-"
+GOOD_EXIT = 33
+"""QEMU's exit status when a guest writes 0x10, success, to isa-debug-exit."""
+
+SERIAL, VIRTIO = "serial", "virtio"
+CONSOLES: Mapping[str, tuple[str, ...]] = {
+    SERIAL: ("-serial", "chardev:console"),
+    VIRTIO: ("-device", "virtio-serial-pci", "-device", "virtconsole,chardev=console"),
+}
+"""What the guest prints on."""
+
+
+def controlled(console: str = SERIAL) -> tuple[str, ...]:
+    """The guest waits for `cont` over QMP before its first instruction."""
+    return (
+        *("-S", "-chardev", "stdio,id=console,signal=off", *CONSOLES[console]),
+        *("-chardev", f"socket,id=qmp,fd={QMP_DESCRIPTOR}", "-mon", "chardev=qmp,mode=control"),
+    )
+
+
+CONTROLLED = controlled()
+ON_STDIO = ("-serial", "stdio")
+"""The guest starts at once; its console is on standard input and output."""
+
+_ACCELERATORS = {Accel.TCG: "tcg,thread=multi", Accel.KVM: "kvm"}
+_DEFAULT_MODEL = "qemu64"
+_CMPXCHG16B_FIXED = (8, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Qemu:
+    """A QEMU that is known to start. `data`: folders for -L; `digest`: of the program and its ROMs."""
+
+    binary: Path
+    environment: Mapping[str, str] = field(hash=False)
+    data: tuple[Path, ...]
+    version: tuple[int, int, int]
+    digest: str
+    origin: str = ""
+    labels: tuple[str, ...] = ()
+    guest: Architecture = X86_64
+    """The architecture that it emulates."""
+
+    @property
+    def version_text(self) -> str:
+        return ".".join(map(str, self.version))
+
+
+def command(  # noqa: PLR0913 - every argument is an option of QEMU
+    qemu: Qemu,
+    *,
+    machine: str,
+    console: tuple[str, ...] = (),
+    accel: Accel | None = None,
+    cpu: str = "",
+    memory: str = "",
+    smp: str = "",
+    kernel: Path | None = None,
+    initrd: Path | None = None,
+    append: str = "",
+    extra: tuple[str, ...] = (),
+    name: str = "",
+    one_insn: bool = False,
+) -> tuple[str, ...]:
+    """The argv of one boot. `name` should contain the run's nonce, by which stale guests are recognised.
+    `one_insn`: TCG translates each instruction as a block of its own."""
+    if kernel is None and (initrd is not None or append):
+        raise ValueError("an initrd or a kernel command line needs a kernel")
+    argv = [str(qemu.binary)]
+    for folder in qemu.data:
+        argv += ["-L", str(folder)]
+    if name:
+        argv += ["-name", f"guest={comma_safe(name)},debug-threads=on"]
+    argv += ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-machine", machine]
+    if accel is not None:
+        argv += ["-accel", _ACCELERATORS[accel] + (",one-insn-per-tb=on" if one_insn else "")]
+        cpu = _safe_cpu(cpu, accel, qemu.version) if qemu.guest is X86_64 else cpu
+    for option, value in (("-cpu", cpu), ("-m", memory), ("-smp", smp)):
+        argv += [option, value] if value else []
+    argv += console
+    if console or kernel is not None:
+        argv += qemu.guest.exit_device
+    if kernel is not None:
+        argv += ["-kernel", str(kernel)]
+    if initrd is not None:
+        argv += ["-initrd", str(initrd)]
+    if append:
+        argv += ["-append", append]
+    return (*argv, *extra)
+
+
+def smp_option(template: str, cpus: int) -> str:
+    """Fills a system's `-smp` template, such as `{n}` or `{n},sockets={n}`."""
+    if "{n}" not in template:
+        raise ValueError(f"the smp template {template!r} has no {{n}} for the CPU count")
+    return template.replace("{n}", str(cpus))
+
+
+def guest_name(nonce: str) -> str:
+    return NAME_TAG + nonce
+
+
+def comma_safe(word: str) -> str:
+    """Doubles commas, as QEMU's option syntax requires inside a value."""
+    return word.replace(",", ",,")
+
+
+def _safe_cpu(model: str, accel: Accel, version: tuple[int, int, int]) -> str:
+    """The CPU model without `cmpxchg16b` if QEMU emulates it wrongly, unless the model names cx16 itself.
+
+    QEMU before 8.0 emulates it with stale condition flags (`gen_helper_cmpxchg16b` is called without
+    `gen_update_cc_op`), so EFLAGS, including the trap flag, may be corrupt afterwards. Linux's allocator uses
+    the instruction often: 8 of 216 boots of Linux 6.12 on QEMU 7.2.22 at 2 CPUs panicked, in the allocator or
+    by a debug trap; without the instruction 0 of 180.
+    """
+    if accel is not Accel.TCG or version >= _CMPXCHG16B_FIXED or "cx16" in model:
+        return model
+    return f"{model or _DEFAULT_MODEL},-cx16"

@@ -1,0 +1,216 @@
+"""A system under test: the contents of its YAML file as types. plan/systemfile/ reads the file.
+
+Takes the values of the file, gives a frozen `System`. `Settings` are what a user may choose when a system is
+named (`linux:kernel=PATH:arch=riscv64`). Built-in systems and a user's own have the same form.
+Nothing fails: `System.refuses` gives the reason why a system cannot run a cell as text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path, PurePath
+
+from benchgate.base.cells import Mode, Params
+from benchgate.base.runs import Deadlines
+from benchgate.base.system.arch import X86_64, Architecture
+from benchgate.base.system.boots import BootDefinition, Build, QemuWords
+from benchgate.base.system.machines import Machine, off_machine, on_machine
+from benchgate.base.system.network import Port
+from benchgate.base.system.results import ResultDefinition, ResultFormat
+from benchgate.base.system.script import Script
+from benchgate.base.system.watching import DEADLINES, ConsoleWords, End, Smoke
+from benchgate.base.text import suggestion
+from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.workload.workloads import Workload
+
+WORKTREE = "worktree"
+"""In place of a git revision: the files as they are in the folder now."""
+_LONGEST = 24
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_SHOWN = 10
+"""So many digits of a commit are in a name."""
+SELFTEST = "selftest"
+"""The name of the workload that a system with a fixed self-test runs."""
+SERVICES = (
+    "clock",
+    "park",
+    "sleep",
+    "channel",
+    "cpu",
+    "threads",
+    "processes",
+    "map",
+    "files",
+    "disk",
+    "network",
+    "signals",
+    "programs",
+)
+"""What a workload may use of a system inside its window (guest/services.h)."""
+MAX_CPUS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Of every setting, with defaults filled in."""
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    """Those whose value is the path of a file."""
+    revision: str = ""
+    """The one whose value is a git revision; empty if there is none."""
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """Those that differ from their defaults."""
+        return {name: value for name, value in self.values.items() if value != self.defaults[name]}
+
+    def label(self, name: str) -> str:
+        """A chosen value as part of a cell's name: a file by its base name, a commit by its first digits."""
+        value = self.values[name]
+        if name in self.files:
+            return _UNSAFE.sub("_", PurePath(value).name)[:_LONGEST] or "file"
+        if name == self.revision and _COMMIT.match(value):
+            return value[:_SHOWN]
+        return _UNSAFE.sub("_", value)[:_LONGEST] if name == self.revision else value
+
+
+def not_a_service(name: str) -> str:
+    """Why this is no service, for an error message; empty if it is one."""
+    if name in SERVICES:
+        return ""
+    known = f"a service is one of {', '.join(SERVICES)}"
+    return f"`{name}` is not a service; {suggestion(name, SERVICES, known)}"
+
+
+def plain_name(name: str) -> str:
+    """A system's name without its settings, which follow the first dot, and without its machine."""
+    return off_machine(name).partition(".")[0]
+
+
+class SystemKind(StrEnum):
+    QEMU = "qemu"
+    NATIVE = "native"
+
+
+class AskMethod(StrEnum):
+    """How the guest is told which workload to run."""
+
+    CMDLINE = "cmdline"
+    SELFTEST = "selftest"
+    PROMPT = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    name: str
+    kind: SystemKind
+    about: str
+    file: Path
+    arch: Architecture = X86_64
+    qemu: QemuWords = field(default_factory=QemuWords)
+    boot: BootDefinition = field(default_factory=BootDefinition)
+    build: Build | None = None
+    ports: Mapping[str, Port] = field(default_factory=dict)
+    """What the host can reach of a guest, by name."""
+    ask: AskMethod = AskMethod.CMDLINE
+    script: Script | None = None
+    """What is typed; None unless it is asked at a prompt."""
+    modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)
+    console: ConsoleWords = field(default_factory=ConsoleWords)
+    result: ResultDefinition = field(default_factory=ResultDefinition)
+    smoke: Smoke | None = None
+    end: End = field(default_factory=End)
+    deadlines: Deadlines = DEADLINES
+    settings: Settings = field(default_factory=Settings)
+    """The values that replace `{name}` in what is booted, in the command line and in the build commands."""
+    cpus: tuple[int, int] = (1, MAX_CPUS)
+    """The smallest and the largest supported CPU count."""
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Those of SERVICES that it has, and what each is made of there."""
+    machine: Machine | None = None
+    """The memory system that the instruction clock gives it; None: ideal."""
+
+    def at(self, cpus: int) -> System:
+        """This system with the files that it boots, and builds, at this CPU count."""
+        return replace(self, boot=self.boot.at(cpus), build=self.build and self.build.at(cpus))
+
+    @property
+    def has_guest_per_count(self) -> bool:
+        """Whether each CPU count has a guest of its own, because its kernel is built for it (`{n}`)."""
+        return self.at(1) != self.at(2)
+
+    def on(self, machine: Machine) -> System:
+        """This system on a machine, which its name says."""
+        return replace(self, name=on_machine(self.name, machine.name), machine=machine)
+
+    @property
+    def on_ideal(self) -> System:
+        """This system on the ideal machine."""
+        return replace(self, name=off_machine(self.name), machine=None)
+
+    @property
+    def own_qemu(self) -> Path | None:
+        """The QEMU that its YAML names."""
+        return self.file.parent / self.qemu.binary if self.qemu.binary else None
+
+    @property
+    def emulator(self) -> str:
+        """Which of a session's QEMUs boots it: one for each architecture, and those that systems name."""
+        own = self.own_qemu
+        return self.arch.kind("qemu") if own is None else f"{self.arch.kind('qemu')} {own}"
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Those of its self-test."""
+        return {
+            name: Metric(name, MetricKind.TIME, MetricDirection.LESS, "ns", of=name)
+            for name in self.result.operations
+        }
+
+    @property
+    def runs_selftest(self) -> bool:
+        """Its YAML has the right answers, so it needs no workload's oracle, and runs no workload."""
+        answered = self.result.expect is not None or self.result.format is ResultFormat.BENCH_LINES
+        return self.ask is AskMethod.SELFTEST or answered
+
+    def refuses(self, workload: Workload, cpus: int, params: Params = ()) -> str:
+        """Why this system cannot run that cell; empty if it can."""
+        if self.runs_selftest != (workload.name == SELFTEST):
+            return f"{self.name} runs {'only its own self-test' if self.runs_selftest else 'no self-test'}"
+        if workload.name != SELFTEST and (wrong := self._cannot_ask(workload, params)):
+            return wrong
+        if workload.mode not in self.modes and workload.name != SELFTEST:
+            return f"{self.name} has no {workload.mode} workloads"
+        for who, needs in workload.needs_with(params):
+            if missing := [service for service in needs if service not in self.services]:
+                lacks = f"which {self.name} does not have (`services` in its YAML)"
+                return f"{who} needs {', '.join(missing)}, {lacks}"
+        low, high = self.cpus
+        if not low <= cpus <= high:
+            return f"{self.name} runs on {low} to {high} CPUs"
+        return ""
+
+    def _cannot_ask(self, workload: Workload, params: Params) -> str:
+        """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
+        if workload.name == SELFTEST:
+            return ""
+        if workload.tool and not self.arch.is_host:
+            return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
+        own_form = self.result.format is ResultFormat.PATTERNS
+        if workload.has_program and own_form:
+            return (
+                f"{self.name} prints no answers of {workload.name}'s workers: use a workload with "
+                "`source: none` and an oracle for the names in `answers` and `capture`"
+            )
+        if not workload.has_program and (not own_form or self.script is None):
+            return f"{workload.name} has no program (`source: none`), so it needs a system with `ask: prompt`"
+        if self.script is None:
+            return ""
+        names = [name for name, _ in params]
+        wrong = self.script.mismatch(names, needs_all=not workload.has_program)
+        return wrong and f"{workload.name} cannot be typed at the prompt of {self.name}: {wrong}"

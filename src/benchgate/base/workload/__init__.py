@@ -1,0 +1,1 @@
+"""A workload as types: its parameters, its metrics, and existing programs."""

@@ -1,0 +1,134 @@
+"""A workload: the contents of its YAML file as types. plan/workloadfile.py reads the file.
+
+Takes the values of the file, gives a frozen `Workload`. Built-in workloads and a user's own have the same
+form. A `Tool` is an existing program as a workload: the section `program:`, which plan/toolfile.py checks;
+judge/console/tool_result.py reads what the program printed. Nothing fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from benchgate.base.cells import Mode, Params, ParamValue
+from benchgate.base.workload.metrics import Metric
+
+TOOL_FOLDER = "{tool}"
+"""In the command: the folder with the program's files, which differs between the guest and a host."""
+SERVICE = "programs"
+"""The service that a system must have: it executes programs of the distribution."""
+UNVERIFIED = "unverified by the tool"
+GUEST_FILES = "files"
+"""The folder of a guest that has the workload's `files`; also the manifest's word for that folder, and the
+service that a workload with files needs."""
+
+
+class Take(StrEnum):
+    """Which of several matches is the result."""
+
+    ONLY = "only"
+    """There must be exactly one."""
+    SUM = "sum"
+    MOST = "most"
+    LEAST = "least"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One number that the program prints. Its value is whole: the printed number times 10**decimals."""
+
+    name: str
+    regex: str = ""
+    """Has one group, the number; `^` and `$` match at line ends. Empty: `path` is used."""
+    path: str = ""
+    """The place in the JSON document that the program prints, such as `threads.0.latency.max`; `*` stands for
+    every key or index."""
+    decimals: int = 0
+    take: Take = Take.ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    package: str
+    """The distribution's package that has the program."""
+    program: str
+    """The program's file name in bin, sbin, usr/bin or usr/sbin."""
+    arguments: tuple[str, ...] = ()
+    """Parameters and `cpus` in braces are replaced."""
+    captures: tuple[Capture, ...] = ()
+    exit: int = 0
+    worked: tuple[str, ...] = ()
+    """Regular expressions that the output must match, or the program did not do its work."""
+    verifies: bool = False
+    """Whether the program checks its own work and `worked` shows that it found it right. If not, its figures
+    inform, and no gate may use them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSpec:
+    """One parameter, as the workload's YAML file declares it."""
+
+    name: str
+    default: ParamValue
+    choices: tuple[str, ...] = ()
+    minimum: int = 0
+    maximum: int = 2**63 - 1
+    unit: str = ""
+    about: str = ""
+    needs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The services that some of the choices need, beside those that the workload needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A program to measure: one C source or an existing program, one oracle, parameters, metrics."""
+
+    name: str
+    mode: Mode
+    file: Path
+    """The workload's YAML file; source and oracle are in the same folder."""
+    source: Path
+    """Not a file if `tool` is set, or if it has no program."""
+    oracle: Path
+    """Not a file if `tool` is set and nothing of what it prints can be checked."""
+    params: Mapping[str, ParamSpec]
+    quick: Mapping[str, ParamValue] = field(default_factory=dict)
+    about: str = ""
+    needs: tuple[str, ...] = ()
+    """The services (SERVICES in systems.py) that it uses; a system without one of them cannot run it."""
+    own_workers: bool = False
+    """Whether it decides how many workers there are. Otherwise there is one for each CPU."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
+    tool: Tool | None = None
+    """The existing program that it runs; None: a C source of its own."""
+    files: tuple[str, ...] = ()
+    """What it reads while it runs: paths below the folder of its YAML file."""
+
+    @property
+    def has_program(self) -> bool:
+        """False if it is only asked for at the prompt of a system, which has the program."""
+        return self.tool is not None or self.source != Path()
+
+    @property
+    def has_oracle(self) -> bool:
+        return self.oracle != Path()
+
+    @property
+    def services(self) -> frozenset[str]:
+        """Those that it may need, with any parameters."""
+        return frozenset(self.needs).union(
+            *(one for spec in self.params.values() for one in spec.needs.values())
+        )
+
+    def needs_with(self, params: Params) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The services that it needs with these parameters, each time with what needs them: the workload, or
+        a parameter's value."""
+        chosen = (
+            (f"{self.name} with {name}={value}", self.params[name].needs.get(str(value), ()))
+            for name, value in params
+            if name in self.params
+        )
+        return (self.name, self.needs), *chosen

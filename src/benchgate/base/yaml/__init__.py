@@ -1,0 +1,1 @@
+"""The strict reader of YAML: every value with its line, every problem at once."""

@@ -1,0 +1,316 @@
+"""Reads a YAML file as typed values with their line numbers.
+
+Takes a path, gives a `Section` for its top mapping. Every getter checks the type and marks the key as known;
+`close` refuses the other keys. Fails with CatalogError in the form `file:line: key: what is wrong`: at the
+first problem, or inside `collecting` once for all of them. Only plain values are read: tags and aliases are
+refused, and no Python object is constructed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import yaml
+
+from benchgate.base.errors import BenchgateError, CatalogError
+from benchgate.base.text import one_line, suggestion
+from benchgate.base.yaml.yaml_text import text_of, top_of
+from benchgate.base.yaml.yaml_values import NAME, merged, regex, to_float, to_int
+
+_QUOTED = re.compile(r"`([^`]{201,})`")
+_STAND_IN = "0"
+"""What a required scalar that is missing or invalid is read as, while problems are collected."""
+SHOWN = 60
+"""Of a value in a message, in characters."""
+Value = TypeVar("Value")
+
+
+def _shortened(key: str, problem: str) -> str:
+    """`KEY: PROBLEM` without a key or a quoted value of pages. A command or a pattern stays whole."""
+    return f"{one_line(key)}: {_QUOTED.sub(lambda found: f'`{one_line(found[1], 60)}`', problem)}"
+
+
+@dataclass(slots=True)
+class Problems:
+    """What is wrong with one file. `collected` is None while the first problem raises at once."""
+
+    collected: list[tuple[int, str, str]] | None = None
+    """Line, key and problem; each key at most once, because a second problem may come from the stand-in."""
+    guessed: list[str] = field(default_factory=list)
+    """Prefixes of the sections in which a choice was refused. It may decide which other keys there are, so
+    unknown ones are not reported there."""
+
+    def add(self, line: int, key: str, problem: str) -> bool:
+        """False if problems are not collected."""
+        if self.collected is None:
+            return False
+        if not self.has(key):
+            self.collected.append((line, key, problem))
+        return True
+
+    def has(self, key: str) -> bool:
+        return any(key == known for _, known, _ in self.collected or ())
+
+    def text(self, path: Path) -> str:
+        lines = [
+            f"{path}:{line}: {_shortened(key, problem)}"
+            for line, key, problem in sorted(self.collected or [])
+        ]
+        return lines[0] if len(lines) == 1 else "\n  ".join([f"{path}: {len(lines)} problems:", *lines])
+
+
+def load(path: Path) -> Section:
+    """The file's top mapping."""
+    return parse(text_of(path), path)
+
+
+def parse(text: str, path: Path) -> Section:
+    """The same for text that was read before; messages name `path`."""
+    return Section(path, top_of(text, path), "")
+
+
+@contextlib.contextmanager
+def collecting(top: Section) -> Iterator[Section]:
+    """The file's top mapping, whose problems are collected inside the block and raised together at its end. A
+    key that is refused there has a stand-in value: the default, or an empty one. `top` is closed too."""
+    problems = top.problems
+    problems.collected = []
+    try:
+        yield top
+        top.close()
+    except BenchgateError:  # also what follows from a stand-in, such as a setting without choices
+        if not problems.collected:
+            raise
+    if problems.collected:
+        raise CatalogError(problems.text(top.path)) from None
+
+
+class Section:
+    """One mapping of the file."""
+
+    def __init__(
+        self, path: Path, node: yaml.MappingNode, prefix: str, problems: Problems | None = None
+    ) -> None:
+        self.path = path
+        self.problems = problems or Problems()
+        self.line = node.start_mark.line + 1
+        self._node = node
+        self._prefix = prefix
+        self._nodes: dict[str, yaml.Node] = {}
+        self._lines: dict[str, int] = {}
+        self._asked: set[str] = set()
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else str(key.tag)
+            line = key.start_mark.line + 1
+            if name in self._nodes:
+                self.refuse(f"is duplicated (first on line {self._lines[name]})", name, line)
+            self._nodes[name], self._lines[name] = value, line
+
+    def fail(self, problem: str, key: str = "", line: int = 0) -> NoReturn:
+        """Refuses a key without which the rest cannot be read."""
+        at = line or self._lines.get(key, self.line)
+        name = f"{self._prefix}{key}" or "(top)"
+        self.problems.add(at, name, problem)
+        raise CatalogError(f"{self.path}:{at}: {_shortened(name, problem)}")
+
+    def refuse(self, problem: str, key: str = "", line: int = 0) -> None:
+        """Refuses a key. Inside `collecting` the caller goes on, with a stand-in for its value."""
+        at = line or self._lines.get(key, self.line)
+        if not self.problems.add(at, f"{self._prefix}{key}" or "(top)", problem):
+            self.fail(problem, key, line)
+
+    def refused(self, key: str) -> bool:
+        """Whether the key's value is a stand-in, so that no other key can be checked against it."""
+        return self.problems.has(f"{self._prefix}{key}")
+
+    def has(self, key: str) -> bool:
+        self._asked.add(key)
+        return key in self._nodes
+
+    def keys(self) -> tuple[str, ...]:
+        self._asked.update(self._nodes)
+        return tuple(self._nodes)
+
+    def prefer(self, more: Section) -> None:
+        """Takes the values of `more` instead of its own; mappings are merged key by key."""
+        for key in more.keys():  # noqa: SIM118 - a Section, not a dict
+            self._nodes[key] = merged(self._nodes.get(key), more._nodes[key])
+            self._lines[key] = more._lines[key]
+
+    def close(self) -> None:
+        """Refuses every key that no getter has read."""
+        if any(self._prefix.startswith(prefix) for prefix in self.problems.guessed):
+            return
+        for key in self._nodes:
+            if key not in self._asked:
+                known = f"known: {', '.join(sorted(self._asked))}"
+                self.refuse(f"unknown key; {suggestion(key, self._asked, known)}", key)
+
+    # ---- scalars
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """The text. A required key without a value counts as missing."""
+        found = self._scalar(key, default, "text", str)
+        if default is None and not found.strip():
+            self.refuse("is missing: the key has no value", key)
+        return found
+
+    def name(self, key: str) -> str:
+        found = self.text(key)
+        if not NAME.match(found):
+            self.refuse(
+                f"`{one_line(found, SHOWN)}` is not a name: lower-case letters, digits and _, beginning with "
+                "a letter",
+                key,
+            )
+        return found
+
+    def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
+        value = self._scalar(key, default, "a whole number", to_int)
+        if not low <= value <= high:
+            self.refuse(f"is {one_line(str(value), SHOWN)}, not between {low} and {high}", key)
+            return low if default is None else default
+        return value
+
+    def number(
+        self, key: str, default: float | None = None, *, low: float = 0.0, high: float = 1e12
+    ) -> float:
+        value = self._scalar(key, default, "a number", to_float)
+        if not low <= value <= high:
+            self.refuse(f"is {value:g}, not between {low:g} and {high:g}", key)
+            return low if default is None else default
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
+        value = self.text(key, default)
+        if value not in choices:
+            near, shown = suggestion(value, choices), one_line(value, SHOWN)
+            self.refuse(f"is `{shown}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
+            self.problems.guessed.append(self._prefix)
+            return next(iter(choices), "") if default is None else default
+        return value
+
+    def pattern(self, key: str, default: str | None = None, *, groups: tuple[str, ...] = ()) -> str:
+        """A valid regular expression that contains the named groups, unless it is empty."""
+        value = self.text(key, default)
+        try:
+            compiled = regex(value)
+        except ValueError as error:
+            self.refuse(str(error), key)
+            return default or ""
+        missing = [group for group in groups if group not in compiled.groupindex]
+        if value and missing:
+            self.refuse(f"needs a named group (?P<{missing[0]}>...)", key)
+        return value
+
+    def _scalar(self, key: str, default: Value | None, kind: str, convert: Callable[[str], Value]) -> Value:
+        self._asked.add(key)
+        node = self._nodes.get(key)
+        if node is None and default is not None:
+            return default
+        if node is None:
+            self.refuse("is missing", key)
+        elif not isinstance(node, yaml.ScalarNode):
+            self.refuse(f"expected {kind}", key)
+        else:
+            try:
+                return convert(node.value)
+            except ValueError:
+                self.refuse(f"expected {kind}, found `{one_line(node.value, SHOWN)}`", key)
+        return convert(_STAND_IN) if default is None else default
+
+    # ---- structure
+
+    def is_mapping(self, key: str) -> bool:
+        return isinstance(self._nodes.get(key), yaml.MappingNode)
+
+    def section(self, key: str) -> Section | None:
+        """The mapping under `key`; None if it is absent."""
+        self._asked.add(key)
+        node = self._nodes.get(key)
+        if node is None:
+            return None
+        if not isinstance(node, yaml.MappingNode):
+            self.refuse("expected a mapping", key)
+            return None
+        return Section(self.path, node, f"{self._prefix}{key}.", self.problems)
+
+    def sections(self, key: str) -> tuple[Section, ...]:
+        """A list of mappings: `- {image: fs.img, format: raw}`."""
+        found = []
+        for number, node in enumerate(self._items(key)):
+            if isinstance(node, yaml.MappingNode):
+                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", self.problems))
+            else:
+                self.refuse("expected mappings: `- {key: value}`", key, node.start_mark.line + 1)
+        return tuple(found)
+
+    @contextlib.contextmanager
+    def optional(self, key: str) -> Iterator[Section]:
+        """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
+        empty = yaml.MappingNode("", [], self._node.start_mark)
+        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.", self.problems)
+        yield found
+        found.close()
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        if not self.has(key):
+            return default
+        return tuple(self._words(key, self._items(key)))
+
+    def one_or_more(self, key: str) -> tuple[str, ...]:
+        """A text, or a list of texts."""
+        found = self._nodes.get(key)
+        return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
+
+    def is_text(self, key: str) -> bool:
+        """False for a mapping, a list or an absent key."""
+        return isinstance(self._nodes.get(key), yaml.ScalarNode)
+
+    def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        words = self.texts(key, ())
+        try:
+            return tuple(to_int(word) for word in words) if self.has(key) else default
+        except ValueError:
+            self.refuse(f"expected whole numbers, found {one_line(', '.join(words), SHOWN)}", key)
+            return default
+
+    def commands(self, key: str) -> tuple[tuple[str, ...], ...]:
+        """A list of argument lists: `- [make, -C, kernel]`."""
+        found = []
+        for node in self._items(key):
+            if not isinstance(node, yaml.SequenceNode) or not node.value:
+                self.refuse("expected commands as lists: `- [make, all]`", key, node.start_mark.line + 1)
+                return ()
+            found.append(tuple(self._words(key, node.value)))
+        return tuple(found)
+
+    def plain(self, key: str) -> Mapping[str, str]:
+        """A mapping of names to scalars, as text."""
+        section = self.section(key)
+        if section is None:
+            return {}
+        names = section.keys()
+        return {name: section.text(name) for name in names}
+
+    def _items(self, key: str) -> list[yaml.Node]:
+        self._asked.add(key)
+        node = self._nodes.get(key)
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode):
+            self.refuse("expected a list", key)
+            return []
+        return list(node.value)
+
+    def _words(self, key: str, nodes: list[yaml.Node]) -> list[str]:
+        for node in nodes:
+            if not isinstance(node, yaml.ScalarNode):
+                self.refuse("expected words", key, node.start_mark.line + 1)
+                return []
+        return [str(node.value) for node in nodes]

@@ -1,0 +1,130 @@
+"""What an exploration has found so far, as it is kept in explored.json. Pure.
+
+Takes and gives frozen values. Fails with ValueError for a run whose outcome and find do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from benchgate.base.exploration import StallPoint
+from benchgate.base.jsonfields import Between, Matches
+from benchgate.explore.attempts import FIRST, PLAIN
+from benchgate.explore.switch import Segment, Switch
+from benchgate.explore.trouble import TroubleKind
+
+OK, FOUND = "ok", "find"
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run."""
+
+    cell: str
+    number: int
+    strategy: str
+    seed: int
+    outcome: Annotated[str, Matches("ok|find", "ok or find")]
+    work_ns: int | None
+    end_ns: int | None
+    steps: int | None
+    stalls: int
+    delayed_ns: int
+    seconds: Annotated[float, Between()]
+    """The host's. No figure of the guest's."""
+    find: str
+    """The name of its find; empty if it is none."""
+    typed_ns: int | None = None
+    """When the first line was typed, in guest time; None: nothing was."""
+
+    def __post_init__(self) -> None:
+        if (self.outcome == FOUND) != bool(self.find):
+            raise ValueError(f"a run has outcome {self.outcome!r:.40} and find {self.find!r:.40}")
+
+    @property
+    def key(self) -> str:
+        return f"{self.cell}#{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFind:
+    """What is left of a find."""
+
+    cell: str
+    """Fewer CPUs, or a shorter row, if the find happens there, too."""
+    seed: int
+    points: tuple[StallPoint, ...]
+    of_points: int
+    """How many there were."""
+    runs: int
+    """How many runs it took."""
+    note: str
+    """Why it is not smaller; empty if each point is needed."""
+    switches: tuple[Switch, ...] = ()
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        if self.switches:
+            return tuple(one.sentence for one in self.switches)
+        return (self.note,) if self.note else ("it happens without any stall",)
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    name: str
+    """The name of its folder below `finds`."""
+    cell: str
+    number: int
+    strategy: str
+    seed: int
+    kind: TroubleKind
+    what: str
+    group: str
+    last_lines: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    deadline_ns: int = 0
+    """How long the guest was given, in its own time."""
+    small: SmallFind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationResult:
+    lines: tuple[RunLine, ...] = ()
+    finds: tuple[Find, ...] = ()
+    expected: int = 0
+    """How many runs are asked for."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[Find, ...]], ...]:
+        """The groups, in the order in which they were first found."""
+        names = dict.fromkeys(one.group for one in self.finds)
+        return tuple((name, tuple(one for one in self.finds if one.group == name)) for name in names)
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.lines) >= self.expected
+
+    @property
+    def unstalled(self) -> tuple[str, ...]:
+        """The cells that were to be stalled, and in no run were: nothing was explored there. None as long as
+        runs are missing."""
+        tried = [one for one in self.lines if one.number != FIRST and one.strategy != PLAIN]
+        stalled = {one.cell for one in tried if one.stalls or one.steps is None}
+        cells = dict.fromkeys(one.cell for one in tried if one.cell not in stalled)
+        return tuple(cells) if self.is_complete else ()
+
+
+def first_finds(lines: Sequence[RunLine]) -> dict[tuple[str, str], int]:
+    """How many runs of a strategy it took until its first find, by cell and strategy."""
+    found: dict[tuple[str, str], int] = {}
+    made: dict[tuple[str, str], int] = {}
+    for line in sorted(lines, key=lambda one: one.number):
+        key = line.cell, line.strategy
+        made[key] = made.get(key, 0) + 1
+        if line.outcome == FOUND:
+            found.setdefault(key, made[key])
+    return found

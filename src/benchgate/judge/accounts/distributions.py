@@ -1,0 +1,123 @@
+"""The histograms of all counted runs of a cell together, small enough to draw. For reports only.
+
+Takes judged runs and the metrics that each row declares; gives a `Distribution` per cell and histogram, with
+eight columns for each power of two, and the percentiles of all runs together, which are shown beside the
+runs' own: those are the samples that gates use. What one of the runs lacks, or whose unit is not known, is
+left out. Does not fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.base.statistics.histogram import Histogram, percentile_of
+from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
+from benchgate.judge.judged_run import JudgedRun
+
+COLUMNS = 8
+PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    name: str
+    unit: str
+    """`ns`, or that of the metrics that read it; may be empty."""
+    count: int
+    low: float
+    high: float
+    columns: tuple[tuple[float, float, int], ...]
+    """(from, to, how many values), ascending; columns without values are left out."""
+    percentiles: tuple[tuple[float, float], ...]
+    """(percent, value)."""
+
+
+def distributions(
+    runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
+) -> dict[str, tuple[Distribution, ...]]:
+    """`declared`: by row. By cell id."""
+    of: dict[str, list[VerifiedRun]] = {}
+    metrics: dict[str, Mapping[str, Metric]] = {}
+    for one in runs:
+        if one.outcome is Outcome.OK and one.verified:
+            of.setdefault(one.run.cell.id, []).append(one.verified)
+            metrics[one.run.cell.id] = declared[one.run.cell.row]
+    found = {cell_id: tuple(_of_cell(mine, metrics[cell_id])) for cell_id, mine in of.items()}
+    return {cell_id: some for cell_id, some in found.items() if some}
+
+
+def _of_cell(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> Iterable[Distribution]:
+    for name in runs[0].histograms:
+        units = {one.unit for one in declared.values() if (one.kind, one.of) == (MetricKind.PERCENTILE, name)}
+        unit = units.pop() if len(units) == 1 else ""
+        if all(_is_usable(run, name, unit) for run in runs):
+            yield _together(name, unit, [(run.histograms[name], _length(run, unit)) for run in runs])
+
+
+def _is_usable(run: VerifiedRun, name: str, unit: str) -> bool:
+    filled = name in run.histograms and run.histograms[name].count > 0
+    return filled and (unit != NS or bool(run.hz))
+
+
+def _length(run: VerifiedRun, unit: str) -> float:
+    """How many of the unit one of the histogram's is."""
+    return SECOND_NS / run.hz if unit == NS and run.hz else 1.0
+
+
+def _together(name: str, unit: str, parts: Sequence[tuple[Histogram, float]]) -> Distribution:
+    columns: Counter[int] = Counter()
+    for one, length in parts:
+        for middle, count in one.middles():
+            columns[_column(middle * length)] += count
+    return Distribution(
+        name=name,
+        unit=unit,
+        count=sum(one.count for one, _ in parts),
+        low=min(one.min * length for one, length in parts),
+        high=max(one.max * length for one, length in parts),
+        columns=tuple((*_ends(column), count) for column, count in sorted(columns.items())),
+        percentiles=tuple((at, percentile_of(parts, at)) for at in PERCENTS),
+    )
+
+
+def _column(value: float) -> int:
+    """0 for what is below 1, which a logarithm cannot place."""
+    return math.floor(COLUMNS * math.log2(value)) + 1 if value >= 1 else 0
+
+
+def _ends(column: int) -> tuple[float, float]:
+    return (0.0, 1.0) if column == 0 else (2 ** ((column - 1) / COLUMNS), 2 ** (column / COLUMNS))
+
+
+# ---- percentiles
+
+
+def merged_percentiles(
+    runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
+) -> dict[str, dict[str, float]]:
+    """`declared`: by row."""
+    of: dict[str, list[VerifiedRun]] = {}
+    metrics: dict[str, Mapping[str, Metric]] = {}
+    for one in runs:
+        if one.outcome is Outcome.OK and one.verified:
+            of.setdefault(one.run.cell.id, []).append(one.verified)
+            metrics[one.run.cell.id] = declared[one.run.cell.row]
+    found = {cell_id: _percentiles_of(mine, metrics[cell_id]) for cell_id, mine in of.items()}
+    return {cell_id: values for cell_id, values in found.items() if values}
+
+
+def _percentiles_of(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> dict[str, float]:
+    return {
+        name: percentile_of([(run.histograms[metric.of], _unit(metric, run)) for run in runs], metric.at)
+        for name, metric in declared.items()
+        if metric.kind is MetricKind.PERCENTILE and all(name in run.metrics for run in runs)
+    }
+
+
+def _unit(metric: Metric, run: VerifiedRun) -> float:
+    """How many of the metric's unit one of the histogram's is. A run without `hz` has no percentile in ns."""
+    return SECOND_NS / run.hz if metric.unit == NS and run.hz else 1

@@ -1,0 +1,95 @@
+"""Why a row does not scale on a machine: which class of time grew with the number of CPUs.
+
+Takes the books of median runs; gives for each cell what its vCPUs spent together in the window (`Spending`),
+and of two cells of a row what the larger one spent more, by cause, the largest part first (`Growth`). Pure;
+does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from benchgate.insn.memory_log import WINDOW
+from benchgate.judge.accounts.memory_books import RunBooks
+
+CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "shared lines": ("transfer_cluster", "transfer_across", "transfer_socket", "upgrade", "busy"),
+        "own caches": ("l1", "l2", "l3"),
+        "memory": ("local",),
+        "remote memory": ("remote",),
+        "queueing": ("queue",),
+        "atomics": ("atomic",),
+        "page walks": ("walk",),
+        "interrupts": ("interrupt",),
+    }
+)
+"""What vCPUs wait for, by the classes of c/memory/memory.h. `busy` is the wait for a line that is just being
+served to another CPU, so it belongs to shared lines; `queue` is the wait for the bandwidth of a node."""
+EXECUTED, PAUSED, HALTED = "instructions", "pauses", "halted"
+PARTS = (EXECUTED, *CAUSES, PAUSED, HALTED)
+"""In the order of the tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What the vCPUs of one run spent in the window, together."""
+
+    of: RunBooks
+    parts: Mapping[str, int]
+    """In ns, by each of PARTS."""
+
+    @property
+    def whole(self) -> int:
+        return sum(self.parts.values())
+
+    def share(self, part: str) -> float:
+        return self.parts[part] / self.whole if self.whole else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What `large` spent beyond `small`, two cells of a row."""
+
+    small: Spending
+    large: Spending
+    efficiency: float
+    """1 if twice the CPUs take half the time."""
+    causes: tuple[tuple[str, int], ...]
+    """What grew, in ns, the largest first."""
+
+
+def spendings(books: Iterable[RunBooks]) -> tuple[Spending, ...]:
+    """Of the median run of each cell, by row and CPU count."""
+    medians = sorted((one for one in books if one.is_median), key=lambda one: (one.row, one.cpus, one.cell))
+    return tuple(Spending(one, parts_of(one)) for one in medians)
+
+
+def parts_of(run: RunBooks) -> Mapping[str, int]:
+    """Of the window, of all vCPUs together."""
+    of = run.books.phases[WINDOW]
+    found = {
+        EXECUTED: sum(one.spent.executed for one in of),
+        **{cause: sum(one.stalls[name] for one in of for name in names) for cause, names in CAUSES.items()},
+        PAUSED: sum(one.spent.paused + one.spent.skipped for one in of),
+        HALTED: sum(one.spent.halted for one in of),
+    }
+    return MappingProxyType(found)
+
+
+def growths(every: Iterable[Spending]) -> tuple[Growth, ...]:
+    """Of each row, which is on one machine, its largest CPU count against its smallest."""
+    rows: dict[str, list[Spending]] = {}
+    for one in every:
+        rows.setdefault(one.of.row, []).append(one)
+    pairs = ((of[0], of[-1]) for of in rows.values() if of[-1].of.cpus > of[0].of.cpus)
+    return tuple(_growth(small, large) for small, large in pairs)
+
+
+def _growth(small: Spending, large: Spending) -> Growth:
+    more = {part: large.parts[part] - small.parts[part] for part in PARTS}
+    causes = sorted(((part, ns) for part, ns in more.items() if ns > 0), key=lambda one: -one[1])
+    used, needed = large.of.total * large.of.cpus, small.of.total * small.of.cpus
+    return Growth(small, large, needed / used, tuple(causes))

@@ -1,0 +1,158 @@
+"""The story of a run on the instruction clock: its log, its console's lines, and the events of a replay.
+
+Takes the run's files; gives parts of a story in guest time. With `events.txt`, which only a replay has, each
+turn, halt and wake-up is there; otherwise the shares of each vCPU by column. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.text import one_line
+from benchgate.insn.activity import Activity
+from benchgate.insn.events import Events, Halt, Kick, Turn, read_events
+from benchgate.insn.log import ClockLog, MarkKind
+from benchgate.insn.log_reader import read_log
+from benchgate.judge.accounts.story import words
+from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track
+from benchgate.judge.run_files import RunFiles
+
+EVENTS = "events.txt"
+_MARKS = {
+    MarkKind.WORK_BEGIN: "work begins",
+    MarkKind.WORK_END: "work ends",
+    MarkKind.TOTAL_BEGIN: "total begins",
+    MarkKind.TOTAL_END: "total ends",
+}
+
+
+def parts(files: RunFiles) -> Iterator[Story]:
+    if files.run.clock_log is None:
+        yield Story(notes=("the run has no log of the instruction clock",))
+        return
+    try:
+        log = read_log(files.run.clock_log)
+    except VerifyError as error:
+        yield Story(notes=(str(error),))
+        return
+    if log.problem:
+        yield Story(notes=(log.problem,))
+    yield _marks(log)
+    yield _console(files, log)
+    yield _workers(files, log)
+    yield from _vcpus(files, log)
+
+
+def vcpu(number: int) -> Track:
+    return Track("vCPUs", f"vCPU {number}")
+
+
+def _marks(log: ClockLog) -> Story:
+    names = [_MARKS.get(MarkKind(one.kind)) if one.kind in _MARKS else None for one in log.marks]
+    return Story(
+        instants=tuple(
+            Instant(vcpu(one.vcpu), name or f"mark {one.kind:#04x}", one.time)
+            for one, name in zip(log.marks, names, strict=True)
+        )
+    )
+
+
+def _console(files: RunFiles, log: ClockLog) -> Story:
+    """The lines whose times are known: only of a system without marks."""
+    track, begin, found = Track("console", "printed"), 0, []
+    if not log.lines:
+        return Story()
+    try:
+        console = files.console
+    except VerifyError as error:
+        return Story(notes=(str(error),))
+    for line in log.lines:
+        if text := one_line(console[begin : line.end]):
+            found.append(Instant(track, text, line.time))
+        begin = line.end
+    typed = Track("console", "typed")
+    inputs = [Instant(typed, f"{one.count} bytes are typed", one.time) for one in log.inputs]
+    return Story(instants=(*found, *inputs))
+
+
+def _workers(files: RunFiles, log: ClockLog) -> Story:
+    """The guest's clock counts from elsewhere, so its total window is laid on the marks of it."""
+    ends = [
+        next((one.time for one in log.marks if one.kind == kind), None)
+        for kind in (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END)
+    ]
+    begin, end = ends
+    if begin is None or end is None or end <= begin:
+        return Story()
+    try:
+        return words.workers_part(files.transcript, begin, end)
+    except VerifyError as error:
+        return Story(notes=(f"no workers: {error}",))
+
+
+def _vcpus(files: RunFiles, log: ClockLog) -> Iterator[Story]:
+    path = files.run.folder / EVENTS
+    if path.exists():
+        try:
+            seen = read_events(path)
+        except VerifyError as error:
+            yield Story(notes=(str(error),))
+        else:
+            yield _events(seen)
+            return
+    if log.activity:
+        yield _columns(log.activity)
+    else:
+        yield Story(notes=("the clock's log does not say what the vCPUs did",))
+
+
+def _columns(seen: Activity) -> Story:
+    """The last value ends with the window."""
+    found = []
+    for number, lane in enumerate(seen.vcpus):
+        for at, one in enumerate(lane):
+            shares = {"works": one.worked, "spins": one.spun, "halted": one.halted}
+            values = {name: round(100 * share, 1) for name, share in shares.items()}
+            found.append(Counter(vcpu(number), seen.begin + at * seen.width, values))
+        found.append(Counter(vcpu(number), seen.end, {"works": 0, "spins": 0, "halted": 0}))
+    note = (
+        f"vCPUs by columns of {seen.width} ns, in percent; each turn and wake-up: "
+        "`benchgate replay RUN --timeline`"
+    )
+    return Story(counters=tuple(found), notes=(note,))
+
+
+def _events(seen: Events) -> Story:
+    spans = [*map(_turn, seen.turns), *(_halt(one) for one in seen.halts if one.begin < one.end)]
+    notes = []
+    if seen.full is not None:
+        notes.append(f"the file of events was full at {seen.full} ns; what came later is missing")
+    return Story(
+        spans=tuple(sorted(spans, key=lambda one: (one.begin, one.end))),
+        arrows=tuple(_woken(one) for one in seen.halts if one.by is not None),
+        instants=tuple(map(_kick, seen.kicks)),
+        notes=tuple(notes),
+    )
+
+
+def _turn(one: Turn) -> StorySpan:
+    return StorySpan(vcpu(one.vcpu), "works" if one.works else "spins", one.begin, one.end)
+
+
+def _halt(one: Halt) -> StorySpan:
+    waker = _sender(one.by) if one.is_woken else "nobody before the window closed"
+    return StorySpan(vcpu(one.vcpu), "halted", one.begin, one.end, {"woken by": waker})
+
+
+def _woken(one: Halt) -> Arrow:
+    assert one.by is not None  # see _events
+    return Arrow("wakes", vcpu(one.by), one.end, vcpu(one.vcpu), one.end)
+
+
+def _kick(one: Kick) -> Instant:
+    return Instant(vcpu(one.vcpu), f"interrupted by {_sender(one.by)}", one.time)
+
+
+def _sender(by: int | None) -> str:
+    return "a timer or device" if by is None else f"vCPU {by}"

@@ -1,0 +1,72 @@
+"""The story of a run on wall time: what the host recorded at its moments, and the workers.
+
+Takes the run's files; gives parts of a story in host time. The guest's clock and the host's have no common
+zero, so the total window is placed to end at the moment `result`, and a note says so. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.judge.accounts.story import words
+from benchgate.judge.accounts.story.words import Counter, Instant, Story, StorySpan, Track
+from benchgate.judge.run_files import Moment, RunFiles
+
+_MS = 1e6
+RESULT = "result"
+
+
+def parts(files: RunFiles) -> Iterator[Story]:
+    try:
+        moments = files.moments
+    except VerifyError as error:
+        yield Story(notes=(str(error),))
+        moments = ()
+    zero = moments[0].t_ns if moments else 0
+    yield _moments(moments, zero)
+    yield _threads(moments, zero)
+    yield _workers(files, moments, zero)
+
+
+def _moments(moments: Sequence[Moment], zero: int) -> Story:
+    track = Track("run", "phases")
+    spans = [
+        StorySpan(track, f"{one.name} to {after.name}", one.t_ns - zero, after.t_ns - zero)
+        for one, after in pairwise(moments)
+        if after.t_ns > one.t_ns
+    ]
+    instants = [Instant(Track("run", "moments"), one.name, one.t_ns - zero) for one in moments]
+    return Story(spans=tuple(spans), instants=tuple(instants))
+
+
+def _threads(moments: Sequence[Moment], zero: int) -> Story:
+    """How long each vCPU's thread had run, and had waited for a host CPU, in ms since it began."""
+    order = list(dict.fromkeys(thread for one in moments for thread in one.vcpus))
+    found = []
+    for one in moments:
+        for number, thread in enumerate(order):
+            use = one.vcpus.get(thread)
+            if use is None or use.run_ns is None or use.delay_ns is None:
+                continue
+            values = {"ran ms": use.run_ns / _MS, "waited ms": use.delay_ns / _MS}
+            if use.migrations is not None:
+                values["migrations"] = use.migrations
+            found.append(Counter(Track("host threads", f"vCPU {number}"), one.t_ns - zero, values))
+    return Story(counters=tuple(found))
+
+
+def _workers(files: RunFiles, moments: Sequence[Moment], zero: int) -> Story:
+    try:
+        seen = files.transcript
+    except VerifyError as error:
+        return Story(notes=(f"no workers: {error}",))
+    if seen.hz is None:
+        return Story(notes=("no workers: the guest does not say how long its unit of time is",))
+    length = (seen.total_end - seen.total_start) * SECOND_NS // seen.hz
+    end = next((one.t_ns - zero for one in moments if one.name == RESULT), length)
+    found = words.workers_part(seen, max(end - length, 0), max(end, length))
+    note = "the guest's clock has another zero than the host's: its window is placed to end at `result`"
+    return Story(spans=found.spans, notes=(note,))

@@ -1,0 +1,130 @@
+"""When and where the workers of a run worked, and what each vCPU did meanwhile, for its picture; and the call
+stacks that a session recorded.
+
+Takes judged runs; gives the `Timeline`s of the median and of the slowest run of each cell, cell by cell.
+Everything comes from the run's files: the worker lines of its console and, on the instruction clock, the
+columns of its log. A run with neither has no timeline. Fails with VerifyError if a file cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.insn.activity import Activity
+from benchgate.insn.stacks import Stacks, read_folded
+from benchgate.judge.judged_run import JudgedRun, median_of, recordings
+from benchgate.judge.run_files import RunFiles
+
+MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpan:
+    """One worker: it began on `cpu` and ended on `cpu_end`."""
+
+    worker: int
+    cpu: int
+    cpu_end: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """From the begin of the total window, which is 0, to its end, `length`, in the run's unit."""
+
+    cell: str
+    cpus: int
+    folder: str
+    """The run's folder, below the session's."""
+    run: int
+    seed: int | None
+    """None: not on the instruction clock."""
+    which: str
+    """The median run of its cell, the slowest, or the only one."""
+    share: float
+    """Its work, as a multiple of the median run's."""
+    work: int
+    unit: str
+    length: int
+    workers: tuple[WorkerSpan, ...]
+    activity: Activity | None
+    """Without workers it is that of the whole run, because such a guest has no marks."""
+
+
+def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
+    cells: dict[str, list[VerifiedRun]] = {}
+    for one in runs:
+        if one.verified and one.outcome is Outcome.OK:
+            cells.setdefault(one.run.cell.id, []).append(one.verified)
+    found = (
+        _timeline(run, which, median.work) for cell in cells.values() for median, run, which in _chosen(cell)
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def _chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, str]]:
+    """The median run, each chosen run, and what it is."""
+    median, slowest = median_of(runs), max(runs, key=lambda run: (run.work, run.run.attempt))
+    if len(runs) == 1:
+        return [(median, median, ONLY)]
+    return [(median, median, MEDIAN), (median, slowest, SLOWEST)]
+
+
+def _timeline(run: VerifiedRun, which: str, median: int) -> Timeline | None:
+    files, raw = RunFiles(run.run), run.run
+    activity = None if raw.clock_log is None else files.clock.activity
+    if not run.workers and activity is None:
+        return None
+    whole = activity.end - activity.begin if activity else 0
+    return Timeline(
+        cell=raw.cell.id,
+        cpus=raw.cell.cpus,
+        folder=f"runs/{raw.folder.name}",
+        run=raw.attempt,
+        seed=None if raw.clock_log is None else raw.seed,
+        which=which,
+        share=run.work / median,
+        work=run.work,
+        unit=run.unit,
+        length=run.total if run.workers else whole,
+        workers=_workers(files, run.total) if run.workers else (),
+        activity=activity,
+    )
+
+
+def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
+    """`total`: the run's total window. On the instruction clock the guest may count it in another unit."""
+    seen = files.transcript
+    begin, length = seen.total_start, max(seen.total_end - seen.total_start, 1)
+
+    def since(time: int) -> int:
+        return (time - begin) * total // length
+
+    return tuple(
+        WorkerSpan(one.id, one.cpu, one.cpu_end, since(one.start), since(one.end)) for one in seen.reports
+    )
+
+
+# ---- call stacks
+
+
+FOLDED = "stacks.folded"
+
+
+@dataclass(frozen=True, slots=True)
+class Flame:
+    cell: str
+    run: int
+    folder: str
+    """Below the session's."""
+    stacks: Stacks
+
+
+def flames(runs: Iterable[JudgedRun]) -> tuple[Flame, ...]:
+    return tuple(
+        Flame(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_folded(path))
+        for run, path in recordings(runs, FOLDED)
+    )

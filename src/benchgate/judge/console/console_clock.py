@@ -1,0 +1,245 @@
+"""Times the lines of a console by the instruction clock, and compares a kernel's own figures with it. Pure.
+
+Takes the clock's log, the console and the guest's output; gives windows from one line to another, and fails
+with VerifyError if the clock contradicts a figure: it is not the time from the line with which it begins to
+its own, the vCPUs did not run for so long, or a vCPU that the row counts did no work meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from benchgate.base.console import console_text
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import CpuUse, OutsideUse
+from benchgate.base.statistics.stats import Interval
+from benchgate.base.system.results import LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.insn.log import ClockLog, ConsoleLine, LateSightings, VcpuWork
+from benchgate.insn.window import between_marks
+from benchgate.judge.console import patterns
+from benchgate.judge.console.bench_lines import Operation, Operations
+from benchgate.judge.console.output import GuestOutput
+from benchgate.judge.console.patterns import PrintedFigure
+from benchgate.judge.cpu_use import of_lines
+
+AGREEMENT = 0.005
+"""A figure may differ from the time between its lines by this share of that time. It must cover the printing
+of the figure, its rounding and the guest's calibration of its clock. There is no least tolerance in ns: in a
+short window that would be a large share of the figure."""
+LEAST_PART = 0.1
+"""The part of the time between two lines that an operation must have had. Of a short one, printing its line
+is the larger part."""
+LEAST_SHARE = 0.1
+"""How much of an equal share of its window each vCPU must at least have worked."""
+
+
+@dataclass(frozen=True)
+class ConsoleClock:
+    """The lines of a console, numbered from 0, and the clock's record of each."""
+
+    log: ClockLog
+    console: bytes
+    output: GuestOutput
+    """It has the same lines."""
+
+    def check_vcpus(self, cpus: int) -> None:
+        if self.log.vcpus != cpus:
+            raise VerifyError(
+                f"the row counts {cpus} CPUs, but the instruction clock had {self.log.vcpus} vCPUs"
+            )
+
+    def checked(self, what: str, pattern: ResultPattern, figure: PrintedFigure) -> PrintedFigure:
+        """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
+        begin, end = self.lines(what, pattern)
+        _check_duration(what, figure, begin, end)
+        _check_work(what, figure.value, begin, end)
+        return replace(figure, late=_late(begin, end))
+
+    def between_lines(self, what: str, window: LineWindow) -> PrintedFigure:
+        """The guest time from one line to another."""
+        begin, end = self.lines(what, window)
+        _check_work(what, end.time - begin.time, begin, end)
+        return _exact(end.time - begin.time, begin, end)
+
+    def between_marks(self, what: str) -> PrintedFigure:
+        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        between the lines before and after them."""
+        first, last = between_marks(self.log)
+        begin, end = self.lines(what, MarkWindow())
+        _check_work(what, last - first, begin, end)
+        return _exact(last - first, begin, end)
+
+    def lines(self, what: str, window: WindowSource) -> tuple[ConsoleLine, ConsoleLine]:
+        """What the clock knew at the lines with which a window begins and ends; of one between marks, at the
+        last line before them and the first one after them."""
+        if isinstance(window, MarkWindow):
+            return self._lines_around_marks(what)
+        if isinstance(window, ResultPattern):
+            first, last = patterns.figure_lines(self.output, what, window)
+            return self.record(first), self.record(last)
+        text = self.output.text
+        last = patterns.line_of(text, patterns.only(text, window.ends, f"{what}.to"))
+        first = patterns.first_line(self.output, window.begins, f"{what}.from", last)
+        begin, end = self.record(first), self.record(last)
+        if first >= last or begin.time >= end.time:
+            raise VerifyError(
+                f"{what}: the window begins with line {first + 1} of the console and ends with line "
+                f"{last + 1}: correct `from` and `to` in `result.{what}`"
+            )
+        return begin, end
+
+    def _lines_around_marks(self, what: str) -> tuple[ConsoleLine, ConsoleLine]:
+        first, last = between_marks(self.log)
+        self.check()
+        before = [line for line in self.log.lines if line.time <= first]
+        after = [line for line in self.log.lines if line.time >= last]
+        if not before or not after:
+            raise VerifyError(
+                f"{what}: the guest must print a line before its first mark and after its last one"
+            )
+        return before[-1], after[0]
+
+    def outside(
+        self, window: tuple[ConsoleLine, ConsoleLine], length: int, answered: int | None
+    ) -> OutsideUse:
+        """What was executed from the line before the one that was typed to the window's begin, and from its
+        end to the line with the number `answered`, the last answer. The whole boot, which takes longer with
+        more CPUs, comes before a line that is typed; where none is, only the second part is known. What lies
+        between the two lines and not in the window, which is `length` long, may all have been work."""
+        begin, end = window
+        typed = [line for line in self.output.typed if self.record(line).end <= begin.end]
+        idle = ConsoleLine(0, 0, (VcpuWork(),) * len(begin.vcpus))
+        before = self._worked(begin, begin)
+        if typed:
+            before = self._worked(self.record(typed[-1] - 1) if typed[-1] else idle, begin)
+        last = end if answered is None else self.record(answered)
+        after = self._worked(end, max(end, last, key=lambda line: line.end))
+        around = max(0, end.time - begin.time - length)
+        return OutsideUse(
+            busiest=max(before) + max(after) + around,
+            together=sum(before) + sum(after) + around * len(begin.vcpus),
+            inside=sum(self._worked(begin, end)),
+        )
+
+    @staticmethod
+    def _worked(begin: ConsoleLine, end: ConsoleLine) -> list[int]:
+        return [after.worked - before.worked for before, after in zip(begin.vcpus, end.vcpus, strict=True)]
+
+    def span(self, begin: ConsoleLine, end: ConsoleLine) -> tuple[int, int]:
+        """How many bytes the console had at the end of each of two lines."""
+        if begin.end >= end.end:
+            raise VerifyError(
+                f"the clock logged no line between bytes {begin.end} and {end.end} of the console"
+            )
+        return begin.end, end.end
+
+    def check_operations(self, operations: Operations) -> None:
+        """Each operation took the time that passed between its line and the one before it: not more, and not
+        much less, although the program may prepare something first and prints the line itself."""
+        for name, one in operations.measured.items():
+            passed = self.record(one.line).time - self.record(one.after).time
+            if not LEAST_PART * passed <= one.total_ns <= (1 + AGREEMENT) * passed:
+                raise VerifyError(
+                    f"{name}: the guest claims {one.total_ns} ns, but on the instruction clock {passed} ns "
+                    f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the "
+                    "operation's"
+                )
+
+    def late_in(self, operations: Iterable[Operation]) -> LateSightings | None:
+        """What vCPUs saw too late during these operations together."""
+        found = [_late(self.record(one.after), self.record(one.line)) for one in operations]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return None
+        return LateSightings(sum(one.handovers for one in known), sum(one.late for one in known))
+
+    def used(self, window: tuple[ConsoleLine, ConsoleLine], length: int) -> CpuUse:
+        """How many CPUs were used in a window of this length between two lines."""
+        return of_lines(*window, length, self.log.machine)
+
+    def used_by(self, listed: Sequence[Operation]) -> CpuUse:
+        """In the windows of these operations together."""
+        length = sum(one.total_ns for one in listed)
+        parts = [(one.total_ns / length, self._used_by(one)) for one in listed]
+        awake = _weighed([(share, use.awake) for share, use in parts])
+        worked = [(share, use.worked) for share, use in parts if use.worked]
+        return CpuUse(awake, _weighed(worked) if len(worked) == len(parts) else None)
+
+    def _used_by(self, one: Operation) -> CpuUse:
+        return self.used((self.record(one.after), self.record(one.line)), one.total_ns)
+
+    @cached_property
+    def _records(self) -> Mapping[int, ConsoleLine]:
+        """A line that ends with a lone carriage return has none."""
+        self.check()
+        known = {line.end: line for line in self.log.lines}
+        ends = enumerate(console_text.line_ends(self.console))
+        return {number: known[end] for number, end in ends if end in known}
+
+    def check(self) -> None:
+        if not self.log.lines:
+            raise VerifyError("the instruction clock recorded no line of the console")
+        last = self.log.lines[-1]
+        if last.end > len(self.console) or any(
+            self.console[line.end - 1 : line.end] != b"\n" for line in self.log.lines[:-1]
+        ):
+            raise VerifyError("the instruction clock recorded other lines than those of the console")
+
+    def record(self, number: int) -> ConsoleLine:
+        """What the clock knew when this line ended, or else the first one after it."""
+        found = min((at for at in self._records if at >= number), default=None)
+        last = self.log.lines[-1]
+        if found is None and last.end < len(self.console):
+            raise VerifyError(
+                f"the instruction clock recorded {len(self.log.lines)} lines of the console, and line "
+                f"{number + 1}, which has a figure, is after them: print less"
+            )
+        return last if found is None else self._records[found]
+
+
+def _exact(length: int, begin: ConsoleLine, end: ConsoleLine) -> PrintedFigure:
+    return PrintedFigure("ns", length, 0, _late(begin, end))
+
+
+def _late(begin: ConsoleLine, end: ConsoleLine) -> LateSightings | None:
+    if begin.seen_late is None or end.seen_late is None:
+        return None
+    return end.seen_late.since(begin.seen_late)
+
+
+def _weighed(parts: Sequence[tuple[float, Interval]]) -> Interval:
+    return Interval(
+        sum(share * one.low for share, one in parts), sum(share * one.high for share, one in parts)
+    )
+
+
+def _check_duration(what: str, figure: PrintedFigure, begin: ConsoleLine, end: ConsoleLine) -> None:
+    """A figure in coarse steps may be off by one of them, too; its interval is widened by as much."""
+    claim, value = f"{what}: the guest claims {figure.value} ns", figure.value
+    passed = end.time - begin.time
+    step = figure.step if figure.step > AGREEMENT * passed else 0
+    if abs(value - passed) > AGREEMENT * passed + step:
+        allowed = f"{AGREEMENT:.1%}" + (f" and a step of {step} ns" if step else "")
+        raise VerifyError(
+            f"{claim}, but on the instruction clock {passed} ns passed from the line of "
+            f"`result.{what}.begins` to the figure's own, and they may differ by {allowed}: print the first "
+            "just before the timed work and the second just after it; if it is rounded, print more digits or "
+            "make the work longer"
+        )
+    ran = sum(after.ran - before.ran for before, after in zip(begin.vcpus, end.vcpus, strict=True))
+    if value - AGREEMENT * value - step > ran:
+        raise VerifyError(f"{claim}, but in that time all its vCPUs together ran {ran} ns")
+
+
+def _check_work(what: str, figure: int, begin: ConsoleLine, end: ConsoleLine) -> None:
+    """Every CPU that the row counts must have worked. A vCPU that only waits in a loop did not."""
+    least = LEAST_SHARE * figure / len(end.vcpus)
+    for vcpu, (before, after) in enumerate(zip(begin.vcpus, end.vcpus, strict=True)):
+        worked = after.worked - before.worked
+        if worked < least:
+            raise VerifyError(
+                f"{what}: the row counts {len(end.vcpus)} CPUs and its window is {figure} ns long, but vCPU "
+                f"{vcpu} executed only {worked} instructions of work until the guest printed that figure"
+            )

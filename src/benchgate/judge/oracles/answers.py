@@ -1,0 +1,178 @@
+"""Checks for oracles: right values, tasks that cover the work exactly, shares of equal cost, complete
+histograms.
+
+Takes the reports of a run's workers, or its OracleRun; gives nothing, the tasks, a sum or a histogram. Fails
+with VerifyError that names the worker. Exported from `benchgate`; our oracles and a user's own use the same
+functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchgate.base.cells import ParamValue
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
+from benchgate.base.statistics.histogram import Histogram
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.judge.oracles.oracle_run import OracleRun
+
+BALANCE = 0.02
+"""How far a worker's share of an equal-cost split may be from the mean."""
+
+
+def whole(params: Mapping[str, ParamValue], key: str) -> int:
+    """The parameter as a number."""
+    value = params[key]
+    if not isinstance(value, int):
+        raise VerifyError(f"parameter {key}={value} is not a number")
+    return value
+
+
+def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> None:
+    """Requires exactly these values. `who` is the subject of the error message: `worker 1`, `the result`."""
+    if set(reported) != set(right):
+        raise VerifyError(f"{who} reported the fields {sorted(reported)}, expected {sorted(right)}")
+    expect_some(who, reported, right)
+
+
+def expect_some(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> None:
+    """The same, but there may be other values, too."""
+    for key, value in right.items():
+        if reported.get(key) != value:
+            raise VerifyError(
+                f"wrong answer: {who} reported {key}={reported.get(key)}, expected {key}={value}"
+            )
+
+
+def expect_inside(run: OracleRun, key: str, length_ns: int, rounding_ns: int) -> None:
+    """Requires that a length which a program measured itself fits into the work window. The program rounds it
+    to a multiple of `rounding_ns`."""
+    work_ns = run.work * SECOND_NS // (run.hz or SECOND_NS)
+    if length_ns - rounding_ns > work_ns:
+        raise VerifyError(
+            f"the program reported {key}={length_ns} ns, but the whole work window has {work_ns} ns"
+        )
+
+
+def together(reports: Sequence[WorkerReport]) -> dict[str, int]:
+    """The sum of each value over all workers, modulo 2^64. For work that the workers divide among themselves
+    as they go, so that only the whole is known. All must have reported the same names."""
+    sums = dict.fromkeys(reports[0].values, 0)
+    for report in reports:
+        if report.values.keys() != sums.keys():
+            raise VerifyError(
+                f"worker {report.id} reported the fields {sorted(report.values)}, "
+                f"but worker {reports[0].id} {sorted(sums)}"
+            )
+        for key, value in report.values.items():
+            sums[key] = (sums[key] + value) % 2**64
+    return sums
+
+
+def summed(reports: Sequence[WorkerReport], key: str) -> int:
+    """What all workers together reported under this name."""
+    for report in reports:
+        if key not in report.values:
+            raise VerifyError(f"worker {report.id} did not report {key}")
+    return sum(report.values[key] for report in reports)
+
+
+def add_up(what: str, whole: int, parts: Mapping[str, int]) -> None:
+    """Requires that nothing is lost or done twice: `add_up("posted", 9, {"completed": 7, "pending": 2})`."""
+    if sum(parts.values()) != whole:
+        listed = " + ".join(f"{name}={value}" for name, value in parts.items())
+        raise VerifyError(f"{what}={whole} is not {listed}, which is {sum(parts.values())}")
+
+
+def expect_histogram(
+    run: OracleRun,
+    name: str,
+    *,
+    count: int | None = None,
+    by_worker: Sequence[int] | None = None,
+    at_most: int | None = None,
+) -> Histogram:
+    """The histogram of all workers. Requires as many values as `count`, for each worker as many as
+    `by_worker` has, and no value above `at_most`, such as `run.total`."""
+    if name not in run.by_worker:
+        raise VerifyError(f"there is no histogram {name}")
+    found = run.histograms[name]
+    if count is not None and found.count != count:
+        raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
+    counts = [one.count for one in run.by_worker[name]]
+    right = counts if by_worker is None else by_worker
+    if len(right) != len(counts):
+        raise VerifyError(f"{len(counts)} workers have a histogram {name}, expected {len(right)}")
+    for worker, (has, wanted) in enumerate(zip(counts, right, strict=True)):
+        if has != wanted:
+            raise VerifyError(f"worker {worker} has {has} values in histogram {name}, expected {wanted}")
+    if at_most is not None and found.max > at_most:
+        raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
+    return found
+
+
+def expect_no_overlap(run: OracleRun, name: str) -> None:
+    """Requires that each worker's lengths in this histogram fit into the work window one after the other."""
+    for worker, one in enumerate(run.by_worker[name]):
+        if one.sum > run.work:
+            raise VerifyError(
+                f"histogram {name} of worker {worker} has {one.sum} {run.unit} together, but the work window "
+                f"is {run.work} {run.unit} long"
+            )
+
+
+def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:
+    """Each worker's task from `lo` up to but not including `hi`. The tasks must cover first..end without a
+    gap or an overlap."""
+    found = []
+    at = first
+    for report in reports:
+        values = report.values
+        if "lo" not in values or "hi" not in values:
+            raise VerifyError(f"worker {report.id} did not report its range")
+        lo, hi = values["lo"], values["hi"]
+        if lo != at or not lo <= hi <= end:
+            raise VerifyError(
+                f"wrong task: worker {report.id} had {lo}..{hi}, but its range starts at {at}, "
+                f"and no range goes beyond {end}"
+            )
+        found.append((lo, hi))
+        at = hi
+    if at != end:
+        raise VerifyError(f"wrong task: the workers' ranges end at {at}, but the work ends at {end}")
+    return found
+
+
+def all_in_one(reports: Sequence[WorkerReport]) -> None:
+    """Requires that the first worker had all of the work, as `split=one` says."""
+    for report in reports[1:]:
+        lo, hi = report.values["lo"], report.values["hi"]
+        if lo != hi:
+            raise VerifyError(
+                f"wrong split: worker {report.id} had {lo}..{hi}, but worker 0 should have all of the work"
+            )
+
+
+def equal_width(reports: Sequence[WorkerReport], first: int, end: int) -> None:
+    """Requires that the workers' item counts differ by at most one."""
+    width = (end - first) / len(reports)
+    for report in reports:
+        had = report.values["hi"] - report.values["lo"]
+        if abs(had - width) >= 1:
+            raise VerifyError(
+                f"wrong split: worker {report.id} had {had} items, but each should have {width:.1f}"
+            )
+
+
+def equal_cost(reports: Sequence[WorkerReport], key: str, grain: int) -> None:
+    """Requires that every worker's `key` is within BALANCE of the mean, or within `grain`, the cost of an
+    item."""
+    mean = sum(report.values[key] for report in reports) / len(reports)
+    allowed = max(BALANCE * mean, grain)
+    for report in reports:
+        if abs(report.values[key] - mean) > allowed:
+            raise VerifyError(
+                f"unequal split: worker {report.id} had {key}={report.values[key]}, more than "
+                f"{BALANCE:.0%} from the mean {mean:.0f}"
+            )

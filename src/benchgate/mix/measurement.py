@@ -1,0 +1,109 @@
+"""The runs of a study: of each run its scores, and what was used of each resource, in whole units.
+
+Takes values of a run; gives a frozen MixMeasurement. Fails with ValueError for a score below 0. `Runs` has
+what was made, by key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from benchgate.base.jsonfields import Between, Matches
+from benchgate.mix.study import RESOURCES, Kept, Study
+from benchgate.mix.study_orders import alone_key, input_of, seeds
+
+UNITS: Mapping[str, str] = {
+    "cpu": "ns of CPU time",
+    "cache": "bytes",
+    "bandwidth": "bytes",
+    "memory": "bytes",
+    "disk": "bytes",
+    "network": "bytes",
+}
+"""Units of `use` in the window and `capacity`; of cache and memory it is the most at one time."""
+
+_Resource = Annotated[str, Matches("|".join(RESOURCES), "a resource")]
+_Figures = Mapping[_Resource, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PartMeasurement:
+    name: str
+    """`primes.small#1`."""
+    score: Kept
+    runs: int
+    use: _Figures
+    starved: str = ""
+    """The resource for want of which it was ended: its score is that of what it completed."""
+
+    def __post_init__(self) -> None:
+        if self.score < 0:
+            raise ValueError("score is below 0")
+
+    @property
+    def input(self) -> str:
+        return input_of(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class MixMeasurement:
+    window_ns: Annotated[int, Between(1)]
+    parts: tuple[PartMeasurement, ...]
+    use: _Figures
+    """What the whole guest used; None if it could not be read."""
+    capacity: _Figures
+    """What the guest could use in this window. A resource that is calibrated has none here."""
+    missing: Mapping[_Resource, str]
+    """Why a resource has no figure."""
+
+    def used(self, resource: str) -> int | None:
+        """What all parts used together; the guest's figure where only the whole guest can be asked."""
+        if self.use.get(resource) is not None:
+            return self.use[resource]
+        each = [part.use.get(resource) for part in self.parts]
+        known = [one for one in each if one is not None]
+        return sum(known) if known and len(known) == len(each) else None
+
+    def rate(self, resource: str) -> Fraction | None:
+        """What was used of it, for each nanosecond of the window."""
+        used = self.used(resource)
+        return None if used is None else Fraction(used, self.window_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRun:
+    """A run that was made: it has either measured something, or a reason why not."""
+
+    measured: MixMeasurement | None
+    reason: str = ""
+    fraction: Kept | None = None
+    """Of a run with a limit: the limit divided by what the part used alone."""
+    folder: str = ""
+    """Of its last attempt, below the study's; empty if there was none, because there is no such limit."""
+
+    @property
+    def is_no_limit(self) -> bool:
+        return self.measured is None and not self.folder
+
+
+Runs = Mapping[str, StudyRun]
+
+
+def alone(study: Study, runs: Runs, name: str) -> dict[int, MixMeasurement]:
+    """The valid runs of an input alone, by seed."""
+    return valid({seed: runs.get(alone_key(name, seed)) for seed in seeds(study)})
+
+
+def valid(found: Mapping[int, StudyRun | None]) -> dict[int, MixMeasurement]:
+    return {seed: one.measured for seed, one in found.items() if one is not None and one.measured is not None}
+
+
+def why_none(found: Mapping[int, StudyRun] | Mapping[int, StudyRun | None]) -> str:
+    """A sentence for runs of which none is valid."""
+    made = [one for one in found.values() if one is not None]
+    if not made:
+        return "it was not run yet"
+    return f"INVALID: {made[0].reason}" + (f" ({made[0].folder})" if made[0].folder else "")

@@ -1,0 +1,63 @@
+"""The envelope: what is known of the machine, the inputs and the conditions of the measurement.
+
+Takes a SessionView; gives the chapter. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchgate.base.gates import SMALLEST_LOOK
+from benchgate.base.text import with_interval
+from benchgate.render.figures import series_of
+from benchgate.render.files.summary import lane_notes
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.tables import listed, more, table
+from benchgate.render.tables import wall_time
+from benchgate.render.view import SessionView
+
+TITLE = "Machine and conditions"
+ORDER = 90
+
+
+def body(view: SessionView) -> Html | None:
+    every = series_of(view)
+    lanes = sorted({one.lane for one in every})
+    placements = sorted({arm.placement for one in every for arm in one.arms})
+    told = [
+        f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
+        *lane_notes(every),
+        f"isolation: {view.isolation}. Pinning is not isolation: other work may still have run on the pinned "
+        "CPUs.",
+        *view.labels,
+        *view.notes,
+        *wall_time.sentences(view),
+        f"intervals are exact bootstraps of ratios of medians, alpha {view.alpha:g} a side and look; no "
+        "interval "
+        f"below {SMALLEST_LOOK} runs",
+    ]
+    return join([listed(told), _facts(view.machine), _capacity(view), _all(view)])
+
+
+def _facts(facts: Sequence[tuple[str, str]]) -> Html | None:
+    pairs = (join([tag("dt", name), tag("dd", text)]) for name, text in facts)
+    return tag("dl", *pairs) if facts else None
+
+
+def _capacity(view: SessionView) -> Html | None:
+    if not view.capacity:
+        return None
+    rows = [
+        (f"{one.cpus} guests ({one.lane})", with_interval(one.ratio, one.low, one.high, "x"))
+        for _, one in sorted(view.capacity.items())
+    ]
+    caption = "Host capacity: the throughput of probe guests side by side, over that of one"
+    return table(caption, ("probe guests", "as much as one"), rows)
+
+
+def _all(view: SessionView) -> Html | None:
+    return (
+        more(f"All {len(view.envelope)} facts of session.json", _facts(view.envelope))
+        if view.envelope
+        else None
+    )

@@ -1,0 +1,163 @@
+"""Every run in the order of execution: its figure beside those of its arm, what the host's detectors saw, and
+the commands that repeat and check it.
+
+Takes a SessionView; gives the chapter, or None without a run. Does not fail.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from benchgate.base.cells import Lane
+from benchgate.base.runs import Outcome
+from benchgate.base.statistics import stats
+from benchgate.base.void_rule import said
+from benchgate.evidence.rows import RunRow
+from benchgate.judge.noise import RunNoise
+from benchgate.render.figures import series_of
+from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.look import legend, looks_of
+from benchgate.render.page.pictures import strip
+from benchgate.render.page.pictures.strip import Bars, StripPoint, StripState
+from benchgate.render.page.tables import NOTHING, figure, listed, more, table, used, word
+from benchgate.render.tables import units
+from benchgate.render.view import SessionView
+
+TITLE = "Every run, in the order of execution"
+ORDER = 40
+ABOUT = (
+    "Each mark is a run: its work window divided by the median of its arm, so that all arms share one scale "
+    "and 100% is the median. A hollow grey mark is a warm-up. A hollow mark with a line through it is void: "
+    "the host disturbed it, and it was made again. A cross is a run that crashed or is invalid. Below are "
+    "the host's counters during each run, where the host has them, each on a scale of its own; a bar in "
+    "another colour is above the policy's limit."
+)
+PLACES = (
+    "Commands are for a shell in the folder that holds reports/. Only a run on the instruction clock can be "
+    "replayed: exactly, from its seed. `verify` checks the whole session with this run in it."
+)
+HEADS = (
+    "run",
+    "cell",
+    "seed",
+    "outcome",
+    "work",
+    "total",
+    "the host during the run",
+    "why",
+    "check it, repeat it",
+)
+NO_NOISE = RunNoise(None, None, {}, ())
+LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
+"""What is drawn as a full bar at least; 1 for counts."""
+STATES = {Outcome.OK: StripState.COUNTS, Outcome.WARMUP: StripState.WARMUP, Outcome.VOID: StripState.VOID}
+
+
+def body(view: SessionView) -> Html | None:
+    rows = sorted(view.rows, key=lambda row: row.run)
+    if not rows:
+        return None
+    looks = looks_of(view)
+    places = {one.system + one.lane: one.place for one in series_of(view)}
+    medians = _medians(rows)
+    marks = [_mark(row, looks[places[row.system + row.lane]], medians.get(row.cell.id)) for row in rows]
+    lanes = _lanes(view, rows)
+    pictures = (figure(drawn, name) for name, drawn in strip.draw(TITLE, marks, lanes))
+    heads, cells = used(HEADS, [_row(view, row) for row in rows])
+    return join(
+        [
+            tag("p", ABOUT),
+            tag("p", _counts(rows)),
+            tag("p", f"Void: {view.void_rule}.", class_="soft") if view.void_rule else None,
+            legend([(look, place) for place, look in looks.items()]),
+            tag("div", *pictures, class_="panels"),
+            listed(view.outliers) if view.outliers else None,
+            more(
+                f"All {len(rows)} runs with their figures and commands",
+                tag("p", PLACES),
+                table("Every run", heads, cells, texts=4, prose=3 if "why" in heads else 2),
+            ),
+        ]
+    )
+
+
+def folder_of(view: SessionView) -> str:
+    return shlex.quote(f"reports/runs/{view.id}")
+
+
+def replay_command(view: SessionView, row: RunRow) -> str:
+    """None of a run on wall time can be repeated exactly, so there is no command for it."""
+    name = f"reports/runs/{view.id}/runs/{row.run:04d}-{row.cell.id}"
+    return f"benchgate replay {shlex.quote(name)}" if row.lane is Lane.INSN else ""
+
+
+def _counts(rows: Sequence[RunRow]) -> str:
+    outcomes = Counter(row.outcome for row in rows)
+    counts = ", ".join(f"{outcomes[one]} {one}" for one in Outcome if outcomes[one])
+    return f"{len(rows)} attempts: {counts}."
+
+
+def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
+    """The median of the runs that count; in an arm without any, of all that have a figure."""
+    counted: dict[str, list[float]] = {}
+    other: dict[str, list[float]] = {}
+    for row in rows:
+        if row.work:
+            (counted if row.counts else other).setdefault(row.cell.id, []).append(float(row.work))
+    return {name: stats.median(samples) for name, samples in (other | counted).items()}
+
+
+def _mark(row: RunRow, look: int, median: float | None) -> StripPoint:
+    value = row.work / median if row.work and median else None
+    state = STATES.get(row.outcome, StripState.BROKEN)
+    shown = units.shown(row.work, row.unit) if row.work else ""
+    why = f": {row.reason}" if row.reason else ""
+    return StripPoint(
+        row.run, look, value, state, f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
+    )
+
+
+def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
+    """One for each counter that the host offered in any run."""
+    seen = [view.noise.get(row.run, NO_NOISE) for row in rows]
+    names = dict.fromkeys(name for one in seen for name, value in one.figures.items() if value is not None)
+    return [
+        Bars(
+            name=name.replace("_", " "),
+            values=tuple(one.figures.get(name) for one in seen),
+            shown=tuple(_said(row, one, name) for row, one in zip(rows, seen, strict=True)),
+            least=LEAST.get(name, 1.0),
+            above=tuple(name in one.above for one in seen),
+        )
+        for name in names
+    ]
+
+
+def _said(row: RunRow, noise: RunNoise, name: str) -> str:
+    value = noise.figures.get(name)
+    return f"run {row.run}: {said(name, value)}" if value is not None else ""
+
+
+def _noise(view: SessionView, row: RunRow) -> str:
+    """Says when the run was, and what the counters say of it."""
+    noise = view.noise.get(row.run, NO_NOISE)
+    known = noise.begin_s is not None and noise.length_s is not None
+    when = f"at {noise.begin_s:.1f} s for {noise.length_s:.1f} s" if known else ""
+    return "; ".join(filter(None, (when, ", ".join(noise.said)))) or NOTHING
+
+
+def _row(view: SessionView, row: RunRow) -> list[Child]:
+    replay = replay_command(view, row)
+    return [
+        f"{row.run:04d}",
+        row.cell.id,
+        str(row.seed) if row.lane is Lane.INSN else NOTHING,
+        word(str(row.outcome)),
+        units.shown(row.work, row.unit) if row.work else NOTHING,
+        units.shown(row.total, row.unit) if row.total else NOTHING,
+        _noise(view, row),
+        tag("span", row.reason, class_="reason") if row.reason else NOTHING,
+        join(tag("code", one) for one in (f"benchgate verify {folder_of(view)}", replay) if one),
+    ]

@@ -1,0 +1,101 @@
+"""The tables of an exploration: groups of finds, finds, and what each strategy found.
+
+Takes the state and what makes a find's command; gives grids, whose first row is the heading, and the lines
+for a terminal. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from benchgate.base.text import NAMED, counted
+from benchgate.explore import exploration_result
+from benchgate.explore.exploration_result import ExplorationResult, Find
+from benchgate.render.tables.study import Grid
+
+CommandOf = Callable[[str], str]
+
+
+def headline(state: ExplorationResult) -> str:
+    runs = counted(len(state.lines), "run")
+    if not state.finds:
+        return f"{_nothing(state)}: {runs}"
+    found = f"{counted(len(state.finds), 'find')} in {counted(len(state.groups), 'group')}"
+    return f"{found}: {runs}{'' if state.is_complete else f' of {state.expected}'}"
+
+
+def _nothing(state: ExplorationResult) -> str:
+    if not state.is_complete:
+        return "nothing found so far"
+    missed = len(state.unstalled)
+    if not missed:
+        return "nothing found"
+    cells = len({one.cell for one in state.lines})
+    if missed == cells:
+        return "nothing explored"
+    return f"nothing found, and {missed} of {cells} cells {'was' if missed == 1 else 'were'} not explored"
+
+
+def unexplored(state: ExplorationResult) -> tuple[str, ...]:
+    """A sentence about the cells in which no run had a stall, if there are any."""
+    cells = state.unstalled
+    if not cells:
+        return ()
+    more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
+    return (
+        f"no run of {', '.join(cells[:NAMED])}{more} had a stall: nothing was explored there; next: let "
+        "stalls happen in more of a run, with `--with` from_ns, until_ns or one_in, or without --window",
+    )
+
+
+def strategies(state: ExplorationResult) -> Grid:
+    """By strategy: runs, finds, and how many runs the first find took."""
+    rows = []
+    for name in dict.fromkeys(one.strategy for one in state.lines if one.number):
+        mine = [one for one in state.lines if one.strategy == name and one.number]
+        first = [runs for (_, of), runs in exploration_result.first_finds(mine).items() if of == name]
+        stalls = sum(one.stalls for one in mine) / len(mine)
+        each = sum(one.seconds for one in mine) / len(mine)
+        found = sum(bool(one.find) for one in mine)
+        rows.append(
+            (
+                name,
+                str(len(mine)),
+                str(found),
+                str(min(first)) if first else "-",
+                f"{stalls:.0f}",
+                f"{each:.1f}",
+            )
+        )
+    heads = ("strategy", "runs", "finds", "runs to the first", "stalls of a run", "s of a run")
+    return Grid("strategies", (heads, *rows))
+
+
+def finds(state: ExplorationResult, command_of: CommandOf) -> Grid:
+    rows = [
+        (one.name, str(one.kind), one.cell, f"{one.strategy} {one.seed}", command_of(one.name), one.what)
+        for one in state.finds
+    ]
+    heads = ("find", "kind", "cell", "strategy, seed", "replay", "what")
+    return Grid("finds", (heads, *rows), texts=6)
+
+
+def small(find: Find) -> Sequence[str]:
+    """What is left of a find, in sentences."""
+    if find.small is None:
+        return ()
+    made = find.small
+    where = f" in {made.cell}" if made.cell != find.cell else ""
+    stalls = f"{len(made.points)} of {counted(made.of_points, 'stall')}"
+    return (f"{stalls} left{where}, after {counted(made.runs, 'run')}", *made.said)
+
+
+def text(state: ExplorationResult, command_of: CommandOf) -> list[str]:
+    lines = [headline(state), *unexplored(state)]
+    for name, of_group in state.groups:
+        lines += ["", f"{counted(len(of_group), 'find')}: {name}"]
+        lines += [
+            f"  {one.name}  {one.cell} {one.strategy} {one.seed}  {command_of(one.name)}" for one in of_group
+        ]
+        lines += [f"  {one.name}: {line}" for one in of_group for line in small(one)]
+    return lines

@@ -1,0 +1,175 @@
+"""`benchgate baseline accept`: makes a baseline of a session that was checked by the same code as `verify`.
+
+Takes a session's folder and the programs that the caller trusts; gives a Baseline, and sentences for the
+person who reviews it. Fails with EvidenceError for a session that is not intact, is partial or is INVALID,
+and with UsageError for one whose figures no gate may use, or that has no cell with enough runs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchgate.base.baselines import Baseline, BaselineArm, SymbolCounts
+from benchgate.base.cells import Cell, Lane
+from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
+from benchgate.base.gates import SMALLEST_LOOK, Arm, Word
+from benchgate.base.system.systems import plain_name
+from benchgate.base.text import counted
+from benchgate.build.cache_storage import Notice
+from benchgate.evidence import baseline_file, check
+from benchgate.evidence.facts import read_plan, read_policy
+from benchgate.evidence.files import MANIFEST, SESSION, digest_of
+from benchgate.evidence.origins import origin_of
+from benchgate.judge.arms import arms
+from benchgate.judge.gates import regression
+from benchgate.plan import catalog
+from benchgate.run.record import load
+from benchgate.session import replay
+from benchgate.session.rejudging import rejudge
+from benchgate.session.rejudging.rejudge import JudgedSession
+from benchgate.session.rejudging.trust import TrustedPrograms
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceRequest:
+    folder: Path
+    trusted: TrustedPrograms
+    profile: bool = False
+    """Replay one run of each cell on the instruction clock, and keep where its instructions went."""
+    systems: tuple[str, ...] = ()
+    """The YAML files of the user's own systems, for the replays."""
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceResult:
+    baseline: Baseline
+    notes: tuple[str, ...]
+
+
+def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
+    session = checked(asked.folder, asked.trusted)
+    facts, where = session.facts, str(asked.folder / SESSION)
+    _require_decisive(session, where)
+    of = measured_arms(session, where)
+    usable = [one for one in of.values() if _lack(one) == ""]
+    if not usable:
+        raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(map(_lack, of.values()))}")
+    kept = [_baseline_arm(one) for one in usable]
+    if asked.profile:
+        kept = [_with_symbols(asked, one, arm, notice) for one, arm in zip(kept, usable, strict=True)]
+    baseline = Baseline(
+        session=str(facts["id"]),
+        finished=str(facts["finished"]),
+        accepted=f"{datetime.now(UTC):%Y-%m-%d}",
+        manifest=digest_of(asked.folder, MANIFEST),
+        commit=str(facts["commit"]),
+        origin=origin_of(facts, where),
+        arms=tuple(kept),
+    )
+    return AcceptanceResult(baseline, tuple(_notes(session, of)))
+
+
+def checked(folder: Path, trusted: TrustedPrograms) -> JudgedSession:
+    """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
+    report, found = rejudge.verified(folder, trusted, "verify")
+    if report.exit_code == check.NEEDS_FILES:
+        raise NeedsFilesError(report.text)
+    if report.exit_code != check.INTACT or found is None:
+        raise EvidenceError(f"{report.text}\nnext: benchgate verify {folder}")
+    return found
+
+
+def measured_arms(session: JudgedSession, where: str) -> dict[str, Arm]:
+    """Of all cells that were measured, by id."""
+    found: dict[str, Arm] = {}
+    for sweep in read_plan(session.facts, where):
+        for cell_id, one in arms(sweep.cells, session.runs, sweep.declared).items():
+            if not one.skipped:
+                found[cell_id] = one
+    return found
+
+
+def _require_decisive(session: JudgedSession, where: str) -> None:
+    """A verdict about an older baseline says nothing against this session's figures."""
+    if informs := read_policy(session.facts, where).informs:
+        raise UsageError(f"{where}: a session that decides nothing is no baseline: {informs}")
+    wrong = [
+        one for one in session.view.verdicts if one.outcome is Word.INVALID and one.gate != regression.KIND
+    ]
+    if wrong:
+        raise EvidenceError(f"{where}: a session with an INVALID verdict is no baseline: {wrong[0].reason}")
+
+
+def _lack(arm: Arm) -> str:
+    """Why a cell cannot be accepted; empty if it can."""
+    if arm.informs:
+        return f"{arm.cell.id}: its program does not verify its own work"
+    if arm.runs < SMALLEST_LOOK:
+        return f"{arm.cell.id} has {counted(arm.runs, 'run')}, and a baseline needs {SMALLEST_LOOK}"
+    return ""
+
+
+def _baseline_arm(arm: Arm) -> BaselineArm:
+    work = arm.work
+    assert work is not None  # it has runs
+    return BaselineArm(arm.cell, work.lane, work.placement, work.guest, work.seeds, arm.measurements)
+
+
+def _with_symbols(asked: AcceptanceRequest, kept: BaselineArm, arm: Arm, notice: Notice) -> BaselineArm:
+    if arm.lane is not Lane.INSN:
+        return kept
+    return replace(kept, symbols=symbols_of(asked, asked.folder / arm.sample, kept.seeds[0], notice))
+
+
+def symbols_of(asked: AcceptanceRequest, run: Path, seed: int, notice: Notice) -> SymbolCounts:
+    """Where the window's instructions of a run went, by a replay of it."""
+    notice(f"replaying {run}")
+    with tempfile.TemporaryDirectory(prefix="benchgate-") as name:
+        order = replay.ReplayRequest(
+            folder=run.absolute(),
+            out=Path(name) / "replay",
+            system=_own_system(asked.systems, load(run).cell),
+            trusted=asked.trusted,
+            profile=True,
+            gdb=False,
+        )
+        seen = replay.profiled(order, notice)
+    return SymbolCounts(seed, seen.window, dict(seen.by_symbol()))
+
+
+def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
+    """Which of the user's YAML files is the cell's system; None: it is built in."""
+    name = plain_name(cell.system)
+    return next((file for file in files if plain_name(catalog.load_system(file).name) == name), None)
+
+
+def _notes(session: JudgedSession, of: Mapping[str, Arm]) -> Iterator[str]:
+    yield from (f"not accepted: {lack}" for one in of.values() if (lack := _lack(one)))
+    for one in session.view.shown_verdicts:
+        if one.outcome not in (Word.PASS, Word.SKIP):
+            yield f"accepted, although: {one.reason}"
+
+
+def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str:
+    """What in the baseline does not follow from the session; empty if all of it does. Its day is not asked,
+    and its symbols only with `profile`, because they need replays."""
+    made = accept(asked, notice).baseline
+    for name in ("session", "finished", "manifest", "commit", "origin"):
+        if getattr(made, name) != getattr(baseline, name):
+            return f"its {name} is not that of {asked.folder}"
+    mine, other = ({one.cell.id: one for one in of.arms} for of in (made, baseline))
+    if mine.keys() != other.keys():
+        return (
+            f"it does not have the cells of {asked.folder}: {', '.join(sorted(mine.keys() ^ other.keys()))}"
+        )
+    for cell_id, one in mine.items():
+        symbols = one.symbols if asked.profile else other[cell_id].symbols
+        if baseline_file.as_written(replace(one, symbols=symbols)) != baseline_file.as_written(
+            other[cell_id]
+        ):
+            return f"its figures of {cell_id} are not those of {asked.folder}"
+    return ""

@@ -1,0 +1,180 @@
+"""`benchgate baseline diff`: a session beside a baseline, cell by cell, seed by seed, symbol by symbol.
+
+Takes a baseline and a session's folder, or that of one run; gives text. The session is checked as `verify`
+does. Fails with EvidenceError if it is not intact, and with UsageError if it has no cell of the baseline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.baselines import Baseline, BaselineArm, Origin, SymbolCounts
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError
+from benchgate.base.gates import Arm
+from benchgate.base.runs import Measurement, Outcome
+from benchgate.base.statistics.stats import median, ratio_interval, ratio_of_medians
+from benchgate.base.text import counted, visible, with_interval
+from benchgate.base.workload.metrics import MetricDirection
+from benchgate.build.cache_storage import Notice
+from benchgate.evidence.baseline_file import OTHERS
+from benchgate.evidence.files import SESSION
+from benchgate.evidence.origins import origin_of
+from benchgate.judge.gates import baseline_checks
+from benchgate.judge.gates.baseline_checks import exact
+from benchgate.render.tables import columns
+from benchgate.session.comparing import acceptance
+from benchgate.session.rejudging.rejudge import JudgedSession
+
+ALPHA = 0.0276
+"""As the gates of the default policy."""
+MOST_SYMBOLS = 20
+Key = tuple[str, str]
+"""`user` or `kernel`, and the symbol."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    then: BaselineArm
+    now: Arm
+    runs: Mapping[int, Path]
+    """The folders of its counted runs, by seed."""
+    here: Origin
+    there: Origin
+
+
+def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
+    """`asked.folder`: a session's folder, or that of a run, whose cell alone is shown."""
+    folder, run = _session_of(asked.folder)
+    session = acceptance.checked(folder, asked.trusted)
+    where = str(folder / SESSION)
+    of = acceptance.measured_arms(session, where)
+    here = origin_of(session.facts, where)
+    pairs = [
+        _Pair(then, one, _runs(session, one), here, baseline.origin)
+        for one in of.values()
+        if (run is None or run.name.endswith(f"-{one.cell.id}"))
+        and (then := baseline_checks.arm_for(baseline, one.cell, one.lane))
+    ]
+    if not pairs:
+        raise UsageError(
+            f"{asked.folder} has no cell of the baseline, which has "
+            f"{', '.join(one.cell.id for one in baseline.arms)}"
+        )
+    lines = [f"baseline: session {baseline.session} of {baseline.finished}, commit {baseline.commit}"]
+    for pair in pairs:
+        lines += ["", *_cell(pair)]
+        if asked.profile:
+            lines += _symbols(pair, asked, notice)
+    return "\n".join(map(visible, lines))
+
+
+def _session_of(folder: Path) -> tuple[Path, Path | None]:
+    """The session's folder, and the run's if it is one of a run."""
+    found = folder.absolute()
+    return (found.parent.parent, found) if (found / "run.json").exists() else (folder, None)
+
+
+def _runs(session: JudgedSession, arm: Arm) -> Mapping[int, Path]:
+    counted_runs = (one.run for one in session.runs if one.outcome is Outcome.OK)
+    return {one.seed: one.folder for one in counted_runs if one.cell == arm.cell}
+
+
+def _cell(pair: _Pair) -> Iterator[str]:
+    then, now = pair.then, pair.now
+    work, other = now.work, then.measurements["work"]
+    yield f"{now.cell.id} ({now.lane})"
+    if work is None:
+        yield "  no verified run"
+        return
+    if wrong := baseline_checks.incomparable(work, other, pair.here, pair.there):
+        yield f"  not comparable: {wrong}"
+        return
+    names = baseline_checks.changed(work, other, pair.here, pair.there)
+    yield f"  by digest: another {', another '.join(names)}" if names else "  by digest: nothing has changed"
+    head = ["metric", "baseline", "now", "times worse"]
+    rows = [head, *(_metric(pair, name) for name in then.measurements if name in now.measurements)]
+    yield from (f"  {line}" for line in columns.drawn(rows))
+    for name in then.measurements:
+        yield from _seeds(pair, name)
+
+
+def _metric(pair: _Pair, name: str) -> list[str]:
+    then, now = pair.then.measurements[name], pair.now.measurements[name]
+    unit = f" {now.unit}" if now.unit else ""
+    return [
+        name,
+        f"{exact(median(then.samples))}{unit}",
+        f"{exact(median(now.samples))}{unit}",
+        worse(then, now),
+    ]
+
+
+def worse(then: Measurement, now: Measurement) -> str:
+    top, bottom = (then, now) if now.metric.better is MetricDirection.MORE else (now, then)
+    if min(*top.samples, *bottom.samples) <= 0:
+        return "-"
+    found = ratio_interval(top.samples, bottom.samples, ALPHA, (top.step, bottom.step))
+    return with_interval(ratio_of_medians(top.samples, bottom.samples), found.low, found.high)
+
+
+def _seeds(pair: _Pair, name: str) -> Iterator[str]:
+    """On the instruction clock: each seed that both have."""
+    then, now = pair.then.measurements[name], pair.now.measurements.get(name)
+    if now is None:
+        yield f"  {name}: only in the baseline"
+        return
+    if now.lane is not Lane.INSN or baseline_checks.incomparable(now, then, pair.here, pair.there):
+        return
+    every, differing = baseline_checks.common(now, then), baseline_checks.differences(now, then)
+    if every and not differing:
+        yield f"  {name}: equal to the last digit in {counted(len(every), 'seed')}"
+    for seed, (before, after) in differing.items():
+        yield f"  {name}, seed {seed}: {exact(before)} -> {exact(after)} ({exact(after - before, sign=True)})"
+
+
+# ---- symbols
+
+
+def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice) -> Iterator[str]:
+    then = pair.then.symbols
+    if then is None:
+        yield "  symbols: none in the baseline; next: benchgate baseline accept --profile"
+        return
+    if then.seed not in pair.runs:
+        yield f"  symbols: no run here has seed {then.seed}, of which the baseline's are"
+        return
+    yield from table(then, acceptance.symbols_of(asked, pair.runs[then.seed], then.seed, notice))
+
+
+def table(then: SymbolCounts, now: SymbolCounts) -> Iterator[str]:
+    """The symbols whose counts changed most, in instructions of the window of one seed."""
+    current = folded(now.counts, then.counts)
+    changes = {
+        key: (then.counts.get(key, 0), current.get(key, 0)) for key in dict.fromkeys((*then.counts, *current))
+    }
+    differing = {key: pair for key, pair in changes.items() if pair[0] != pair[1]}
+    if not differing:
+        yield f"  symbols of seed {then.seed}: all counts are equal"
+        return
+    ordered = sorted(differing.items(), key=lambda one: (-abs(one[1][1] - one[1][0]), one[0]))
+    yield f"  symbols of seed {then.seed}, instructions in the window, largest change first:"
+    rows = [["change", "baseline", "now", "symbol"]]
+    for (space, name), (before, after) in ordered[:MOST_SYMBOLS]:
+        rows.append([f"{after - before:+,}", f"{before:,}", f"{after:,}", f"{space} {name}".strip()])
+    yield from (f"  {line}" for line in columns.drawn(rows))
+    if len(ordered) > MOST_SYMBOLS:
+        rest = sum(after - before for _, (before, after) in ordered[MOST_SYMBOLS:])
+        yield f"  and {counted(len(ordered) - MOST_SYMBOLS, 'symbol')} more, together {rest:+,}"
+
+
+def folded(now: Mapping[Key, int], then: Mapping[Key, int]) -> Mapping[Key, int]:
+    """The counts as the baseline keeps them: a symbol that it would have kept among its others is there."""
+    if OTHERS not in then:
+        return now
+    least = min(count for key, count in then.items() if key != OTHERS)
+    small = {key for key, count in now.items() if key not in then and count <= least}
+    rest = sum(now[key] for key in small)
+    return {**{key: count for key, count in now.items() if key not in small}, OTHERS: rest}

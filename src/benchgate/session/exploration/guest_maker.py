@@ -1,0 +1,244 @@
+"""Makes the runs of an exploration in guests on the instruction clock, and judges each.
+
+Takes options and planned cells; gives a `Maker`, open for as long as it explores. The guests are built once.
+Opening fails with HostError, FetchError, BuildError or UsageError; what goes wrong in a guest is part of its
+result, but a QEMU that runs no guest is none: BootError. No lock is taken: runs in serial mode do not
+influence each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.console.console_text import plain
+from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
+from benchgate.base.identity import nonce_of_seed
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
+from benchgate.base.text import one_line, visible
+from benchgate.build.images import guest_digest
+from benchgate.evidence import provenance
+from benchgate.explore.switch import place
+from benchgate.explore.trouble import RunObservation, settled
+from benchgate.insn.log import ClockLog
+from benchgate.insn.log_reader import read_log
+from benchgate.insn.symbols import Symbols, read_symbols
+from benchgate.judge import verify
+from benchgate.judge.accounts import memory_books
+from benchgate.judge.checks import smoke_check
+from benchgate.judge.oracles.oracle import ORACLES, require_loadable
+from benchgate.judge.run_files import read_console
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell
+from benchgate.plan.seats import reseated
+from benchgate.run import parallel, smoke
+from benchgate.run.argv import BootOptions
+from benchgate.run.attempt import RunRequest
+from benchgate.run.console import ConsoleLimits
+from benchgate.run.record import clock_log, load
+from benchgate.run.runner import LocalRunner, Runner, execute_ahead
+from benchgate.session import fleets
+from benchgate.session.exploration.maker import ExplorationBench, ExplorationJob, MakerResult, Open
+from benchgate.session.exploration.rows import RowSelection
+from benchgate.session.fleets import NO_FLEET, Fleet
+from benchgate.session.measuring_host import ThisHost
+from benchgate.session.progress import Progress
+from benchgate.session.workbench import Workbench, bounded
+
+LIMITS = ConsoleLimits(halted_s=1.0)
+"""A guest whose CPUs are halted for good hangs; nothing is typed at it, and it has no network."""
+LAST_LINES = 6
+DEADLINES = (Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
+
+
+def opened(progress: Progress, fleet: Fleet = NO_FLEET) -> Open:
+    """What opens a maker for the cells that were selected."""
+
+    @contextmanager
+    def opening(selected: RowSelection) -> Iterator[ExplorationBench]:
+        with ExitStack() as stack:
+            maker = GuestMaker(fleet.within(selected.options), progress, stack)
+            cells = maker.open(selected.cells)
+            yield ExplorationBench(cells, maker, maker.facts(cells))
+
+    return opening
+
+
+@dataclass
+class GuestMaker:
+    """A Maker, as long as the stack is open."""
+
+    options: Options
+    progress: Progress
+    stack: ExitStack
+    _began: dict[Path, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._bench = Workbench(self.options, ThisHost(), self.progress.note)
+        self._symbols: dict[str, Sequence[Symbols]] = {}
+        self._runner: Runner = LocalRunner()
+        self.stack.callback(ORACLES.close)
+
+    def open(self, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
+        """Fetches and builds; gives the cells with the seats that they really have."""
+        require_loadable(one.workload for one in cells)
+        self._bench.prepare(cells)
+        self._bench.choose()
+        if not self._bench.emulators.is_exact:
+            raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
+        found = tuple(self._seated(one, one.cell.cpus) for one in cells)
+        if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
+            raise UsageError(refused)
+        if self.options.fleet:
+            fleets.require_makeable(self.options, found)
+        self._runner = fleets.maker_of(self.options, self.progress.note)
+        self.stack.callback(self._runner.close)
+        return found
+
+    def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
+        if smoke.is_smoke(planned.cell):
+            return replace(planned, cell=replace(planned.cell, cpus=cpus))
+        return reseated(planned, cpus, self._bench.ground, self.options)
+
+    def facts(self, cells: Sequence[PlannedCell]) -> dict[str, Any]:
+        """What a replay needs, and what must be the same for the exploration to go on."""
+        digests = {one.guest: guest_digest(self._bench.image(one)) for one in cells}
+        return {
+            "inputs": {**self._bench.emulators.described(), "guests": digests},
+            "settings": {one.system.name: dict(one.system.settings.values) for one in cells},
+            "workloads": {one.workload.name: catalog.word_of(one.workload) for one in cells},
+            "systems": {
+                one.system.name: str(one.system.file)
+                for one in cells
+                if one.system.name not in catalog.names("system")
+            },
+            "options": {"measure": False},
+            **provenance.machines(cells),
+        }
+
+    # ---- a Maker
+
+    def at_once(self, planned: PlannedCell) -> int:
+        return self._runner.slots(self._bench.at_once(planned))
+
+    def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
+        low, high = planned.system.cpus
+        found = self._seated(planned, cpus) if low <= cpus <= high else None
+        return None if found is None or found.skip else found
+
+    def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
+        key = planned.cell.row
+        if key not in self._symbols:
+            found = self._bench.symbols(planned)
+            files = found.kernel, found.program
+            self._symbols[key] = [read_symbols(one) for one in files if one is not None]
+        return self._symbols[key]
+
+    def make(self, jobs: Iterable[ExplorationJob], at_once: int) -> Generator[MakerResult, None, None]:
+        taken: list[ExplorationJob] = []
+
+        def requests() -> Iterator[parallel.AttemptJob]:
+            for job in jobs:
+                taken.append(job)
+                yield parallel.AttemptJob(self.request(job), partial(self._phase, job))
+
+        with closing(execute_ahead(self._runner, requests(), at_once)) as runs:
+            for number, raw in runs:
+                job = taken[number]
+                if raw.ending is Ending.NO_START:
+                    raise BootError(
+                        f"{job.planned.cell.id}: no guest ran: {raw.detail} That says nothing of its kernel; "
+                        f"next: the same command makes the runs that are missing"
+                    )
+                seconds = time.monotonic() - self._began.pop(job.folder, time.monotonic())
+                yield MakerResult(self._made(job, raw), seconds)
+
+    def _phase(self, job: ExplorationJob, phase: str) -> None:
+        self._began.setdefault(job.folder, time.monotonic())
+        self.progress.phase(job.planned.cell.id, job.label, phase)
+
+    def request(self, job: ExplorationJob) -> RunRequest:
+        planned, number = job.planned, max(job.number, 1)
+        self._bench.check(planned)
+        nonce = nonce_of_seed(self.options.order_seed, planned.cell, job.seed)
+        boot = BootOptions(nonce, seed=job.seed, exploration=job.exploration)
+        if smoke.is_smoke(planned.cell):
+            made = self._bench.smoke_request(planned, boot, job.folder, attempt=number)
+        else:
+            made = self._bench.request(planned, boot, job.folder, attempt=number, order=job.number)
+        return bounded(made, job.deadline_ns, LIMITS)
+
+    # ---- judging
+
+    def read(self, job: ExplorationJob) -> RunObservation:
+        return self._made(job, load(job.folder))
+
+    def _made(self, job: ExplorationJob, raw: RawRun) -> RunObservation:
+        planned, work_ns, reason = job.planned, None, ""
+        try:
+            if smoke.is_smoke(planned.cell) and planned.system.smoke:
+                reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
+            else:
+                found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
+                work_ns = window_ns(found)
+        except OracleError as error:
+            raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
+        except VerifyError as error:
+            reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
+        made = RunObservation(raw.ending, reason, work_ns, last_lines=_last_lines(raw))
+        try:
+            return self._with_clock(made, planned, read_log(clock_log(raw.folder)))
+        except VerifyError as error:
+            return made if made.reason else replace(made, reason=visible(str(error)))
+
+    def _with_clock(self, made: RunObservation, planned: PlannedCell, log: ClockLog) -> RunObservation:
+        seen = log.explored
+        if seen is None:
+            return made
+        places = []
+        if made.reason and len(seen.places) == log.vcpus:
+            tables, hangs = self.symbols(planned), made.ending in DEADLINES
+            looks = seen.before if hangs else {vcpu: (pc,) for vcpu, pc in seen.places.items()}
+            places = [settled([place(pc, tables) for pc in looks[vcpu]]) for vcpu in range(log.vcpus)]
+        return replace(
+            made,
+            end_ns=log.end,
+            steps=seen.steps,
+            stalls=seen.delays,
+            all_stalls=(seen.made or len(seen.delays) + 1) if seen.full else len(seen.delays),
+            delayed_ns=sum(one.ns for one in seen.delays),
+            unbalanced=unbalanced(log),
+            places=tuple(places),
+            typed_ns=log.inputs[0].time if log.inputs else None,
+        )
+
+
+def window_ns(found: VerifiedRun) -> int | None:
+    """The window, if its unit is guest time: between marks, between lines, or a figure that the clock agreed
+    with. None: the guest counts something else."""
+    return found.work if found.unit in (verify.INSN_UNIT, "ns") else None
+
+
+def unbalanced(log: ClockLog) -> str:
+    """Of a clock that came to its end. Of a guest that was killed there are no books."""
+    try:
+        if log.closed:
+            memory_books.check_balance(log)
+    except VerifyError as error:
+        return visible(str(error))
+    return ""
+
+
+def _last_lines(raw: RawRun) -> tuple[str, ...]:
+    try:
+        text = plain(read_console(raw))
+    except VerifyError:
+        return ()
+    lines = [line for line in text.split(b"\n") if line.strip()]
+    return tuple(one_line(line) for line in lines[-LAST_LINES:])

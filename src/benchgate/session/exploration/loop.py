@@ -1,0 +1,195 @@
+"""The loop of an exploration: makes the runs that are missing, and keeps what goes wrong.
+
+Takes an `ExplorationRequest`, planned cells, a folder, a Maker and a Progress; gives the state after it. A
+run is recorded as soon as it has ended, so an interrupt loses only the runs that it stops. Errors of the
+Maker and of the folder pass through.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.exploration import Exploration
+from benchgate.base.interrupts import held
+from benchgate.base.text import one_line
+from benchgate.explore import trouble
+from benchgate.explore.attempts import FIRST, ExplorationAttempt, first_runs, schedule
+from benchgate.explore.exploration_result import FOUND, OK, Find, RunLine
+from benchgate.explore.trouble import Trouble
+from benchgate.plan.planned import PlannedCell
+from benchgate.session.exploration.folder import ExplorationFolder
+from benchgate.session.exploration.maker import ExplorationJob, Maker, MakerResult
+from benchgate.session.exploration.request import ExplorationRequest
+from benchgate.session.progress import Progress
+
+LONGER, AT_LEAST_NS = 30, 200_000_000
+"""A run hangs if it takes longer than this times the first run of its cell, and this besides."""
+LONGEST_WHAT = 400
+
+
+def limit_ns(end_ns: int | None) -> int | None:
+    """How long a run may take, in guest time. `end_ns`: how long the first run of its cell took; None: it did
+    not end well, or that is not known."""
+    return None if end_ns is None else LONGER * end_ns + AT_LEAST_NS
+
+
+def window_from(planned: PlannedCell, typed_ns: int | None) -> int | None:
+    """The guest time at which `--window` begins: that of the first typed line. None: marks tell."""
+    return None if planned.system.result.is_marked else typed_ns or 0
+
+
+@dataclass
+class ExplorationLoop:
+    asked: ExplorationRequest
+    cells: Sequence[PlannedCell]
+    folder: ExplorationFolder
+    maker: Maker
+    progress: Progress
+    _lines: dict[str, RunLine] = field(default_factory=dict)
+    _usual: dict[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._lines = {line.key: line for line in self.folder.lines()}
+        self._by_id = {one.cell.id: one for one in self.cells}
+
+    def run(self) -> None:
+        """Makes every run that is asked for and has no line yet."""
+        ids = [*self._by_id]
+        missing = [one for one in self._all() if one.key not in self._lines]
+        self.progress.expect(len(missing))
+        if self._is_over():
+            return
+        self._make(first_runs(ids, self.asked.first_seed))
+        if not self._is_over():
+            self._make(self._later(ids))
+
+    def _all(self) -> Iterator[ExplorationAttempt]:
+        ids = [*self._by_id]
+        yield from first_runs(ids, self.asked.first_seed)
+        yield from self._later(ids)
+
+    def _later(self, ids: Sequence[str]) -> Iterator[ExplorationAttempt]:
+        return schedule(ids, self.asked.strategies, self.asked.runs, self.asked.first_seed)
+
+    @property
+    def expected(self) -> int:
+        return len([*self._all()])
+
+    def _is_over(self) -> bool:
+        return self.asked.stop_at_first and any(line.find for line in self._lines.values())
+
+    def _make(self, attempts: Iterable[ExplorationAttempt]) -> None:
+        made: list[tuple[ExplorationAttempt, ExplorationJob]] = []
+
+        def jobs() -> Iterator[ExplorationJob]:
+            for one in attempts:
+                if one.key not in self._lines and not self._is_over():
+                    made.append((one, self._job(one)))
+                    yield made[-1][1]
+
+        at_once = self.asked.jobs or min(self.maker.at_once(one) for one in self.cells)
+        with closing(self.maker.make(jobs(), at_once)) as results:
+            for number, result in enumerate(results):
+                self._record(*made[number], result)
+                if self._is_over():
+                    return
+
+    def _first(self, cell: str) -> RunLine | None:
+        return self._lines.get(f"{cell}#{FIRST}")
+
+    def _job(self, one: ExplorationAttempt) -> ExplorationJob:
+        first = self._first(one.cell)
+        exploration = self.exploration(one, first)
+        label = f"run {one.number} of {self.asked.runs}, {one.strategy}" if one.number else "first run"
+        place = self.folder.new_run(one.key)
+        limit = limit_ns(first.end_ns) if first and one.number else None
+        return ExplorationJob(self._by_id[one.cell], exploration, one.seed, place, one.number, label, limit)
+
+    def exploration(self, one: ExplorationAttempt, first: RunLine | None) -> Exploration:
+        steps = (first.steps or 0) if first else 0
+        typed_ns = first.typed_ns if first else None
+        begin_ns = window_from(self._by_id[one.cell], typed_ns)
+        return self.asked.exploration(one.strategy, one.seed, steps, begin_ns)
+
+    # ---- what came of a run
+
+    def _record(self, one: ExplorationAttempt, job: ExplorationJob, result: MakerResult) -> None:
+        made = result.made
+        found = trouble.trouble(made, self._usual_of(one.cell), self.asked.slower)
+        with held():  # a find's folder and its line belong together
+            name = self._keep(one, job, result, found) if found else ""
+            line = RunLine(
+                cell=one.cell,
+                number=one.number,
+                strategy=one.strategy,
+                seed=one.seed,
+                outcome=FOUND if found else OK,
+                work_ns=made.work_ns,
+                end_ns=None if found else made.end_ns,
+                steps=made.steps,
+                stalls=made.all_stalls,
+                delayed_ns=made.delayed_ns,
+                seconds=round(result.seconds, 2),
+                find=name,
+                typed_ns=made.typed_ns,
+            )
+            self.folder.keep(line)
+            self._lines[line.key] = line
+            if not found:
+                self.folder.forget(job.folder)
+        said = f"{name}: {found.kind}: {one_line(found.what, 200)}" if found else "nothing wrong"
+        self.progress.ended(one.cell, job.label, said, is_news=bool(found))
+        if found:
+            self.progress.note(f"{name}: {command(self.folder, name)}")
+
+    def _keep(self, one: ExplorationAttempt, job: ExplorationJob, result: MakerResult, found: Trouble) -> str:
+        made, name = result.made, self.folder.new_find(job.folder)
+        self.folder.keep_find(
+            Find(
+                name=name,
+                cell=one.cell,
+                number=one.number,
+                strategy=one.strategy,
+                seed=one.seed,
+                kind=found.kind,
+                what=one_line(found.what, LONGEST_WHAT),
+                group=one_line(trouble.group_of(found, made), LONGEST_WHAT),
+                last_lines=made.last_lines,
+                places=made.places,
+                deadline_ns=job.deadline_ns or 0,
+            )
+        )
+        return name
+
+    def _usual_of(self, cell: str) -> float | None:
+        """From the first verified runs of the cell, in the order of their numbers."""
+        if self._usual.get(cell) is None:
+            mine = sorted(
+                (line.number, line.work_ns)
+                for line in self._lines.values()
+                if line.cell == cell and line.work_ns is not None and line.outcome == OK
+            )
+            self._usual[cell] = trouble.usual([work for _, work in mine])
+        return self._usual[cell]
+
+
+def command(folder: ExplorationFolder, name: str) -> str:
+    """The command that replays a find, with the YAML files of its system and workload if they are the user's
+    own."""
+    cell, facts = folder.find(name).cell, folder.facts()
+    words = ["benchgate", "explore", "replay", _below(folder.find_folder(name))]
+    for option, key, before in (("--system", "systems", "-"), ("--workload", "workloads", "")):
+        files: dict[str, str] = facts.get(key, {})
+        mine = [one for one in sorted(files, key=len) if f"{before}{one}" in cell and "/" in files[one]]
+        words += [option, _below(Path(files[mine[-1]]))] if mine else []
+    return shlex.join(words)
+
+
+def _below(path: Path) -> str:
+    """The path from here, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -1,0 +1,120 @@
+"""Everything after the runs: tables, the choice of mixes, and the report, from the study's folder alone.
+
+Takes a StudyFolder; writes its tables and its report, and gives the StudyOutcome. Two calls on equal folders
+write equal files. Fails with UsageError if the folder cannot be read, or if no mix fits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchgate.base.errors import UsageError
+from benchgate.evidence.files import write_whole
+from benchgate.mix import files, outcome, programme, selection, study_tables
+from benchgate.mix.applications import Applications
+from benchgate.mix.outcome import ApplicationFigures, StudyOutcome
+from benchgate.mix.selection import MixPlan
+from benchgate.mix.study import Study
+from benchgate.render.page import study_page
+from benchgate.session.mix_study.folder import StudyFolder
+
+VECTORS, SENSITIVITY = "vectors.csv", "sensitivity.csv"
+"""As `benchgate mix choose` reads them."""
+INTERVALS, LEVELS, ISOLATION, REPORT = (
+    *("vectors-intervals.csv", "sensitivity-levels.csv"),
+    *("isolation.csv", "report.html"),
+)
+BY_HAND = "chosen by hand"
+_COUNT = re.compile(r"([1-9][0-9]?|100)\Z")
+
+
+def tables_of(folder: StudyFolder) -> tuple[str, str]:
+    """The text of both tables, from the runs in the folder."""
+    study = folder.study()
+    return _tables(study, outcome.known(study, folder.runs()))
+
+
+def _tables(study: Study, single: ApplicationFigures) -> tuple[str, str]:
+    found, sigmas, refused = single.vectors, single.sigmas, single.refused
+    return (
+        study_tables.vectors(study, found, refused),
+        study_tables.sensitivity(study, found, sigmas, refused),
+    )
+
+
+def write_tables(folder: StudyFolder, study: Study, single: ApplicationFigures) -> None:
+    found, sigmas = single.vectors, single.sigmas
+    for name, text in zip((VECTORS, SENSITIVITY), _tables(study, single), strict=True):
+        write_whole(folder.path / name, text)
+    write_whole(folder.path / INTERVALS, study_tables.vector_intervals(study, found))
+    write_whole(folder.path / LEVELS, study_tables.sensitivity_levels(sigmas))
+
+
+def applications(folder: StudyFolder, *, names_folder: bool = True) -> Applications:
+    """From the tables in the folder, as `benchgate mix choose --study` reads them."""
+    if not (folder.path / VECTORS).exists():
+        again = f"benchgate mix vectors STUDY --out {folder.path}"
+        raise UsageError(f"{folder.path}: not every input was measured yet; next: {again}")
+    if names_folder:
+        return files.read(folder.path / VECTORS, folder.path / SENSITIVITY)
+    return files.read(Path(VECTORS), Path(SENSITIVITY), below=folder.path)
+
+
+def select(folder: StudyFolder, study: Study) -> tuple[tuple[MixPlan, ...], tuple[str, ...]]:
+    """The mixes to run, and what there is no mix for."""
+    found = selection.select(study, applications(folder))
+    return found.chosen, found.absent
+
+
+def best_only(folder: StudyFolder, study: Study, top: int) -> tuple[MixPlan, ...]:
+    found = programme.best(applications(folder), study.capacity, top)
+    roles = [(selection.BEST,), *([(f"number {n}",) for n in range(2, top + 1)])]
+    return tuple(MixPlan(selection.counts_of(mix), role) for mix, role in zip(found, roles, strict=False))
+
+
+def by_hand(study: Study, words: Sequence[str]) -> tuple[MixPlan, ...]:
+    """From words such as `a.small=2,b.large=1`."""
+    return tuple(MixPlan(_counts(study, word), (BY_HAND,)) for word in words)
+
+
+def merged(first: Sequence[MixPlan], more: Sequence[MixPlan]) -> tuple[MixPlan, ...]:
+    """Each mix once, with the roles of both."""
+    found: dict[tuple[tuple[str, int], ...], MixPlan] = {}
+    for one in (*first, *more):
+        key = tuple(sorted(one.counts.items()))
+        known = found.get(key)
+        roles = one.roles if known is None else tuple(dict.fromkeys((*known.roles, *one.roles)))
+        found[key] = MixPlan(one.counts if known is None else known.counts, roles)
+    return tuple(found.values())
+
+
+def report(folder: StudyFolder) -> StudyOutcome:
+    study, runs = folder.study(), folder.runs()
+    single = outcome.known(study, runs)
+    write_tables(folder, study, single)
+    solvable: Applications | None = None
+    said: tuple[str, ...] = ()
+    try:
+        solvable = applications(folder, names_folder=False)  # equal folders have equal reports
+    except UsageError as error:
+        said = (str(error),)
+    found = outcome.conclude(study, runs, single, solvable, folder.chosen(), said)
+    mixes = [(" ".join(one.planned.roles), one.isolation) for one in found.mixes]
+    write_whole(folder.path / ISOLATION, study_tables.isolation(mixes))
+    write_whole(folder.path / REPORT, study_page.page(found))
+    return found
+
+
+def _counts(study: Study, word: str) -> dict[str, int]:
+    known = [one.name for one in study.inputs]
+    found: dict[str, int] = {}
+    for pair in word.split(","):
+        name, _, count = pair.partition("=")
+        if name not in known:
+            raise UsageError(f"--mix {word}: `{name}` is no input of the study; there are {', '.join(known)}")
+        if not _COUNT.match(count) or name in found:
+            raise UsageError(f"--mix {word}: `{pair}` is not such as {name}=2, or is there twice")
+        found[name] = int(count)
+    return {name: found[name] for name in known if name in found}

@@ -1,0 +1,207 @@
+"""Makes the runs of a study in guests: each boots one mix.
+
+Takes a Study; gives a MixRunner, open for as long as it measures. What a run gave is in the units of a study
+(mix/measurement.py). Opening fails as MixBooter does; a run that has no result gives the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from benchgate.base.mix_runs import (
+    CACHE,
+    COLD_RUNS,
+    CPU,
+    MEMORY,
+    MOVED,
+    NETWORK,
+    READ,
+    WRITTEN,
+    Mix,
+    MixRun,
+    Part,
+    PartLimits,
+)
+from benchgate.base.system.machines import IDEAL, Cache, Machine
+from benchgate.base.system.systems import System
+from benchgate.base.text import visible
+from benchgate.mix.limits import MILLIONTHS, Amount
+from benchgate.mix.measurement import MixMeasurement, PartMeasurement
+from benchgate.mix.study import DUMMY, PRESSED, RATE, Study
+from benchgate.mix.study_orders import PartOrder, input_of
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.session.mix_study.booter import MixBooter
+from benchgate.session.mix_study.measure import MixJob, MixRunner, VoidMixRun
+
+_PART = re.compile(r"part ([^ ]+): ")
+NO_MACHINE = "only the instruction clock with a machine that has a memory system tells it: name a `machine`"
+
+
+@contextmanager
+def opened(study: Study) -> Iterator[MixRunner]:
+    options = replace(Options(), systems=(study.system,), clock=study.clock, machine=study.machine or IDEAL)
+    system = catalog.load_system(study.system)
+    machine = catalog.load_machine(study.machine) if study.machine else None
+    with MixBooter(options, _notice) as booter:
+        booter.require_oracles(catalog.load_workload(one.workload) for one in study.inputs)
+        yield GuestRunner(booter, system, machine)
+
+
+@dataclass(frozen=True, slots=True)
+class GuestRunner:
+    booter: MixBooter
+    system: System
+    machine: Machine | None
+
+    @property
+    def ways(self) -> int | None:
+        return ways_of(self.machine)
+
+    def run(self, job: MixJob, folder: Path) -> MixMeasurement | VoidMixRun | str:
+        machine = None if self.machine is None else limited_machine(self.machine, job.limit)
+        system = self.system if machine is None else self.system.on(machine)
+        try:
+            asked = mix_of(job, system)
+        except ValueError as error:  # a part needs what the system lacks
+            return with_place(str(error), job.study)
+        attempt = self.booter.run(asked, folder, seed=job.order.seed)
+        if attempt.run is None:
+            return with_place(attempt.reason, job.study)
+        if attempt.run.void:
+            return VoidMixRun(attempt.run.void)
+        return measured(attempt.run, self.machine, job.study)
+
+
+def ways_of(machine: Machine | None) -> int | None:
+    """As `MixRunner.ways`."""
+    if machine is None:
+        return None
+    return machine.l3.ways if machine.l3 else 0
+
+
+def with_place(reason: str, study: Study) -> str:
+    """With the file and line of the input whose part it is about."""
+    part = _PART.match(reason)
+    found = [one.where for one in study.inputs if part and one.name == input_of(part[1])]
+    return f"{found[0]}: {reason}" if found else reason
+
+
+def mix_of(job: MixJob, system: System) -> Mix:
+    parts = tuple(
+        _part(one, job.study, limits_of(job.limit) if n == 0 else PartLimits())
+        for n, one in enumerate(job.order.parts)
+    )
+    return Mix(system, job.study.cpus, parts, COLD_RUNS + job.study.least, job.study.limit_ms)
+
+
+def limits_of(limit: Amount | None) -> PartLimits:
+    """Of cache and bandwidth the machine has less, and the part is not limited."""
+    if limit is None:
+        return PartLimits()
+    # What a part used is both directions together, and each has a limit of its own.
+    half = max(1, limit.amount // 2)
+    named = {
+        "cpu": PartLimits(cpu_ppm=limit.amount),
+        "memory": PartLimits(memory_bytes=limit.amount),
+        "disk": PartLimits(disk_bytes_per_s=half),
+        "network": PartLimits(network_bytes_per_s=half),
+    }
+    return named.get(limit.resource, PartLimits())
+
+
+def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
+    """The machine with fewer ways of the shared cache, or with less bandwidth of memory."""
+    if limit is not None and limit.resource == "cache" and machine.l3 is not None:
+        whole = machine.l3
+        less = Cache(whole.size // whole.ways * limit.amount, limit.amount, whole.latency_ns)
+        return replace(machine, l3=less)
+    if limit is not None and limit.resource == "bandwidth":
+        return replace(machine, bandwidth_gb_s=machine.bandwidth_gb_s * limit.amount / MILLIONTHS)
+    return machine
+
+
+def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
+    units = {one.name: one.units for one in study.inputs if one.units is not None}
+    parts = tuple(
+        PartMeasurement(
+            one.name, one.score * units.get(input_of(one.name), 1), one.runs, _use(one.use), one.starved
+        )
+        for one in run.parts
+        if not one.name.startswith(f"{DUMMY}#")
+    )
+    return MixMeasurement(
+        window_ns=run.window_ns,
+        parts=parts,
+        use={"cache": run.use.get(CACHE), "bandwidth": run.use.get(MOVED)},
+        capacity={
+            "cpu": run.window_ns * run.cpus,
+            "memory": run.memory_bytes,
+            "cache": run.cache_bytes if machine is None else machine.shared_bytes(run.cpus),
+            "bandwidth": _movable_bytes(machine, run.window_ns),
+        },
+        missing=_missing(run, machine),
+    )
+
+
+def _part(one: PartOrder, study: Study, limits: PartLimits) -> Part:
+    if one.input == DUMMY:
+        return Part(one.name, None)
+    of = study.input_named(one.input)
+    return Part(
+        name=one.name,
+        workload=catalog.load_workload(of.workload),
+        params=of.params,
+        workers=one.workers or of.workers,
+        limits=limits,
+        cpus=one.cpus,
+        score="" if of.score == RATE else of.score,
+    )
+
+
+def _use(found: Mapping[str, int | None]) -> Mapping[str, int | None]:
+    read, written = found.get(READ), found.get(WRITTEN)
+    return {
+        "cpu": found.get(CPU),
+        "memory": found.get(MEMORY),
+        "disk": None if read is None or written is None else read + written,
+        "network": found.get(NETWORK),
+    }
+
+
+def _movable_bytes(machine: Machine | None, window_ns: int) -> int | None:
+    """What the memory of all nodes can move in the window: one GB/s is a byte per ns."""
+    if machine is None or not machine.bandwidth_gb_s:
+        return None
+    return round(window_ns * machine.bandwidth_gb_s * len(machine.nodes))
+
+
+_SOURCES = {
+    "cpu": (CPU,),
+    "memory": (MEMORY,),
+    "disk": (READ, WRITTEN),
+    "network": (NETWORK,),
+    "cache": (CACHE,),
+    "bandwidth": (MOVED,),
+}
+
+
+def _missing(run: MixRun, machine: Machine | None) -> Mapping[str, str]:
+    """By resource; MixRun has them by what is counted."""
+    found = {}
+    for resource, keys in _SOURCES.items():
+        reasons = [run.missing[key] for key in keys if key in run.missing]
+        if reasons:
+            found[resource] = reasons[0]
+        elif machine is None and resource in PRESSED and run.use.get(keys[0]) is None:
+            found[resource] = NO_MACHINE
+    return found
+
+
+def _notice(text: str) -> None:
+    sys.stderr.write(f"benchgate: {visible(text)}\n")

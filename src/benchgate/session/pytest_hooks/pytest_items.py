@@ -1,0 +1,122 @@
+"""Makes pytest's items from the marks and fixtures of a test function, and reads them back.
+
+Takes pytest's metafuncs and items; gives planned cells, gates and images. A mistake in a mark is returned as
+one sentence, which the hook reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from benchgate.base.errors import BenchgateError
+from benchgate.base.workload.metrics import with_windows
+from benchgate.evidence import kept_baselines
+from benchgate.judge.gates import check, find
+from benchgate.plan import catalog, choice, marks, planner
+from benchgate.plan.marks import MarkArguments
+from benchgate.plan.planned import MarkRequest, PlannedCell, PlannedGate
+from benchgate.session.pytest_hooks import pytest_marks
+from benchgate.session.pytest_hooks.pytest_marks import GATES, gate_marks
+from benchgate.session.pytest_hooks.pytest_session import PytestSession
+
+FIXTURES = ("cell", "verdict", "image")
+
+
+def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
+    """Makes the items of one test function; gives the error in its marks, or an empty string."""
+    names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
+    workload = _mark(metafunc.definition.get_closest_marker("workload"))
+    if not names or (workload is None and names == ["image"]):
+        return ""
+    try:
+        request = request_of(metafunc.definition)
+        if "verdict" in names and not request.gates:
+            first, *others = metafunc.config.stash[GATES].values()
+            more = ", ".join(f"`{one.name}`" for one in others)
+            return f"a test of verdicts needs @pytest.mark.{first.shown}, or another mark of a gate: {more}"
+        for gate in request.gates:
+            find(gate.kind, gate.file)
+            if gate.baseline:
+                kept_baselines.find(
+                    gate.baseline
+                )  # a file that is no baseline is refused before anything runs
+        state.collected.add(catalog.load_workload(request.workload).name)
+        for name in names:
+            _parametrize(metafunc, name, request, state)
+        pytest_marks.remember(metafunc.definition, names)
+    except BenchgateError as error:
+        return str(error)
+    return ""
+
+
+def request_of(function: pytest.Item) -> MarkRequest:
+    """What a test function, or one of its items, requests with its marks."""
+    return marks.read(
+        _mark(function.get_closest_marker("workload")),
+        {name: _marks(function, name) for name in gate_marks(function)},
+        _marks(function, "system"),
+        _function_id(function),
+        _mark(function.get_closest_marker("machine")),
+        function.config.stash[GATES],
+    )
+
+
+def _function_id(item: pytest.Item) -> str:
+    """Its node id without the parameters of one item."""
+    spec = getattr(item, "callspec", None)
+    return item.nodeid if spec is None else item.nodeid.removesuffix(f"[{spec.id}]")
+
+
+def cells(items: Sequence[pytest.Item]) -> list[PlannedCell]:
+    return [one for item in items if isinstance(one := _param(item, "cell"), PlannedCell)]
+
+
+def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
+    return [one for item in items if isinstance(one := _param(item, "verdict"), PlannedGate)]
+
+
+def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
+    """The images of their `image` fixtures, without duplicates."""
+    found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
+    return tuple({one.cell.row: one for one in found}.values())
+
+
+def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
+    """True if this argument is our fixture, and not one that the user parametrizes."""
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
+    words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
+    if name in words:
+        return False
+    return pytest_marks.is_ours(metafunc._arg2fixturedefs, name)
+
+
+def _marks(function: pytest.Item, name: str) -> list[MarkArguments]:
+    return [MarkArguments(one.args, one.kwargs) for one in function.iter_markers(name)]
+
+
+def _mark(found: pytest.Mark | None) -> MarkArguments | None:
+    return None if found is None else MarkArguments(found.args, found.kwargs)
+
+
+def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, state: PytestSession) -> None:
+    ground, options = state.ground, state.options
+    if name == "cell":
+        cells = planner.with_smt_row(planner.plan_cells(request, options, ground), ground, options)
+        metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
+    elif name == "verdict":
+        gates = planner.plan_gates(request, options, ground)
+        for gate in gates:
+            known = with_windows(gate.arm.workload.metrics)
+            check(gate.gate, known[gate.gate.metric], catalog.load_policy(options.policy))
+        metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
+    else:
+        systems = choice.systems_of(request, options)
+        found = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
+        metafunc.parametrize("image", found, ids=[one.test_cell.row for one in found], indirect=True)
+
+
+def _param(item: pytest.Item, name: str) -> object:
+    spec = getattr(item, "callspec", None)
+    return None if spec is None else spec.params.get(name)

@@ -1,0 +1,155 @@
+"""Marks that have no meaning where they are: a threshold that nobody judges would look like one that holds.
+
+Takes pytest's items, and what was planned for their functions; gives one sentence for each test that has such
+a mark, or fails with all of them as a UsageError, so that nothing is measured before they are put right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchgate.base.errors import UsageError
+from benchgate.base.text import one_line
+from benchgate.plan import catalog, mark_table
+from benchgate.plan.mark_table import ISOLATION, RENAMED, SHIPPED, GateMark
+
+PLUGIN = "benchgate.pytest_plugin"
+ONE_OF_THEM = ("workload", "machine", ISOLATION)
+"""The marks of which a test has one: pytest takes the nearest, and of two on one node the first."""
+SETTINGS = ("workload", "system", "machine")
+LABEL = "regression"
+"""Many suites mark tests with this word alone. A gate's mark has a threshold."""
+FIXTURES = ("cell", "verdict", "image", "boot", ISOLATION)
+MOST = 10
+"""So many tests are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSource:
+    """What the items of a function were made from."""
+
+    fixtures: Sequence[str]
+    """Those of ours that it requests."""
+    marks: Sequence[pytest.Mark]
+
+
+PLANS = pytest.StashKey[dict[str, ItemSource]]()
+"""Of a class or module: the plans of its functions, by name."""
+GATES = pytest.StashKey[Mapping[str, GateMark]]()
+"""Of pytest's configuration: the marks of gates, by name."""
+
+
+def register(config: pytest.Config, files: Iterable[Path]) -> None:
+    """Registers every mark, also those of a user's own kinds of gate in `files`. Fails with CatalogError, and
+    with UsageError if two marks have one name."""
+    found = dict(SHIPPED)
+    for own in map(catalog.gate_mark, files):
+        if own.name in {*found, *(one.name for one in mark_table.PLAIN)}:
+            raise UsageError(f"--gate {own.file}: there is another mark {own.name}; give KIND another name")
+        found[own.name] = own
+    for line in mark_table.lines(found.values()):
+        config.addinivalue_line("markers", line)
+    config.stash[GATES] = found
+
+
+def gate_marks(item: pytest.Item) -> tuple[str, ...]:
+    """The names of the marks of gates, also those of earlier versions."""
+    return (*item.config.stash[GATES], *RENAMED)
+
+
+def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:
+    """True if the fixture of this name is ours. A user may have another one; one that overrides ours and
+    requests it counts as ours. `layers`: pytest's fixtures of each name."""
+    for layer in reversed(layers.get(name, ())):
+        if layer.func.__module__ == PLUGIN:
+            return True
+        if name not in layer.argnames:
+            return False
+    return False
+
+
+def remember(function: pytest.Item, fixtures: Sequence[str]) -> None:
+    """Keeps the plan of a function that was planned from the marks that it has now."""
+    assert function.parent is not None
+    plans = function.parent.stash.setdefault(PLANS, {})
+    plans[function.name] = ItemSource(fixtures, _of(function, (*gate_marks(function), *SETTINGS)))
+
+
+def check(items: Iterable[pytest.Item]) -> None:
+    """UsageError with one line for each test that has a mark without a meaning."""
+    lines = [line for item in items if (line := mistake(item))]
+    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
+    if lines:
+        raise UsageError("\n".join([*lines[:MOST], *more]))
+
+
+def mistake(item: pytest.Item) -> str:
+    plan = _plan(item)
+    found = _late(item, plan) or _replaced(item, plan) or _gates_nothing(item, plan)
+    return f"{one_line(item.nodeid)}: {found}" if found else ""
+
+
+def _plan(item: pytest.Item) -> ItemSource:
+    """Only functions are planned: neither the tests of unittest nor the items of other plugins."""
+    plans = item.parent.stash.get(PLANS, {}) if item.parent else {}
+    nothing = ItemSource((), ())
+    return plans.get(item.originalname, nothing) if isinstance(item, pytest.Function) else nothing
+
+
+def _late(item: pytest.Item, plan: ItemSource) -> str:
+    late = [one for one in _of(item, (*gate_marks(item), *SETTINGS)) if one not in plan.marks]
+    if not plan.fixtures or not late:
+        return ""
+    return (
+        f"mark {_shown(late[0])} came after this test was planned, from a parameter (pytest.param) or a hook "
+        "(add_marker), so it has no effect: write it at the function, its class or `pytestmark`"
+    )
+
+
+def _replaced(item: pytest.Item, plan: ItemSource) -> str:
+    names = (ISOLATION, *(ONE_OF_THEM if plan.fixtures else ()))
+    for name in names:
+        pairs = list(item.iter_markers_with_node(name))
+        other = [mark for node, mark in pairs if node is pairs[0][0] and mark != pairs[0][1]]
+        if other:
+            return (
+                f"marks {_shown(pairs[0][1])} and {_shown(other[0])}: only one of them can hold for a test; "
+                "remove the other one, also from the base classes of its class"
+            )
+    return ""
+
+
+def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
+    requested: Collection[str] = getattr(item, "fixturenames", ())
+    layers = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    gates = () if "verdict" in plan.fixtures else _of(item, gate_marks(item))
+    studies = () if is_ours(layers, ISOLATION) else _of(item, [ISOLATION])
+    for fixture, found in (("verdict", gates), (ISOLATION, studies)):
+        judged = [one for one in found if one.name != LABEL or one.args or one.kwargs]
+        if judged:
+            return (
+                f"mark {_shown(judged[0])} gates nothing, because this test does not request `{fixture}` of "
+                f"benchgate: write `def test_...({fixture}): {fixture}.require_pass()`, or remove the mark"
+            )
+    own = [mark for node, mark in item.iter_markers_with_node("workload") if node is item]
+    if own and not {*FIXTURES, "request"} & set(requested):
+        return (
+            f"mark {_shown(own[0])} measures nothing, because this test requests no fixture of benchgate: "
+            "write `def test_...(cell): cell.require_verified()`, or remove the mark"
+        )
+    return ""
+
+
+def _of(item: pytest.Item, names: Collection[str]) -> list[pytest.Mark]:
+    return [mark for mark in item.iter_markers() if mark.name in names]
+
+
+def _shown(mark: pytest.Mark) -> str:
+    """As it is written in Python."""
+    words = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
+    return one_line(f"`{mark.name}({', '.join(words)})`" if words else f"`{mark.name}`")

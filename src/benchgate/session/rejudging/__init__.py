@@ -1,0 +1,1 @@
+"""A session judged again from its files: whose programs may run, and which thresholds held."""

@@ -1,0 +1,98 @@
+"""A user's programs that `rejudge`, `verify` and `replay` may run: oracles, kinds of gate, reports.
+
+A session folder names such files, but it is untrusted: only files that the caller names are loaded. Takes
+paths; gives a `TrustedPrograms`. Fails with CatalogError if a file is not valid, and with NeedsFilesError if
+the caller did not name a program that a session needs; the message has the command.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchgate.base.errors import NeedsFilesError
+from benchgate.base.files import file_digest
+from benchgate.base.text import UNAVAILABLE
+from benchgate.base.workload.workloads import Workload
+from benchgate.evidence.facts import Program, read_programs
+from benchgate.plan import catalog
+from benchgate.render import reports
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedPrograms:
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    """By name."""
+    gates: Mapping[str, Path] = field(default_factory=dict)
+    """Kind -> the file that defines it."""
+    reports: tuple[Path, ...] = ()
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        oracles = (("--workload", name, one.file, one.oracle) for name, one in self.workloads.items())
+        gates = (("--gate", kind, path, path) for kind, path in self.gates.items())
+        own = (("--extra-report", reports.name_of(path), path, path) for path in self.reports)
+        return tuple(
+            Program(option, name, str(path), _digest(file))
+            for option, name, path, file in (*oracles, *gates, *own)
+        )
+
+    def as_json(self) -> list[dict[str, Any]]:
+        return [asdict(one) for one in self.programs]
+
+
+def _digest(file: Path) -> str:
+    try:
+        return file_digest(file)
+    except OSError:
+        return UNAVAILABLE
+
+
+def trusted(workloads: Sequence[str], gates: Sequence[str], reports: Sequence[str]) -> TrustedPrograms:
+    found = [catalog.load_workload(str(Path(path).absolute())) for path in workloads]
+    return TrustedPrograms(
+        workloads={workload.name: workload for workload in found},
+        gates={catalog.gate_kind(path): path for path in map(Path.absolute, map(Path, gates))},
+        reports=tuple(Path(path).absolute() for path in reports),
+    )
+
+
+def require_programs(
+    facts: Mapping[str, Any], where: str, trusted: TrustedPrograms, command: Sequence[str]
+) -> None:
+    """NeedsFilesError unless the caller named every program of the user that judged the session. `command`:
+    the command that needs them, without their options."""
+    given = {(one.option, one.name): one for one in trusted.programs}
+    recorded = {(one.option, one.name): one for one in read_programs(facts, where)}
+    missing = [one for key, one in recorded.items() if key not in given]
+    if missing:
+        named = [given.get(key, one) for key, one in recorded.items()]
+        words = shlex.join([*command, *(word for one in named for word in one.words)])
+        texts = (f"{one.option} {one.name} (its Python file had SHA-256 {one.sha256})" for one in missing)
+        raise NeedsFilesError(
+            f"programs of its user judged this session, and only programs that you name are run: "
+            f"{', '.join(texts)}; next, if you trust them: {words}"
+        )
+
+
+def compared(facts: Mapping[str, Any], where: str, trusted: TrustedPrograms) -> tuple[str, ...]:
+    """For each given program a sentence: whether it is the one that judged the session."""
+    recorded = {(one.option, one.name): one.sha256 for one in read_programs(facts, where)}
+    return tuple(
+        _comparison(one, recorded[one.option, one.name])
+        for one in trusted.programs
+        if (one.option, one.name) in recorded
+    )
+
+
+def _comparison(given: Program, sha256: str) -> str:
+    subject = f"{given.option} {given.name}"
+    if given.sha256 == sha256:
+        return f"{subject} is the program that judged the session"
+    return (
+        f"{subject} is not the program that judged the session: its Python file has SHA-256 {given.sha256}, "
+        f"the session's had {sha256}"
+    )

@@ -1,0 +1,128 @@
+"""The story of a run, from its files alone: on the instruction clock, on wall time, of a run that failed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from benchgate.base.cells import Lane
+from benchgate.base.runs import RawRun
+from benchgate.judge.accounts.story import story
+from benchgate.judge.accounts.story.words import Instant, Story, StorySpan, Track
+from benchgate.render.trace import trace
+from benchgate.run.record import clock_log
+from tests import traceformat
+from tests.unit.insn.test_activity import LINES, with_lines
+from tests.unit.insn.test_events import FILE
+from tests.wirekit import field, primes_run, recorded
+
+CONSOLE = recorded("good-linux-primes-smp2")
+SECOND = 1_000_000_000
+
+
+def on_the_clock(folder: Path, log: str = "") -> RawRun:
+    raw = primes_run(folder, CONSOLE)
+    clock_log(folder).write_text(log or with_lines(LINES), encoding="ascii")
+    return replace(raw, lane=Lane.INSN, clock_log=clock_log(folder))
+
+
+def checked(run: RawRun) -> Story:
+    """The story; its trace keeps the rules."""
+    seen = story(run)
+    traceformat.check(trace(seen))
+    return seen
+
+
+def spans(seen: Story, group: str) -> list[StorySpan]:
+    return [one for one in seen.spans if one.track.group == group]
+
+
+def test_workers_lie_between_the_marks_of_the_total_window(tmp_path: Path) -> None:
+    """The log's total window is from 1,000 to 9,200."""
+    seen = checked(on_the_clock(tmp_path))
+    total, _ = spans(seen, "window")
+    assert (total.begin, total.end) == (1_000, 9_200)
+    workers = spans(seen, "workers")
+    assert [one.track.name for one in workers] == ["worker 0", "worker 1"]
+    assert all(1_000 <= one.begin < one.end <= 9_200 for one in workers)
+    assert workers[0].name == f"worker 0 on CPU {field(CONSOLE, 'worker0', 'cpu')}"
+    marks = [one for one in seen.instants if one.track == Track("vCPUs", "vCPU 1")]
+    assert marks == [
+        Instant(Track("vCPUs", "vCPU 1"), "work begins", 1_100),
+        Instant(Track("vCPUs", "vCPU 1"), "work ends", 9_100),
+    ]
+
+
+def test_without_events_each_vcpu_has_its_columns(tmp_path: Path) -> None:
+    seen = checked(on_the_clock(tmp_path))
+    mine = [one for one in seen.counters if one.track.name == "vCPU 0"]
+    assert [one.time for one in mine] == [1_000, 2_000, 2_500]
+    assert mine[0].values == {"works": 100.0, "spins": 0.0, "halted": 0.0}
+    assert any("replay RUN --timeline" in note for note in seen.notes)
+
+
+def test_events_of_a_replay_say_who_woke_whom(tmp_path: Path) -> None:
+    run = on_the_clock(tmp_path)
+    (tmp_path / "events.txt").write_text(FILE, encoding="ascii")
+    seen = checked(run)
+    states = [(one.track.name, one.name, one.begin, one.end) for one in spans(seen, "vCPUs")]
+    assert states == [
+        ("vCPU 1", "halted", 90, 150),
+        ("vCPU 0", "works", 100, 180),
+        ("vCPU 0", "spins", 180, 250),
+        ("vCPU 1", "halted", 220, 300),
+    ]
+    (arrow,) = seen.arrows
+    assert (arrow.source.name, arrow.time, arrow.target.name) == ("vCPU 0", 150, "vCPU 1")
+    assert Instant(Track("vCPUs", "vCPU 0"), "interrupted by a timer or device", 200) in seen.instants
+    assert seen.counters == ()
+
+
+def test_lines_of_the_console_have_their_times(tmp_path: Path) -> None:
+    log = with_lines("").replace("mark 03", "line 8 900\nline 15 950\nline 16 951\nmark 03")
+    run = on_the_clock(tmp_path, log)
+    (tmp_path / "serial.log").write_bytes(b"hello \r\n\x1b[2Jtw\n\n")
+    track = Track("console", "printed")
+    lines = [one for one in checked(run).instants if one.track == track]
+    assert lines == [Instant(track, "hello", 900), Instant(track, "\\x1b[2Jtw", 950)]
+
+
+def test_a_run_that_failed_has_the_story_of_what_is_left(tmp_path: Path) -> None:
+    run = on_the_clock(tmp_path, with_lines("")[: with_lines("").index("vcpu 0")] + "stuck no progress\n")
+    (tmp_path / "serial.log").write_bytes(CONSOLE[:100])
+    seen = checked(run)
+    assert len(seen.instants) == 4
+    assert any("the lockstep was stuck" in note for note in seen.notes)
+    assert any(note.startswith("no workers: ") for note in seen.notes)
+    clock_log(tmp_path).write_text("nonsense")
+    assert checked(run).instants == ()
+    assert story(run).notes
+
+
+def moment(name: str, t_ns: int, ran: int) -> dict[str, object]:
+    thread = {"thread": 5, "name": "CPU 0/TCG", "vcpu": 0, "run_ns": ran, "delay_ns": 2_000_000}
+    counters = dict.fromkeys(("timeslices", "voluntary", "involuntary", "migrations", "cpu"), 3)
+    return {"moment": name, "t_ns": t_ns, "threads": [{**thread, **counters}]}
+
+
+def test_on_wall_time_the_host_has_the_axis(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, CONSOLE)
+    moments = [moment("start", 5 * SECOND, 0), moment("result", 9 * SECOND, 3 * SECOND)]
+    (tmp_path / "threads.json").write_text(json.dumps(moments))
+    seen = checked(run)
+    assert [(one.name, one.begin, one.end) for one in spans(seen, "run")] == [
+        ("start to result", 0, 4 * SECOND)
+    ]
+    total = spans(seen, "window")[0]
+    length = field(CONSOLE, "window", "total_end") - field(CONSOLE, "window", "total_start")
+    assert (total.end, total.end - total.begin) == (4 * SECOND, length)
+    assert [one.values["ran ms"] for one in seen.counters] == [0, 3_000]
+    assert any("another zero" in note for note in seen.notes)
+
+
+def test_a_run_on_wall_time_without_any_file_has_an_empty_story(tmp_path: Path) -> None:
+    run = primes_run(tmp_path, b"")
+    seen = checked(run)
+    assert seen.spans == ()
+    assert seen.notes

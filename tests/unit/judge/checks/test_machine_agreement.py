@@ -1,0 +1,208 @@
+"""A run is refused if its command line, its shape or its log is of another machine than its session's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base import exploration
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import VerifyError
+from benchgate.base.exploration import Strategy, usual
+from benchgate.base.runs import Ending, Outcome, RawRun
+from benchgate.base.system.systems import System
+from benchgate.insn import machine_shape
+from benchgate.insn.memory_log import CLASSES, COUNTS
+from benchgate.judge import verify
+from benchgate.judge.checks.machine_agreement import check_exploration, check_machine
+from benchgate.judge.judged_run import judge_run
+from benchgate.judge.run_files import RunFiles
+from benchgate.plan import catalog
+from tests.unit.factories import cell, raw_run, verified
+from tests.unit.judge.checks.test_agreement import CLOCK, LOG
+from tests.unit.machines import duo
+from tests.wirekit import PRIMES, guest_argv, write_affinity, write_argv
+
+LINUX = catalog.load_system("linux")
+ON_DUO = LINUX.on(duo())
+CPUS = 2
+HEADER = """insn-clock 1
+level full
+mode serial
+seed 7
+quantum 5000
+fine 100
+rush 25
+vcpus 2
+api 3 2 4
+"""
+SERVED = {"l2": 5, "l3": 4, "local": 3, "remote": 2, "transfer_cluster": 6, "transfer_socket": 7, "atomic": 9}
+SERVED |= {"walk": 8, "interrupt": 1}
+WAITED = {"l2": 5 * 2, "l3": 4 * 10, "local": 3 * 49, "remote": 2 * 84, "transfer_cluster": 6 * 19}
+WAITED |= {"transfer_socket": 7 * 89, "atomic": 9 * 4, "walk": 8 * 15, "interrupt": 700, "queue": 123}
+
+
+def books() -> str:
+    """The log's lines of two phases: each access has cost what tests/unit/machines.py says."""
+    words = []
+    for phase in ("boot", "window"):
+        for cpu in range(CPUS):
+            counts = " ".join(f"{name} {SERVED.get(name, 0)}" for name in COUNTS)
+            stalls = " ".join(f"{name} {WAITED.get(name, 0)}" for name in CLASSES)
+            words.append(f"spent {phase} {cpu} executed 1 paused 0 skipped 0 halted 0 stalled 0")
+            words += [f"memory {phase} {cpu} {counts}", f"stall {phase} {cpu} {stalls}"]
+    totals = [f"vcpu {cpu} time 9 executed 9 paused 0 skipped 0 halted 0 stalled 0" for cpu in range(CPUS)]
+    return "\n".join(
+        [*totals, *words, "order boot 0 0 0 0 0", "order window 0 0 0 0 0", "end 9", "closed", ""]
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RawRun:
+    """A run on the machine of tests/unit/machines.py, as it is recorded."""
+    log = tmp_path / "clock.log"
+    log.write_text(f"{HEADER}machine duo\n{books()}")
+    (tmp_path / machine_shape.FILE).write_text(machine_shape.shape_of(ON_DUO, CPUS))
+    write_argv(tmp_path, ["qemu", "-plugin", f"insn.so,out={log},machine={tmp_path / machine_shape.FILE}"])
+    made = raw_run(cell(CPUS, system="linux-duo"), lane=Lane.INSN, placement=Placement.VIRTUAL)
+    return replace(made, folder=tmp_path, clock_log=log)
+
+
+def test_a_run_on_its_sessions_machine_is_accepted(run: RawRun) -> None:
+    check_machine(RunFiles(run), ON_DUO)
+
+
+def test_a_run_on_the_ideal_machine_has_nothing_of_a_machine(run: RawRun) -> None:
+    (run.folder / machine_shape.FILE).unlink()
+    (run.folder / "clock.log").write_text(HEADER)
+    write_argv(run.folder, ["qemu", "-plugin", "insn.so,out=clock.log"])
+    check_machine(RunFiles(run), LINUX)
+
+
+def drop_argument(folder: Path) -> None:
+    write_argv(folder, ["qemu", "-plugin", "insn.so,out=clock.log"])
+
+
+def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (drop_argument, r"argv\.json of "),
+        (edit(machine_shape.FILE, "local_ns 50", "local_ns 51"), r"machine\.shape of "),
+        (edit("clock.log", "machine duo", "machine trio"), r"clock\.log of "),
+        (edit("clock.log", f"local {3 * 49}", f"local {3 * 50}"), r"clock\.log of "),
+        (edit("clock.log", f"atomic {9 * 4}", f"atomic {9 * 5}"), r"clock\.log of "),
+        (edit("clock.log", f"walk {8 * 15}", f"walk {8 * 16}"), r"clock\.log of "),
+    ],
+)
+def test_each_file_of_another_machine_refuses_the_run(
+    run: RawRun, change: Callable[[Path], None], said: str
+) -> None:
+    change(run.folder)
+    with pytest.raises(VerifyError, match=f"{said}.* is not of machine duo as the session records it"):
+        check_machine(RunFiles(run), ON_DUO)
+
+
+@pytest.mark.parametrize("other", [LINUX.on(duo(atomic_ns="5")), LINUX])
+def test_a_session_that_records_another_machine_refuses_the_run(run: RawRun, other: System) -> None:
+    with pytest.raises(VerifyError, match="the run was made on another machine"):
+        check_machine(RunFiles(run), other)
+
+
+def test_a_changed_session_and_shape_do_not_fit_the_log(run: RawRun) -> None:
+    """A forger who changes both still has the times that the clock charged."""
+    forged = LINUX.on(duo(memory="{local_ns: 60, remote_ns: 85, bandwidth_gb_s: 32}"))
+    (run.folder / machine_shape.FILE).write_text(machine_shape.shape_of(forged, CPUS))
+    with pytest.raises(VerifyError, match=r"clock\.log of .* is not of machine duo"):
+        check_machine(RunFiles(run), forged)
+
+
+SYNC = usual(Strategy.SYNC, 3)
+EXPLORATION_LINUX = catalog.load_system("linux")
+Change = Callable[[RawRun], RawRun]
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> RawRun:
+    """A run on the instruction clock as it is recorded."""
+    log = tmp_path / "clock.log"
+    log.write_text(LOG)
+    write_argv(tmp_path, [*guest_argv(2, nonce=f"{1:016x}", cell=cell(2)), *CLOCK])
+    write_affinity(tmp_path, [[0, 1], [0, 1]])
+    made = raw_run(cell(2), lane=Lane.INSN, placement=Placement.VIRTUAL, ending=Ending.DONE, folder=tmp_path)
+    return replace(made, seed=0, pins=(), clock_log=log)
+
+
+def recorded(run: RawRun) -> RawRun:
+    return replace(run, exploration=SYNC)
+
+
+def asked(run: RawRun) -> RawRun:
+    words = [*CLOCK[:-1], f"{CLOCK[-1]},explore={run.folder / exploration.FILE}"]
+    write_argv(run.folder, [*guest_argv(2, nonce=f"{1:016x}", cell=cell(2)), *words])
+    return run
+
+
+def kept(run: RawRun) -> RawRun:
+    (run.folder / exploration.FILE).write_text(SYNC.text)
+    return run
+
+
+def logged(run: RawRun) -> RawRun:
+    (run.folder / "clock.log").write_text(f"{LOG}explore sync 3\n")
+    return run
+
+
+def explored(run: RawRun) -> RawRun:
+    return logged(kept(asked(recorded(run))))
+
+
+def test_a_run_that_nobody_explored_passes(plain: RawRun) -> None:
+    check_exploration(RunFiles(plain), None)
+
+
+@pytest.mark.parametrize("trace", [recorded, asked, kept, logged, explored])
+def test_each_trace_of_an_exploration_refuses_a_sample(plain: RawRun, trace: Change) -> None:
+    with pytest.raises(VerifyError, match=r"was explored .*: .*such a run is never a sample of a gate"):
+        check_exploration(RunFiles(trace(plain)), None)
+
+
+def test_whoever_asked_for_exactly_this_exploration_gets_its_result(plain: RawRun) -> None:
+    check_exploration(RunFiles(explored(plain)), SYNC)
+    with pytest.raises(
+        VerifyError, match=r"run\.json of .* is not of the exploration with strategy sync, seed 4"
+    ):
+        check_exploration(RunFiles(explored(plain)), usual(Strategy.SYNC, 4))
+
+
+@pytest.mark.parametrize("trace", [recorded, asked, kept, logged])
+def test_one_trace_alone_is_not_enough(plain: RawRun, trace: Change) -> None:
+    with pytest.raises(VerifyError, match="is not of the exploration with strategy sync, seed 3"):
+        check_exploration(RunFiles(trace(plain)), SYNC)
+
+
+def test_in_a_sessions_row_it_is_invalid_and_the_reason_names_it(
+    plain: RawRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole verifier, of which all but the agreement of the files says yes."""
+    run = explored(plain)
+    (run.folder / "serial.log").write_bytes(b"")
+    monkeypatch.setattr(verify, "verify", lambda files, *_, **__: verified(files.run, 5))
+    monkeypatch.setattr(verify, "require_cpus", lambda *_: None)
+    monkeypatch.setattr("benchgate.judge.checks.agreement._check_argv", lambda *_: None)
+    monkeypatch.setattr("benchgate.judge.checks.agreement._check_measures", lambda *_: None)
+    judged = judge_run(run, lambda one: verify.verify_on(one, PRIMES, EXPLORATION_LINUX))
+    assert judged.outcome is Outcome.INVALID
+    assert "never a sample of a gate" in judged.reason
+    assert verify.verify_on(run, PRIMES, EXPLORATION_LINUX, exploration=SYNC).work == 5

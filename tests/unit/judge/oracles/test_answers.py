@@ -1,0 +1,105 @@
+"""The checks that oracles share."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
+from benchgate.base.statistics.histogram import Histogram
+from benchgate.judge.oracles import answers
+from benchgate.judge.oracles.oracle_run import OracleRun
+
+
+def report(number: int, **values: int) -> WorkerReport:
+    return WorkerReport(number, 0, 0, 1, 2, values)
+
+
+@pytest.mark.parametrize(
+    ("cuts", "reason"),
+    [
+        ([(0, 5), (6, 10)], "worker 1 had 6..10, but its range starts at 5"),
+        ([(0, 5), (4, 10)], "worker 1 had 4..10"),
+        ([(0, 12)], "worker 0 had 0..12"),
+        ([(0, 5), (5, 4)], "worker 1 had 5..4"),
+        ([(0, 5), (5, 9)], "end at 9, but the work ends at 10"),
+    ],
+)
+def test_ranges_must_follow_each_other(cuts: list[tuple[int, int]], reason: str) -> None:
+    with pytest.raises(VerifyError, match=reason):
+        answers.ranges([report(n, lo=lo, hi=hi) for n, (lo, hi) in enumerate(cuts)], 0, 10)
+
+
+def test_equal_cost_has_a_tolerance_and_a_grain() -> None:
+    answers.equal_cost([report(0, divs=1019), report(1, divs=981)], "divs", grain=0)
+    with pytest.raises(VerifyError, match="worker 0 had divs=1021"):
+        answers.equal_cost([report(0, divs=1021), report(1, divs=979)], "divs", grain=0)
+    answers.equal_cost([report(0, divs=1021), report(1, divs=979)], "divs", grain=21)
+
+
+def test_what_workers_report_is_summed() -> None:
+    assert answers.summed([report(0, sent=3), report(1, sent=4)], "sent") == 7
+    with pytest.raises(VerifyError, match="worker 1 did not report sent"):
+        answers.summed([report(0, sent=3), report(1, got=4)], "sent")
+
+
+def test_parts_add_up() -> None:
+    answers.add_up("posted", 9, {"completed": 7, "pending": 2})
+    with pytest.raises(VerifyError, match=r"posted=9 is not completed=7 \+ pending=1, which is 8"):
+        answers.add_up("posted", 9, {"completed": 7, "pending": 1})
+
+
+def histograms(*values: int) -> OracleRun:
+    """Each worker has one value."""
+    return OracleRun(
+        2, "ns", None, 100, 200, {"wakeup": tuple(Histogram(1, v, v, v, {v: 1}) for v in values)}
+    )
+
+
+def test_a_histogram_is_expected_with_its_counts() -> None:
+    run = histograms(5, 90)
+    found = answers.expect_histogram(run, "wakeup", count=2, by_worker=[1, 1], at_most=90)
+    assert (found.count, found.max) == (2, 90)
+    for more, reason in (
+        ({"count": 3}, "histogram wakeup has 2 values, expected 3"),
+        ({"by_worker": [1, 2]}, "worker 1 has 1 values in histogram wakeup, expected 2"),
+        ({"by_worker": [2]}, "2 workers have a histogram wakeup, expected 1"),
+        ({"at_most": 89}, "histogram wakeup has a value of 90, above 89"),
+    ):
+        with pytest.raises(VerifyError, match=reason):
+            answers.expect_histogram(run, "wakeup", **more)
+    with pytest.raises(VerifyError, match="there is no histogram request"):
+        answers.expect_histogram(run, "request")
+
+
+def test_some_values_are_expected_and_others_may_be_there() -> None:
+    answers.expect_some("hackbench", {"tasks": 4, "seconds": 9}, {"tasks": 4})
+    for reported in ({"tasks": 5}, {"seconds": 9}):
+        with pytest.raises(
+            VerifyError, match=r"wrong answer: hackbench reported tasks=(5|None), expected tasks=4"
+        ):
+            answers.expect_some("hackbench", reported, {"tasks": 4})
+
+
+@pytest.mark.parametrize(("hz", "window"), [(None, 1_000_000), (2_000_000_000, 2_000_000)])
+def test_a_length_that_a_program_measured_must_fit_into_the_window(hz: int | None, window: int) -> None:
+    run = OracleRun(cpus=1, unit="ns", hz=hz, work=window, total=window, by_worker={})
+    answers.expect_inside(run, "seconds", 1_000_000, 0)
+    answers.expect_inside(run, "seconds", 1_900_000, 900_000)
+    with pytest.raises(
+        VerifyError, match="reported seconds=1900001 ns, but the whole work window has 1000000"
+    ):
+        answers.expect_inside(run, "seconds", 1_900_001, 900_000)
+
+
+def test_lengths_that_follow_each_other_fit_into_the_window() -> None:
+    answers.expect_no_overlap(histograms(100, 100), "wakeup")
+    with pytest.raises(VerifyError, match="of worker 1 has 101 ns together, but the work window is 100"):
+        answers.expect_no_overlap(histograms(100, 101), "wakeup")
+
+
+def test_the_values_of_all_workers_are_added_modulo_64_bits() -> None:
+    found = answers.together([report(0, items=3, sum=2**64 - 1), report(1, items=4, sum=3)])
+    assert found == {"items": 7, "sum": 2}
+    with pytest.raises(VerifyError, match=r"worker 1 reported the fields \['items', 'more'\], but worker 0"):
+        answers.together([report(0, items=3), report(1, items=4, more=0)])

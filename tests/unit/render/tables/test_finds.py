@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.explore.exploration_result import FOUND, ExplorationResult
+from benchgate.render.tables import finds
+from tests.unit.explore.test_exploration_result import FIND, LINE
+
+BAD = replace(LINE, number=4, strategy="pct", outcome=FOUND, find="find-1")
+STATE = ExplorationResult((replace(LINE, number=0, strategy="plain"), LINE, BAD), (FIND,), expected=9)
+
+
+def test_the_terminal_has_groups_commands_and_what_is_left() -> None:
+    lines = finds.text(STATE, lambda name: f"replay {name}")
+    assert lines == [
+        "1 find in 1 group: 3 runs of 9",
+        "",
+        "1 find: hang",
+        "  find-1  row-smp2 sync 3  replay find-1",
+        "  find-1: 1 of 7 stalls left, after 42 runs",
+        f"  find-1: {FIND.small.switches[0].sentence}" if FIND.small else "",
+    ]
+
+
+def test_the_first_run_is_of_no_strategy() -> None:
+    assert finds.strategies(STATE).rows[1:] == (
+        ("sync", "1", "0", "-", "7", "1.5"),
+        ("pct", "1", "1", "1", "7", "1.5"),
+    )
+
+
+def test_a_find_in_a_smaller_cell_says_where() -> None:
+    assert FIND.small is not None
+    other = replace(FIND, small=replace(FIND.small, cell="row-smp1"))
+    assert finds.small(other)[0] == "1 of 7 stalls left in row-smp1, after 42 runs"
+    assert finds.small(replace(FIND, small=None)) == ()
+
+
+def test_cells_without_a_stall_are_named_and_counted() -> None:
+    none = tuple(replace(LINE, cell=f"row-{n}", stalls=0) for n in range(8))
+    (said,) = finds.unexplored(ExplorationResult(none, expected=8))
+    assert said.startswith("no run of row-0, row-1, row-2, row-3, row-4, row-5 and 2 more had a stall: ")
+    assert finds.headline(ExplorationResult(none, expected=8)) == "nothing explored: 8 runs"
+    one = ExplorationResult((none[0], LINE), expected=2)
+    assert finds.headline(one) == "nothing found, and 1 of 2 cells was not explored: 2 runs"
+    assert finds.unexplored(ExplorationResult((LINE,), expected=1)) == ()

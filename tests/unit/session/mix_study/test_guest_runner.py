@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.mix_runs import MixRun, PartLimits, PartRun
+from benchgate.base.system.machines import Machine
+from benchgate.mix import study_orders
+from benchgate.mix.limits import Amount
+from benchgate.plan import catalog
+from benchgate.session.mix_study import guest_runner
+from benchgate.session.mix_study.measure import MixJob
+from tests import mixsim
+
+
+def machine() -> Machine:
+    found = catalog.load_machine("desktop8")
+    assert found is not None
+    return found
+
+
+USE = {"cpu_ns": 5, "memory_bytes": 6, "disk_read_bytes": 1, "disk_written_bytes": 2, "network_bytes": None}
+RUN = MixRun(
+    window_ns=1_000_000,
+    cpus=2,
+    parts=(
+        PartRun("a.b#1", Fraction(7, 2), 3, USE),
+        PartRun("dummy#1", Fraction(0), 0, {}),
+    ),
+    foreign_ns=0,
+    memory_bytes=1000,
+    use={"cache_bytes": 640, "moved_bytes": 640},
+    missing={"network_bytes": "there is no veth"},
+)
+
+
+def test_a_run_in_the_units_of_a_study() -> None:
+    found = guest_runner.measured(RUN, machine(), mixsim.study())
+    (part,) = found.parts
+    assert (part.name, part.score, part.runs) == ("a.b#1", Fraction(7, 2), 3)
+    assert part.use == {"cpu": 5, "memory": 6, "disk": 3, "network": None}
+    assert found.use == {"cache": 640, "bandwidth": 640}
+    # Two CPUs of one cluster have 8 MiB of L3; one node moves 46.9 bytes per ns.
+    assert found.capacity == {"cpu": 2_000_000, "memory": 1000, "cache": 8 << 20, "bandwidth": 46_900_000}
+    assert found.missing == {"network": "there is no veth"}
+
+
+def test_on_wall_time_the_host_says_what_it_has_of_a_cache() -> None:
+    found = guest_runner.measured(replace(RUN, cache_bytes=32 << 20), None, mixsim.study())
+    assert (found.capacity["cache"], found.capacity["bandwidth"]) == (32 << 20, None)
+    assert found.use == {"cache": 640, "bandwidth": 640}
+    assert found.missing == {"network": "there is no veth"}
+    unread = replace(RUN, use=dict.fromkeys(RUN.use), missing={})
+    assert guest_runner.measured(unread, None, mixsim.study()).missing == dict.fromkeys(
+        ("cache", "bandwidth"), guest_runner.NO_MACHINE
+    )
+
+
+def test_a_score_in_units_of_work() -> None:
+    study = mixsim.study(mixsim.STUDY.replace("hi: 20000}", "hi: 20000, units: 2.5}"))
+    run = replace(RUN, parts=(PartRun("prime.small#2", Fraction(4), 3, USE),))
+    assert guest_runner.measured(run, None, study).parts[0].score == 10
+
+
+def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
+    study = replace(mixsim.study(), inputs=(replace(mixsim.study().inputs[0], workload="files", params=()),))
+    runner = guest_runner.GuestRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
+    found = runner.run(MixJob(next(study_orders.alone(study)), study), Path())
+    assert isinstance(found, str)
+    assert re.search("^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", found)
+
+
+def test_a_reason_has_the_file_and_line_of_its_input() -> None:
+    study = mixsim.study()
+    early = "part writer.large#2: it ended early: run 3 ended with status 1; it printed nothing"
+    assert guest_runner.with_place(early, study) == f"{study.input_named('writer.large').where}: {early}"
+    assert guest_runner.with_place("the run did not finish", study) == "the run did not finish"
+
+
+def test_both_clusters_have_a_cache() -> None:
+    assert (
+        guest_runner.measured(replace(RUN, cpus=8), machine(), mixsim.study()).capacity["cache"] == 16 << 20
+    )
+
+
+def test_without_a_machine_cache_and_bandwidth_say_why() -> None:
+    found = guest_runner.measured(replace(RUN, use={}), None, mixsim.study())
+    assert found.used("cache") is None
+    assert found.missing["cache"] == found.missing["bandwidth"] == guest_runner.NO_MACHINE
+
+
+def test_fewer_ways_are_a_smaller_cache_of_as_many_sets() -> None:
+    whole = machine()
+    less = guest_runner.limited_machine(whole, Amount("cache", 4, Fraction(1, 4)))
+    assert less.l3 is not None
+    assert whole.l3 is not None
+    assert (less.l3.size, less.l3.ways) == (2 << 20, 4)
+    assert less.l3.sets(64) == whole.l3.sets(64)
+    slow = guest_runner.limited_machine(whole, Amount("bandwidth", 250_000, Fraction(1, 2)))
+    assert slow.bandwidth_gb_s == pytest.approx(46.9 / 4)
+    assert guest_runner.limited_machine(whole, Amount("cpu", 1, Fraction(1))) == whole
+
+
+def test_a_job_as_a_mix() -> None:
+    study = mixsim.study()
+    order = next(study_orders.limited(study))
+    mix = guest_runner.mix_of(
+        MixJob(order, study, Amount("cpu", 250_000, Fraction(1, 2))), catalog.load_system("linux")
+    )
+    part, dummy = mix.parts
+    assert (part.name, part.workers, part.limits) == ("prime.large#1", 2, PartLimits(cpu_ppm=250_000))
+    assert part.workload is not None
+    assert part.workload.name == "primes"
+    assert dict(part.params)["hi"] == 20000
+    assert (dummy.name, dummy.workload, dummy.limits) == ("dummy#1", None, PartLimits())
+    assert (mix.cpus, mix.least, mix.limit_ms) == (2, 1 + 3, 10_000)  # the first run of a part is cold
+
+
+@pytest.mark.parametrize(
+    ("resource", "limits"),
+    [
+        ("cpu", PartLimits(cpu_ppm=600)),
+        ("memory", PartLimits(memory_bytes=600)),
+        ("disk", PartLimits(disk_bytes_per_s=300)),
+        ("network", PartLimits(network_bytes_per_s=300)),
+    ],
+)
+def test_limits_in_their_units(resource: str, limits: PartLimits) -> None:
+    """Each direction of a disk or network has its limit, and a part's use is the sum of both."""
+    assert guest_runner.limits_of(Amount(resource, 600, Fraction(1, 2))) == limits
+
+
+def test_a_cache_limits_no_part() -> None:
+    assert guest_runner.limits_of(Amount("cache", 5, Fraction(1, 2))) == PartLimits()

@@ -1,0 +1,145 @@
+"""One QEMU per architecture of a session's systems, and one clock for all of its guests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Accel, Lane
+from benchgate.base.errors import HostError
+from benchgate.base.system.arch import RISCV64, X86_64, Architecture
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.systems import System
+from benchgate.build.fetch import inputs
+from benchgate.plan import catalog
+from benchgate.plan.options import Options
+from benchgate.run.argv import VmConfig
+from benchgate.session import vm_choice
+from benchgate.session.emulators import Emulators
+from benchgate.session.measuring_host import ThisHost
+from benchgate.session.vm_choice import VmChoice
+
+Asked = list[tuple[str, Path | None]]
+
+
+def systems(*words: str) -> list[System]:
+    return [catalog.load_system(word) for word in words]
+
+
+BOTH = systems("linux", "linux:arch=riscv64")
+
+
+def fake(guest: Architecture) -> Qemu:
+    return Qemu(Path(guest.qemu), {}, (), (10, 0, 2), f"digest of {guest}", "reviewed", (), guest)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Which QEMU was asked for: the architecture and the user's path."""
+    found: Asked = []
+
+    def qemu(path: Path | None, guest: Architecture, **_: object) -> Qemu:
+        found.append((guest.name, path))
+        return fake(guest)
+
+    monkeypatch.setattr(inputs, "qemu", qemu)
+    return found
+
+
+def machines(options: Options, notes: list[str] | None = None) -> Emulators:
+    return Emulators(options, ThisHost(), (notes if notes is not None else []).append)
+
+
+def test_each_architecture_has_its_qemu(asked: Asked) -> None:
+    made = machines(Options())
+    made.fetch([*BOTH, *systems("native")])
+    assert asked == [("x86_64", None), ("riscv64", None)]
+    assert {name: one.guest for name, one in made.qemus.items()} == {
+        BOTH[0].emulator: X86_64,
+        BOTH[1].emulator: RISCV64,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "path", "given"),
+    [
+        (("linux", "linux:arch=riscv64"), "/own/qemu-system-riscv64", {"riscv64"}),
+        (("linux", "linux:arch=riscv64"), "/own/my-qemu", set()),
+        (("linux:arch=riscv64",), "/own/my-qemu", {"riscv64"}),
+        (("linux",), "/own/qemu-system-riscv64", {"x86_64"}),  # where it is refused
+    ],
+)
+def test_the_users_qemu_is_for_the_architecture_of_its_name(
+    asked: Asked, words: tuple[str, ...], path: str, given: set[str]
+) -> None:
+    machines(Options(qemu=Path(path))).fetch(systems(*words))
+    assert {name for name, own in asked if own} == given
+
+
+def choices(monkeypatch: pytest.MonkeyPatch, lanes: Mapping[str, Lane]) -> None:
+    """What vm_choice chooses without --clock, by architecture."""
+
+    def choose(qemu: Qemu, options: Options, *_: object) -> VmChoice:
+        lane = Lane.INSN if options.clock == "insn" else lanes[qemu.guest.name]
+        return VmChoice({lane: VmConfig(qemu, Accel.TCG, "max")}, Accel.TCG, {})
+
+    monkeypatch.setattr(vm_choice, "choose_vm", choose)
+
+
+def test_guests_with_different_accelerators_have_lanes_of_their_own(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choices(monkeypatch, {"x86_64": Lane.KVM, "riscv64": Lane.TCG})
+    made = machines(replace(Options(), clock="wall"))
+    made.fetch(BOTH)
+    made.choose((0,))
+    assert made.lanes is not None
+    assert [made.lanes[one.emulator][0] for one in BOTH] == [Lane.KVM, Lane.TCG]
+
+
+def test_all_guests_are_on_one_clock(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes: list[str] = []
+    choices(monkeypatch, {"x86_64": Lane.KVM, "riscv64": Lane.INSN})
+    made = machines(Options(), notes)
+    made.fetch(BOTH)
+    made.choose((0,))
+    assert made.lanes is not None
+    assert {made.lanes[one.emulator][0] for one in BOTH} == {Lane.INSN}
+    assert "the instruction clock decides for all guests" in notes[-1]
+
+
+def with_clock(version: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -> Emulators:
+    """A session on --machine desktop8 whose QEMU has this version."""
+    vm = VmConfig(replace(fake(X86_64), version=version), Accel.TCG, "", Path("plugin.so"))
+    monkeypatch.setattr(vm_choice, "choose_vm", lambda *_: VmChoice({Lane.INSN: vm}, Accel.TCG, {}))
+    made = machines(Options(clock="insn", machine="desktop8"))
+    made.qemus["qemu"] = vm.qemu
+    return made
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        (
+            (7, 2, 22),
+            "QEMU 7.2.22 has version 1 of the plugin interface; a memory system needs 3",
+        ),
+        ((9, 0, 4), "QEMU 9.0.4 has version 2 of the plugin interface"),
+    ],
+)
+def test_a_qemu_that_cannot_simulate_a_memory_is_refused_by_name(
+    version: tuple[int, int, int], why: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = with_clock(version, monkeypatch)
+    with pytest.raises(HostError, match=f"--machine desktop8: {why}"):
+        made.choose(())
+    assert made.no_machine.startswith(why)
+
+
+def test_a_qemu_that_can_simulate_a_memory_is_accepted(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = with_clock((10, 0, 2), monkeypatch)
+    made.choose(())
+    assert made.no_machine == ""
