@@ -54,7 +54,7 @@ lock.measuring = partial(lock.measuring, name=f"benchgate-stand-in-{os.getpid()}
 # A busy host may need long to end a stand-in. An attempt that failed because of that would end the session.
 CONFTEST += f"""
 from dataclasses import replace
-from benchgate.run.console import Limits
+from benchgate.run.console import ConsoleLimits
 from benchgate.session.workbench import Workbench
 
 # The threads of the stand-in are idle, so any wait for a busy host would be a large share of what they ran.
@@ -68,7 +68,7 @@ thread_use.host_snapshot = lambda **_: HostSnapshot(0, None, None, None, None, N
 request = Workbench.request
 
 def patient(*words, **named):
-    return replace(request(*words, **named), limits=Limits(leave_s={PATIENCE_S}))
+    return replace(request(*words, **named), limits=ConsoleLimits(leave_s={PATIENCE_S}))
 
 Workbench.request = patient
 """

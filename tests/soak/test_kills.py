@@ -36,12 +36,12 @@ SESSION = """
     import sys
     from itertools import count
     from pathlib import Path
-    from benchgate.run.parallel import Job, execute_all
+    from benchgate.run.parallel import AttemptJob, execute_all
     from tests.machines import boot, request
 
     def job(home):
         home.mkdir(parents=True)
-        return Job(request(boot(home), home / "run"), lambda phase: None)
+        return AttemptJob(request(boot(home), home / "run"), lambda phase: None)
 
     print("up", flush=True)
     for number in count():
