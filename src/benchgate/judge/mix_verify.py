@@ -49,7 +49,7 @@ _NO_BOOKS = {
 
 
 def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
-    """`rule`: by how much the host may disturb a run on wall time."""
+    """`rule` says by how much the host may disturb a run on wall time."""
     files = RunFiles(run)
     _check_asked(files, mix)
     try:

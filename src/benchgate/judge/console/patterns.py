@@ -44,7 +44,7 @@ class PrintedFigures:
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Why, for each metric that the guest did not measure."""
     step: int = 0
-    """By how much two printed figures differ at least, in `unit`; 0: the guest printed none."""
+    """The least difference of two printed figures, in `unit`; 0: the guest printed none."""
     late: LateSightings | None = None
     """What vCPUs saw too late in the work window; None: not known."""
     total_late: LateSightings | None = None

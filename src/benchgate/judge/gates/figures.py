@@ -26,16 +26,16 @@ class GateFigures:
     lane: Lane
     threshold: float
     runs: int
-    """How many of each arm."""
+    """The runs of each arm."""
     value: float
     interval: Interval
     unit: str
     dependence: float = 0.0
     """How much neighbouring runs resemble each other."""
     blur: float = 0.0
-    """By which share the value may be off (Measurement.blur)."""
+    """The share by which the value may be off (Measurement.blur)."""
     step: str = ""
-    """In which steps the guest prints its figures, if that shows in the interval."""
+    """The steps in which the guest prints its figures, if they show in the interval."""
     beside: str = ""
     """What else the figures rest on, besides this session's runs."""
     unusable: tuple[Word, str] | None = None
