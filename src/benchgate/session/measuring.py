@@ -83,7 +83,7 @@ class MeasuringSession:
         self.bench = Workbench(options, host, progress.note)
         self._records = RecordKeeper(self.bench, self._note)
         self._emulators: dict[str, str] = {}
-        """By row."""
+        """The emulator of each row."""
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
@@ -363,7 +363,7 @@ class MeasuringSession:
             return view
 
     def remember(self, name: str) -> None:
-        """For --history: imports the closed session. That it fails changes no verdict, so it is a notice."""
+        """Imports the closed session for --history. A failure is a notice, because it changes no verdict."""
         from benchgate.session import history_import  # noqa: PLC0415 - few sessions need a database
 
         folder = self.options.reports / "runs" / name

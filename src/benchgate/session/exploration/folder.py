@@ -35,7 +35,7 @@ FORMAT, VERSION = "benchgate-exploration", 1
 PLAN, RUNS, STATE, PAGE = "plan.json", "runs.jsonl", "explored.json", "explored.html"
 FINDS, RUNNING, FIND = "finds", "running", "find.json"
 SMALL = "-small"
-"""Behind a find's name: the folder with the run of what is left of it."""
+"""This follows a find's name in the name of the folder with the run of what is left of it."""
 
 
 @dataclass(frozen=True, slots=True)

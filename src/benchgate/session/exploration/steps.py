@@ -57,7 +57,7 @@ def explore(asked: ExplorationRequest, out: Path, opened: Open, progress: Progre
 
 
 def make_small(place: Path, asked: ExplorationRequest, opened: Open, progress: Progress) -> Find:
-    """Of one find, again, also if it was made small before."""
+    """Makes one find small, again if it was made small before."""
     folder, name = folders.of_find(place.absolute())
     asked = asked_of(folder, asked)
     selected = rows.select(asked)
@@ -122,7 +122,7 @@ def _read(on: ExplorationBench, planned: PlannedCell, find: Find, place: Path) -
 
 
 def _go_on(trials: Trials, on: ExplorationBench, folder: ExplorationFolder) -> None:
-    """From the smallest run that failed before an interrupt, or before the runs were spent."""
+    """Begins with the smallest run that failed before an interrupt, or before the runs were spent."""
     place, find = folder.find_folder(f"{trials.find.name}{folders.SMALL}"), trials.find
     if not place.is_dir():
         return

@@ -89,7 +89,7 @@ class Guesses:
     endings: tuple[str, ...] = ()
     """How each typed line ended, with the CPU counts."""
     answered: bool = True
-    """Whether the prompt came back after each typed line."""
+    """True if the prompt came back after each typed line."""
 
 
 def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
@@ -166,7 +166,7 @@ def _shape(line: str) -> str:
 
 
 def _lines(text: str, prompt: str) -> list[str]:
-    """Without empty lines, those of the prompt, and the incomplete one."""
+    """Leaves out empty lines, those of the prompt, and the incomplete one."""
     return [line for line in text.split("\n")[:-1] if line.strip() and line != prompt][:_MOST_LINES]
 
 
