@@ -42,7 +42,7 @@ class Orders:
 
     address: str
     folder: Path
-    """Of this worker alone: inputs that it keeps, and runs while they are made."""
+    """The folder of this worker alone, with inputs that it keeps, and runs while they are made."""
     name: str
     slots: int
     guests: tuple[str, ...]
@@ -131,7 +131,7 @@ async def _serve(orders: Orders, say: Notice) -> None:
 
 
 async def _first(*waits: Any) -> None:
-    """Until one of them is done; none is cancelled but the wait for the signal."""
+    """Waits until one is done; none is cancelled but the wait for the signal."""
     tasks = [asyncio.ensure_future(one) for one in waits]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     tasks[0].cancel()
