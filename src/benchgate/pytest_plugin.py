@@ -94,7 +94,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A fixture or a test can add marks while it runs: too late for a plan, so the test fails."""
+    """A test fails if a mark is added while it runs, because that is too late for a plan."""
     outcome = yield
     if mistake := pytest_marks.mistake(item):
         pytest.fail(mistake, pytrace=False)
