@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with standard_streams.lasting() as output:
         try:
             return _told(output, _status(given))
-        except SystemExit as ended:  # of argparse, after a help text or a usage message
+        except SystemExit as ended:  # argparse printed a help text or a usage message
             raise SystemExit(ended.code or _told(output, 0)) from None
 
 

@@ -124,7 +124,7 @@ def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
     state = request.config.stash[STATE]
     if hasattr(request.config, "workerinput"):
         pytest.fail(NOT_IN_PARALLEL, pytrace=False)
-    state.interruptions.watch()  # until pytest_unconfigure
+    state.interruptions.watch()  # they last until pytest_unconfigure
     return state
 
 
@@ -135,7 +135,7 @@ def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Ce
     if planned.skip:
         pytest.skip(planned.skip)
     row = _measured(request, benchgate_session, planned.cell.row)
-    if skip := row.skip(planned):  # known only since the host was probed
+    if skip := row.skip(planned):  # this is known only since the host was probed
         pytest.skip(skip)
     result: CellResult = row.cell(planned)
     request.node.user_properties.extend(result.properties)

@@ -131,7 +131,7 @@ class Pairs:
         return known
 
     def of_other(self, want: Want) -> str:
-        """Who makes or made the other copy of a first or second one; empty: nobody yet."""
+        """Gives the worker of the other copy of a first or second one; empty: nobody yet."""
         key, copy = want
         return self._places.get((key, SECOND if copy == FIRST else FIRST), "")
 
@@ -144,7 +144,7 @@ class Court(Protocol):
         ...
 
     def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, CheckedAnswer]:
-        """The same run once more, by a worker that is none of these, and its address."""
+        """Has a worker that is none of these make the run once more; gives its address, too."""
         ...
 
     def distrust(self, address: str, why: str) -> None:

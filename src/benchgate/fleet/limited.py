@@ -63,7 +63,7 @@ class HandlerFilter(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._calls.get(peer_role.get(), ()):
-            raise KeyError(name)  # as if it did not exist
+            raise KeyError(name)  # the peer sees no such handler
         return super().__getitem__(name)
 
 

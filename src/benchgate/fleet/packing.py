@@ -98,7 +98,7 @@ def packed(
     if why := words.why_not(task):
         raise FleetError(f"{request.cell.id} cannot be made on a fleet: {why}; leave out --fleet for it")
     sent = as_bytes(task)
-    key = sha256_of(sent)  # as task_json.digest says: without what vouches for it
+    key = sha256_of(sent)  # task_json.digest leaves out what vouches for it, too
     if signature := vouch(task):
         task = replace(task, vouched=signature)
         sent = as_bytes(task)
@@ -177,7 +177,7 @@ class Packs:
             self._packed.clear()
 
     def same(self, request: RunRequest) -> str:
-        """The same text for two requests of the same run."""
+        """Gives two requests of the same run the same text."""
         found = self._named.get(id(request)) or self._named_before.get(id(request))
         self._named[id(request)] = found = found or (request, _same(request))
         return found[1]

@@ -78,7 +78,7 @@ def run(orders: Orders, say: Notice) -> None:
 def _station(orders: Orders, say: Notice) -> Station:
     runs = orders.folder / "runs"
     with suppress(FileNotFoundError):
-        shutil.rmtree(runs)  # of a worker that was killed: we hold its lock
+        shutil.rmtree(runs)  # we hold the lock, so its worker was killed
     runs.mkdir(mode=0o700)
 
     def require(task: Task) -> None:

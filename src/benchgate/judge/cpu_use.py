@@ -152,7 +152,7 @@ def of_wire(files: RunFiles, transcript: Transcript, workload: Workload) -> Mapp
     if awake:
         check_claims(transcript.reports, workload, awake, hz)
     named = of_reports(transcript.reports, files.run.cell.cpus, workload)
-    if named is not None:  # in the total window the parent is at work too
+    if named is not None:  # the parent is at work, too, in the total window
         used[Window.WORK] = used.get(Window.WORK, CpuUse(Interval(0.0, named))).at_most(named)
     return used
 

@@ -90,7 +90,7 @@ def _parts(run: RawRun, mix: Mix, seen: MixTranscript) -> tuple[PartRun, ...]:
         )
         for number, part in enumerate(mix.parts)
     ]
-    for one in each:  # first, because the end of one is also the end of the others
+    for one in each:  # this comes first: the end of one is also the end of the others
         starvation(*one)
     return tuple(verify_part(*one) for one in each)
 

@@ -182,7 +182,7 @@ def verify_printed(
     exit_codes: Collection[int] | None = EXIT_CODES,
     rule: VoidRule = NO_RULE,
 ) -> VerifiedRun:
-    """The same for a system that prints figures and answers in its own form, by the patterns of its YAML."""
+    """Verifies a system that prints figures and answers in its own form, by the patterns of its YAML."""
     check_ending(files, exit_codes)
     output = output_of(files, system)
     _check_online(files, output, system)

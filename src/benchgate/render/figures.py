@@ -86,7 +86,8 @@ class ArmFigures:
         return seen.late_in(window) / spread.median
 
     def unresolved(self, window: Window) -> float | None:
-        """The same, together with the steps in which the guest prints its figures."""
+        """The share by which the steps of the clock and of the printed figures can have changed the
+        median."""
         spread, seen = self.work if window is Window.WORK else self.total, self.resolution
         return (seen.late_in(window) + seen.printed) / spread.median if seen and spread else None
 

@@ -1,4 +1,4 @@
-"""Who carries out a session's attempts: this machine or a fleet, and before them a session that is resumed.
+"""Chooses who carries out a session's attempts: a session that is resumed, then this machine or a fleet.
 
 Takes the options; gives a `Runner`. Fails with UsageError for an address that may not be used, with
 FleetError if the optional packages are missing or no scheduler answers, and with EvidenceError for a folder

@@ -250,7 +250,7 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
         )
     kept = {key: value for key, value in recorded.items() if key not in known.files}
     found = catalog.system_with(word, {**kept, **given})
-    if raw.cell.machine:  # as the session recorded it: the file may have changed
+    if raw.cell.machine:  # the file may have changed since the session
         where = str(order.folder.parent.parent / order.facts)
         found = found.on(read_machine(facts, raw.cell.machine, where))
     if raw.cell.system not in (found.name, choice.by_content(found).name):

@@ -1,4 +1,4 @@
-"""The histograms of all counted runs of a cell together, small enough to draw. For reports only.
+"""The histograms of all counted runs of a cell together, small enough to draw. Only reports use them.
 
 Takes judged runs and the metrics that each row declares; gives a `Distribution` per cell and histogram, with
 eight columns for each power of two, and the percentiles of all runs together, which are shown beside the

@@ -1,4 +1,4 @@
-"""Who shares a line of memory with whom: false sharing told from true, in words.
+"""Says who shares a line of memory with whom, and tells false sharing from true.
 
 Takes the moved lines of a run (insn/sharing.py); gives `SharedLine`: the kind and a sentence for each line.
 `recorded` takes judged runs; gives the moved lines that a session kept, in the order of execution. It fails
@@ -53,7 +53,7 @@ class SharedLine:
     name: str
     """The names of the variables in it, or its address."""
     said: str
-    """Who does what to which bytes, and what that is called."""
+    """Says who does what to which bytes, and what that is called."""
 
     @property
     def is_false(self) -> bool:

@@ -44,7 +44,7 @@ class Timeline:
     which: str
     """The median run of its cell, the slowest, or the only one."""
     share: float
-    """Its work, as a multiple of the median run's."""
+    """The work of this run, as a multiple of the median run's."""
     work: int
     unit: str
     length: int

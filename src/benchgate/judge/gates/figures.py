@@ -66,7 +66,7 @@ class GateFigures:
 
     @property
     def fields(self) -> dict[str, object]:
-        """Those of a verdict. JSON has no infinity."""
+        """The fields of a verdict. JSON has no infinity."""
         low, high = (one if math.isfinite(one) else None for one in (self.interval.low, self.interval.high))
         name = "ratio" if self.is_ratio else "value"
         value = self.value if math.isfinite(self.value) else None

@@ -47,7 +47,7 @@ def main(descriptor: int) -> None:
         _end_unless(own)
         answer = {"token": question["token"], "word": word, "text": text[:MOST_TEXT]}
         channel.sendall(json.dumps(answer).encode() + b"\n")
-    os._exit(0)  # without waiting for the oracle's threads
+    os._exit(0)  # it does not wait for the oracle's threads
 
 
 def _end_unless(own: int) -> None:

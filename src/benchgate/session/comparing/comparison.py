@@ -180,7 +180,7 @@ def _too_coarse(base: Samples, other: Samples, worst: float, alpha: float) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Worsening:
-    """Above 1 is worse, whatever the direction of the metric."""
+    """A ratio above 1 is worse, whatever the direction of the metric."""
 
     ratio: float
     interval: Interval

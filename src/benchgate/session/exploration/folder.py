@@ -50,7 +50,7 @@ class ExplorationFolder:
             self.require_same(facts, "asked", "inputs")
         else:
             write_whole(self.path / PLAN, json.dumps(facts, indent=1) + "\n")
-        shutil.rmtree(self.path / RUNNING, ignore_errors=True)  # of runs that were interrupted
+        shutil.rmtree(self.path / RUNNING, ignore_errors=True)  # interrupted runs left it
         for place in (RUNNING, FINDS):
             self._make(self.path / place)
         if not (self.path / RUNS).exists():

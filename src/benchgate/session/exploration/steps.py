@@ -127,7 +127,7 @@ def _go_on(trials: Trials, on: ExplorationBench, folder: ExplorationFolder) -> N
     if not place.is_dir():
         return
     planned, cell = trials.best.planned, load(place).cell
-    if cell.id != planned.cell.id:  # with fewer CPUs or in a shorter row, whose deadline nobody wrote down
+    if cell.id != planned.cell.id:  # nobody wrote down a smaller cell's deadline
         other = on.maker.at(planned, cell.cpus) if cell.cpus != planned.cell.cpus else planned
         if other is None:
             return
@@ -178,7 +178,7 @@ def replay_find(order: ReplayRequest, notice: Notice) -> tuple[str, bool]:
     notice(f"{name}: {find.kind}: {find.what}")
     limit = find.deadline_ns or None
     if name != find.name and find.small is not None and find.small.cell != find.cell:
-        limit = None  # another cell, so another deadline
+        limit = None  # another cell has another deadline
     text, same = replay.replay(
         replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB), notice
     )

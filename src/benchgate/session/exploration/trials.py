@@ -168,7 +168,7 @@ class Trials:
                             jobs[number].folder.rename(self.folder.small_folder(self.find.name))
                     yield result.made
         finally:
-            for job in jobs:  # also of runs that were stopped, because an earlier one had failed
+            for job in jobs:  # this includes runs that were stopped because an earlier one had failed
                 self.folder.forget(job.folder)
 
     def _job(self, one: Case) -> ExplorationJob:

@@ -75,8 +75,8 @@ class PromptStep:
 
     @property
     def is_answered(self) -> bool:
-        """Only then may its output be an answer: a panic is none, and neither is what a kernel prints that
-        goes on working."""
+        """Only then its output may be an answer: a panic is none, nor is what a kernel prints while it goes
+        on working."""
         return self.stop is ListeningEnd.PROMPT
 
     @property

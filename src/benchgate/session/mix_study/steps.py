@@ -32,7 +32,7 @@ USUAL_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class MixRequest:
-    """Which mixes to run. By default all that the report needs."""
+    """Which mixes to run. The default is all that the report needs."""
 
     by_hand: tuple[str, ...] = ()
     """Mixes such as `a.small=2,b.large=1`; then only these are run."""

@@ -112,7 +112,7 @@ def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, t
     notes = tuple(filter(None, (one.changed for one in asked)))
     try:
         known = trust.trusted(*words)
-    except (CatalogError, UsageError) as error:  # valid for the version that kept it
+    except (CatalogError, UsageError) as error:  # the words were valid for the version that kept them
         return given, (*notes, str(error))
     workloads, gates = {**known.workloads, **given.workloads}, {**known.gates, **given.gates}
     return TrustedPrograms(workloads, gates, (*given.reports, *known.reports)), notes
