@@ -86,8 +86,7 @@ class ArmFigures:
         return seen.late_in(window) / spread.median
 
     def unresolved(self, window: Window) -> float | None:
-        """The share by which the steps of the clock and of the printed figures can have changed the
-        median."""
+        """The share by which clock steps and printed steps together can have changed the median."""
         spread, seen = self.work if window is Window.WORK else self.total, self.resolution
         return (seen.late_in(window) + seen.printed) / spread.median if seen and spread else None
 
