@@ -24,7 +24,7 @@ with interrupts.quiet_imports(status=130):
 
 Command = Callable[[argparse.Namespace], int]
 TWO_WORDS = (("history", "import"), ("explore", "replay"), ("explore", "small"))
-"""Commands of two words."""
+"""These commands have two words."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,12 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     with standard_streams.lasting() as output:
         try:
             return _told(output, _status(given))
-        except SystemExit as ended:  # of argparse, after a help text or a usage message
+        except SystemExit as ended:  # argparse printed a help text or a usage message
             raise SystemExit(ended.code or _told(output, 0)) from None
 
 
 def _told(output: standard_streams.OutputState, status: int) -> int:
-    """Not 0 if what the command printed could not be written."""
+    """The status is not 0 if what the command printed could not be written."""
     sys.stdout.flush()
     if output.problem:
         print(f"benchgate: cannot write standard output: {output.problem}; its text is lost", file=sys.stderr)
@@ -72,7 +72,7 @@ def _split(given: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Also the class of the subcommands' parsers. A usage error exits with 4, as in pytest, and not 2."""
+    """The subcommands' parsers have this class, too. A usage error exits with 4, as in pytest, not 2."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)

@@ -94,7 +94,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A fixture or a test can add marks while it runs: too late for a plan, so the test fails."""
+    """A test fails if a mark is added while it runs, because that is too late for a plan."""
     outcome = yield
     if mistake := pytest_marks.mistake(item):
         pytest.fail(mistake, pytrace=False)
@@ -124,7 +124,7 @@ def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
     state = request.config.stash[STATE]
     if hasattr(request.config, "workerinput"):
         pytest.fail(NOT_IN_PARALLEL, pytrace=False)
-    state.interruptions.watch()  # until pytest_unconfigure
+    state.interruptions.watch()  # they last until pytest_unconfigure
     return state
 
 
@@ -135,7 +135,7 @@ def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Ce
     if planned.skip:
         pytest.skip(planned.skip)
     row = _measured(request, benchgate_session, planned.cell.row)
-    if skip := row.skip(planned):  # known only since the host was probed
+    if skip := row.skip(planned):  # this is known only since the host was probed
         pytest.skip(skip)
     result: CellResult = row.cell(planned)
     request.node.user_properties.extend(result.properties)

@@ -17,7 +17,7 @@ _ORDER = (
     *("doctor", "setup", "plan", "init", "new_system", "sign", "verify", "rejudge", "report", "compare"),
     *("history", "baseline", "bisect", "explore", "mix", "replay", "timeline", "machine", "fleet", "cache"),
 )
-"""As the help lists them."""
+"""The help lists the commands in this order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,14 +114,14 @@ def _choose(words: argparse.Namespace) -> int:
 
 
 def _capacity_of(study: Path | None) -> Mapping[str, Fraction]:
-    """What its plan says of capacities."""
+    """Gives the capacities in the study's plan."""
     from benchgate.session.mix_study.folder import StudyFolder
 
     return {} if study is None else StudyFolder(study).study().capacity
 
 
 def _of_a_study(vectors: Path, sensitivity: Path) -> bool:
-    """Whether the tables are, byte by byte, those that follow from the runs in the folder of the first."""
+    """True if the tables are, byte by byte, those that follow from the runs in the folder of the first."""
     from benchgate.session.mix_study import conclude
     from benchgate.session.mix_study.folder import PLAN, StudyFolder
 

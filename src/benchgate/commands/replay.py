@@ -35,7 +35,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def declare_replay(parser: argparse.ArgumentParser) -> None:
-    """What a find of an exploration can be replayed with, too."""
+    """Declares the options for the replay of a run, and of a find of an exploration, too."""
     about = "the YAML file of the run's system, if it is your own"
     parser.add_argument("--system", metavar="PATH", help=about)
     about = "record each turn and wake-up of each vCPU; writes trace.json"
@@ -47,7 +47,7 @@ def declare_replay(parser: argparse.ArgumentParser) -> None:
 
 
 def order_of(words: argparse.Namespace, folder: Path) -> ReplayRequest:
-    """`folder`: the run's."""
+    """`folder` is that of the run."""
     from benchgate.session.replay import ReplayRequest
 
     return ReplayRequest(

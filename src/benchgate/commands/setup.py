@@ -1,4 +1,4 @@
-"""`benchgate setup`: fetch what a session needs, so that later ones need no network.
+"""`benchgate setup`: fetches what a session needs, so that later ones need no network.
 
 Prints the versions. Exit status 0; FetchError and its like name the package and what to do.
 """

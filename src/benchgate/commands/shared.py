@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def whole(low: int, high: int) -> Callable[[str], int]:
-    """For argparse: reads a whole number."""
+    """Makes a reader of whole numbers for argparse."""
 
     def read(word: str) -> int:
         if not (
@@ -34,7 +34,7 @@ def whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def real(low: float, high: float, about: str) -> Callable[[str], float]:
-    """For argparse: reads a number. `about`: which one is expected, for the message."""
+    """Makes a reader of numbers for argparse. Its message says with `about` which one is expected."""
 
     def read(word: str) -> float:
         try:

@@ -25,8 +25,8 @@ _FORM = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+|\*)(?::
 
 
 def checked(word: str, *, certificates: bool) -> str:
-    """`tls://HOST:PORT` or `tcp://HOST:PORT`. `certificates`: whether a folder of certificates was named;
-    then a word without a scheme means tls."""
+    """`tls://HOST:PORT` or `tcp://HOST:PORT`. A word without a scheme means tls if `certificates`, a folder
+    of them, was named."""
     found = _FORM.fullmatch(word)
     if found is None or not 0 <= int(found[3] or DEFAULT_PORT) < 65536:
         raise UsageError(f"`{one_line(word)}` is not an address such as tls://build-host:{DEFAULT_PORT}")

@@ -26,18 +26,18 @@ NAMESPACE = "benchgate-fleet"
 _LARGEST = 1 << 20
 _NAMES = ("the manifest of the task", "its signature")
 _CLOCK = re.compile(r"\w+ \w+ ([0-9a-f]{64})")
-"""As session.json has it: level, mode and the digest of the plugin's sources."""
+"""session.json has it so: level, mode and the digest of the plugin's sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """At least one of these allows something."""
+    """What an operator allows; at least one of these allows something."""
 
     file: Path | None = None
     """The list; it is read for each task, so that a change is in force at once."""
     signers: Signers | None = None
     any_guest: bool = False
-    """Whatever a client sends runs, in the worker's own QEMU."""
+    """Anything that a client sends runs, in the worker's own QEMU."""
 
     def require(self, task: Task) -> None:
         """RefusedError unless each item of the task is allowed."""
@@ -54,7 +54,7 @@ class Allowance:
             raise RefusedError(self._why(sorted(missing), unsigned))
 
     def _unsigned(self, task: Task) -> str:
-        """Why no signature allows it; empty if one does."""
+        """Gives the reason why no signature allows it; empty if one does."""
         if self.signers is None:
             return "this worker accepts no signatures"
         if not task.vouched:
@@ -164,7 +164,7 @@ def item_of_word(word: str) -> Item:
 
 
 def items_of_session(folder: Path) -> list[Item]:
-    """Of its guests and its QEMUs. Other digests in its inputs are of files that no worker boots."""
+    """Lists the session's guests and QEMUs. Other digests in its inputs are of files that no worker boots."""
     inputs = read_object(folder, SESSION).get("inputs")
     found = []
     for row in (inputs or {}).values() if isinstance(inputs, dict) else ():

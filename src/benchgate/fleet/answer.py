@@ -26,13 +26,13 @@ LARGEST = 1 << 30
 """All files of one run together."""
 _MOST_FILES = 100
 _LEVEL = 1
-"""Packing is only to spare the network; the loop of the session must not wait for it."""
+"""Packing only spares the network; the loop of the session must not wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
     key: str
-    """Of the task."""
+    """The key of the task."""
     worker: str
     host: str
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class AnswerHead:
     worker: str
     host: str
     files: Annotated[tuple[tuple[str, str, int, int], ...], Size(0, _MOST_FILES)] = ()
-    """Name, SHA-256, size, and size when packed."""
+    """Each file has its name, SHA-256, size, and size when packed."""
     missing: tuple[str, ...] = ()
     refused: str = ""
     trouble: str = ""

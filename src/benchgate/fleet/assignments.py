@@ -28,10 +28,10 @@ class Assignment:
     want: Want
     rank: int = 0
     number: int = 0
-    """Under which it is with the engine; 0: it is not."""
+    """The engine's number for it; 0: the engine does not have it."""
     answer: CheckedAnswer | None = None
     address: str = ""
-    """Of the worker that answered."""
+    """The address of the worker that answered."""
     losses: int = 0
     awaits: set[str] = field(default_factory=set)
     """The inputs that are being sent to the worker which lacked them."""
@@ -40,11 +40,11 @@ class Assignment:
     doubted: bool = False
     """Its first answer may have been the worker's fault, so it was made again."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """By address."""
+    """The refusals by address."""
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Names the assignment in messages."""
         return f"{self.packed.task.cell.id}, seed {self.packed.task.seed}"
 
     @property
@@ -63,7 +63,7 @@ class Assignments:
         self._by_number: dict[int, Assignment] = {}
         self._ranks = 0
         self._idle: set[Want] = set()
-        """Those that can be sent."""
+        """The assignments that can be sent."""
         self._queue: list[tuple[int, Want]] = []
         """A heap of all that are idle, and of some that were."""
 
@@ -87,7 +87,7 @@ class Assignments:
         return numbers
 
     def take(self, assignment: Assignment) -> CheckedAnswer:
-        """Its answer, which is given once."""
+        """Gives its answer, once."""
         del self._all[assignment.want]
         return assignment.answered
 
@@ -103,7 +103,7 @@ class Assignments:
         self._idle.discard(assignment.want)
 
     def ended(self, assignment: Assignment) -> None:
-        """It is not with the engine any more, answered or not."""
+        """The engine does not have it any more, answered or not."""
         self._by_number.pop(assignment.number, None)
         assignment.number = 0
 

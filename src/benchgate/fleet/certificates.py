@@ -34,7 +34,7 @@ _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
 
 
 def make(folder: Path, days: int = DAYS) -> None:
-    """All of them. Keys can be read by their owner only."""
+    """Makes all of them. Only their owner can read the keys."""
     if shutil.which("openssl") is None:
         raise HostError(
             "certificates are made by openssl, which is not installed; install the package openssl"

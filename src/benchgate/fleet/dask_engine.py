@@ -53,7 +53,7 @@ class DaskEngine:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._under_way: dict[int, tuple[Remote, Waiting[None]]] = {}
         self._kept_to: dict[int, frozenset[str]] = {}
-        """By number, the workers that may make a run, if not all may."""
+        """The workers that may make a run, by its number, if not all may."""
         self._seats: tuple[FleetMember, ...] = ()
         self._watching = self._spawn(self._watch())
 
@@ -65,7 +65,7 @@ class DaskEngine:
         self._submit(number, key, allowed, -rank, work.carry_out, task)
 
     def store(self, number: int, sha256: str, content: bytes, address: str) -> None:
-        """By way of the scheduler; workers do not speak with each other."""
+        """The scheduler passes it on; workers do not speak with each other."""
         self._submit(number, "input", frozenset({address}), 1, work.put_input, sha256.encode(), content)
 
     def call(self, number: int, entry: str, data: bytes, address: str) -> None:
@@ -122,7 +122,7 @@ class DaskEngine:
         return asyncio.run_coroutine_threadsafe(work_, self._loop)
 
     def _ends(self, number: int) -> bool:
-        """Whether the event is the first of its number. Its memory in the fleet is given back."""
+        """True if the event is the first of its number. Its memory in the fleet is given back."""
         self._kept_to.pop(number, None)
         future, _ = self._under_way.pop(number, (None, None))
         if future is None:
@@ -143,7 +143,7 @@ class DaskEngine:
             self._events.put(AnswerEvent(number, address, answer))
 
     async def _watch(self) -> None:
-        """Which workers there are. A run that waits for workers that are all gone is lost."""
+        """Notes which workers there are. A run that waits for workers that are all gone is lost."""
         while True:
             found, is_there = {}, self._client.status == "running"
             if is_there:

@@ -58,7 +58,7 @@ _EXECUTING = frozenset({"executing", "long-running"})
 
 
 def missing() -> list[str]:
-    """Those that the installed version does not have."""
+    """Names those that the installed version does not have."""
     return [one for one in PARTS if not _has(one)] + [one for one in SET_BY_INIT if not _sets(one)]
 
 
@@ -102,7 +102,7 @@ def limit(role: str) -> None:
 
 
 def _hang_up_on_others(roles: Collection[str]) -> None:
-    """Also before Dask's handshake, which is a message that is read."""
+    """This holds also before Dask's handshake, which is a message that is read."""
     from distributed.comm import tcp  # noqa: PLC0415 - an optional dependency
     from distributed.comm.core import FatalCommClosedError  # noqa: PLC0415
 
@@ -224,5 +224,5 @@ async def answer_of(client: Client, future: Future) -> tuple[str, bytes]:
 
 
 async def slots_of(client: Client) -> dict[str, int]:
-    """By the address of each worker."""
+    """The slots by the address of each worker."""
     return dict(await client.scheduler.ncores())

@@ -31,7 +31,7 @@ PER_HOST = frozenset(
 )
 """Paths, CPUs, thread numbers, times and complaints of the host."""
 PER_RUN = frozenset({"attempt", "order", "warmup", "host_span_ns", "detail", "placement", "pins"})
-"""Where a run stands in its session, and how long it took there."""
+"""These say where a run stands in its session, and how long it took there."""
 _HOST_LINE = re.compile(rb"^host .*\n", re.MULTILINE)
 _EVENT = re.compile(rb"^(?:mark|line|typed|ran|beat|halted) .*\n", re.MULTILINE)
 _STATUS = "exit_status"
@@ -42,7 +42,7 @@ decides if they differ."""
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """About three workers that made the same task."""
+    """The ruling about three workers that made the same task."""
 
     odd: str
     """The one that made another run than the two others; empty if no two agree."""
@@ -50,7 +50,7 @@ class Majority:
 
 
 def first_difference(one: Files, other: Files) -> str:
-    """Empty: the same run."""
+    """Gives an empty text if both are the same run."""
     if sorted(one) != sorted(other):
         name = min(set(one) ^ set(other))
         return f"only one of them has {one_line(name)}"
@@ -72,7 +72,7 @@ def first_difference(one: Files, other: Files) -> str:
 
 
 def ruling_of(first: tuple[str, Files], second: tuple[str, Files], third: tuple[str, Files]) -> Majority:
-    """Of two workers that differ, the one that the third does not agree with."""
+    """Blames one of two workers that differ: the one with which the third does not agree."""
     between = first_difference(first[1], second[1])
     if not between:
         raise ValueError(f"{first[0]} and {second[0]} made the same run; there is nothing to rule on")
@@ -117,7 +117,7 @@ class Pairs:
     def __init__(self) -> None:
         self._places: dict[Want, str] = {}
         self._made: Counter[str] = Counter()
-        """Copies by worker."""
+        """The number of copies by worker."""
 
     def place(self, want: Want, usable: Collection[str]) -> str:
         """The one worker that makes this copy: never that of the other copy while there is another one, and
@@ -131,7 +131,7 @@ class Pairs:
         return known
 
     def of_other(self, want: Want) -> str:
-        """Who makes or made the other copy of a first or second one; empty: nobody yet."""
+        """Gives the worker of the other copy of a first or second one; empty: nobody yet."""
         key, copy = want
         return self._places.get((key, SECOND if copy == FIRST else FIRST), "")
 
@@ -144,7 +144,7 @@ class Court(Protocol):
         ...
 
     def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, CheckedAnswer]:
-        """The same run once more, by a worker that is none of these, and its address."""
+        """Has a worker that is none of these make the run once more; gives its address, too."""
         ...
 
     def distrust(self, address: str, why: str) -> None:
@@ -155,7 +155,7 @@ class Court(Protocol):
 
 
 def compare(court: Court, first: Assignment, second: Assignment) -> None:
-    """Before anything of a row is used. The run of a worker that was wrong has to be made again."""
+    """This is called before anything of a row is used. The run of a worker that was wrong is made again."""
     row = first.packed.task.cell.row
     one, two = first.answered, second.answered
     difference = first_difference(one.answer.files, two.answer.files)

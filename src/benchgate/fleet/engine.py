@@ -18,7 +18,7 @@ from benchgate.base.text import one_line
 class AnswerEvent:
     number: int
     address: str
-    """Of the worker, as the engine calls it."""
+    """The address of the worker, as the engine calls it."""
     answer: bytes
 
     @property

@@ -47,7 +47,7 @@ _Value = TypeVar("_Value")
 
 @dataclass
 class Calls:
-    """Calls of a worker, of which one at a time is waited for."""
+    """The calls of a worker, of which one at a time is waited for."""
 
     engine: Engine
     _ended: dict[int, Event] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Calls:
         self._ended |= {one.number: one for one in self.engine.events(_LOOK_S)}
 
     def ended(self, number: int) -> Event | None:
-        """Once."""
+        """Gives the event once."""
         return self._ended.pop(number, None)
 
 
@@ -152,7 +152,7 @@ class FarHost:
         return 1
 
     def ahead(self, requests: Iterable[RunRequest]) -> None:
-        """Nothing: one run at a time, in the order of the plan."""
+        """Does nothing: one run at a time is made, in the order of the plan."""
 
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int
@@ -235,7 +235,7 @@ class FarHost:
         raise FleetError(f"{self._name}, which measures for this session, is lost: {event.why}")
 
     def _require_hold(self) -> None:
-        """While the session holds the host, the call that does it has no answer."""
+        """The call that holds the host has no answer as long as the session holds it."""
         if self._hold and (event := self._calls.ended(self._hold)) is not None:
             why = event.text if isinstance(event, AnswerEvent) else event.why
             raise FleetError(f"{self._name} does not measure for this session any more: {why or 'it let go'}")
@@ -294,7 +294,7 @@ class FarHost:
 
 
 def _about(address: str, event: Event) -> _WorkerFacts | str:
-    """Or why it is none."""
+    """Gives the facts, or why there are none."""
     if not isinstance(event, AnswerEvent):
         return f"{address}: {event.why}"
     try:

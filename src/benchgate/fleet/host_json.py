@@ -23,9 +23,9 @@ LARGEST = 4 << 20
 
 class QuestionKind(StrEnum):
     ABOUT = "about"
-    """Its topology, and who measures there now."""
+    """Asks for its topology, and who measures there now."""
     HELD = "held"
-    """Whether the hold with this token is in force."""
+    """Asks if the hold with this token is in force."""
     PROBE = "probe"
     PAIRS = "pairs"
     ENVELOPE = "envelope"
@@ -37,7 +37,7 @@ class HostQuestion:
     hold: PlainWordOrEmpty = ""
     """The token of the session that holds the host."""
     qemu: PlainWordOrEmpty = ""
-    """By digest."""
+    """The digest of the QEMU."""
     accel: Accel = Accel.TCG
     pins: Annotated[tuple[CpuNumber, ...], Size(0, MOST_CPUS)] = ()
     first: int = 0

@@ -24,7 +24,7 @@ PEERS: Mapping[str, frozenset[str]] = {
     WORKER: frozenset({SCHEDULER}),
     CLIENT: frozenset({SCHEDULER}),
 }
-"""With whom a role speaks. Workers do not speak with each other: no run needs what another has."""
+"""The roles with which a role speaks. Workers do not speak with each other: no run needs what another has."""
 _SCHEDULERS = frozenset({"identity", "ping", "get_data", "free_keys", "terminate", "versions"})
 WORKER_CALLS: Calls = {"": _SCHEDULERS, SCHEDULER: _SCHEDULERS}
 WORKER_STREAM = frozenset(
@@ -63,7 +63,7 @@ class HandlerFilter(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._calls.get(peer_role.get(), ()):
-            raise KeyError(name)  # as if it did not exist
+            raise KeyError(name)  # the peer sees no such handler
         return super().__getitem__(name)
 
 

@@ -33,10 +33,10 @@ class CancelledError(BaseException):
 @dataclass
 class MeasuringPlace:
     equipment: Mapping[str, Equipment]
-    """By QEMU's digest."""
+    """The equipment by QEMU's digest."""
     lock_name: str = lock.NAME
     _turn: threading.Lock = field(default_factory=threading.Lock)
-    """Of the session that holds the host; the host's own lock does not tell two sessions here apart."""
+    """The session that holds the host has it; the host's own lock does not tell two sessions here apart."""
     _busy: threading.Lock = field(default_factory=threading.Lock)
     _holder: str = ""
     _waits: str = ""

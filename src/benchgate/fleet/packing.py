@@ -54,16 +54,16 @@ class TaskPackage:
     task: Task
     sent: bytes
     key: str
-    """What it is: the same for the same run."""
+    """The key is the same for the same run."""
     files: Mapping[str, Path]
-    """The guest's, by SHA-256."""
+    """The guest's files, by SHA-256."""
 
 
 def packed(
     request: RunRequest, digest_of: Digest, clock: str, vouch: Vouch = lambda _: "", *, hold: str = ""
 ) -> TaskPackage:
-    """`clock`: the digest of the plugin's sources. `hold`: the token under which a measuring host is held;
-    only there a run in wall time can be made."""
+    """`clock` is the digest of the plugin's sources, `hold` the token of a measuring host, the only place for
+    runs in wall time."""
     spec = request.spec
     if spec.uses is None or spec.lane not in ((Lane.TCG, Lane.KVM) if hold else (Lane.INSN,)):
         raise FleetError(
@@ -98,7 +98,7 @@ def packed(
     if why := words.why_not(task):
         raise FleetError(f"{request.cell.id} cannot be made on a fleet: {why}; leave out --fleet for it")
     sent = as_bytes(task)
-    key = sha256_of(sent)  # as task_json.digest says: without what vouches for it
+    key = sha256_of(sent)  # task_json.digest leaves out what vouches for it, too
     if signature := vouch(task):
         task = replace(task, vouched=signature)
         sent = as_bytes(task)
@@ -164,20 +164,20 @@ class Packs:
         self._digest = cache(file_digest)  # an image is not changed during a session: build/images.py checks
         self._clock = cache(source_digest)
         self._packed: dict[str, TaskPackage] = {}
-        """By `same`."""
+        """The packages by `same`."""
         self._named: dict[int, tuple[RunRequest, str]] = {}
-        """By identity, with its `same`. What is kept here stays alive, so no other request has its id."""
+        """Each request by its id, with its `same`. It stays alive here, so no other request has its id."""
         self._named_before: dict[int, tuple[RunRequest, str]] = {}
 
     def begin_round(self, most: int) -> None:
-        """What was not named in the round before is forgotten, and so are packed runs if they are more than
-        `most`: those of rows that ended early."""
+        """Forgets what was not named in the round before, and packed runs if there are more than `most`, such
+        as those of rows that ended early."""
         self._named_before, self._named = self._named, {}
         if len(self._packed) > most:
             self._packed.clear()
 
     def same(self, request: RunRequest) -> str:
-        """The same text for two requests of the same run."""
+        """Gives two requests of the same run the same text."""
         found = self._named.get(id(request)) or self._named_before.get(id(request))
         self._named[id(request)] = found = found or (request, _same(request))
         return found[1]

@@ -24,7 +24,7 @@ from benchgate.run import record
 from benchgate.run.attempt import ARGV, ENVIRONMENT, RunRequest, unfinished, write_command
 
 WORKER = "worker.json"
-"""In a run's folder: who made it, and the command line that was executed there."""
+"""This file in a run's folder says who made the run, and the command line that was executed there."""
 _NOWHERE = Path("the folder of a worker")
 _OF_THIS_MACHINE = frozenset({ARGV, ENVIRONMENT, record.RUN, record.UNANSWERED})
 """Written here, with the paths of this machine and the numbers of this session."""
@@ -33,7 +33,7 @@ _OF_THIS_MACHINE = frozenset({ARGV, ENVIRONMENT, record.RUN, record.UNANSWERED})
 @dataclass(frozen=True, slots=True)
 class ReceivedRun:
     raw: RawRun
-    """Its folder is on no machine."""
+    """The folder of its record is on no machine."""
     argv: tuple[str, ...]
     """What was executed there."""
     environment: Mapping[str, str]
@@ -47,7 +47,7 @@ class CheckedAnswer:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether the run may have ended because of the worker's host, not because of the guest."""
+        """True if the run may have ended because of the worker's host, not because of the guest."""
         return self.run is not None and self.run.raw.ending in (Ending.EOF, Ending.NO_START)
 
 
@@ -86,8 +86,8 @@ def _require_same(raw: RawRun, task: Task) -> None:
 
 
 def kept(given: CheckedAnswer, request: RunRequest) -> RawRun:
-    """With the paths of this machine, as if the run had been made here. What was executed there is in
-    worker.json."""
+    """Writes the run as if it had been made here, with the paths of this machine. worker.json has what was
+    executed there."""
     run, folder = given.run, request.folder
     if run is None:
         raise FleetError("an answer without a run cannot be kept")

@@ -50,19 +50,19 @@ class FleetRunner:
         self._assignments = Assignments()
         self._numbers = 0
         self._stores: dict[int, tuple[str, str]] = {}
-        """By number, the worker to which an input is being sent, and the input."""
+        """The worker to which an input is being sent, and the input, by the number of the call."""
         self._banned: dict[str, str] = {}
-        """By address, why no more runs are given to a worker."""
+        """The reason why a worker gets no more runs, by its address."""
         self._names: dict[str, str] = {}
         self._made: Counter[tuple[str, str]] = Counter()
-        """Runs by worker and host."""
+        """The number of runs by worker and host."""
         self._coming: Iterator[RunRequest] = iter(())
-        """What will be asked for next, as far as it was not wanted yet."""
+        """The runs that will be asked for next, as far as they were not wanted yet."""
         self._most = 0
         """The most that the fleet has ever had room for."""
         self._packs = Packs(vouch)
         self._taken: set[tuple[str, bool]] = set()
-        """What was asked for ahead, and is taken."""
+        """The runs that were asked for ahead, and are taken."""
         self._pairs = Pairs()
         self._rows: set[str] = set()
         """The rows with a run that two workers made."""
@@ -75,14 +75,14 @@ class FleetRunner:
     # ---- the Runner
 
     def slots(self, here: int) -> int:
-        """At least two: a round is then one group, and goes out at once."""
+        """There are at least two: a round is then one group, and goes out at once."""
         del here
         while not self.open_seats():
             self._look()
         return max(2, sum(self.open_seats().values()))
 
     def ahead(self, requests: Iterable[RunRequest]) -> None:
-        """They are read as far as the fleet has room. What is under way and is named soon goes on."""
+        """Reads requests as far as the fleet has room. What is under way and is named soon goes on."""
         self._coming, self._rows_ahead = iter(requests), set(self._rows)
         self._taken.clear()
         most = self._room(self.open_seats())
@@ -100,7 +100,7 @@ class FleetRunner:
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int
     ) -> Generator[tuple[int, RawRun], None, None]:
-        """One is waited for at a time, so which runs a session has does not depend on who is fast."""
+        """Waits for one run at a time, so which runs a session has does not depend on who is fast."""
         del at_once
         for index, job in enumerate(jobs):
             yield index, self._carried_out(job)
@@ -112,7 +112,7 @@ class FleetRunner:
         self._engine.close()
 
     def facts(self) -> Mapping[str, object]:
-        """Who made the session's runs, for session.json."""
+        """Says who made the session's runs, for session.json."""
         made = [{"name": name, "host": host, "runs": runs} for (name, host), runs in self._made.items()]
         refused = [{"name": self._name(one), "why": why} for one, why in self._banned.items()]
         return {"fleet": {"workers": made, "dropped": refused}}
@@ -140,8 +140,8 @@ class FleetRunner:
         return raw
 
     def _copies(self, request: RunRequest, rows: set[str]) -> list[Assignment]:
-        """The assignments for this run. The first run of a row, which joins `rows`, has two, for two workers:
-        the second is the row's repetition, or if the session repeats no run of it, is only compared."""
+        """Gives this run's assignments. The first run of a row, which joins `rows`, has two, for two workers.
+        The second is the row's repetition; if the session repeats no run of the row, it is only compared."""
         found, row, repeats = self._packs.of(request), request.cell.row, _is_repetition(request)
         if not repeats and (row in rows or len(self.open_seats()) < 2):
             return [self._assignments.want(found, FIRST)]
@@ -186,7 +186,7 @@ class FleetRunner:
     # ---- the fleet
 
     def _wait(self, wanted: Sequence[Assignment]) -> None:
-        """Until each of these has its answer. They are sent even if many others wait to be taken."""
+        """Waits until each of these has its answer. They are sent even if many others wait to be taken."""
         self._send(wanted)
         while any(one.answer is None for one in wanted):
             self._on_phase("running")
@@ -297,8 +297,8 @@ class FleetRunner:
             assignment.answer, assignment.address = whole, event.address
 
     def _doubt(self, assignment: Assignment, address: str) -> None:
-        """Asks for the run again, of another worker if there is one. The worker of the other copy does not
-        count, because the two copies are compared."""
+        """Asks another worker for the run, or the same one if there is no other. The worker of the other copy
+        is not asked: it would be compared with itself."""
         assignment.doubted = True
         taken = {address, self._pairs.of_other(assignment.want)} | assignment.avoid
         again = "the same worker"
@@ -345,5 +345,5 @@ class FleetRunner:
 
 
 def _is_repetition(request: RunRequest) -> bool:
-    """Whether the session makes the same run once more. Of smokes it does not, which are never samples."""
+    """True if the session makes the same run once more. Smokes, which are never samples, are made once."""
     return request.warmup and request.cell.workload != smoke.WORKLOAD

@@ -171,7 +171,7 @@ class Task:
         return tuple(one for one in self.items if one.role not in PROGRAMS)
 
     def digest_of(self, role: str) -> str:
-        """Of the first item with this role; empty: none."""
+        """The digest of the first item with this role; empty: there is none."""
         return next((one.sha256 for one in self.items if one.role == role), "")
 
     @property
@@ -189,8 +189,8 @@ def sha256_of(data: bytes) -> str:
 
 
 def templated(argv: Sequence[str], places: Mapping[str, Place]) -> tuple[Word, ...]:
-    """The words with each of these paths replaced by what it stands for; but for the kernel's command line.
-    fleet/words.py refuses paths that are left."""
+    """Replaces each of these paths by what it stands for, except in the kernel's command line. fleet/words.py
+    refuses paths that are left."""
     names = {name: place for path, place in places.items() for name in (path, comma_safe(path))}
     before = ("", *argv)
     return tuple(
@@ -214,8 +214,8 @@ def _parts(word: str, names: Mapping[str, Place]) -> Word:
 
 
 def _whole(word: str, path: str, at: int) -> int:
-    """Where the whole path stands from `at` on; the word's length: nowhere. /data is neither in /mnt/data
-    nor in /database."""
+    """Finds the whole path from `at` on; the word's length means nowhere. /data is neither in /mnt/data nor
+    in /database."""
     while (at := word.find(path, at)) >= 0:
         end = at + len(path)
         if (at == 0 or word[at - 1] in "=,") and (end == len(word) or word[end] == ","):
@@ -230,5 +230,5 @@ def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str,
 
 
 def is_plain_path(path: str) -> bool:
-    """Whether a path can stand in each place of a command line and of a loader's variable as it is."""
+    """True if a path can stand in each place of a command line and of a loader's variable as it is."""
     return _PLAIN.fullmatch(path) is not None

@@ -51,7 +51,7 @@ def _limited(limits: ConsoleLimits) -> ConsoleLimits:
 
 
 def _require_clock(task: Task) -> None:
-    """On the instruction clock any worker makes it; in wall time one that is held, on CPUs that it names."""
+    """Runs in wall time, and only these, name their CPUs and the session that holds the host."""
     if task.lane is Lane.NATIVE:
         raise ValueError("a worker starts guests only, so its lane cannot be native")
     if task.lane is Lane.INSN and (task.pins or task.hold):

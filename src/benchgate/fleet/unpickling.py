@@ -37,7 +37,7 @@ _REPORTS = (
 and run one fixed statement, which raises."""
 NAMES = frozenset({*ENTRIES, *_TASKS, *_REPORTS})
 _ERRORS = ("builtins", "asyncio.exceptions", "distributed", "dask", "benchgate.base.errors")
-"""Where the classes of errors are that Dask sends in the place of a result."""
+"""Dask may send classes of errors from these modules in the place of a result."""
 
 
 class _LimitedUnpickler(pickle.Unpickler):
@@ -50,12 +50,12 @@ class _LimitedUnpickler(pickle.Unpickler):
 
 
 def loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
-    """In the place of distributed.protocol.pickle.loads."""
+    """Takes the place of distributed.protocol.pickle.loads."""
     return _LimitedUnpickler(io.BytesIO(data), buffers=buffers).load()
 
 
 def _is_error(module: str, name: str) -> bool:
-    """An error that is loaded already: to make one does nothing but to make it."""
+    """The error's module is loaded already, so making the error has no other effect."""
     if not any(module == one or module.startswith(f"{one}.") for one in _ERRORS):
         return False
     found = getattr(sys.modules.get(module), name, None)

@@ -66,7 +66,7 @@ _DEVICE_KEYS = (
 
 
 def _keyed(first: str, keys: tuple[str, ...], more: str = "") -> str:
-    """A word with `key=value` behind it."""
+    """A word that `key=value` follows."""
     return rf"(?:{first})(?:,(?:{'|'.join(map(re.escape, keys))})=[A-Za-z0-9_.:+-]*{more})*"
 
 
@@ -117,7 +117,7 @@ _HINT = "the worker starts only options that reach no file, network or device of
 
 
 def why_not(task: Task) -> str:
-    """Why no worker starts it; empty if each whose operator allows its items does."""
+    """Gives the reason why no worker starts it; empty if each whose operator allows its items does."""
     try:
         require(task)
     except RefusedError as error:
@@ -184,6 +184,6 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
 
 
 def _shown(word: Word) -> str:
-    """For messages."""
+    """Shows the word in messages."""
     names = (one if isinstance(one, str) else f"<{getattr(one, 'name', '') or 'input'}>" for one in word)
     return one_line("".join(names), 200)

@@ -38,16 +38,17 @@ class Station:
     name: str
     host: str
     runs: Path
-    """Where runs are made; each folder is deleted when its answer is sent."""
+    """Runs are made in this folder; each one's folder is deleted when its answer is sent."""
     inputs: InputStore
     equipment: Mapping[str, Equipment]
-    """By QEMU's digest."""
+    """The equipment by QEMU's digest."""
     require: Callable[[Task], None]
     """RefusedError if the operator does not allow the task."""
     is_wanted: Callable[[], bool]
-    """Whether somebody still waits for what the calling thread does."""
+    """True if somebody still waits for what the calling thread does."""
     measuring: MeasuringPlace | None = None
-    """None: it makes runs on the instruction clock, and only these; otherwise only those in wall time."""
+    """None: the station makes only runs on the instruction clock; otherwise it makes only those in wall
+    time."""
     stand_aside: Callable[[], None] = lambda: None
     """Gives the calling thread's place to another task."""
 
@@ -56,7 +57,7 @@ _stations: list[Station] = []
 
 
 def work_for(station: Station) -> None:
-    """From here on, this process works at this station."""
+    """This process works at this station from here on."""
     _stations[:] = [station]
 
 
@@ -86,7 +87,7 @@ def carry_out(task: bytes) -> bytes:
 
 
 def put_input(about: bytes, content: bytes) -> bytes:
-    """`about`: the SHA-256. The answer is empty, or says why it is not kept."""
+    """`about` is the SHA-256. The answer is empty, or says why it is not kept."""
     try:
         _stations[0].inputs.put(about.decode("ascii", "replace"), content)
     except (BenchgateError, OSError) as error:
@@ -95,7 +96,7 @@ def put_input(about: bytes, content: bytes) -> bytes:
 
 
 def tell(question: bytes) -> bytes:
-    """A `Question`; the answer is a `Reply`."""
+    """Takes a `HostQuestion`; the answer is a `Reply`."""
     station = _stations[0]
     try:
         value = _measuring(station).told(host_json.asked(question))
@@ -105,7 +106,7 @@ def tell(question: bytes) -> bytes:
 
 
 def hold(words: bytes) -> bytes:
-    """A token, and for how many seconds to wait. It has an answer when the host is not held any more: empty,
+    """Takes a token, and for how many seconds to wait. It answers when the host is not held any more: empty,
     or why it never was."""
     station = _stations[0]
     token, _, wait_s = words.decode("ascii", "replace").partition(" ")

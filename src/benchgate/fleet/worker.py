@@ -42,7 +42,7 @@ class Orders:
 
     address: str
     folder: Path
-    """Of this worker alone: inputs that it keeps, and runs while they are made."""
+    """The folder of this worker alone, with inputs that it keeps, and runs while they are made."""
     name: str
     slots: int
     guests: tuple[str, ...]
@@ -78,7 +78,7 @@ def run(orders: Orders, say: Notice) -> None:
 def _station(orders: Orders, say: Notice) -> Station:
     runs = orders.folder / "runs"
     with suppress(FileNotFoundError):
-        shutil.rmtree(runs)  # of a worker that was killed: we hold its lock
+        shutil.rmtree(runs)  # we hold the lock, so its worker was killed
     runs.mkdir(mode=0o700)
 
     def require(task: Task) -> None:
@@ -131,7 +131,7 @@ async def _serve(orders: Orders, say: Notice) -> None:
 
 
 async def _first(*waits: Any) -> None:
-    """Until one of them is done; none is cancelled but the wait for the signal."""
+    """Waits until one is done; none is cancelled but the wait for the signal."""
     tasks = [asyncio.ensure_future(one) for one in waits]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     tasks[0].cancel()

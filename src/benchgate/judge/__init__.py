@@ -1,1 +1,1 @@
-"""From the files of a run to verdicts: parse, verify, measure, decide. Repeatable at any time."""
+"""Turns the files of a run into verdicts: parses, verifies, measures, decides. It is repeatable."""

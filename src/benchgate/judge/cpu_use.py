@@ -25,16 +25,16 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 LEAST_SHARE = 0.1
-"""The part of the time in which a worker reports that it worked for which its CPU must have been awake."""
+"""A CPU must have been awake for this share of the time for which a worker reports that it worked there."""
 TICK_NS = 10_000_000
-"""By so much the host's account of a running thread may be behind: the longest tick of a Linux host."""
+"""The host's account of a running thread may be behind by the longest tick of a Linux host."""
 WAITS = frozenset({"sleep", "disk", "network"})
 """The services with which a workload may leave every CPU idle."""
 
 
 def of_activity(activity: Activity, begin: int, end: int) -> CpuUse:
-    """By the columns of the instruction clock's log. Of what was done in a column that is partly in the
-    window, all that fits, or none, may have been in it."""
+    """Reads the columns of the instruction clock's log. What was done in a column that is partly in the
+    window may have been in it as far as it fits, or not at all."""
     return CpuUse(
         _limits(_sums(activity, begin, end, _awake), end - begin),
         _limits(_sums(activity, begin, end, _worked), end - begin),
@@ -42,13 +42,13 @@ def of_activity(activity: Activity, begin: int, end: int) -> CpuUse:
 
 
 def awake_ns(activity: Activity, begin: int, end: int) -> list[float]:
-    """For how long each vCPU was awake, at most."""
+    """Gives the longest time for which each vCPU can have been awake."""
     return [high for _, high in _sums(activity, begin, end, _awake)]
 
 
 def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) -> CpuUse:
-    """By the clock's record of two lines, between which the window lies. On a machine with memory it does not
-    tell a wait for memory from a wait in a loop."""
+    """Reads the clock's record of two lines, between which the window lies. On a machine with memory it does
+    not tell a wait for memory from a wait in a loop."""
     outside = max(0, end.time - begin.time - length)
     pairs = list(zip(begin.vcpus, end.vcpus, strict=True))
 
@@ -62,13 +62,13 @@ def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) ->
 
 
 def of_threads(times_ns: Sequence[int], window_ns: float) -> CpuUse:
-    """By the host's account of the vCPUs' threads, which begins before the window and ends after it."""
+    """Reads the host's account of the vCPUs' threads, which begins before the window and ends after it."""
     return CpuUse(_limits([(0, min(one + TICK_NS, window_ns)) for one in times_ns], window_ns))
 
 
 def of_reports(reports: Sequence[WorkerReport], cpus: int, workload: Workload) -> int | None:
-    """On how many CPUs the workers report that they were. None: that says nothing, because they may leave
-    their CPU by themselves, or take turns."""
+    """Gives the number of CPUs on which the workers report that they were. None: it means nothing, because
+    they may leave their CPU by themselves or take turns."""
     if not _only_computes(workload) or len(reports) != cpus:
         return None
     return len({cpu for one in reports for cpu in (one.cpu, one.cpu_end)})
@@ -78,7 +78,7 @@ def check_claims(
     reports: Sequence[WorkerReport], workload: Workload, awake: Sequence[float], hz: int
 ) -> None:
     """As many vCPUs as the workers name must have been awake for a part of the time for which they worked.
-    Which of them has which number is the guest's affair. `awake`: for how long each vCPU was, in ns."""
+    The guest may number them as it likes. `awake` has the ns of each vCPU."""
     claimed: dict[int, int] = {}
     for one in reports if _only_computes(workload) else ():
         if one.cpu == one.cpu_end:
@@ -94,7 +94,7 @@ def check_claims(
 
 
 def may_sleep(workload: Workload) -> bool:
-    """Whether all CPUs may be idle in its window."""
+    """True if all CPUs may be idle in its window."""
     return workload.tool is not None or bool(WAITS & workload.services)
 
 
@@ -114,7 +114,7 @@ def _worked(column: Column) -> float:
 def _sums(
     activity: Activity, begin: int, end: int, share: Callable[[Column], float]
 ) -> list[tuple[float, float]]:
-    """Of each vCPU, the least and the most time in the window that was spent so."""
+    """Gives the least and the most time in the window that each vCPU spent so."""
     found = []
     for vcpu in activity.vcpus:
         least = most = 0.0
@@ -152,13 +152,13 @@ def of_wire(files: RunFiles, transcript: Transcript, workload: Workload) -> Mapp
     if awake:
         check_claims(transcript.reports, workload, awake, hz)
     named = of_reports(transcript.reports, files.run.cell.cpus, workload)
-    if named is not None:  # in the total window the parent is at work too
+    if named is not None:  # the parent is at work, too, in the total window
         used[Window.WORK] = used.get(Window.WORK, CpuUse(Interval(0.0, named))).at_most(named)
     return used
 
 
 def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Window, CpuUse]:
-    """In wall time, of a system that prints its figures."""
+    """The run was on wall time, and its system prints its figures."""
     each_ns = 1 if unit == "ns" else SECOND_NS / MAX_HZ
     return _by_host(files, work * each_ns, total * each_ns)[0]
 

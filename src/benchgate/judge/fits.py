@@ -28,17 +28,17 @@ class Fit:
     label: str
     lane: Lane
     runs: int
-    """How many each arm has at least."""
+    """Each arm has at least so many."""
     model: Model
     cpus: tuple[int, ...]
     speedups: tuple[float, ...]
-    """Measured, over the fitted time of one CPU."""
+    """The fitted time of one CPU over each measured time."""
     residuals: tuple[float, ...]
-    """Measured time over fitted time, less 1."""
+    """The measured times over the fitted times, less 1."""
     sigma: float
     kappa: float
     intervals: Mapping[str, Interval]
-    """Of `sigma`, `kappa` and `peak`, which may end at infinity."""
+    """The intervals of `sigma`, `kappa` and `peak`, which may end at infinity."""
     peak: float
     """The number of CPUs with the largest speedup; infinite if more CPUs always help."""
     is_shaped: bool
@@ -50,12 +50,12 @@ class Fit:
         object.__setattr__(self, "intervals", MappingProxyType(dict(self.intervals)))
 
     def speedup(self, cpus: float) -> float:
-        """Of the fitted curve, at any CPU count."""
+        """The speedup on the fitted curve, at any CPU count."""
         return cpus / (1 + self.sigma * (cpus - 1) + self.kappa * cpus * (cpus - 1))
 
 
 def fits(arms: Mapping[str, Arm], alpha: float) -> Iterator[Fit]:
-    """Of each row, the laws for which it has enough CPU counts."""
+    """Fits to each row the laws for which it has enough CPU counts."""
     rows: dict[str, list[Arm]] = {}
     for arm in arms.values():
         if is_usable(arm):
@@ -69,7 +69,7 @@ def fits(arms: Mapping[str, Arm], alpha: float) -> Iterator[Fit]:
 
 
 def is_usable(arm: Arm) -> bool:
-    """Whether the arm may be in a fit for information: its runs are verified, on CPUs of their own."""
+    """True if the arm may be in a fit for information: its runs are verified, on CPUs of their own."""
     of = arm.work
     own = arm.placement not in (Placement.SMT, Placement.OVERSUBSCRIBED) and not arm.cell.variant
     sound = not arm.invalid and not arm.unrepeated and not arm.informs
@@ -101,7 +101,7 @@ def _fit(row: str, model: Model, arms: Sequence[Arm], alpha: float) -> Fit:
 
 
 def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> ScalingFit:
-    """Of the first `look` runs of each arm; None: of all."""
+    """Fits the first `look` runs of each arm; None: all of them."""
     arms = tuple((one.cell.cpus, times(one)[:look]) for one in of)
     off = tuple(max(one.blur[:look], default=0.0) + one.step / min(one.samples[:look]) for one in of)
     return fitted(model, arms, alpha, off)

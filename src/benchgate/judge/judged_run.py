@@ -35,7 +35,7 @@ class JudgedRun:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether a guest was to run in wall time and came to no result."""
+        """True if a guest was to run in wall time and came to no result."""
         wall = self.run.lane in (Lane.KVM, Lane.TCG)
         return self.verified is None and wall and self.run.ending in UNFINISHED
 
@@ -50,7 +50,7 @@ class JudgedRun:
 
 
 def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:
-    """By work; of an even number the lower middle one."""
+    """Orders the runs by work; of an even number it takes the lower middle one."""
     ordered = sorted(runs, key=lambda run: (run.work, run.run.attempt))
     return ordered[(len(ordered) - 1) // 2]
 

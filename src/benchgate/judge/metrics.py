@@ -32,7 +32,7 @@ class MetricSource:
     reports: Sequence[WorkerReport]
     result: Mapping[str, int]
     histograms: Mapping[str, Histogram]
-    """Those of all workers together."""
+    """The histograms of all workers together."""
     hz: int | None
     """How many of the guest's unit are one second; None: the guest did not say."""
     windows_ns: Mapping[Window, float] | None
@@ -40,8 +40,8 @@ class MetricSource:
 
 
 def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, str]:
-    """Those of a percentile, a minimum or a maximum of a histogram that the run reported and that is empty,
-    and why they have no value."""
+    """Names the metrics that take a percentile, a minimum or a maximum of an empty histogram, and says why
+    they have no value."""
     empty = [name for name, one in seen.histograms.items() if not one.count]
     found = (
         (name, histogram) for name, one in metrics.items() for histogram in empty if _is_of(one, histogram)
@@ -57,7 +57,7 @@ def _is_of(metric: Metric, histogram: str) -> bool:
 
 
 def computed(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, float]:
-    """The values of all but those without one."""
+    """Gives the value of each metric that has one."""
     absent, found = without_value(metrics, seen), {}
     for name, metric in metrics.items():
         if name in absent:

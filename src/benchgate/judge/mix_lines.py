@@ -44,7 +44,7 @@ _AFTER: Mapping[str, tuple[str, ...]] = {
 class UseReading:
     value: int | None
     why: str
-    """If there is no value: a word of the conductor's, or `na`."""
+    """Why there is no value: a word of the conductor's, or `na`."""
     error: int
 
 
@@ -53,7 +53,7 @@ class PartLine:
     kind: str
     oom_kills: int | None
     limits: Mapping[str, int | None]
-    """As its control group has them."""
+    """The limits that its control group has."""
     uses: Mapping[str, UseReading]
 
 

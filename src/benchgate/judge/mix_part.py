@@ -36,9 +36,9 @@ class MixPart:
     part: Part
     number: int
     nonce: str
-    """Of the mix."""
+    """The nonce of the mix."""
     cpus: int
-    """Of the guest."""
+    """The CPU count of the guest."""
     start: int
     end: int
     """The window, by the guest's clock, in ns."""
@@ -46,7 +46,7 @@ class MixPart:
     """How its program names its system."""
 
     def nonce_of(self, run: int) -> str:
-        """As guest/port/linux/mix/runner.c makes it."""
+        """guest/port/linux/mix/runner.c makes the same nonce."""
         return f"{self.nonce}.p{self.number}.r{run}"
 
     def wrong(self, what: str) -> VerifyError:
@@ -96,8 +96,8 @@ def _check_order(placed: MixPart, runs: Sequence[PartExecution]) -> None:
 
 
 def starvation(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) -> str:
-    """Of which resource the part had so little that it ended; empty: it did not end. Any other early end is
-    an error."""
+    """Names the resource of which the part had so little that it ended; empty: it did not end. Any other
+    early end is an error."""
     failed = [one for one in runs if one.exit != 0]
     if not failed:
         return ""
@@ -155,7 +155,7 @@ def _check_cpus(placed: MixPart, transcript: Transcript) -> None:
 def _score(
     placed: MixPart, good: Sequence[PartExecution], metrics: Mapping[str, Sequence[float]]
 ) -> Fraction:
-    """From the end of the last cold run to that of the last completed one: no part of a run counts."""
+    """Counts from the end of the last cold run to that of the last completed one: no part of a run counts."""
     counted = len(good) - COLD_RUNS
     if counted < 1:
         return Fraction(0)

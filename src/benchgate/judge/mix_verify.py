@@ -49,7 +49,7 @@ _NO_BOOKS = {
 
 
 def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
-    """`rule`: by how much the host may disturb a run on wall time."""
+    """`rule` says by how much the host may disturb a run on wall time."""
     files = RunFiles(run)
     _check_asked(files, mix)
     try:
@@ -90,7 +90,7 @@ def _parts(run: RawRun, mix: Mix, seen: MixTranscript) -> tuple[PartRun, ...]:
         )
         for number, part in enumerate(mix.parts)
     ]
-    for one in each:  # first, because the end of one is also the end of the others
+    for one in each:  # this comes first: the end of one is also the end of the others
         starvation(*one)
     return tuple(verify_part(*one) for one in each)
 

@@ -38,7 +38,7 @@ class Disturbance:
     involuntary: float | None = None
     psi_cpu: float | None = None
     stall_ns: int | None = None
-    """For how long the host withheld its CPUs from the vCPUs, all together."""
+    """The time for which the host withheld its CPUs from the vCPUs, all together."""
 
 
 NOT_KNOWN = Disturbance()
@@ -71,9 +71,9 @@ def disturbance(files: RunFiles) -> Disturbance:
 
 
 def vcpu_time(moments: Sequence[Moment], window_ns: float) -> list[int] | None:
-    """For how long each vCPU had something to do from the guest's ready line to its result: its thread ran or
-    waited for a CPU of the host. If a busy host read the ready line so late that less time than the window
-    was left, then from the guest's start. None: not known."""
+    """Gives how long each vCPU's thread ran or waited for a host CPU from the guest's ready line to its
+    result. It counts from the guest's start if a busy host read the ready line so late that less time than
+    the window was left. None: not known."""
     pair = _window(moments)
     if pair and pair[1].t_ns - pair[0].t_ns < window_ns:
         pair = moments[0], pair[1]
@@ -92,7 +92,7 @@ def excess(seen: Disturbance, rule: VoidRule) -> str:
 
 
 def is_judged(run: RawRun) -> bool:
-    """Whether noise can void this run. On the instruction clock it has no effect, and vCPUs that share a CPU
+    """True if noise can void this run. It has no effect on the instruction clock, and vCPUs that share a CPU
     wait for each other."""
     return run.lane is not Lane.INSN and run.placement is not Placement.OVERSUBSCRIBED
 
@@ -150,7 +150,7 @@ def _per_second(count: float | None, window_ns: int) -> float | None:
 
 
 def _stolen(before: HostSnapshot, after: HostSnapshot, tick_ns: int) -> list[int] | None:
-    """Of each CPU. A tick may have been stolen in part before the window, so one tick does not count."""
+    """Gives the ns of each CPU less one tick, which may have been stolen in part before the window."""
     ticks = _by_cpu(before.steal_ticks, after.steal_ticks)
     return None if ticks is None else [max(0, one - 1) * tick_ns for one in ticks]
 
@@ -182,17 +182,16 @@ def _pressure(before: HostSnapshot, after: HostSnapshot, span_ns: int) -> float 
 
 @dataclass(frozen=True, slots=True)
 class RunNoise:
-    """Of one run, from its ready line to its result if both are known."""
+    """How one run was disturbed, from its ready line to its result if both are known."""
 
     begin_s: float | None
-    """When its guest was started, after the session's first guest; None: not known, or by another boot of the
-    host."""
+    """The seconds from the session's first guest to the start of this one; None: not known."""
     length_s: float | None
-    """From its start to its end, by the host's clock."""
+    """The seconds from its start to its end, by the host's clock."""
     figures: Mapping[str, float | None]
-    """By the names of the keys of `void`, in the order of the rule."""
+    """The figures by the names of the keys of `void`, in the order of the rule."""
     above: tuple[str, ...]
-    """Those above their limits."""
+    """The names of the figures above their limits."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "figures", MappingProxyType(dict(self.figures)))
@@ -204,7 +203,7 @@ class RunNoise:
 
 
 def noise_of(runs: Iterable[RawRun], rule: VoidRule) -> dict[int, RunNoise]:
-    """By attempt. Without any counter a run is missing."""
+    """Gives the noise by attempt. A run without any counter is missing."""
     read = {run.attempt: (run, *_read(run)) for run in runs}
     begun = [moments[0].t_ns for _, _, moments in read.values() if moments]
     first = min(begun, default=0)

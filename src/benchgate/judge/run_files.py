@@ -43,7 +43,7 @@ class Moment:
     name: str
     t_ns: int
     vcpus: Mapping[int, ThreadCounters]
-    """Those of the vCPUs' threads, by thread; none of a native run, whose workers end before its result."""
+    """The counters by vCPU thread; a native run has none, because its workers end before its result."""
     host: HostSnapshot
 
 
@@ -92,7 +92,7 @@ class RunFiles:
 
     @cached_property
     def affinity(self) -> tuple[tuple[int | None, tuple[int, ...]], ...]:
-        """Of each thread: its vCPU, if it is one, and the host CPUs that it was read back to have."""
+        """Each thread's vCPU, if it is one, and the host CPUs that were read back for it."""
         return tuple((one.vcpu, one.found) for one in self._placed)
 
     @cached_property
@@ -128,7 +128,7 @@ class RunFiles:
 
     @cached_property
     def _hosts(self) -> HostRecord:
-        """Without the file, which earlier versions did not write, nothing is known."""
+        """Nothing is known without the file, which earlier versions did not write."""
         missing = not os.path.lexists(self.run.folder / HOST)
         return HostRecord(100, ()) if missing else self._read(HostRecord, HOST, "the host")
 

@@ -48,8 +48,8 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
 
 
 def printed_step(run: VerifiedRun, metric: Metric) -> float:
-    """By how much the metric may be off because the guest prints its window in steps; 0: it does not. A rate
-    is off most where the window is a step shorter."""
+    """The amount by which the metric may be off because the guest prints its window in steps; 0: it does not.
+    A rate is off most where the window is a step shorter."""
     step = float(run.resolution.printed) if run.resolution else 0.0
     if not step or metric.name in WINDOWS:
         return step
@@ -68,7 +68,7 @@ def _hz(runs: Sequence[VerifiedRun]) -> tuple[int, ...]:
 
 
 def _blur(run: VerifiedRun, metric: Metric) -> float | None:
-    """By which share the metric may be off. A count is not a time: an interleaving decides it."""
+    """The share by which the metric may be off. A count is not a time: an interleaving decides it."""
     known = run.resolution if run.run.lane is Lane.INSN else run.foreign
     if known is None:
         return None

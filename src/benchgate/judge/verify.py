@@ -57,10 +57,10 @@ EXIT_CODES = (0, 33)
 """Power-off, and success through isa-debug-exit."""
 
 SPAN_RATIO, SPAN_SLACK_NS = 1.5, 1_000_000_000
-"""On a wall lane a window cannot be longer than the guest ran by the host's clock. The tolerance is large,
+"""A window on a wall lane cannot be longer than the guest ran by the host's clock. The tolerance is large,
 because a guest may calibrate its clock badly and the host may sample late."""
 SHORTEST_WINDOW = 10_000
-"""In ns or cycles. In a shorter window the cost of reading a wall clock matters."""
+"""The unit is ns or cycles. The cost of reading a wall clock matters in a shorter window."""
 
 
 def verify_on(
@@ -182,7 +182,7 @@ def verify_printed(
     exit_codes: Collection[int] | None = EXIT_CODES,
     rule: VoidRule = NO_RULE,
 ) -> VerifiedRun:
-    """The same for a system that prints figures and answers in its own form, by the patterns of its YAML."""
+    """Verifies a system that prints figures and answers in its own form, by the patterns of its YAML."""
     check_ending(files, exit_codes)
     output = output_of(files, system)
     _check_online(files, output, system)
@@ -213,8 +213,8 @@ def verify_printed(
 
 
 def _check_online(files: RunFiles, output: GuestOutput, system: System) -> None:
-    """That as many CPUs came up as the row counts. The clock's window shows it by itself: printed.read()
-    requires that each vCPU worked in it."""
+    """Checks that as many CPUs came up as the row counts. The clock's window shows it by itself:
+    printed.read() requires that each vCPU worked in it."""
     console, lane = system.console, files.run.lane
     if console.counts_cpus:
         require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))
@@ -278,7 +278,7 @@ def _window(files: RunFiles, transcript: Transcript) -> tuple[str, int, int, int
 
 
 def _resolution(files: RunFiles, printed: PrintedFigures | None = None) -> Resolution | None:
-    """What of the window cannot be resolved: by the clock, or in the figure that the guest printed."""
+    """What neither the clock nor the figure that the guest printed resolves of the window."""
     known = files.clock.resolution if files.run.lane is Lane.INSN else None
     if printed is None:
         return known

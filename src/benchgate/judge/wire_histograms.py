@@ -17,14 +17,14 @@ from benchgate.base.yaml.yaml_values import NAME
 from benchgate.judge.wire_lines import WireLine
 
 MAX_HISTOGRAMS = 4
-"""Of one worker: BENCH_HISTS in guest/bench.h."""
+"""One worker has at most so many: BENCH_HISTS in guest/bench.h."""
 
 _HIST = ("worker", "name", "count", "sum", "min", "max", "places", "squares", "lines")
 _BUCKET = ("worker", "name")
 _KEY = re.compile(r"b(0|[1-9][0-9]{0,3})")
 
 Histograms = Mapping[str, tuple[Histogram, ...]]
-"""By name, one for each worker in the order of their ids."""
+"""Each name has one histogram for each worker, in the order of their ids."""
 
 
 def read(lines: Sequence[WireLine], workers: int) -> Histograms:

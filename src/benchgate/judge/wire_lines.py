@@ -16,7 +16,7 @@ from types import MappingProxyType
 from benchgate.base.errors import VerifyError
 
 MAX_LINE_BYTES = 511
-"""Without its line ending; with the newline it is 512."""
+"""The line ending does not count; with the newline it is 512."""
 
 _PREFIX = b"@bench "
 _MARKER = b"@bench"

@@ -18,7 +18,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def markdown(text: str) -> str:
-    """For a Markdown line or table cell: the text cannot add markup, links, mentions or HTML."""
+    """Escapes text for a Markdown line or table cell: it cannot add markup, links, mentions or HTML."""
     safe = _MARKDOWN_MARKS.sub(lambda found: "\\" + found.group(), visible(text).strip())
     safe = _BLOCK_START.sub(r"\1\\\2", safe)
     safe = _LONE_UNDERSCORE.sub(r"\\_", safe)
@@ -28,12 +28,12 @@ def markdown(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """For a line inside a fenced block: the text cannot end the block."""
+    """Escapes text for a line inside a fenced block: it cannot end the block."""
     return visible(text).replace("```", "'''")
 
 
 def xml(text: str) -> str:
-    """For XML text and attributes. Characters that XML 1.0 forbids become visible escapes."""
+    """Escapes text for XML and its attributes. Characters that XML 1.0 forbids become visible escapes."""
     return html.escape(_NOT_XML.sub(lambda found: visible_escape(found.group()), text), quote=True)
 
 

@@ -30,9 +30,9 @@ class Speedup:
     ratio: float
     interval: Interval
     threshold: float | None
-    """None without a gate."""
+    """The gate's threshold; None: there is no gate."""
     word: str
-    """The verdict's word. Without a gate: INVALID for contradictory figures, otherwise empty."""
+    """The verdict's word. If there is no gate, INVALID for contradictory figures, otherwise empty."""
     runs: int
     """The number of runs per arm that it uses."""
     is_ceiling: bool
@@ -42,7 +42,7 @@ class Speedup:
 
     @property
     def has_interval(self) -> bool:
-        """With fewer runs than the smallest look an interval would suggest too much certainty."""
+        """An interval of fewer runs than the smallest look would suggest too much certainty."""
         return self.runs >= SMALLEST_LOOK
 
 
@@ -54,9 +54,9 @@ class MetricSamples:
     unit: str
     values: tuple[float, ...]
     merged: float | None = None
-    """For a percentile, that of all counted runs together; `values` has each run's own."""
+    """A percentile of all counted runs together; `values` has each run's own."""
     step: float = 0.0
-    """By how much a value may be off because the guest prints it in steps."""
+    """The amount by which a value may be off because the guest prints it in steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +74,25 @@ class ArmFigures:
     """(work, total) of every counted run, in the order of execution."""
     speedups: dict[Window, Speedup]
     resolution: Resolution | None = None
-    """On the instruction clock, and of a printed figure."""
+    """What the instruction clock, or a printed figure, could not resolve."""
     metrics: tuple[MetricSamples, ...] = ()
-    """`work` and `total`, and those that the workload declares."""
+    """The metrics are `work`, `total` and those that the workload declares."""
 
     def blur(self, window: Window) -> float | None:
-        """By which share the steps of the instruction clock can have changed the median of this window."""
+        """The share by which the instruction clock's steps can have changed this window's median."""
         spread, seen = self.work if window is Window.WORK else self.total, self.resolution
         if seen is None or spread is None or (seen.printed and not seen.late_in(window)):
             return None
         return seen.late_in(window) / spread.median
 
     def unresolved(self, window: Window) -> float | None:
-        """The same, together with the steps in which the guest prints its figures."""
+        """The share by which clock steps and printed steps together can have changed the median."""
         spread, seen = self.work if window is Window.WORK else self.total, self.resolution
         return (seen.late_in(window) + seen.printed) / spread.median if seen and spread else None
 
     @property
     def printed_step(self) -> int:
-        """By how much the guest's printed figures of a window differ at least."""
+        """The least difference of the figures that the guest prints for a window."""
         return self.resolution.printed if self.resolution else 0
 
     @property
@@ -133,7 +133,7 @@ class ArmSeries:
 
     @property
     def machine(self) -> str:
-        """Whose memory was simulated; empty: the ideal one."""
+        """The machine whose memory was simulated; empty: the ideal one."""
         return machine_in(self.system)
 
     @property

@@ -27,9 +27,9 @@ class MetricFigures:
     unit: str
     arm: ArmFigures
     spread: Spread
-    """Of the runs."""
+    """The spread of the runs."""
     merged: float | None
-    """For a percentile, that of all counted runs together."""
+    """A percentile of all counted runs together."""
     factor: float | None
     """How many times better than in the first arm; None for that arm, and if the two cannot be compared."""
     interval: Interval | None
@@ -37,7 +37,7 @@ class MetricFigures:
 
 
 def metrics_of(view: SessionView, series: ArmSeries) -> tuple[MetricFigures, ...]:
-    """By metric, then by arm."""
+    """The order is by metric, then by arm."""
     found = [one for arm in series.arms if not arm.is_broken for one in _of_arm(view, series, arm)]
     names = list(dict.fromkeys(one.metric.name for one in found))
     asked = {one.metric.name for one in found if one.verdicts}
@@ -70,7 +70,7 @@ def _factor(
 
 
 def _verdicts(view: SessionView, series: ArmSeries, arm: ArmFigures, name: str) -> tuple[Verdict, ...]:
-    """Those with a threshold, of this metric. The table of speedups shows those of the windows' speedups."""
+    """Gives the verdicts with a threshold on this metric, except those in the table of speedups."""
     if arm.is_variant:
         return ()
     key = (series.system, series.workload, series.params, series.mode, arm.cpus, name)

@@ -34,7 +34,7 @@ def ours() -> Mapping[str, Renderer]:
 @dataclass(frozen=True, slots=True)
 class RenderedReports:
     texts: Mapping[str, str]
-    """By file name."""
+    """The texts by file name."""
     errors: tuple[BenchgateError, ...] = ()
     """One for each report of the user that has no text because it failed; each names the report."""
 
@@ -54,7 +54,7 @@ def rendered(view: SessionView, more: Sequence[Path] = ()) -> RenderedReports:
 
 
 def all_of(errors: Sequence[BenchgateError]) -> BenchgateError:
-    """One error that says what each of them says, of the first one's kind."""
+    """Joins the errors to one of the first one's kind, which says what each of them says."""
     return errors[0] if len(errors) == 1 else type(errors[0])("; ".join(map(str, errors)))
 
 

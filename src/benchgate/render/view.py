@@ -46,7 +46,7 @@ class SessionView:
     alpha: float
     overall_error: float
     superlinear: float
-    """From the policy: a speedup above this times the ratio of the CPU counts is impossible."""
+    """The policy's limit: a speedup above this times the ratio of the CPU counts is impossible."""
     state_reason: str = ""
     started: str = ""
     finished: str = ""
@@ -54,7 +54,7 @@ class SessionView:
     commit: str = ""
     capacity: Mapping[int, CapacityBound] = field(default_factory=dict)
     machine: tuple[tuple[str, str], ...] = ()
-    """From the envelope, most important first: (name, text)."""
+    """The facts of the envelope, most important first: (name, text)."""
     clocks: Clocks | None = None
     """Which clock decides; None in a session of one clock."""
     informs: str = ""
@@ -65,17 +65,17 @@ class SessionView:
     notes: tuple[str, ...] = ()
     """Sentences for the reader, for example why this lane was chosen."""
     void_rule: str = ""
-    """By which counters of the host a run is void; empty if nothing was measured on wall time."""
+    """The rule by which the host's counters void a run; empty if nothing was measured on wall time."""
     outliers: tuple[str, ...] = ()
     """Runs that are far from their arm's median, and what sets them apart."""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict)
     """What the instruction clock could not resolve, by cell id."""
     timelines: tuple[Timeline, ...] = ()
-    """Of the median and the slowest run of each cell, one cell after the other."""
+    """The timelines of the median and the slowest run of each cell, one cell after the other."""
     flames: tuple[Flame, ...] = ()
     """The call stacks that were recorded."""
     books: tuple[RunBooks, ...] = ()
-    """Of each counted run on a machine with memory."""
+    """The books of each counted run on a machine with memory."""
     moved_lines: tuple[Recording, ...] = ()
     """The lines that moved between CPUs, of the runs in which they were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -95,9 +95,9 @@ class SessionView:
     fits: tuple[Fit, ...] = ()
     """The scaling laws of rows with enough CPU counts, over all counted runs."""
     noise: Mapping[int, RunNoise] = field(default_factory=dict)
-    """The host's counters of each run, by its number; of runs that have any."""
+    """The host's counters by the number of each run that has any."""
     floors: tuple[NoiseFloor, ...] = ()
-    """Of each arm with enough runs."""
+    """The noise floor of each arm with enough runs."""
     ungated: tuple[UngatedRow, ...] = ()
     """The CPU counts that no gate with a threshold uses."""
     is_verified: bool = True
@@ -167,7 +167,7 @@ def void_runs(view: SessionView) -> tuple[str, ...]:
 
 
 def _void_rule(policy: Policy, rows: Sequence[RunRow]) -> str:
-    """The same for every arm."""
+    """The sentence is the same for every arm."""
     if all(row.lane is Lane.INSN for row in rows):
         return ""
     rule = policy.void
@@ -187,8 +187,8 @@ def session_view(
     capacity: Mapping[int, CapacityBound],
     policy: Policy,
 ) -> SessionView:
-    """What stands in session.json, its rows and its verdicts. What else was found in the runs is added with
-    `dataclasses.replace`. `facts`: the object in session.json, which is untrusted."""
+    """Makes the view of session.json, its rows and its verdicts. `dataclasses.replace` adds what else was
+    found in the runs. `facts` is the untrusted object in session.json."""
     envelope, inputs = object_in(facts, "envelope"), object_in(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
     return SessionView(

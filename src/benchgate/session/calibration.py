@@ -64,7 +64,7 @@ class Files:
 class CalibrationResult:
     text: str
     agrees: bool
-    """Whether the file agrees with the curve that it was made from."""
+    """True if the file agrees with the curve that it was made from."""
 
 
 def files_of(machine: Path) -> Files:
@@ -141,7 +141,7 @@ def show(machine: Machine) -> str:
 
 
 def check(path: Path, curves: Path | None) -> tuple[str, ...]:
-    """Where the file disagrees with the curve that decides. A file that contradicts itself: CatalogError."""
+    """Says where the file disagrees with the curve that decides. CatalogError if it contradicts itself."""
     machine = machinefile.load(path)
     if curves is None or machine is None:
         return ()

@@ -94,8 +94,8 @@ def _compiler() -> str:
 
 
 def _insn(qemu: Qemu | None) -> tuple[bool, str]:
-    """Whether the instruction clock decides gates here, and what that means for the user. The figures of a
-    good trial interest nobody else."""
+    """Says if the instruction clock decides gates here, and what that means for the user. The figures of a
+    good trial are left out."""
     if qemu is None:
         return False, "no QEMU"
     try:
@@ -122,12 +122,12 @@ class HostFacts:
     qemu: str
     linux: str
     compiler: str
-    """Its version, or why there is none."""
+    """The version, or why there is no QEMU."""
     insn: tuple[bool, str]
     """True if the instruction clock can decide gates on this host; and the reason."""
     detectors: Mapping[str, bool]
     others: str
-    """Guests of other architectures."""
+    """What is known of guests of other architectures."""
 
 
 def doctor_facts(
@@ -150,7 +150,7 @@ def doctor_facts(
 
 
 def doctor_text(rows: Sequence[ScreenRow]) -> str:
-    """At most 24 lines of 100 columns. Long rows are wrapped while there is room, then truncated."""
+    """Fits into 24 lines of 100 columns. Long rows are wrapped while there is room, then truncated."""
     spare = LINES - 1 - len(rows)
     lines = ["benchgate doctor: what this host is good for"]
     for row in rows[: LINES - 1]:
@@ -200,7 +200,7 @@ def _capacity_row(host: Host) -> ScreenRow:
 
 
 def _lane_row(lane: Lane, found: Sequence[Fitness]) -> ScreenRow:
-    """If the reason is the same for every CPU count, it is shown once."""
+    """Shows a reason only once if it is the same for every CPU count."""
     words = [f"{'yes' if one.qualifies else 'no'}: {one.reason}" for one in found]
     if len(set(words)) > 1:
         words = [f"{one.cpus} CPUs {word}" for one, word in zip(found, words, strict=True)]

@@ -54,12 +54,12 @@ def given_qemu(system: System, options: Options, *, alone: bool) -> Path | None:
 
 
 def is_alone(systems: Iterable[System]) -> bool:
-    """Whether --qemu is for one architecture only."""
+    """True if --qemu is for one architecture only."""
     return len({one.arch for one in systems if one.kind is SystemKind.QEMU and one.own_qemu is None}) == 1
 
 
 def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
-    """Of each system that QEMU boots, the cell with the most CPUs."""
+    """Finds the cell with the most CPUs of each system that QEMU boots."""
     found: dict[str, PlannedCell] = {}
     for cell in cells:
         known = found.get(cell.system.name)
@@ -91,8 +91,8 @@ def _no_machine(vm: VmConfig) -> str:
 
 @dataclass
 class Emulators:
-    """By `System.emulator`, in the order of the systems. The first one is the main one: reports show its
-    version, and with `--clock auto` or `both` the others follow its clock."""
+    """The QEMUs by `System.emulator`, in the order of the systems. Reports show the version of the first, the
+    main one, and with `--clock auto` or `both` the others follow its clock."""
 
     options: Options
     host: MeasuringHost
@@ -122,7 +122,7 @@ class Emulators:
             raise HostError(f"--machine {wanted.name}: {self.no_machine}")
 
     def emulate(self, system: System, clock: Path | None = None) -> None:
-        """For boots of this system of which nothing is left to choose: in TCG, with this clock or none."""
+        """Sets up TCG, with this clock or none, for boots that leave nothing else to choose."""
         qemu = self.qemus[system.emulator]
         vm = VmConfig(qemu, Accel.TCG, accel.probe(qemu, Accel.TCG).cpu_model or "", clock)
         lane = Lane.TCG if clock is None else Lane.INSN
@@ -150,7 +150,7 @@ class Emulators:
 
     @property
     def clocks(self) -> Clocks | None:
-        """With --clock both: which clock decides."""
+        """Says which clock decides if --clock is `both`."""
         if self._main_choice is not None:
             return self._main_choice.clocks
         if self.options.clock == "both":
@@ -159,7 +159,7 @@ class Emulators:
 
     @property
     def lanes(self) -> Mapping[str, tuple[Lane, str]] | None:
-        """As in `Ground`; None if there is no guest."""
+        """The lanes of `Ground`; None if there is no guest."""
         if self._main_choice is None:
             return None
         by_guest = {
@@ -169,30 +169,30 @@ class Emulators:
 
     @property
     def no_insn(self) -> str | None:
-        """As in `Ground`: the first reason why guests have no instruction clock."""
+        """The value for `Ground`: the first reason why guests have no instruction clock."""
         reasons = [one.no_insn for one in self._choices.values() if one.no_insn is not None]
         return next(filter(None, reasons), reasons[0] if reasons else None)
 
     @property
     def no_machine(self) -> str:
-        """As in `Ground`: the first reason why guests have only the ideal machine."""
+        """The value for `Ground`: the first reason why guests have only the ideal machine."""
         configs = [one for choice in self._choices.values() for one in choice.configs.values()]
         return next(filter(None, map(_no_machine, configs)), "")
 
     @property
     def lane(self) -> Lane | None:
-        """Of the main guests; with --clock both the one of wall time."""
+        """The lane of the main guests; with --clock both the one of wall time."""
         return None if self._main_choice is None else self._main_choice.lane
 
     @property
     def is_exact(self) -> bool:
-        """Whether guests run on the instruction clock, where the host's load does not change results."""
+        """True if guests run on the instruction clock, where the host's load does not change results."""
         configs = [config for choice in self._choices.values() for config in choice.configs.values()]
         return any(config.clock is not None for config in configs)
 
     @property
     def only_exact(self) -> bool:
-        """Whether no guest is measured in another way."""
+        """True if all guests run on the instruction clock."""
         configs = [config for choice in self._choices.values() for config in choice.configs.values()]
         return self.is_exact and all(config.clock is not None for config in configs)
 
@@ -209,7 +209,7 @@ class Emulators:
         return replace(next(iter(self._choice(planned).configs.values())), clock=None)
 
     def accelerator(self, system: System) -> Accel:
-        """On wall time."""
+        """The accelerator on wall time."""
         chosen = self._choices.get(system.emulator)
         return Accel.TCG if chosen is None else chosen.accel
 
@@ -224,7 +224,7 @@ class Emulators:
         return found
 
     def probe(self, emulator: str) -> AccelProbe:
-        """Of the accelerator on wall time."""
+        """The probe of the accelerator on wall time."""
         chosen = self._choices[emulator]
         return chosen.probes[chosen.accel]
 
@@ -245,7 +245,7 @@ class Emulators:
         return bounds
 
     def described(self) -> dict[str, Any]:
-        """Of each QEMU: version, digest, origin and clock, for session.json."""
+        """Gives each QEMU's version, digest, origin and clock, for session.json."""
         return {
             name: {"version": qemu.version_text, "digest": qemu.digest, "origin": qemu.origin}
             | self._clock(name)

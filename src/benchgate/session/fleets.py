@@ -1,4 +1,4 @@
-"""Who carries out a session's attempts: this machine or a fleet, and before them a session that is resumed.
+"""Chooses who carries out a session's attempts: a session that is resumed, then this machine or a fleet.
 
 Takes the options; gives a `Runner`. Fails with UsageError for an address that may not be used, with
 FleetError if the optional packages are missing or no scheduler answers, and with EvidenceError for a folder
@@ -52,7 +52,7 @@ NO_FLEET = Fleet()
 
 
 def host_of(options: Options, note: Notice) -> MeasuringHost:
-    """With --fleet and --clock wall a worker, which is chosen now."""
+    """Chooses a worker if --fleet is given and --clock is `wall`."""
     if not (options.fleet and options.clock == Clock.WALL):
         return ThisHost()
     engine = _engine(options)
@@ -71,7 +71,7 @@ def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
 
 
 def maker_of(options: Options, note: Notice) -> Runner:
-    """Without a session that is resumed."""
+    """Chooses who makes runs, apart from a session that is resumed."""
     return _fleet(options, note) if options.fleet else LocalRunner()
 
 

@@ -33,7 +33,7 @@ from benchgate.session.rejudging import rejudge
 
 MOST_COURSES = 16
 MOST_ON_PAGE = 100
-"""Of the page of all rows: courses, and sessions of each."""
+"""The page of all rows has so many courses, and so many sessions of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def courses_text(place: Place, wanted: CourseQuery, width: int) -> str:
 
 
 def write_page(place: Place, wanted: CourseQuery, file: Path) -> Path:
-    """Without a name: all rows, and of each course only the newest sessions."""
+    """A query without a name is for all rows, and for only the newest sessions of each course."""
     rejudge.require_outside(file)
     if wanted.name:
         made = history_page.page(wanted.name, courses(place, wanted), str(place))

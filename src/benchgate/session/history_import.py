@@ -44,7 +44,7 @@ def import_session(folder: Path, where: Place, trusted: TrustedPrograms, *, unve
 
 
 def at_end(folder: Path, word: str, trusted: TrustedPrograms) -> str:
-    """For `--history`: a sentence, also if the session is not imported."""
+    """Serves `--history`: gives a sentence, also if the session is not imported."""
     try:
         where = place.find(word, os.environ)
         return f"history {where}: {import_session(folder, where, trusted)}"
@@ -67,7 +67,7 @@ def _verified(folder: Path, trusted: TrustedPrograms, *, unverified: bool) -> En
 
 
 def _unverified(folder: Path, why: str) -> Entry:
-    """From the files that the session wrote when it measured; nothing is checked but their form."""
+    """Reads what the session wrote when it measured; nothing is checked but its form."""
     facts = read_object(folder, SESSION)
     try:
         manifest = digest_of(folder, MANIFEST)

@@ -83,7 +83,7 @@ class MeasuringSession:
         self.bench = Workbench(options, host, progress.note)
         self._records = RecordKeeper(self.bench, self._note)
         self._emulators: dict[str, str] = {}
-        """By row."""
+        """The emulator of each row."""
         self._session: session_folder.SessionFolder | None = None
         self._judged: list[JudgedRun] = []
         self._facts: dict[str, Any] = {}
@@ -107,7 +107,7 @@ class MeasuringSession:
         if self.bench.emulators.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
         if self.bench.emulators.only_exact and all(cell.system.kind is SystemKind.QEMU for cell in cells):
-            self._lock.close()  # from here on, parallel sessions cannot change a result
+            self._lock.close()  # parallel sessions cannot change a result from here on
 
     @property
     def clocks(self) -> Clocks | None:
@@ -149,7 +149,7 @@ class MeasuringSession:
         remembered.keep(self._session.folder, cells, self._trusted)
         for line in (*choice.told(self.options), *machine_notes(sweeps), *guest_notes(sweeps)):
             self._note(line)
-        for line in idle_cpus.notes(sweeps):  # shown at collection
+        for line in idle_cpus.notes(sweeps):  # they were shown at collection
             self._keep(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
@@ -227,7 +227,7 @@ class MeasuringSession:
         self._runner.ahead(map(self._request_ahead, chain(group, chain.from_iterable(more))))
 
     def _request_ahead(self, one: PlannedRun) -> RunRequest:
-        """Once for each run: every round names those of all later rows again."""
+        """Makes the request once for each run: every round names those of all later rows again."""
         key = one.planned.cell.id, one.seed, one.warmup
         if key not in self._ahead:
             nowhere = session_folder.RunFolder(0, self._open_session.folder / "ahead")
@@ -363,7 +363,7 @@ class MeasuringSession:
             return view
 
     def remember(self, name: str) -> None:
-        """For --history: imports the closed session. That it fails changes no verdict, so it is a notice."""
+        """Imports the closed session for --history. A failure is a notice, because it changes no verdict."""
         from benchgate.session import history_import  # noqa: PLC0415 - few sessions need a database
 
         folder = self.options.reports / "runs" / name

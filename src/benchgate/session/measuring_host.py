@@ -35,7 +35,7 @@ class MeasuringHost(Protocol):
         ...
 
     def held(self, wait_s: float, notice: Notice) -> AbstractContextManager[None]:
-        """In this context only this session measures there."""
+        """Only this session measures there while the context is open."""
         ...
 
     def probe(self, qemu: Qemu, kind: Accel) -> AccelProbe: ...
@@ -43,7 +43,7 @@ class MeasuringHost(Protocol):
     def pairs(
         self, qemu: Qemu, probe: AccelProbe, pins: Sequence[int], first: int
     ) -> tuple[CapacityPair, ...]:
-        """As host/capacity.py: one pair more."""
+        """Samples one more pair, as host/capacity.py does."""
         ...
 
     def envelope(
@@ -81,4 +81,4 @@ class ThisHost:
         return envelope.collect(self.topology, qemu=qemu, probes=probes, pins=pins)
 
     def close(self) -> None:
-        """Nothing is left."""
+        """This host has nothing to close."""

@@ -69,7 +69,7 @@ class Progress:
         self._write(f"benchgate: {visible(text)}\n")
 
     def ended(self, cell: str, run: str, figure: str, *, is_news: bool = True) -> None:
-        """Of runs that are no news, only every twentieth part of all has a line of its own."""
+        """Runs that are no news have a line only at every twentieth part of all."""
         self.done += 1
         if self.live:
             self.phase(cell, run, figure)
@@ -107,7 +107,7 @@ class Progress:
 
 
 def on_stderr() -> Progress:
-    """On standard error, if that is open."""
+    """Writes to standard error, if that is open."""
     return Progress(sys.stderr or StringIO(), live=sys.stderr is not None and sys.stderr.isatty())
 
 

@@ -44,7 +44,7 @@ def write(session: SessionFolder, view: SessionView, options: Options, notice: C
     _tell_github(view, notice)
     try:
         prune(options.reports, options.keep, session.id)
-    except EvidenceError as error:  # concerns old sessions only
+    except EvidenceError as error:  # it concerns old sessions only
         notice(str(error))
     if made.errors:
         raise reports.all_of(made.errors)

@@ -92,7 +92,7 @@ def _numbers(policy: Policy, names: Sequence[str]) -> str:
 
 
 def _threshold_remarks(gates: Sequence[Gate]) -> list[str]:
-    """Without tests to compare them with, the thresholds are only as good as session.json."""
+    """Thresholds that are compared with no tests are only as good as session.json."""
     stated = [
         " ".join(
             [

@@ -77,7 +77,7 @@ class ReplayRequest:
     """How much guest time the whole run may take; None: what the system's YAML says."""
     limits: ConsoleLimits = field(default_factory=ConsoleLimits)
     symbols: Path | None = None
-    """The file with the kernel's symbols; None: found by itself."""
+    """The file with the kernel's symbols; None: it is found."""
     verb: tuple[str, ...] = ("benchgate", "replay")
     """The command, for messages that give it again."""
 
@@ -110,7 +110,7 @@ class _Replay:
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """Where the recorded window lies on the console; None: between marks."""
+        """The place of the recorded window on the console; None: between marks."""
         system = self.planned.system
         if smoke.is_smoke(self.raw.cell) or system.result.is_marked:
             return None
@@ -178,7 +178,7 @@ def _repeat(order: ReplayRequest, new: _Replay, notice: Notice) -> tuple[str, bo
 
 
 def profiled(order: ReplayRequest, notice: Notice) -> Profile:
-    """Where the window's instructions of the run went. EvidenceError if the replay is not equal to it."""
+    """Counts where the window's instructions went. EvidenceError if the replay is not equal to the run."""
     new = _prepare(order, notice)
     with _own_folder(order.out):
         wanted = recordings.records(order.out, profile=True, window=new.window)
@@ -221,7 +221,7 @@ def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
 
 
 def _with_system(order: ReplayRequest, raw: RawRun, notice: Notice) -> ReplayRequest:
-    """With the word for the run's system, if the caller gave none and it is known here."""
+    """Adds the word for the run's system, if the caller gave none and it is known here."""
     if order.system is not None:
         return order
     word, notes = remembered.system_of(order.folder.parent.parent, raw.cell.system)
@@ -250,7 +250,7 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
         )
     kept = {key: value for key, value in recorded.items() if key not in known.files}
     found = catalog.system_with(word, {**kept, **given})
-    if raw.cell.machine:  # as the session recorded it: the file may have changed
+    if raw.cell.machine:  # the file may have changed since the session
         where = str(order.folder.parent.parent / order.facts)
         found = found.on(read_machine(facts, raw.cell.machine, where))
     if raw.cell.system not in (found.name, choice.by_content(found).name):
@@ -261,7 +261,7 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
 
 
 def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
-    """Those that the session recorded for the run's system."""
+    """The settings that the session recorded for the run's system."""
     found = facts.get("settings", {}).get(raw.cell.system, {})
     if not isinstance(found, Mapping) or not all(isinstance(value, str) for value in found.values()):
         raise EvidenceError(f"session.json: the settings of {raw.cell.system} cannot be read")

@@ -53,7 +53,7 @@ class ResumingRunner:
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int
     ) -> Generator[tuple[int, RawRun], None, None]:
-        """From the first run that the folder lacks, all of this round are made."""
+        """Makes all runs of this round from the first one that the folder lacks."""
         waiting = iter(jobs)
         for index, job in enumerate(waiting):
             old = self._old.get(_key(job.request))
@@ -67,7 +67,7 @@ class ResumingRunner:
         self._inner.close()
 
     def facts(self) -> Mapping[str, object]:
-        """For session.json."""
+        """Gives the facts for session.json."""
         resumed = {"session": self._facts["id"], "runs": self._taken.total()}
         return {**self._inner.facts(), "resumed": resumed}
 

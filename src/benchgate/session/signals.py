@@ -33,7 +33,7 @@ class Interruptions:
         self._heard = 0
 
     def watch(self) -> None:
-        """Until `release`. A signal that is ignored (nohup, a background shell) stays ignored."""
+        """Lasts until `release`. A signal that is ignored (nohup, a background shell) stays ignored."""
         if threading.current_thread() is not threading.main_thread():
             return
         for number in WATCHED:
@@ -41,7 +41,7 @@ class Interruptions:
                 self._before[number] = signal.signal(number, self._hear)
 
     def hold_off(self) -> None:
-        """From now on the program ends by itself, so no signal interrupts it."""
+        """The program ends by itself from now on, so no signal interrupts it."""
         if not self._heard:
             self._heard, self._first_s = 1, time.monotonic()
 

@@ -32,14 +32,14 @@ SMALLEST_GATE = 2
 @dataclass(frozen=True, slots=True)
 class VmChoice:
     configs: Mapping[Lane, VmConfig]
-    """By the lane of the guests: one, or with --clock both wall time and the instruction clock."""
+    """The guests' lanes: one, or with --clock both wall time and the instruction clock."""
     accel: Accel
     """The accelerator on wall time."""
     probes: Mapping[Accel, AccelProbe]
     clocks: Clocks | None = None
-    """With --clock both: which clock decides."""
+    """Which clock decides, with --clock both."""
     no_insn: str | None = None
-    """With --clock both: why guests cannot be measured on the instruction clock; empty if they can."""
+    """Why guests cannot be measured on the instruction clock with --clock both; empty if they can."""
 
     @property
     def lane(self) -> Lane:
@@ -120,7 +120,7 @@ def clocks_of(options: Options, decides: Clock, because: str) -> Clocks:
 
 
 def wall_fitness(qemu: Qemu, host: Host, lane: Lane) -> Fitness:
-    """Whether wall time can decide the shipped gates for which this host has enough CPUs. The capacity is
+    """Says if wall time can decide the shipped gates for which this host has enough CPUs. The capacity is
     measured only if nothing else speaks against it."""
     counts = sorted({SMALLEST_GATE, *(cpus for cpus in THRESHOLDS if cpus <= len(host.pins))})
     seen = [fitness(host, lane, cpus) for cpus in counts]

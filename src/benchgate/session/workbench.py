@@ -91,7 +91,7 @@ class Workbench:
         self.images.check(planned.booted, planned.workload)
 
     def symbols(self, planned: PlannedCell, kernel: Path | None = None) -> SymbolFiles:
-        """`kernel`: the file that the user names; None: it is found."""
+        """`kernel` is the file that the user names; None: it is found."""
         system, workload, qemu = planned.booted, planned.workload, self.emulators.vm(planned).qemu
         kernel = kernel or kernel_symbols(self.images, qemu, system, workload)
         return SymbolFiles(kernel, self.images.program(system, workload))
@@ -109,7 +109,7 @@ class Workbench:
         order: int = 0,
         warmup: bool = False,
     ) -> RunRequest:
-        """One run in this folder, which gets the clock's log. `image`: None for the cell's own."""
+        """Asks for a run in this folder, which gets the clock's log. `image` None is the cell's own."""
         image = image or self.image(planned)
         boot = replace(boot, log=clock_log(folder), ports=ports.choose(planned.system.ports))
         spec = self._spec(planned, image, boot)

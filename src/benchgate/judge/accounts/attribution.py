@@ -95,7 +95,7 @@ class Table:
 
 
 def table(cell: str, transcript: Transcript, symbols: Symbols = NO_SYMBOLS) -> Table:
-    """`symbols`: those of the program that ran, for the sampled addresses."""
+    """`symbols` are those of the program that ran; they name the sampled addresses."""
     lines = [(_TIME.sub("_time", line.name), line) for line in transcript.measures]
     plain = [(name, line) for name, line in lines if _is_bucket(name)]
     names = tuple(dict.fromkeys((*BUCKETS, *(name for name, _ in plain))))

@@ -1,9 +1,9 @@
-"""The histograms of all counted runs of a cell together, small enough to draw. For reports only.
+"""The histograms of all counted runs of a cell together, small enough to draw. Only reports use them.
 
 Takes judged runs and the metrics that each row declares; gives a `Distribution` per cell and histogram, with
 eight columns for each power of two, and the percentiles of all runs together, which are shown beside the
-runs' own: those are the samples that gates use. What one of the runs lacks, or whose unit is not known, is
-left out. Does not fail.
+runs' own: those are the samples that gates use. A histogram that one of the runs lacks, or whose unit is not
+known, is left out. Does not fail.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
 class Distribution:
     name: str
     unit: str
-    """`ns`, or that of the metrics that read it; may be empty."""
+    """The unit is `ns`, or that of the metrics that read it; it may be empty."""
     count: int
     low: float
     high: float
@@ -39,7 +39,7 @@ class Distribution:
 def distributions(
     runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
 ) -> dict[str, tuple[Distribution, ...]]:
-    """`declared`: by row. By cell id."""
+    """`declared` has the metrics by row; the result is by cell id."""
     of: dict[str, list[VerifiedRun]] = {}
     metrics: dict[str, Mapping[str, Metric]] = {}
     for one in runs:
@@ -64,7 +64,7 @@ def _is_usable(run: VerifiedRun, name: str, unit: str) -> bool:
 
 
 def _length(run: VerifiedRun, unit: str) -> float:
-    """How many of the unit one of the histogram's is."""
+    """Gives how many of the unit make one of the histogram's."""
     return SECOND_NS / run.hz if unit == NS and run.hz else 1.0
 
 
@@ -85,7 +85,7 @@ def _together(name: str, unit: str, parts: Sequence[tuple[Histogram, float]]) ->
 
 
 def _column(value: float) -> int:
-    """0 for what is below 1, which a logarithm cannot place."""
+    """Values below 1, which a logarithm cannot place, give 0."""
     return math.floor(COLUMNS * math.log2(value)) + 1 if value >= 1 else 0
 
 
@@ -99,7 +99,7 @@ def _ends(column: int) -> tuple[float, float]:
 def merged_percentiles(
     runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
 ) -> dict[str, dict[str, float]]:
-    """`declared`: by row."""
+    """`declared` has the metrics by row."""
     of: dict[str, list[VerifiedRun]] = {}
     metrics: dict[str, Mapping[str, Metric]] = {}
     for one in runs:
@@ -119,5 +119,5 @@ def _percentiles_of(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric])
 
 
 def _unit(metric: Metric, run: VerifiedRun) -> float:
-    """How many of the metric's unit one of the histogram's is. A run without `hz` has no percentile in ns."""
+    """Gives how many of the metric's unit make one of the histogram's; without `hz` there is no ns."""
     return SECOND_NS / run.hz if metric.unit == NS and run.hz else 1

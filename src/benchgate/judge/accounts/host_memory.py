@@ -29,9 +29,9 @@ class HostMemory:
     held_bytes: int | None
     """The most at one moment between the ready line and the last one."""
     moved_bytes: int | None
-    """In the window."""
+    """The bytes that were moved in the window."""
     cache_bytes: int | None
-    """What there is of the last caches."""
+    """The size of the last caches."""
     why: str
     """Why a figure is None."""
 
@@ -58,7 +58,7 @@ def used(folder: Path, window_ns: int) -> HostMemory | None:
 
 
 def _inside(samples: Sequence[MemorySample]) -> Sequence[MemorySample]:
-    """From the ready line to the last line that was seen; empty if one of them is missing."""
+    """The samples begin at the ready line and end at the last line seen; there are none if one is missing."""
     begins = [n for n, one in enumerate(samples) if one.moment == _BEGINS]
     ends = [n for n, one in enumerate(samples) if one.moment in _ENDS]
     return samples[begins[0] : ends[-1] + 1] if begins and ends and begins[0] < ends[-1] else ()

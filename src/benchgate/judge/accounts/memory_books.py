@@ -31,11 +31,11 @@ class RunBooks:
     total: int
     """The run's total window, in ns."""
     is_median: bool
-    """Of its cell (judged_run.median_of)."""
+    """True for the median run of its cell (judged_run.median_of)."""
 
 
 def check_balance(log: ClockLog) -> None:
-    """On the ideal machine only an exploration's time is checked: nothing else can have moved it."""
+    """An exploration on the ideal machine has no books of memory, so only its time is checked."""
     for vcpu, totals in enumerate(log.totals if log.machine or log.explored else ()):
         _check_time(log, vcpu, totals)
     if not log.machine:
@@ -59,7 +59,7 @@ def _parts(log: ClockLog) -> tuple[str, ...]:
 
 
 def _check_time(log: ClockLog, vcpu: int, totals: VcpuTotals) -> None:
-    """To the ns: a vCPU begins where its seed says, and spends every ns since in one of the parts."""
+    """Every ns counts: a vCPU begins where its seed says, and spends all time since in one of the parts."""
     start = start_of(log.seed, log.quantum, vcpu)
     spent = sum(getattr(totals, part) for part in _parts(log))
     if totals.time != start + spent:
@@ -93,7 +93,7 @@ def _unbalanced(where: str, ours: str, theirs: str) -> VerifyError:
 
 
 def run_books(runs: Iterable[JudgedRun]) -> tuple[RunBooks, ...]:
-    """In the order of execution."""
+    """The books have the order of execution."""
     cells: dict[str, list[VerifiedRun]] = {}
     counted = [one.verified for one in runs if one.verified and one.outcome is Outcome.OK]
     for run in counted:
@@ -126,7 +126,7 @@ def _of_run(run: VerifiedRun, *, is_median: bool) -> Iterator[RunBooks]:
 
 _WORD = 2**64 - 1
 _START = 1
-"""What lockstep.c hashes into the seed for starts, so that other decisions draw other values."""
+"""lockstep.c hashes this into the seed for starts, so that other decisions draw other values."""
 
 
 def start_of(seed: int, quantum: int, vcpu: int) -> int:

@@ -30,7 +30,7 @@ CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 served to another CPU, so it belongs to shared lines; `queue` is the wait for the bandwidth of a node."""
 EXECUTED, PAUSED, HALTED = "instructions", "pauses", "halted"
 PARTS = (EXECUTED, *CAUSES, PAUSED, HALTED)
-"""In the order of the tables."""
+"""The tables show the parts in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Spending:
 
     of: RunBooks
     parts: Mapping[str, int]
-    """In ns, by each of PARTS."""
+    """Each of PARTS with its ns."""
 
     @property
     def whole(self) -> int:
@@ -51,7 +51,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What `large` spent beyond `small`, two cells of a row."""
+    """What the cell `large` spent beyond the cell `small` of the same row."""
 
     small: Spending
     large: Spending
@@ -62,13 +62,13 @@ class Growth:
 
 
 def spendings(books: Iterable[RunBooks]) -> tuple[Spending, ...]:
-    """Of the median run of each cell, by row and CPU count."""
+    """Takes the median run of each cell; gives them by row and CPU count."""
     medians = sorted((one for one in books if one.is_median), key=lambda one: (one.row, one.cpus, one.cell))
     return tuple(Spending(one, parts_of(one)) for one in medians)
 
 
 def parts_of(run: RunBooks) -> Mapping[str, int]:
-    """Of the window, of all vCPUs together."""
+    """Adds up what all vCPUs spent in the window."""
     of = run.books.phases[WINDOW]
     found = {
         EXECUTED: sum(one.spent.executed for one in of),
@@ -80,7 +80,7 @@ def parts_of(run: RunBooks) -> Mapping[str, int]:
 
 
 def growths(every: Iterable[Spending]) -> tuple[Growth, ...]:
-    """Of each row, which is on one machine, its largest CPU count against its smallest."""
+    """Compares in each row, which is on one machine, the largest CPU count with the smallest."""
     rows: dict[str, list[Spending]] = {}
     for one in every:
         rows.setdefault(one.of.row, []).append(one)

@@ -26,13 +26,13 @@ from benchgate.judge.judged_run import JudgedRun
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
-    """Of the metric `work`."""
+    """The noise floor of the metric `work` in one arm."""
 
     cell_id: str
     lane: Lane
     runs: int
     floor: float
-    """As a share: 0.021 if two such arms differ by up to 2.1%."""
+    """A share: 0.021 if two such arms differ by up to 2.1%."""
     halves: float
     """The median of every second run over that of the others, in the order of execution: what this session's
     own halves differ by."""

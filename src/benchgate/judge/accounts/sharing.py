@@ -1,12 +1,11 @@
-"""Who shares a line of memory with whom: false sharing told from true, in words.
+"""Says who shares a line of memory with whom, and tells false sharing from true.
 
 Takes the moved lines of a run (insn/sharing.py); gives `SharedLine`: the kind and a sentence for each line.
 `recorded` takes judged runs; gives the moved lines that a session kept, in the order of execution. It fails
 with VerifyError if such a file is not one.
 
 Two CPUs share falsely if one writes and neither writes a byte that the other accesses. Accesses that are few
-beside the line's moves (FEW) say nothing of why it moved: whoever adds up all counters at the end reads them
-all once.
+beside the line's moves (FEW) do not explain them: a program may just add up all counters at its end.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from benchgate.judge.judged_run import JudgedRun, recordings
 
 KEPT = "moved-lines.txt"
 FEW = 0.01
-"""Of a line's moves: what accessed its bytes less often is left out."""
+"""Bytes that were accessed less often than this share of a line's moves are left out."""
 MOST_NAMED = 4
-"""CPUs in one sentence, those that do the same counted once."""
+"""A sentence names at most so many CPUs; those that do the same are counted once."""
 
 
 class SharingKind(StrEnum):
@@ -31,7 +30,7 @@ class SharingKind(StrEnum):
     TRUE = "true sharing"
     BOTH = "true and false sharing"
     HANDED = "handed over"
-    """No two CPUs that access it often enough do so against each other: a thread or its data moved on."""
+    """No two of its frequent users conflict: a thread or its data moved on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +51,9 @@ class SharedLine:
     line: MovedLine
     kind: SharingKind
     name: str
-    """Of the variables in it, or its address."""
+    """The names of the variables in it, or its address."""
     said: str
-    """Who does what to which bytes, and what that is called."""
+    """Says who does what to which bytes, and what that is called."""
 
     @property
     def is_false(self) -> bool:
@@ -68,12 +67,12 @@ class Recording:
     cell: str
     run: int
     folder: str
-    """Below the session's."""
+    """The path is relative to the session's folder."""
     sharing: Sharing
 
 
 def shared(line: MovedLine, size: int) -> SharedLine:
-    """`size`: bytes in a line."""
+    """`size` is the number of bytes in a line."""
     parts = _parts(line, size)
     kind, name = _kind(parts), name_of(line)
     quoted = f"`{name}`" if line.names else name

@@ -1,5 +1,4 @@
-"""When and where the workers of a run worked, and what each vCPU did meanwhile, for its picture; and the call
-stacks that a session recorded.
+"""Shows when and where a run's workers worked, what each vCPU did meanwhile, and the recorded call stacks.
 
 Takes judged runs; gives the `Timeline`s of the median and of the slowest run of each cell, cell by cell.
 Everything comes from the run's files: the worker lines of its console and, on the instruction clock, the
@@ -33,7 +32,7 @@ class WorkerSpan:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """From the begin of the total window, which is 0, to its end, `length`, in the run's unit."""
+    """The total window, from 0 to `length`, in the run's unit."""
 
     cell: str
     cpus: int
@@ -45,13 +44,13 @@ class Timeline:
     which: str
     """The median run of its cell, the slowest, or the only one."""
     share: float
-    """Its work, as a multiple of the median run's."""
+    """The work of this run, as a multiple of the median run's."""
     work: int
     unit: str
     length: int
     workers: tuple[WorkerSpan, ...]
     activity: Activity | None
-    """Without workers it is that of the whole run, because such a guest has no marks."""
+    """A run without workers has the activity of the whole run, because such a guest has no marks."""
 
 
 def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
@@ -96,7 +95,7 @@ def _timeline(run: VerifiedRun, which: str, median: int) -> Timeline | None:
 
 
 def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
-    """`total`: the run's total window. On the instruction clock the guest may count it in another unit."""
+    """`total` is the run's total window. On the instruction clock the guest may count it in another unit."""
     seen = files.transcript
     begin, length = seen.total_start, max(seen.total_end - seen.total_start, 1)
 
@@ -119,7 +118,7 @@ class Flame:
     cell: str
     run: int
     folder: str
-    """Below the session's."""
+    """The path is relative to the session's folder."""
     stacks: Stacks
 
 

@@ -31,7 +31,7 @@ CLOCKS_DIFFER = 1.001
 """The host's clock follows a time server; the one by which it counts the time of threads does not."""
 MEASURE = "bench.measure=1"
 _BESIDE = tuple(f"bench.{key}=" for key in ("needs", "measure", "pin", GUEST_FILES))
-"""What the guest is told besides the cell."""
+"""The guest is told these besides the cell."""
 
 
 def check_agreement(files: RunFiles, system: System, exploration: Exploration | None = None) -> None:
@@ -142,7 +142,7 @@ def _lane(argv: tuple[str, ...]) -> str:
 
 
 def _has_clock(argv: tuple[str, ...]) -> bool:
-    """Whether a plugin is told to write the instruction clock's log."""
+    """True if a plugin is told to write the instruction clock's log."""
     return "clock.log" in files_of_plugins(argv, "out")
 
 

@@ -1,4 +1,4 @@
-"""Whether the runs of a session are those that it made: each in its place, none missing, none from elsewhere.
+"""Checks that the runs of a session are those that it made: none is missing, exchanged or from elsewhere.
 
 Takes the facts of session.json and the judged runs; gives nothing. Fails with EvidenceError that names the
 first run whose nonce, seed, order, warm-up or guest is not what the session's own rules give
@@ -22,10 +22,10 @@ from benchgate.base.void_rule import VoidRule
 from benchgate.judge.judged_run import JudgedRun
 
 Cells = frozenset[str]
-"""Ids."""
+"""The ids of cells."""
 
 FACT, RULES = "binding", 1
-"""In session.json: the version of these rules."""
+"""The key in session.json, and the version of these rules."""
 
 
 def check_binding(  # noqa: PLR0913 - keyword arguments
@@ -65,7 +65,7 @@ def _wrong(run: RawRun, why: str) -> EvidenceError:
 
 
 def _check_nonces(runs: Sequence[RawRun]) -> None:
-    """On the instruction clock a repeated seed has its nonce twice; elsewhere no two runs have one."""
+    """A repeated seed on the instruction clock has its nonce twice; elsewhere no two runs have one."""
     counts = Counter(run.nonce for run in runs if run.lane is not Lane.INSN)
     for run in runs:
         if counts[run.nonce] > 1:
@@ -73,7 +73,7 @@ def _check_nonces(runs: Sequence[RawRun]) -> None:
 
 
 def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str, guest: str) -> None:
-    """`guest`: the name of its guest among the inputs."""
+    """`guest` is the name of its guest among the inputs."""
     inputs, order_seed = facts.get("inputs"), _option(facts, "order_seed")
     if not isinstance(inputs, Mapping):
         raise EvidenceError(f"{where} has no inputs, but {FACT} needs them")
@@ -114,7 +114,7 @@ def _check_warmups(runs: Sequence[RawRun], warmups: int) -> None:
 
 
 def _check_orders(runs: Sequence[RawRun]) -> None:
-    """Within a sweep the orders are 1, 2, 3 ...; the next sweep begins with 1."""
+    """The orders of a sweep are 1, 2, 3 ...; the next sweep begins with 1."""
     if runs and runs[0].order != 1:
         raise _wrong(runs[0], f"its order is {runs[0].order}, and must be 1")
     for before, run in pairwise(runs):

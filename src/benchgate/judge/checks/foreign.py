@@ -26,13 +26,13 @@ FOREIGN_FLOOR_NS = 2_000_000
 The time is counted from before the first spawn to after the last join, and part of it is work for the
 workers: the kernel's RCU thread completes their starts and exits. In quiet guests 0.2 to 2.3 ms were seen."""
 START_AND_END = 2
-"""On lane `tcg`: so many times the total window less the work window are always allowed. In 48 runs on an
-idle host, foreign time was 0.1 to 1.7 times that long (docs/write-a-workload.md)."""
+"""Lane `tcg` always allows so many times the total window less the work window. In 48 runs on an idle host,
+foreign time was 0.1 to 1.7 times that long (docs/write-a-workload.md)."""
 COMPETES = 0.25
-"""In wall time, a share of the work window that only a task with work of its own uses: it takes half of a CPU
+"""A share of the work window in wall time that only a task with work of its own uses: it takes half of a CPU
 for as long as it competes with a worker, at any number of CPUs."""
 CYCLES_PER_NS = 3
-"""Of a guest that counts cycles of the host. On the instruction clock a cycle is a nanosecond."""
+"""The limit assumes so many if a guest counts the host's cycles. The instruction clock has one per ns."""
 
 
 def foreign_limit(run: RawRun, transcript: Transcript) -> float:

@@ -47,7 +47,7 @@ def files_of_plugins(argv: tuple[str, ...], option: str) -> list[str]:
 
 
 def _has_latencies(log: ClockLog, machine: Machine) -> bool:
-    """Whether each access has cost what the machine says. A log without its end has no books."""
+    """True if each access has cost what the machine says. A log without its end has no books."""
     cost = {
         "l2": machine.l2.latency_ns - 1,
         "l3": machine.l3.latency_ns - 1 if machine.l3 else 0,

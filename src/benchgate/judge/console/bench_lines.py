@@ -35,7 +35,7 @@ class Operation:
     iters: int
     total_ns: int
     line: int
-    """Of the console, from 0."""
+    """The number of its line on the console, from 0."""
     after: int
     """The line of this program before it: the operation ran between these two."""
 
@@ -50,7 +50,7 @@ class Operations:
     """What the program calls itself; may be empty."""
     measured: Mapping[str, Operation]
     skipped: Mapping[str, str]
-    """Why, by name; may be empty."""
+    """The reason by name; it may be empty."""
 
 
 def parse(text: str) -> Operations:

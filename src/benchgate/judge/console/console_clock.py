@@ -42,7 +42,7 @@ class ConsoleClock:
     log: ClockLog
     console: bytes
     output: GuestOutput
-    """It has the same lines."""
+    """The output has the same lines as the console."""
 
     def check_vcpus(self, cpus: int) -> None:
         if self.log.vcpus != cpus:
@@ -104,10 +104,10 @@ class ConsoleClock:
     def outside(
         self, window: tuple[ConsoleLine, ConsoleLine], length: int, answered: int | None
     ) -> OutsideUse:
-        """What was executed from the line before the one that was typed to the window's begin, and from its
-        end to the line with the number `answered`, the last answer. The whole boot, which takes longer with
-        more CPUs, comes before a line that is typed; where none is, only the second part is known. What lies
-        between the two lines and not in the window, which is `length` long, may all have been work."""
+        """Gives what was executed from the line before the typed one to the window's begin, and from its end
+        to the line number `answered`, the last answer. The boot, which takes longer with more CPUs, comes
+        before a typed line; if no line is typed, only the second part is known. All that lies between the two
+        lines and not in the window, which is `length` long, may have been work."""
         begin, end = window
         typed = [line for line in self.output.typed if self.record(line).end <= begin.end]
         idle = ConsoleLine(0, 0, (VcpuWork(),) * len(begin.vcpus))
@@ -160,7 +160,7 @@ class ConsoleClock:
         return of_lines(*window, length, self.log.machine)
 
     def used_by(self, listed: Sequence[Operation]) -> CpuUse:
-        """In the windows of these operations together."""
+        """Gives the CPUs that were used in the windows of these operations together."""
         length = sum(one.total_ns for one in listed)
         parts = [(one.total_ns / length, self._used_by(one)) for one in listed]
         awake = _weighed([(share, use.awake) for share, use in parts])

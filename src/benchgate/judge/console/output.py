@@ -30,7 +30,7 @@ class GuestOutput:
 
 
 def of_console(console: bytes) -> GuestOutput:
-    """Of a guest into which nothing was typed."""
+    """The guest is one into which nothing was typed."""
     return GuestOutput(_plain(console))
 
 

@@ -42,13 +42,13 @@ class PrintedFigures:
     total: int | None
     metrics: Mapping[str, float] = field(default_factory=dict)
     skipped: Mapping[str, str] = field(default_factory=dict)
-    """Why, for each metric that the guest did not measure."""
+    """The reason for each metric that the guest did not measure."""
     step: int = 0
-    """By how much two printed figures differ at least, in `unit`; 0: the guest printed none."""
+    """The least difference of two printed figures, in `unit`; 0: the guest printed none."""
     late: LateSightings | None = None
     """What vCPUs saw too late in the work window; None: not known."""
     total_late: LateSightings | None = None
-    """The same of the total window."""
+    """What vCPUs saw too late in the total window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def figure(output: GuestOutput, what: str, pattern: ResultPattern) -> PrintedFig
 
 
 def _each(pattern: ResultPattern) -> tuple[Decimal, str]:
-    """How many ns, or cycles if their frequency is not known, one of the printed unit is."""
+    """Gives the ns in one printed unit, or the cycles if their frequency is not known."""
     shifted = 2**pattern.shift
     if pattern.hz:
         return Decimal(SECOND_NS * shifted) / Decimal(str(pattern.hz)), "ns"

@@ -41,9 +41,9 @@ _WHOLE = re.compile(r"-?[0-9]{1,19}")
 class PrintedResult:
     figures: PrintedFigures
     answers: Mapping[str, str]
-    """By name, as printed. Those of a self-test were compared with its YAML."""
+    """The printed texts by name. Those of a self-test were compared with its YAML."""
     cpu_work: CpuWork = field(default_factory=CpuWork)
-    """By the instruction clock; nothing is known on other lanes."""
+    """The instruction clock knows this; nothing is known on other lanes."""
 
     @property
     def values(self) -> Mapping[str, int | str]:
@@ -108,7 +108,7 @@ def span(files: RunFiles, output: GuestOutput, result: ResultDefinition) -> tupl
 
 
 def metrics(workload: Workload, seen: PrintedResult, total: int) -> Mapping[str, float]:
-    """Those that the workload declares, of the answers that are numbers."""
+    """Computes the workload's metrics from the answers that are numbers."""
     windows = {Window.WORK: float(seen.figures.work), Window.TOTAL: float(total)}
     is_time = seen.figures.unit == "ns"
     numbers = {name: value for name, value in seen.values.items() if isinstance(value, int)}
@@ -117,7 +117,7 @@ def metrics(workload: Workload, seen: PrintedResult, total: int) -> Mapping[str,
 
 
 def figures(output: GuestOutput, result: ResultDefinition, clock: ConsoleClock | None) -> PrintedFigures:
-    """The windows; `clock` None: the run was on wall time."""
+    """Gives the windows; if `clock` is None, the run was on wall time."""
     if result.work is None:
         raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
     work = _window(output, "work", result.work, clock)
@@ -152,9 +152,9 @@ def _window(
 
 
 def check_threads(files: RunFiles, unit: str, work: int) -> str:
-    """Empty: each vCPU took part. A thread's time also has what the vCPU did before the window, and its waits
-    for a busy host, so this refuses too little, never too much. Cycles are taken for as short as they can
-    be."""
+    """Gives an empty text if each vCPU took part. A thread's time also has what the vCPU did before the
+    window, and its waits for a busy host, so this refuses too little, never too much. Cycles are taken for as
+    short as they can be."""
     cpus = files.run.cell.cpus
     if cpus == 1:
         return ""

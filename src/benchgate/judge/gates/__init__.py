@@ -42,7 +42,7 @@ def _kinds() -> Mapping[str, ModuleType]:
 
 
 def name_of(kind: str) -> str:
-    """The name of a shipped kind today; one of a user's own is as it is."""
+    """Gives today's name of a shipped kind; a user's own kind keeps its name."""
     return str(_kinds()[kind].KIND) if kind in _kinds() else kind
 
 
@@ -95,7 +95,7 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
 
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
-    """Of a metric that the guest skipped in every run of a verified arm."""
+    """Rules on a metric that the guest skipped in every run of a verified arm."""
     for cell in gate.cells:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.lacks and not arm.invalid:
@@ -106,7 +106,7 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
 
 
 def _without_value(gate: Gate, measured: GateInput) -> Ruling | None:
-    """Of a metric that a verified run has no value of. The gates of its other metrics are decided."""
+    """Rules on a metric that a verified run has no value of. The gates of its other metrics are decided."""
     for cell in gate.cells:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.absent and not broken_arm(arm):

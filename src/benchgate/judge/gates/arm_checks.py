@@ -65,8 +65,8 @@ def broken_beside(measured: GateInput) -> Arm | None:
 
 
 def ended(measured: GateInput) -> tuple[Word, str, str] | None:
-    """Of a sweep that ended before its arms had enough runs: the word of a gate that has seen nothing, why it
-    ended, and what to do next."""
+    """Gives the word of a gate that has seen nothing, why the sweep ended before its arms had enough runs,
+    and what to do next."""
     if beside := broken_beside(measured):
         why = f"too few runs, because the sweep ended at {broken_arm(beside)}"
         return Word.INVALID, why, see_runs(beside)

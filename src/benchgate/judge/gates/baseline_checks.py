@@ -16,7 +16,7 @@ from benchgate.base.text import counted, one_line, suggestion
 
 
 def arm_for(baseline: Baseline, cell: Cell, lane: Lane | None) -> BaselineArm | None:
-    """On this lane, otherwise on another one, which `incomparable` names."""
+    """Prefers the arm on this lane; `incomparable` names the lane of another one."""
     found = baseline.arms_of(cell)
     return next((one for one in found if one.lane is lane), next(iter(found), None))
 
@@ -48,7 +48,7 @@ def incomparable(now: Measurement, then: Measurement, here: Origin, there: Origi
 
 
 def _other_model(system: str, here: Origin, there: Origin) -> Iterator[tuple[str, tuple[str, str]]]:
-    """On the instruction clock: the machine whose memory is simulated."""
+    """Compares the machines whose memory the instruction clock simulates."""
     mine, other = here.systems.get(system), there.systems.get(system)
     if mine is not None and other is not None:
         name = f"file of machine {machine_in(system)} (digest)"
@@ -87,7 +87,7 @@ def changed(now: Measurement, then: Measurement, here: Origin, there: Origin) ->
 
 
 def is_same_program(now: Measurement, then: Measurement, here: Origin, there: Origin) -> bool:
-    """On the instruction clock, with equal digests: each seed must be equal to the last instruction."""
+    """Programs on the instruction clock with equal digests must repeat each seed to the last instruction."""
     system = here.systems.get(now.cell.system)
     known = system is not None and system.clock and now.guest and now.seeds and then.seeds
     return now.lane is Lane.INSN and bool(known) and not changed(now, then, here, there)

@@ -22,20 +22,19 @@ POWER = 0.8
 def of_ratio(
     tops: Sequence[float], bottoms: Sequence[float], interval: Interval, blur: float
 ) -> float | None:
-    """Of the ratio of two arms' medians. `blur`: the share by which the figure may be
-    off (Measurement.blur)."""
+    """Takes the ratio of two arms' medians. `blur` is the share by which it may be off (Measurement.blur)."""
     drawn = bootstrap(tops, bottoms)
     errors = Interval(drawn.quantile(1 - POWER), drawn.quantile(POWER))
     return _relative(ratio_of_medians(tops, bottoms), interval, errors, blur)
 
 
 def of_median(samples: Sequence[float], interval: Interval, blur: float) -> float | None:
-    """Of a metric itself."""
+    """Takes the median of a metric itself."""
     return _relative(median(samples), interval, median_quantiles(samples, 1 - POWER, POWER), blur)
 
 
 def absolute(value: float, interval: Interval, errors: Interval, threshold: float) -> float | None:
-    """Of a figure whose noise does not grow with it, such as a parameter of a law."""
+    """Takes a figure whose noise does not grow with it, such as a parameter of a law."""
     reach = max(value - interval.low + value - errors.low, interval.high - value + errors.high - value)
     return _finite(reach / threshold) if threshold > 0 else None
 

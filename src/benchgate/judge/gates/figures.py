@@ -26,16 +26,16 @@ class GateFigures:
     lane: Lane
     threshold: float
     runs: int
-    """How many of each arm."""
+    """The runs of each arm."""
     value: float
     interval: Interval
     unit: str
     dependence: float = 0.0
     """How much neighbouring runs resemble each other."""
     blur: float = 0.0
-    """By which share the value may be off (Measurement.blur)."""
+    """The share by which the value may be off (Measurement.blur)."""
     step: str = ""
-    """In which steps the guest prints its figures, if that shows in the interval."""
+    """The steps in which the guest prints its figures, if they show in the interval."""
     beside: str = ""
     """What else the figures rest on, besides this session's runs."""
     unusable: tuple[Word, str] | None = None
@@ -66,7 +66,7 @@ class GateFigures:
 
     @property
     def fields(self) -> dict[str, object]:
-        """Those of a verdict. JSON has no infinity."""
+        """The fields of a verdict. JSON has no infinity."""
         low, high = (one if math.isfinite(one) else None for one in (self.interval.low, self.interval.high))
         name = "ratio" if self.is_ratio else "value"
         value = self.value if math.isfinite(self.value) else None

@@ -61,7 +61,7 @@ class GateQuestion:
 
     @property
     def fields(self) -> dict[str, object]:
-        """Of a verdict without figures."""
+        """The fields of a verdict without figures."""
         return {"lane": self.lane, "threshold": self.limit, "runs": self.ready}
 
     def ruling(self, word: Word, text: str, seen: GateFigures | None = None, wanted: int = 0) -> Ruling:

@@ -21,12 +21,12 @@ from benchgate.judge.gates.wording import printed_step, reason, subject
 
 
 def first(one: Measurement, look: int) -> Measurement:
-    """Its first runs."""
+    """Keeps the first `look` runs."""
     return replace(one, samples=one.samples[:look], blur=one.blur[:look], hz=one.hz[:look])
 
 
 def in_one_unit(one: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:
-    """Both in ns, if one guest counts ns and the other cycles; as they are if that cannot be done."""
+    """Converts both to ns if one guest counts ns and the other cycles, and if their frequency is known."""
     if one.unit == other.unit or not one.hz or not other.hz:
         return one, other
     return _in_ns(one), _in_ns(other)
@@ -40,7 +40,7 @@ def _in_ns(one: Measurement) -> Measurement:
 def figures(  # noqa: PLR0913 - keyword arguments
     gate: Gate, base: Measurement, other: Measurement, *, alpha: float, limit: float, look: int
 ) -> GateFigures:
-    """Above 1 if `other` is better than `base`."""
+    """The ratio is above 1 if `other` is better than `base`."""
     top, bottom = (base, other) if base.metric.better is MetricDirection.LESS else (other, base)
     tops, bottoms = top.samples, bottom.samples
     if min(*tops, *bottoms) <= 0:

@@ -19,7 +19,7 @@ from benchgate.judge.gates.wording import reason, verdict
 
 KIND = "ratio"
 EARLIER = ("compare",)
-"""Its names in sessions of earlier versions."""
+"""Sessions of earlier versions have these names for it."""
 
 
 def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = None) -> None:

@@ -57,7 +57,7 @@ def require_one_bound(gate: Gate) -> None:
 
 
 def require_between(gate: Gate, low: float, high: float, why: str) -> None:
-    """Outside of these limits no figure can fail, or none can pass."""
+    """A threshold outside of these limits decides nothing: no figure can fail, or none can pass."""
     for name, limit in gate.thresholds.items():
         if not low < limit < high:
             raise DecideError(f"{gate.kind}: {name}={number(limit)} decides nothing: {why}")

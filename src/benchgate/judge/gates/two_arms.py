@@ -145,9 +145,9 @@ def _beyond_its_cpus(
 
 
 def tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
-    """By which factor a ratio may be above that of the CPU counts. The instruction clock's ideal machine has
-    no caches that more CPUs would have more of, and no noise that makes a run short by chance. But workers
-    that share CPUs or make calls can switch less often if there are more CPUs."""
+    """Gives the factor by which a ratio may be above that of the CPU counts. The instruction clock's ideal
+    machine has no caches that more CPUs would have more of, and no noise that makes a run short by chance.
+    But workers that share CPUs or make calls can switch less often if there are more CPUs."""
     ideal = arm.lane is Lane.INSN and (arm.cell.machine or IDEAL) == IDEAL
     return policy.superlinear_ideal if ideal and not _take_turns(base, arm) else policy.superlinear
 

@@ -26,11 +26,11 @@ by that, 5.1% of all that it executes (tern, 2 and 4 CPUs). `tasks` saves 18% wh
 that wake a CPU (fault=drop-ipi): its workers then wait for the next tick, and find more to do."""
 
 LONGER = 0.01
-"""By how much more of a CPU's share of the work its busiest CPU may execute outside, so a ratio may be too
-large by as much: `superlinear_ideal` allows the same. The start of a few more workers fits in."""
+"""The busiest CPU may execute more by this share of one CPU's work outside of the window, so a ratio may be
+too large by as much: `superlinear_ideal` allows the same. The start of a few more workers fits in."""
 MORE = 0.05
-"""The same of all CPUs and all work. While the busiest CPU starts the program, others that poll execute as
-much as it does, and nothing tells that from work."""
+"""The same share for all CPUs and all work. While the busiest CPU starts the program, others that poll
+execute as much as it does, and nothing tells that from work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def bound(base: Measurement, arm: Measurement, runs: int) -> CpuBound | None:
 
 
 def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -> list[CpuBound]:
-    """Empty: not known of every run."""
+    """There are none unless the use is known of every run."""
     of_base = [(one.worked.low, one.awake.high) for one in ones if one.worked and one.awake.high]
     of_arm = [two.worked.high for two in twos if two.worked]
     if len(of_base) < len(ones) or len(of_arm) < len(twos):

@@ -37,7 +37,7 @@ def expect(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> N
 
 
 def expect_some(who: str, reported: Mapping[str, int], right: Mapping[str, int]) -> None:
-    """The same, but there may be other values, too."""
+    """Requires these values; there may be others, too."""
     for key, value in right.items():
         if reported.get(key) != value:
             raise VerifyError(

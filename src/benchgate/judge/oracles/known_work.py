@@ -41,7 +41,7 @@ def after_turns(start: Words, turns: Words | int) -> Words:
 
 
 def after_turns_from(start: int, turns: int) -> int:
-    """The same for one number, and any number of turns: after 2^64 of them every number is what it was."""
+    """Turns one number any number of times: after 2^64 turns every number is what it was."""
     return int(after_turns(np.array([start % _MODULUS], dtype=np.uint64), turns % _MODULUS)[0])
 
 

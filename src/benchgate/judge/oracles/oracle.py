@@ -172,7 +172,7 @@ def _plain(report: WorkerReport) -> dict[str, object]:
 
 
 ORACLES = Oracles()
-"""Of this process. A session closes it at its end."""
+"""The oracles of this process. A session closes them at its end."""
 atexit.register(ORACLES.close)
 
 
@@ -201,6 +201,6 @@ def check_answers(
 def reported(
     transcript: Transcript, seen: OracleRun, windows: Mapping[Window, int], hz: int | None
 ) -> MetricSource:
-    """`windows`: in a unit of which `hz` are one second."""
+    """`windows` are in a unit of which `hz` make one second."""
     in_ns = {window: length * SECOND_NS / hz for window, length in windows.items()} if hz else None
     return MetricSource(transcript.reports, transcript.result, seen.histograms, transcript.hz, in_ns)

@@ -47,7 +47,7 @@ def main(descriptor: int) -> None:
         _end_unless(own)
         answer = {"token": question["token"], "word": word, "text": text[:MOST_TEXT]}
         channel.sendall(json.dumps(answer).encode() + b"\n")
-    os._exit(0)  # without waiting for the oracle's threads
+    os._exit(0)  # it does not wait for the oracle's threads
 
 
 def _end_unless(own: int) -> None:
@@ -57,7 +57,7 @@ def _end_unless(own: int) -> None:
 
 
 def _limit(memory_bytes: int) -> None:
-    """If the host runs out of memory all the same, this process is the first to be killed."""
+    """Makes this process the first to be killed if the host runs out of memory all the same."""
     set_before = [one for one in resource.getrlimit(resource.RLIMIT_AS) if one != resource.RLIM_INFINITY]
     most = min([memory_bytes, *set_before])
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -88,7 +88,7 @@ def _line_of(error: BaseException, file: str) -> int:
 
 
 def _wants_run(check: Any) -> bool:
-    """By its name, so that a fourth parameter with a default keeps its meaning."""
+    """Looks for the name, so that a fourth parameter with a default keeps its meaning."""
     try:
         return "run" in inspect.signature(check).parameters
     except ValueError:  # it has no signature, because it is written in C

@@ -39,11 +39,11 @@ _END_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class OracleLimits:
-    """Of one answer, except for the memory."""
+    """Each answer has these limits; the memory limit is for the whole process."""
 
     cpu_s: float = 60.0
     waiting_s: float = 60.0
-    """Neither computing nor waiting for a CPU, so that a busy host is not a fault of the oracle."""
+    """The time without computing or waiting for a CPU, so that a busy host is not the oracle's fault."""
     memory_bytes: int = 4 * 2**30
 
 
@@ -55,7 +55,7 @@ class NoAnswerError(Exception):
 
 
 class OracleKilledError(NoAnswerError):
-    """A signal ended the process: the host's, or that of its own mistake."""
+    """A signal ended the process: the host sent it, or a fault of the process caused it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class _ProcessUse:
     at_s: float
     cpu_s: float
     ready_s: float
-    """It could have run, but the host gave it no CPU."""
+    """The time in which it could have run, but the host gave it no CPU."""
 
 
 class OracleProcess:
-    """Started now, and ended by `end`, or when it gives no answer."""
+    """It starts now, and ends at `end` or when it gives no answer."""
 
     def __init__(self, file: Path, limits: OracleLimits = LIMITS) -> None:
         self._limits = limits
@@ -91,7 +91,7 @@ class OracleProcess:
         setup = {"oracle": str(file), "path": [os.path.abspath(one) for one in sys.path]}  # noqa: PTH100
         self._unsent = _line({**setup, "memory_bytes": limits.memory_bytes})
         self._counted_s = 0.0
-        """CPU time that was reported to cpu_limit."""
+        """The CPU time that was reported to cpu_limit."""
 
     @property
     def is_ready(self) -> bool:

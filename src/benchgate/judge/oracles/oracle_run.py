@@ -29,7 +29,7 @@ class OracleRun:
 
     @property
     def histograms(self) -> Mapping[str, Histogram]:
-        """By name, those of all workers merged."""
+        """The histograms by name, each merged over all workers."""
         return MappingProxyType({name: merged(of_workers) for name, of_workers in self.by_worker.items()})
 
     def as_json(self) -> dict[str, Any]:

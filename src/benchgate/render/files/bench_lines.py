@@ -18,7 +18,7 @@ from benchgate.render.view import SessionView
 
 NAME = "bench-lines.txt"
 Block = tuple[str, str, int]
-"""System, lane and CPU count. A skipped operation has no lane: it is in all of its system and count."""
+"""A system, a lane and a CPU count. A skipped operation is in the blocks of all lanes."""
 
 
 def render(view: SessionView) -> str | None:

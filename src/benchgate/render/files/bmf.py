@@ -18,7 +18,7 @@ from benchgate.render.view import SessionView
 
 NAME = "bmf.json"
 LONGEST_BENCHMARK, LONGEST_MEASURE = 1024, 64
-"""Of a name, in characters: Bencher's limits."""
+"""Bencher's limits for the characters of a name."""
 Measures = dict[str, dict[str, float]]
 
 

@@ -95,7 +95,7 @@ def _params(params: Iterable[tuple[str, object]]) -> str:
 
 
 def _of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[str]:
-    """Only figures with an interval: the gate knew them well enough to compare them."""
+    """Takes only figures with an interval: the gate knew them well enough to compare them."""
     parts = {
         "figure": "What the gate compares with its threshold: a ratio or a value.",
         "low": "The lower end of the figure's interval.",

@@ -92,7 +92,7 @@ def render(view: SessionView) -> str:
 
 
 def _clocks(view: SessionView) -> list[str]:
-    """With --clock both, the page begins with what each clock is good for here."""
+    """The page begins with what each clock is good for here, if --clock is `both`."""
     if view.clocks is None:
         return []
     told = " ".join(markdown(one) for one in wall_time.sentences(view))

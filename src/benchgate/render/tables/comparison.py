@@ -16,7 +16,7 @@ from benchgate.render.tables import columns, units
 
 COLUMNS = ("figure", "A", "B", "A / B", "better")
 LEAST = 5
-"""Samples of each side for an interval."""
+"""An interval needs so many samples of each side."""
 
 
 def table(a: ComparisonSide, b: ComparisonSide, alpha: float) -> list[str]:
@@ -45,7 +45,7 @@ def printed_step(of: Samples) -> str:
 
 
 def _named(key: FigureKey, a: ComparisonSide, b: ComparisonSide) -> str:
-    """With the parameters in which the figures of the table differ."""
+    """The name has the parameters in which the figures of the table differ."""
     known = [dict(one.params) for one in (*a.samples, *b.samples) if one.what == key.what]
     changing = [f".{name}-{value}" for name, value in key.params if len({one.get(name) for one in known}) > 1]
     cpus = "" if all(one.cpus == 1 for one in (*a.samples, *b.samples)) else f" smp{key.cpus}"

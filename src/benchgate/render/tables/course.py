@@ -20,7 +20,7 @@ MOST_LISTED = 20
 _COMMIT = 10
 HEADING = ("session", "commit", "runs", "median", "interval", "")
 _LEAVE_OUT = (0, 1, 3, 0, 2, 0)
-"""Where there is no room, the number of runs goes first, then the interval."""
+"""A narrow terminal leaves out the number of runs first, then the interval."""
 POINT, LEVEL, UNVERIFIED, BORDER = "*", "-", "?", "|"
 
 

@@ -49,7 +49,7 @@ def unexplored(state: ExplorationResult) -> tuple[str, ...]:
 
 
 def strategies(state: ExplorationResult) -> Grid:
-    """By strategy: runs, finds, and how many runs the first find took."""
+    """Each strategy has a row: runs, finds, and how many runs the first find took."""
     rows = []
     for name in dict.fromkeys(one.strategy for one in state.lines if one.number):
         mine = [one for one in state.lines if one.strategy == name and one.number]

@@ -57,7 +57,7 @@ def _memory(machine: Machine) -> str:
 
 
 def _transfer(machine: Machine) -> str:
-    """Only the distances that a pair of its CPUs has."""
+    """Names only the distances that a pair of its CPUs has."""
     times = []
     if any(len(one) > 1 for one in machine.clusters):
         times.append(f"{machine.transfer_cluster_ns} ns within a cluster")

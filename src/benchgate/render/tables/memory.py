@@ -1,4 +1,4 @@
-"""Where the time of the window went on a machine with memory: tables, and why a row does not scale.
+"""Shows where the time of the window went on a machine with memory, and why a row does not scale.
 
 Takes a SessionView; gives text for a terminal, lines of Markdown and sentences; nothing on the ideal machine.
 Does not fail.
@@ -24,7 +24,7 @@ SCALES = 0.9
 """Rows with a higher efficiency need no explanation."""
 MOST_CAUSES = 3
 LEAST_SHARE = 0.05
-"""Of what a row spends more; smaller causes are left out."""
+"""Causes with a smaller share of what a row spends more are left out."""
 
 
 def text(view: SessionView, room: int) -> list[str]:
@@ -67,14 +67,14 @@ def row_of(one: Spending) -> tuple[str, ...]:
 
 
 def share(part: float) -> str:
-    """`-` for nothing at all, so that a column without anything can be left out."""
+    """Shows nothing at all as `-`, so that a column without anything can be left out."""
     if not part:
         return columns.NOTHING
     return f"{part:.1%}" if part >= 0.0005 else "<0.1%"
 
 
 def sentences(view: SessionView) -> list[str]:
-    """One for each row that does not scale."""
+    """There is one sentence for each row that does not scale."""
     return [sentence(one) for one in growths(spendings(view.books)) if one.efficiency < SCALES and one.causes]
 
 
@@ -90,7 +90,7 @@ def sentence(one: Growth) -> str:
 
 
 def _order(found: Sequence[Spending]) -> list[int]:
-    """Where a terminal is narrow, the parts with the smallest largest share go first; cell and time never."""
+    """A narrow terminal leaves out first the part whose largest share is smallest; never cell and time."""
     most = [max(one.share(part) for one in found) for part in PARTS]
     ranks = sorted(range(len(PARTS)), key=lambda n: -most[n])
     order = {place: rank + 1 for rank, place in enumerate(ranks)}

@@ -33,7 +33,7 @@ MERGED = (
 
 
 def text(view: SessionView, series: ArmSeries, room: int) -> list[str]:
-    """If the gates do not fit beside the figures, they are on lines of their own."""
+    """The gates are on lines of their own if they do not fit beside the figures."""
     rows = [tuple(map(visible, row)) for row in rows_of(view, series)]
     if not rows:
         return []

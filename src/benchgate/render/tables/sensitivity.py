@@ -21,7 +21,7 @@ HEADS = ("arm", "runs", "noise floor", "halves", "CV")
 
 
 def sentences(view: SessionView) -> list[str]:
-    """For a terminal: one line for each row with ungated counts, one per law, and one for all floors."""
+    """Gives a terminal one line for each row with ungated counts, one per law, and one for all floors."""
     return [*map(str, view.ungated), *(one.said for one in view.fits), *_range(view)]
 
 

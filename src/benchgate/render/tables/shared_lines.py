@@ -14,7 +14,7 @@ from benchgate.render.tables import columns
 
 MOST_LINES = 12
 FEWEST, LEAST_SHARE = 3, 0.005
-"""So many lines are shown in any case, and others with at least this share of all moves."""
+"""So many lines are shown in any case; others need at least this share of all moves."""
 HEADS = ("line of", "address", "moved", "in a cluster", "across", "between sockets", "read", "written")
 
 

@@ -32,7 +32,7 @@ class Grid:
     texts: int = 1
     """How many columns from the left hold text."""
     prose: int = 0
-    """And how many at the right."""
+    """How many columns from the right hold text."""
 
 
 def text(outcome: StudyOutcome) -> list[str]:

@@ -34,8 +34,8 @@ def percent(share: float | None) -> str:
 
 
 def step(arm: ArmFigures) -> str:
-    """The time step of the instruction clock: `5.000 us`; none with one vCPU. Or that of a figure which the
-    guest prints, if that shows in the interval of a ratio."""
+    """The step of a figure that the guest prints, if it shows in the interval of a ratio; otherwise the step
+    of the instruction clock, such as `5.000 us`, or `-` if it has none."""
     if arm.resolution is None or arm.work is None:
         return "-"
     if arm.printed_step > VISIBLE_STEP * arm.work.median:
@@ -44,7 +44,7 @@ def step(arm: ArmFigures) -> str:
 
 
 def blur(arm: ArmFigures) -> str:
-    """By how much its steps can have changed the work window: `0.02%`."""
+    """The share by which its steps can have changed the work window: `0.02%`."""
     share = arm.blur(Window.WORK)
     return "-" if share is None else f"{share:.2%}"
 

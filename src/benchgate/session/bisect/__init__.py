@@ -35,10 +35,10 @@ class BisectRequest:
     good: str
     bad: str
     repo: Path | None
-    """Where the revisions are looked up; None: the build's folder."""
+    """The repository with the revisions; None: the build's folder."""
     out: Path | None
     arguments: tuple[str, ...]
-    """Of pytest."""
+    """The arguments of pytest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Walk:
     question: BisectQuestion
     repository: Repository
     paths: tuple[str, ...]
-    """What the build depends on; commits that change nothing of it are not tested."""
+    """The build depends on these paths; commits that change none of them are not tested."""
     folder: Path
     say: Say
 
@@ -58,7 +58,7 @@ class Walk:
         return catalog.system_with(name, {**chosen, key: commit})
 
     def test(self, known: BisectState, commit: str) -> BisectState:
-        """The state with this commit's step, which is on disk before this returns."""
+        """Gives the state with this commit's step, after it was written to disk."""
         folder = self._new_folder(len(known.steps) + 1, commit)
         good = self.system(self.question.good)
         other = None if commit == self.question.good else self.system(commit)
@@ -205,7 +205,7 @@ def _among(repository: Repository, known: BisectState, found: BisectChoice) -> l
 
 
 def _earliest_bad(known: BisectState, found: BisectChoice) -> BisectStep | None:
-    """Of the commits among which the first bad one is: the one that was seen to be bad."""
+    """Gives the first commit that was seen to be bad, among those of which one is the first bad one."""
     steps = map(known.step, found.among)
     return next((one for one in steps if one is not None and one.term is Term.BAD), None)
 

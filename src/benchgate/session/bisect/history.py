@@ -28,7 +28,7 @@ _COMMIT = re.compile(r"^[0-9a-f]{40,64}$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class BisectChoice:
-    """One of: a commit to test, the first bad commit, or those among which it is."""
+    """The next thing is a commit to test, the first bad commit, or the commits among which it is."""
 
     commit: str = ""
     left: int = 0

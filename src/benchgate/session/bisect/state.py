@@ -37,11 +37,11 @@ class BisectQuestion:
 
     good: _Commit
     bad: _Commit
-    """Commits."""
+    """The ids of commits."""
     system: str
     """The word of --system, without the revision."""
     arguments: tuple[str, ...]
-    """Of pytest, without --system."""
+    """The arguments of pytest, without --system."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
 _GRACE_S = 60.0
-"""For a session that is interrupted, to end its guest and write its reports."""
+"""An interrupted session has so many seconds to end its guest and write its reports."""
 _LONGEST, _SHORT = 400, 240
 
 

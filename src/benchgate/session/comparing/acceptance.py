@@ -84,7 +84,7 @@ def checked(folder: Path, trusted: TrustedPrograms) -> JudgedSession:
 
 
 def measured_arms(session: JudgedSession, where: str) -> dict[str, Arm]:
-    """Of all cells that were measured, by id."""
+    """The arms of all cells that were measured, by id."""
     found: dict[str, Arm] = {}
     for sweep in read_plan(session.facts, where):
         for cell_id, one in arms(sweep.cells, session.runs, sweep.declared).items():
@@ -126,7 +126,7 @@ def _with_symbols(asked: AcceptanceRequest, kept: BaselineArm, arm: Arm, notice:
 
 
 def symbols_of(asked: AcceptanceRequest, run: Path, seed: int, notice: Notice) -> SymbolCounts:
-    """Where the window's instructions of a run went, by a replay of it."""
+    """Replays a run to count where the instructions of its window went."""
     notice(f"replaying {run}")
     with tempfile.TemporaryDirectory(prefix="benchgate-") as name:
         order = replay.ReplayRequest(

@@ -29,7 +29,7 @@ from benchgate.session.comparing import acceptance
 from benchgate.session.rejudging.rejudge import JudgedSession
 
 ALPHA = 0.0276
-"""As the gates of the default policy."""
+"""The gates of the default policy use the same alpha."""
 MOST_SYMBOLS = 20
 Key = tuple[str, str]
 """`user` or `kernel`, and the symbol."""
@@ -46,7 +46,7 @@ class _Pair:
 
 
 def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
-    """`asked.folder`: a session's folder, or that of a run, whose cell alone is shown."""
+    """`asked.folder` is a session's folder, or that of a run, whose cell alone is shown."""
     folder, run = _session_of(asked.folder)
     session = acceptance.checked(folder, asked.trusted)
     where = str(folder / SESSION)
@@ -121,7 +121,7 @@ def worse(then: Measurement, now: Measurement) -> str:
 
 
 def _seeds(pair: _Pair, name: str) -> Iterator[str]:
-    """On the instruction clock: each seed that both have."""
+    """Compares each seed that both have on the instruction clock."""
     then, now = pair.then.measurements[name], pair.now.measurements.get(name)
     if now is None:
         yield f"  {name}: only in the baseline"

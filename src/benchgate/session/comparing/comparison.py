@@ -39,14 +39,14 @@ class ComparisonReport:
 
 
 def text(one: str, other: str, metrics: Collection[str] = ()) -> str:
-    """`metrics`: only these; empty: all."""
+    """`metrics` are the only ones to show; empty: all."""
     return compare(one, other, metrics).text
 
 
 def compare(
     one: str, other: str, metrics: Collection[str] = (), *, fail_on: float | None = None, db: str = ""
 ) -> ComparisonReport:
-    """`fail_on`: how many times worse B may be. `db`: the history for sides that are `history:SESSION`."""
+    """`fail_on` is how many times worse B may be, `db` the history for sides that are `history:SESSION`."""
     a, b = _alike(*(_side(word, db).only(metrics) for word in (one, other)))
     lines = [f"A: {a.name}", f"B: {b.name}", "", *comparison.table(a, b, ALPHA), ""]
     lines += [f"only in {name}: {left}" for name, left in _alone(a, b) if left]
@@ -136,7 +136,7 @@ def _listed(word: str, found: list[str]) -> Iterator[str]:
 
 
 def _machines_differ(a: ComparisonSide, b: ComparisonSide) -> str:
-    """Empty if they are the same, or if a side does not say."""
+    """Gives an empty text if they are the same, or if a side does not say."""
     if not a.machine or not b.machine or a.machine == b.machine:
         return ""
     return f"wall time of different machines: {a.machine}; {b.machine}"
@@ -180,7 +180,7 @@ def _too_coarse(base: Samples, other: Samples, worst: float, alpha: float) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Worsening:
-    """Above 1 is worse, whatever the direction of the metric."""
+    """A ratio above 1 is worse, whatever the direction of the metric."""
 
     ratio: float
     interval: Interval

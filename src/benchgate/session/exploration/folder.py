@@ -35,7 +35,7 @@ FORMAT, VERSION = "benchgate-exploration", 1
 PLAN, RUNS, STATE, PAGE = "plan.json", "runs.jsonl", "explored.json", "explored.html"
 FINDS, RUNNING, FIND = "finds", "running", "find.json"
 SMALL = "-small"
-"""Behind a find's name: the folder with the run of what is left of it."""
+"""This follows a find's name in the name of the folder with the run of what is left of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ExplorationFolder:
             self.require_same(facts, "asked", "inputs")
         else:
             write_whole(self.path / PLAN, json.dumps(facts, indent=1) + "\n")
-        shutil.rmtree(self.path / RUNNING, ignore_errors=True)  # of runs that were interrupted
+        shutil.rmtree(self.path / RUNNING, ignore_errors=True)  # interrupted runs left it
         for place in (RUNNING, FINDS):
             self._make(self.path / place)
         if not (self.path / RUNS).exists():

@@ -226,7 +226,7 @@ def window_ns(found: VerifiedRun) -> int | None:
 
 
 def unbalanced(log: ClockLog) -> str:
-    """Of a clock that came to its end. Of a guest that was killed there are no books."""
+    """Checks the books of a clock that came to its end; a guest that was killed leaves none."""
     try:
         if log.closed:
             memory_books.check_balance(log)

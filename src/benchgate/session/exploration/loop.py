@@ -27,7 +27,7 @@ from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.progress import Progress
 
 LONGER, AT_LEAST_NS = 30, 200_000_000
-"""A run hangs if it takes longer than this times the first run of its cell, and this besides."""
+"""A run hangs if it takes longer than so many times the first run of its cell, plus so many ns."""
 LONGEST_WHAT = 400
 
 
@@ -166,7 +166,7 @@ class ExplorationLoop:
         return name
 
     def _usual_of(self, cell: str) -> float | None:
-        """From the first verified runs of the cell, in the order of their numbers."""
+        """Takes the first verified runs of the cell, in the order of their numbers."""
         if self._usual.get(cell) is None:
             mine = sorted(
                 (line.number, line.work_ns)

@@ -24,12 +24,12 @@ class ExplorationJob:
     planned: PlannedCell
     exploration: Exploration
     seed: int
-    """Of the clock."""
+    """The seed of the clock."""
     folder: Path
-    """It exists, and no other run uses it."""
+    """The folder exists, and no other run uses it."""
     number: int
     label: str
-    """For the progress line."""
+    """The name in the progress line."""
     deadline_ns: int | None = None
     """How much guest time the whole run may take; None: what the system's YAML says."""
 
@@ -38,7 +38,7 @@ class ExplorationJob:
 class MakerResult:
     made: RunObservation
     seconds: float
-    """The host's."""
+    """The seconds on the host."""
 
 
 class Maker(Protocol):
@@ -52,7 +52,7 @@ class Maker(Protocol):
         """What a run was that was made before, from the files in the job's folder."""
 
     def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
-        """Of the kernel, then of the workload's program; those that there are."""
+        """The symbols of the kernel, then of the workload's program, if there are any."""
 
     def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
         """The cell with this many CPUs; None if it cannot run."""

@@ -18,7 +18,7 @@ from benchgate.session.exploration.trials import Case, Trials
 MOST_MOVED = 4096
 """A stall is moved by so many instructions at most."""
 PROBES = 4000
-"""Of all other vCPUs in one run."""
+"""All other vCPUs together have so many probes in one run."""
 ROUNDS = 5
 """How often the instructions that another CPU executed are looked for more closely."""
 NEAR = 100
@@ -26,7 +26,7 @@ NEAR = 100
 
 
 def where(trials: Trials, points: Sequence[StallPoint]) -> tuple[tuple[Switch, ...], tuple[Segment, ...]]:
-    """Of these stalls of the best case."""
+    """Places these stalls of the best case."""
     windows = []
     for point in points:
         if point in trials.best.points:
@@ -75,7 +75,7 @@ def _placed(trials: Trials, point: StallPoint) -> tuple[StallPoint, int]:
 
 
 def _at(points: Sequence[StallPoint], point: StallPoint) -> StallPoint:
-    """The one at the same instruction, whatever its length is now."""
+    """Finds the stall at the same instruction, whatever its length is now."""
     return next(one for one in points if (one.vcpu, one.instruction) == (point.vcpu, point.instruction))
 
 

@@ -21,7 +21,7 @@ STRATEGIES = (PLAIN, *(str(one) for one in Strategy if one not in (Strategy.PLAC
 ALL = "all"
 USUAL = ("sync", "pct")
 PARAMETERS = ("from_ns", "until_ns", "one_in", "reach", "shortest_ns", "longest_ns", "depth")
-"""Those of an `Exploration` that a user may give."""
+"""The parameters of an `Exploration` that a user may give."""
 RUNS = 1000
 SLOWER = 4.0
 SMALL_RUNS = 300
@@ -34,7 +34,7 @@ class ExplorationRequest:
     systems: tuple[str, ...] = ()
     smp: str = ""
     smoke: bool = False
-    """The systems' smokes, and no row of a test."""
+    """Explore the systems' smokes, and no row of a test."""
     quick: bool = False
     words: tuple[str, ...] = ()
     """More words for pytest."""
@@ -63,8 +63,8 @@ class ExplorationRequest:
         }
 
     def exploration(self, strategy: str, seed: int, steps: int, begin_ns: int | None = None) -> Exploration:
-        """Of one run. `steps`: how many synchronising instructions a run has. `begin_ns`: where the window
-        begins, in guest time; None: between marks."""
+        """The exploration of one run, which has `steps` synchronising instructions. Its window begins at
+        `begin_ns` of guest time; None: between marks."""
         if strategy == PLAIN:
             return Exploration(Strategy.POINTS)
         given: dict[str, Any] = dict(self.parameters or {})
@@ -101,7 +101,7 @@ def strategies(word: str) -> tuple[str, ...]:
 
 
 def parameters(words: Sequence[str]) -> Mapping[str, int]:
-    """Of `--with longest_ns=20000`."""
+    """Reads words such as `longest_ns=20000` of --with."""
     found: dict[str, int] = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -117,8 +117,8 @@ def parameters(words: Sequence[str]) -> Mapping[str, int]:
 
 
 def checked(asked: ExplorationRequest) -> None:
-    """UsageError if no exploration can have these parameters, or none could have a stall. Before anything is
-    built."""
+    """UsageError if no exploration can have these parameters, or none could have a stall. Nothing is built
+    before."""
     given = asked.parameters or {}
     begin, end = given.get("from_ns", 0), given.get("until_ns", 0)
     if 0 < end <= begin:

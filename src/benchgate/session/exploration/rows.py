@@ -92,14 +92,14 @@ def _words(asked: ExplorationRequest) -> list[str]:
 
 
 def has_window(system: System) -> bool:
-    """Whether --window knows where the window of its rows begins."""
+    """True if --window knows where the window of its rows begins."""
     return system.result.is_marked or system.script is not None
 
 
 def _explorable(
     asked: ExplorationRequest, cells: Iterable[PlannedCell], *, one_cpu: bool
 ) -> tuple[tuple[PlannedCell, ...], tuple[str, ...]]:
-    """Guests that can run, of more than one CPU: one alone meets only its own interrupts."""
+    """Guests that can run and have several CPUs: one alone meets only its own interrupts."""
     kept: list[PlannedCell] = []
     notes: list[tuple[str, str]] = []
     for one in cells:

@@ -28,14 +28,14 @@ from benchgate.session.exploration.loop import limit_ns, window_from
 from benchgate.session.exploration.trials import Case, SpentError, Trials
 
 SEEDS = 20
-"""With fewer CPUs, or in a shorter row, so many seeds are tried."""
+"""So many seeds are tried with fewer CPUs, or in a shorter row."""
 RARER = (4, 16)
 """So many times rarer stalls are tried if a find has too many."""
 PATIENCE = 10
 """So many times the guest time is given before what is left of a hang counts as one."""
 SLOW = f"with {PATIENCE} times the guest time it ends: its stalls make it slow, and it does not hang"
 MOST_SWITCHES = 4
-"""Of more stalls no sentence says where each falls."""
+"""Sentences say where stalls fall if there are at most so many."""
 LAST = 12
 """So many of the last stalls before the failure are tried, the last one first. What follows the stall that
 matters may be needed, too: a thread that sleeps for ever must not be woken by something else."""
@@ -48,7 +48,7 @@ NEVER = 10**12
 
 
 def small(trials: Trials, of: int) -> SmallFind:
-    """`of`: how many stalls the find has."""
+    """`of` is the number of the find's stalls."""
     seen, is_whole = len(trials.last.stalls), trials.last.is_whole
     note = ""
     switches: tuple[Switch, ...] = ()
@@ -167,7 +167,7 @@ def _shorter_row(trials: Trials) -> None:
 
 
 def _happens_in(trials: Trials, planned: PlannedCell) -> bool:
-    """Whether the find happens in another cell, too; then it is what is made smaller from here on."""
+    """True if the find happens in another cell, too; that cell is what is made smaller from here on."""
     find = trials.find
     if find.kind is TroubleKind.SLOW:
         return False  # what is slow there is not known
@@ -194,7 +194,7 @@ def told(find: Find) -> str:
 
 
 def _fails_with_few(trials: Trials, stalls: Sequence[Delay]) -> bool:
-    """`stalls`: of the best case, up to the last one that is needed."""
+    """`stalls` are those of the best case, up to the last one that is needed."""
     last: dict[int, int] = {}
     for one in reversed(stalls[-LAST:]):
         last.setdefault(one.pc & ADDRESS, one.ns)

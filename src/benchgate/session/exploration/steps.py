@@ -57,7 +57,7 @@ def explore(asked: ExplorationRequest, out: Path, opened: Open, progress: Progre
 
 
 def make_small(place: Path, asked: ExplorationRequest, opened: Open, progress: Progress) -> Find:
-    """Of one find, again, also if it was made small before."""
+    """Makes one find small, again if it was made small before."""
     folder, name = folders.of_find(place.absolute())
     asked = asked_of(folder, asked)
     selected = rows.select(asked)
@@ -122,12 +122,12 @@ def _read(on: ExplorationBench, planned: PlannedCell, find: Find, place: Path) -
 
 
 def _go_on(trials: Trials, on: ExplorationBench, folder: ExplorationFolder) -> None:
-    """From the smallest run that failed before an interrupt, or before the runs were spent."""
+    """Begins with the smallest run that failed before an interrupt, or before the runs were spent."""
     place, find = folder.find_folder(f"{trials.find.name}{folders.SMALL}"), trials.find
     if not place.is_dir():
         return
     planned, cell = trials.best.planned, load(place).cell
-    if cell.id != planned.cell.id:  # with fewer CPUs or in a shorter row, whose deadline nobody wrote down
+    if cell.id != planned.cell.id:  # nobody wrote down a smaller cell's deadline
         other = on.maker.at(planned, cell.cpus) if cell.cpus != planned.cell.cpus else planned
         if other is None:
             return
@@ -178,7 +178,7 @@ def replay_find(order: ReplayRequest, notice: Notice) -> tuple[str, bool]:
     notice(f"{name}: {find.kind}: {find.what}")
     limit = find.deadline_ns or None
     if name != find.name and find.small is not None and find.small.cell != find.cell:
-        limit = None  # another cell, so another deadline
+        limit = None  # another cell has another deadline
     text, same = replay.replay(
         replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB), notice
     )

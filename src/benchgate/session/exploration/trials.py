@@ -44,7 +44,7 @@ class Case:
         return self.exploration.points
 
     def at(self, points: Sequence[StallPoint]) -> Case:
-        """With these stalls, in any order."""
+        """The case with these stalls, in any order."""
         return replace(self, exploration=self.exploration.at_points(merged.listed(points)))
 
     def explored(self, exploration: Exploration) -> Case:
@@ -63,9 +63,9 @@ class Trials:
     maker: Maker
     progress: Progress
     best: Case
-    """The smallest one that fails so far."""
+    """The smallest case that fails so far."""
     last: RunObservation
-    """What came of it."""
+    """The outcome of the best case's run."""
     usual_ns: float | None = None
     """The median window of the find's cell, for a find that is slow."""
     in_pieces: bool = False
@@ -100,7 +100,7 @@ class Trials:
         return self.first([case], adopts=adopts) == 0
 
     def becomes(self, cases: Sequence[Case], most: int = MOST_POINTS) -> bool:
-        """Whether one fails with at most so many stalls, and again with these as a list. Then the list is the
+        """True if one fails with at most so many stalls, and again with these as a list, which is then the
         best."""
         before = self.best, self.last
         fits = self.first(cases) is not None and self.last.is_whole and self.last.all_stalls <= most
@@ -116,7 +116,7 @@ class Trials:
 
     @property
     def stalls(self) -> tuple[StallPoint, ...]:
-        """Those of the best case's run, in the order in which they were made."""
+        """The stalls of the best case's run, in the order in which they were made."""
         points = tuple(one.point for one in self.last.stalls if one.ns)
         return points if self.in_pieces else merged.in_time(points)
 
@@ -142,13 +142,13 @@ class Trials:
             return result
 
     def is_same(self, made: RunObservation) -> bool:
-        """Whether this is the find's kind of failure."""
+        """True if this is the find's kind of failure."""
         usual_ns = self.usual_ns if self.find.kind is TroubleKind.SLOW else None
         found = trouble.trouble(made, usual_ns, self.asked.slower)
         return found is not None and found.kind is self.find.kind
 
     def _results(self, cases: Sequence[Case], *, keeps: bool) -> Generator[RunObservation, None, None]:
-        """In order. `keeps`: the folder of a run that fails becomes that of the small find."""
+        """Gives results in order. If `keeps`, a failing run's folder becomes that of the small find."""
         jobs: list[ExplorationJob] = []
 
         def taken() -> Iterator[ExplorationJob]:
@@ -168,7 +168,7 @@ class Trials:
                             jobs[number].folder.rename(self.folder.small_folder(self.find.name))
                     yield result.made
         finally:
-            for job in jobs:  # also of runs that were stopped, because an earlier one had failed
+            for job in jobs:  # this includes runs that were stopped because an earlier one had failed
                 self.folder.forget(job.folder)
 
     def _job(self, one: Case) -> ExplorationJob:

@@ -53,7 +53,7 @@ class FirstContactRequest:
     kernel: Path
     given: GuestWords
     arch: str
-    """Empty: the file decides."""
+    """The architecture; empty: the file decides."""
     lines: tuple[str, ...]
     """What to type at its prompt; `{workers}` is the CPU count."""
     seconds: float
@@ -66,7 +66,7 @@ class FirstContactResult:
     workload: str
     """What the system can run, as a test's mark names it."""
     scales: bool = True
-    """Whether it runs with 2 CPUs."""
+    """True if it runs with 2 CPUs."""
 
 
 def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactResult:
@@ -130,7 +130,7 @@ class _BootTrials:
 
 
 def _words(system: System) -> str:
-    """By what this machine differs from the others that are tried."""
+    """Names what distinguishes this machine from the others that are tried."""
     given = {"-machine": system.qemu.machine, "-cpu": system.qemu.cpu}
     if not system.boot.kernel and system.boot.firmware != DEFAULT_FIRMWARE:
         given["-bios"] = system.boot.firmware
@@ -174,7 +174,7 @@ def _tried(booting: _BootTrials, systems: tuple[System, ...]) -> Iterator[tuple[
 
 
 def _rank(boot: BootObservation) -> tuple[int, int]:
-    """How far it came: by its end, then by how much it printed."""
+    """Ranks how far it came: by its end, then by how much it printed."""
     fails = (
         boot.stop not in _RANK
         or not boot.text.strip()
@@ -190,7 +190,7 @@ def _was_reset(boot: BootObservation) -> bool:
 def _with_more(
     booting: _BootTrials, system: System, first: BootObservation, templates: tuple[str, ...]
 ) -> tuple[System, dict[int, BootObservation]]:
-    """More CPUs, described to the guest in each known way until it says that they came up."""
+    """Describes more CPUs to the guest in each known way until it says that they came up."""
     best: tuple[System, dict[int, BootObservation]] | None = None
     for template in templates:
         one = replace(system, qemu=replace(system.qemu, smp=template))

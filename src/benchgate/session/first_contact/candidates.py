@@ -26,8 +26,8 @@ class Board:
     disk: Interface
     arguments: tuple[str, ...] = ()
     cpu: str = ""
-    """Empty: all that QEMU can do, which some kernels do not expect: U-Boot 2023.01 on RISC-V cannot hold the
-    list of all extensions."""
+    """If it is empty, QEMU gives all that it can, which some kernels do not expect: U-Boot 2023.01 on RISC-V
+    cannot hold the list of all extensions."""
 
 
 _CARD = ("-vga", "std")
@@ -53,7 +53,7 @@ MACHINES: Mapping[str, tuple[Board, ...]] = {
     ),
 }
 SMP: Mapping[str, tuple[str, ...]] = {"x86_64": ("{n}", "{n},sockets={n}")}
-"""What is tried until more than one CPU comes up. The old MP tables list sockets only."""
+"""These are tried until more than one CPU comes up. The old MP tables list sockets only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class GuestWords:
 
     name: str
     out: Path
-    """Where the YAML goes: its paths are relative to this file's folder."""
+    """The YAML is written there: its paths are relative to this file's folder."""
     disks: tuple[Path, ...] = ()
     initrd: Path | None = None
     append: str = ""
@@ -75,13 +75,13 @@ class GuestWords:
 
     @property
     def has_programs(self) -> bool:
-        """Whether the kernel has programs of its own to start."""
+        """True if the kernel has programs of its own to start."""
         return bool(self.disks or self.initrd)
 
 
 def candidates(file: KernelFile, arch: str, given: GuestWords) -> tuple[System, ...]:
-    """Each different one once: without disks, the kind of disk makes no difference. A machine that the user
-    names gets the disks that it has, and not those of others."""
+    """Gives each different one once: without disks, the kind of disk makes no difference. A machine that the
+    user names gets the disks that it has, and not those of others."""
     tried = MACHINES[arch]
     if given.machine:
         same = [one for one in tried if _kind(one.machine) == _kind(given.machine)]
@@ -97,7 +97,7 @@ def candidates(file: KernelFile, arch: str, given: GuestWords) -> tuple[System, 
 
 
 def _kind(machine: str) -> str:
-    """Without its settings: `virt` of `virt,gic-version=3`."""
+    """The machine without its settings: `virt` of `virt,gic-version=3`."""
     return machine.partition(",")[0]
 
 

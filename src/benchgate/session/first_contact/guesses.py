@@ -85,11 +85,11 @@ class Guesses:
     counts: tuple[int, ...] = (1,)
     """The CPU counts at which it came as far as at 1, also with each typed line."""
     up: tuple[int, ...] = (1,)
-    """Those at which it came up; a typed line may have ended otherwise."""
+    """The CPU counts at which it came up; a typed line may have ended otherwise."""
     endings: tuple[str, ...] = ()
     """How each typed line ended, with the CPU counts."""
     answered: bool = True
-    """Whether the prompt came back after each typed line."""
+    """True if the prompt came back after each typed line."""
 
 
 def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
@@ -166,7 +166,7 @@ def _shape(line: str) -> str:
 
 
 def _lines(text: str, prompt: str) -> list[str]:
-    """Without empty lines, those of the prompt, and the incomplete one."""
+    """Leaves out empty lines, those of the prompt, and the incomplete one."""
     return [line for line in text.split("\n")[:-1] if line.strip() and line != prompt][:_MOST_LINES]
 
 
@@ -255,7 +255,7 @@ def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[TimeLine])
 
 
 def _answer(line: str, consoles: Mapping[int, Sequence[str]], time: range) -> AnswerLine | None:
-    """Its numbers that are equal everywhere and no time, each named by the word before it."""
+    """Takes the numbers that are equal everywhere and no time; the word before each names it."""
     like = [one for lines in consoles.values() for one in lines if _shape(one) == _shape(line)]
     values = [set(of_one) for of_one in zip(*map(_NUMBER.findall, like), strict=True)]
     parts, pattern, expect = _NUMBER.split(line), "^", dict[str, str]()

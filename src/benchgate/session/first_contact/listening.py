@@ -67,7 +67,7 @@ class PromptStep:
     stop: ListeningEnd
     """PROMPT: its prompt came back. QUIET: silence until the time was over."""
     output: str = ""
-    """Without the line's echo, and without the prompt."""
+    """What the guest printed, without the line's echo and the prompt."""
     early: str = ""
     """The part of the output that came before half of its work was done."""
     note: str = ""
@@ -75,8 +75,8 @@ class PromptStep:
 
     @property
     def is_answered(self) -> bool:
-        """Only then may its output be an answer: a panic is none, and neither is what a kernel prints that
-        goes on working."""
+        """Only then its output may be an answer: a panic is none, nor is what a kernel prints while it goes
+        on working."""
         return self.stop is ListeningEnd.PROMPT
 
     @property
@@ -108,7 +108,7 @@ class BootObservation:
 
     @property
     def ended(self) -> bool:
-        """Whether the guest ended QEMU, and printed nothing that looks like a panic before."""
+        """True if the guest ended QEMU, and printed nothing that looks like a panic before."""
         return (self.steps[-1].stop if self.steps else self.stop) is ListeningEnd.EXITED
 
 
@@ -126,12 +126,12 @@ class _Listener:
     """How long the text was when an incomplete line turned out to be no prompt."""
 
     woken: bool = False
-    """Whether an empty line was sent to a guest that had printed no prompt."""
+    """True if an empty line was sent to a guest that had printed no prompt."""
     heard: list[tuple[int, float]] = field(default_factory=list)
     """How long the text was after each piece, and how much CPU time QEMU had used then."""
 
     def listen(self) -> ListeningEnd:
-        """Until it is quiet, or something ends it."""
+        """Listens until the guest is quiet, or something ends it."""
         began, used = time.monotonic(), self.used()
         while True:
             try:

@@ -23,7 +23,7 @@ from benchgate.session.first_contact.guesses import Guesses, TimeLine
 FILL_IN = "FILL IN"
 """Marks a line that the user has to change."""
 _LONGEST = 300
-"""So much of a comment is of what the guest printed."""
+"""A comment has at most so many characters of what the guest printed."""
 _SHOWN = 6
 """How many other candidates are listed."""
 _SETTINGS = re.compile(r"^settings:\n(?:[ ].*\n)+", re.MULTILINE)
@@ -152,7 +152,7 @@ def _work(found: Guesses) -> Iterator[str]:
 
 
 def _figure(figure: TimeLine, *, typed: bool) -> Iterator[str]:
-    """At a prompt from the typed line on: no work of the command can come before it."""
+    """A time at a prompt begins with the typed line: no work of the command can come before it."""
     if typed or figure.unit == "ticks":
         finer = ", finer than its ticks" if figure.unit == "ticks" else ""
         yield f"  work:    # between two lines on the instruction clock{finer}"
@@ -214,7 +214,7 @@ def _end(found: Guesses, usual: int) -> Iterator[str]:
 
 
 def linux_text(built_in: str, name: str, kernel: str, arch: Architecture) -> str:
-    """`kernel`: the image's path, relative to the YAML file."""
+    """`kernel` is the image's path, relative to the YAML file."""
     text = _SETTINGS.sub("", built_in)
     values = {"name": name, "about": _ABOUT, "arch": str(arch)}
     for key, value in values.items():

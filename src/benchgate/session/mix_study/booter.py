@@ -47,7 +47,7 @@ class MixAttempt:
     raw: RawRun
     run: MixRun | None
     reason: str = ""
-    """Why there is no result."""
+    """The reason why there is no result."""
 
 
 class MixBooter:
@@ -99,7 +99,7 @@ class MixBooter:
         self._loaded |= {one.name for one in fresh}
 
     def lane(self, mix: Mix) -> Lane:
-        """On which the mix runs; chooses it, if none of its system has run yet."""
+        """The lane of the mix; it is chosen now if no mix of its system has run yet."""
         return self._planned(mix).seats.lane
 
     def _planned(self, mix: Mix) -> PlannedCell:

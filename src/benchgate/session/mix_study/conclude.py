@@ -21,7 +21,7 @@ from benchgate.render.page import study_page
 from benchgate.session.mix_study.folder import StudyFolder
 
 VECTORS, SENSITIVITY = "vectors.csv", "sensitivity.csv"
-"""As `benchgate mix choose` reads them."""
+"""The files that `benchgate mix choose` reads."""
 INTERVALS, LEVELS, ISOLATION, REPORT = (
     *("vectors-intervals.csv", "sensitivity-levels.csv"),
     *("isolation.csv", "report.html"),
@@ -53,7 +53,7 @@ def write_tables(folder: StudyFolder, study: Study, single: ApplicationFigures) 
 
 
 def applications(folder: StudyFolder, *, names_folder: bool = True) -> Applications:
-    """From the tables in the folder, as `benchgate mix choose --study` reads them."""
+    """Reads the tables in the folder, as `benchgate mix choose --study` does."""
     if not (folder.path / VECTORS).exists():
         again = f"benchgate mix vectors STUDY --out {folder.path}"
         raise UsageError(f"{folder.path}: not every input was measured yet; next: {again}")
@@ -75,7 +75,7 @@ def best_only(folder: StudyFolder, study: Study, top: int) -> tuple[MixPlan, ...
 
 
 def by_hand(study: Study, words: Sequence[str]) -> tuple[MixPlan, ...]:
-    """From words such as `a.small=2,b.large=1`."""
+    """Reads words such as `a.small=2,b.large=1`."""
     return tuple(MixPlan(_counts(study, word), (BY_HAND,)) for word in words)
 
 

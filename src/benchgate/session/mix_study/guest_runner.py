@@ -79,14 +79,14 @@ class GuestRunner:
 
 
 def ways_of(machine: Machine | None) -> int | None:
-    """As `MixRunner.ways`."""
+    """Gives what `MixRunner.ways` describes."""
     if machine is None:
         return None
     return machine.l3.ways if machine.l3 else 0
 
 
 def with_place(reason: str, study: Study) -> str:
-    """With the file and line of the input whose part it is about."""
+    """Puts before the reason the file and line of the input whose part it is about."""
     part = _PART.match(reason)
     found = [one.where for one in study.inputs if part and one.name == input_of(part[1])]
     return f"{found[0]}: {reason}" if found else reason
@@ -101,7 +101,7 @@ def mix_of(job: MixJob, system: System) -> Mix:
 
 
 def limits_of(limit: Amount | None) -> PartLimits:
-    """Of cache and bandwidth the machine has less, and the part is not limited."""
+    """Limits the part; cache and bandwidth are limited in the machine instead."""
     if limit is None:
         return PartLimits()
     # What a part used is both directions together, and each has a limit of its own.
@@ -192,7 +192,7 @@ _SOURCES = {
 
 
 def _missing(run: MixRun, machine: Machine | None) -> Mapping[str, str]:
-    """By resource; MixRun has them by what is counted."""
+    """Gives the reasons by resource; MixRun has them by what is counted."""
     found = {}
     for resource, keys in _SOURCES.items():
         reasons = [run.missing[key] for key in keys if key in run.missing]

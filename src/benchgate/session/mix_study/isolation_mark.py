@@ -35,7 +35,7 @@ class IsolationRequest:
     at_least: float | None
     against: str
     system: str = ""
-    """Of the mark `system`; empty: the first of --system."""
+    """The system that the mark `system` names; empty: the first of --system."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class MixJob:
     order: StudyOrder
     study: Study
     limit: Amount | None = None
-    """Of the first part."""
+    """The limit of the first part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class VoidMixRun:
 class MixRunner(Protocol):
     @property
     def ways(self) -> int | None:
-        """Of the machine's shared cache; 0 if it has none, None without a machine that has memory."""
+        """The ways of the machine's shared cache, 0 if it has none; None: no machine with memory."""
 
     def run(self, job: MixJob, folder: Path) -> MixMeasurement | VoidMixRun | str:
         """What was measured, or why not; the evidence is in the folder."""

@@ -32,16 +32,16 @@ USUAL_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class MixRequest:
-    """Which mixes to run. By default all that the report needs."""
+    """Which mixes to run. The default is all that the report needs."""
 
     by_hand: tuple[str, ...] = ()
-    """Such as `a.small=2,b.large=1`; then only these."""
+    """Mixes such as `a.small=2,b.large=1`; then only these are run."""
     best: int = 0
     """Only the best mixes, so many of them; 0: all that the report needs."""
 
     @property
     def only(self) -> bool:
-        """Whether some mixes are named, and the rest of the study is not run."""
+        """True if some mixes are named, and the rest of the study is not run."""
         return bool(self.by_hand or self.best)
 
 
@@ -72,7 +72,7 @@ def run_mixes(out: Path, wanted: MixRequest, opened: OpenRunner, progress: Progr
 def isolation_of(
     study: Study, out: Path, counts: Counts | None, opened: OpenRunner, progress: Progress
 ) -> tuple[MixIsolation, Counts]:
-    """Of these counts, of which only the inputs are measured alone; or of the best mix of a whole study."""
+    """Measures the isolation of these counts, whose inputs run alone; or of the best mix of a whole study."""
     if counts is None:
         measure_vectors(study, out, opened, progress)
         found = run_mixes(out, MixRequest(best=1), opened, progress).best

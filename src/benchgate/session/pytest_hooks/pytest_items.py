@@ -64,7 +64,7 @@ def request_of(function: pytest.Item) -> MarkRequest:
 
 
 def _function_id(item: pytest.Item) -> str:
-    """Its node id without the parameters of one item."""
+    """The node id without the parameters of one item."""
     spec = getattr(item, "callspec", None)
     return item.nodeid if spec is None else item.nodeid.removesuffix(f"[{spec.id}]")
 

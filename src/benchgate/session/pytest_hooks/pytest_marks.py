@@ -26,7 +26,7 @@ LABEL = "regression"
 """Many suites mark tests with this word alone. A gate's mark has a threshold."""
 FIXTURES = ("cell", "verdict", "image", "boot", ISOLATION)
 MOST = 10
-"""So many tests are named."""
+"""A message names at most so many tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class ItemSource:
     """What the items of a function were made from."""
 
     fixtures: Sequence[str]
-    """Those of ours that it requests."""
+    """The fixtures of ours that it requests."""
     marks: Sequence[pytest.Mark]
 
 
 PLANS = pytest.StashKey[dict[str, ItemSource]]()
-"""Of a class or module: the plans of its functions, by name."""
+"""The plans of the functions of a class or module, by name."""
 GATES = pytest.StashKey[Mapping[str, GateMark]]()
-"""Of pytest's configuration: the marks of gates, by name."""
+"""The marks of gates that pytest's configuration has, by name."""
 
 
 def register(config: pytest.Config, files: Iterable[Path]) -> None:
@@ -150,6 +150,6 @@ def _of(item: pytest.Item, names: Collection[str]) -> list[pytest.Mark]:
 
 
 def _shown(mark: pytest.Mark) -> str:
-    """As it is written in Python."""
+    """Writes the mark as in Python."""
     words = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
     return one_line(f"`{mark.name}({', '.join(words)})`" if words else f"`{mark.name}`")

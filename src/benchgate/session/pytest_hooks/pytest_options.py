@@ -52,7 +52,7 @@ def read(config: pytest.Config) -> Options:
 
 
 def _origin(config: pytest.Config, key: str) -> str:
-    """Where pytest has the value of an ini key from."""
+    """Names where pytest has the value of an ini key from."""
     replaced = any(word.partition("=")[0] == key for word in config.getoption("override_ini", None) or ())
     return f"-o {key}" if replaced else f"{config.inipath}: {key}"
 

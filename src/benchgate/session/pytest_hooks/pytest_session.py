@@ -120,8 +120,8 @@ class PytestSession:
         require_loadable(cell.workload for cell in reversed(cells))  # the first one's process is kept
 
     def try_qemus(self) -> None:
-        """For --plan: BuildError with the kernels of single CPU counts that are missing, UsageError with all
-        that the QEMU that was given refuses. One that would have to be fetched is not tried."""
+        """Serves --plan: BuildError names the missing kernels of single CPU counts, UsageError all that the
+        given QEMU refuses. A QEMU that would have to be fetched is not tried."""
         cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
         require_counts(cells)
         alone = is_alone(cell.system for cell in cells)

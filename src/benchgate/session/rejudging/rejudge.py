@@ -158,13 +158,13 @@ def _judge(
 
 
 def _was_refused(session: Path, raw: RawRun) -> bool:
-    """By results.csv. Sessions of earlier versions do not say if that was the oracle's fault."""
+    """Reads results.csv. Sessions of earlier versions do not say if that was the oracle's fault."""
     rows = results_csv.parse(read_text(session, RESULTS), RESULTS)
     return any(row.run == raw.attempt and row.outcome is Outcome.INVALID for row in rows)
 
 
 def _system(facts: Mapping[str, Any], name: str, where: str) -> System:
-    """As the session recorded it, on the ideal machine."""
+    """The system that the session recorded, on the ideal machine."""
     return systemfile.parse(str(facts["systems"][name]), Path(where), dict(facts["settings"][name]))
 
 
@@ -215,7 +215,7 @@ def show(path: Path, trusted: TrustedPrograms = NOTHING, width: int = 100) -> tu
 
 
 def view_of_path(path: Path, trusted: TrustedPrograms = NOTHING, verb: str = "rejudge") -> SessionView:
-    """Of a session's folder, or of a results.csv without its session, which decides nothing."""
+    """Takes a session's folder, or a results.csv without its session, which decides nothing."""
     return _view_of_csv(path) if path.is_file() else judge_session(path, trusted, verb)
 
 

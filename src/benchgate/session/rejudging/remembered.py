@@ -1,4 +1,4 @@
-"""Where the files of a session's user are, so that who ran or booted them here need not name them again.
+"""Remembers where a user's files of a session are, so that later commands on this machine find them.
 
 A session's folder names such files, too, but it may be somebody else's: nothing is read or run because a
 folder names it. The paths and digests are kept outside of it, in the user's state folder, one file for each
@@ -41,10 +41,10 @@ class OptionRecord:
 
     option: str
     name: str
-    """Of the workload, kind, report or system."""
+    """The name of the workload, kind, report or system."""
     word: str
     digests: Mapping[str, Sha256]
-    """By absolute path."""
+    """The digests by absolute path."""
 
     @property
     def changed(self) -> str:
@@ -112,7 +112,7 @@ def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, t
     notes = tuple(filter(None, (one.changed for one in asked)))
     try:
         known = trust.trusted(*words)
-    except (CatalogError, UsageError) as error:  # valid for the version that kept it
+    except (CatalogError, UsageError) as error:  # the words were valid for the version that kept them
         return given, (*notes, str(error))
     workloads, gates = {**known.workloads, **given.workloads}, {**known.gates, **given.gates}
     return TrustedPrograms(workloads, gates, (*given.reports, *known.reports)), notes

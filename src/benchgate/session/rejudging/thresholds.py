@@ -105,7 +105,7 @@ def _key(gate: Gate) -> _Key:
 
 
 def _key_of(asked: GateRequest, gate: Gate) -> _Key:
-    """Of a mark without a CPU count, the one at the gate's."""
+    """A mark without a CPU count has the one of the gate."""
     cpus = asked.cpus or gate.cell.cpus
     found = asked.metric, asked.base, asked.to, asked.baseline, asked.more, asked.settings
     return asked.kind, cpus, *found

@@ -25,9 +25,9 @@ from benchgate.render import reports
 @dataclass(frozen=True, slots=True)
 class TrustedPrograms:
     workloads: Mapping[str, Workload] = field(default_factory=dict)
-    """By name."""
+    """The trusted workloads by name."""
     gates: Mapping[str, Path] = field(default_factory=dict)
-    """Kind -> the file that defines it."""
+    """Each kind with the file that defines it."""
     reports: tuple[Path, ...] = ()
 
     @property
@@ -79,7 +79,7 @@ def require_programs(
 
 
 def compared(facts: Mapping[str, Any], where: str, trusted: TrustedPrograms) -> tuple[str, ...]:
-    """For each given program a sentence: whether it is the one that judged the session."""
+    """Says for each given program whether it is the one that judged the session."""
     recorded = {(one.option, one.name): one.sha256 for one in read_programs(facts, where)}
     return tuple(
         _comparison(one, recorded[one.option, one.name])

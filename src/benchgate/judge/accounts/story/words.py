@@ -38,7 +38,7 @@ class Instant:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From what one track does at a time to what another one does then or later."""
+    """Leads from what one track does at a time to what another one does then or later."""
 
     name: str
     source: Track
