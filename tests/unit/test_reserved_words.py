@@ -53,7 +53,7 @@ MODULES = {
 }
 """Words that also mean something else in English, and the modules about what the glossary means."""
 NOT_FUNCTIONS = {"mark", "part"}
-"""A mark is pytest's, and a part is one of a mix: a public function or method of this name is about neither."""
+"""A mark is pytest's and a part is one of a mix: no public function or method is called so."""
 
 
 def modules() -> dict[str, str]:
@@ -132,9 +132,7 @@ def test_a_word_that_is_used_for_something_else_is_found() -> None:
         "run.x.Lanes",
     ]
     assert list(strange_classes({"base.cells": "class Lane: ...\n"}, {"lane"})) == []
-    assert list(
-        strange_modules({"host.machine": "", "session.machine_notes": "", "render.page.parts": ""})
-    ) == [
+    assert list(strange_modules({"host.machine": "", "commands.machine": "", "render.page.parts": ""})) == [
         "host.machine",
         "render.page.parts",
     ]
