@@ -146,7 +146,7 @@ COMMANDS = (
     ("mix", "vectors"),
     *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )
-OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--pdb", "--strict"}
+OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--markers", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
 OTHERS |= {"--tests"}

@@ -17,7 +17,7 @@ from benchgate.base.system.qemu import Qemu
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
-from benchgate.host import accel, capacity, lock, topology
+from benchgate.host import accel, capacity, lock, plugin_api, topology
 from benchgate.host.fitness import Host
 from benchgate.host.probe import ProbeError
 from benchgate.insn.support import Support
@@ -59,7 +59,7 @@ def test_the_report_works_without_qemu_linux_and_compiler(
 def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
     monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
-    monkeypatch.setattr(doctor, "ask", refuse(BuildError("no C compiler; install gcc")))
+    monkeypatch.setattr(plugin_api, "ask", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(doctor, "support", refuse(BuildError("no C compiler; install gcc")))
