@@ -32,7 +32,7 @@ Line = Annotated[str, As(str, line_of, str)]
 
 @dataclass(frozen=True, slots=True)
 class SystemOrigin:
-    """What a system's figures depend on besides the guest itself."""
+    """The origin of a system's figures, besides the guest itself."""
 
     definition: Sha256
     """The digest of its YAML and of its settings."""
@@ -46,7 +46,7 @@ class SystemOrigin:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the figures of a session come from."""
+    """The origin of a session's figures."""
 
     machine: Mapping[str, Line] = field(default_factory=dict)
     """The facts of the envelope that wall time depends on."""
@@ -60,7 +60,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SymbolCounts:
-    """Where the window's instructions of one run went."""
+    """The window's instructions of one run, by symbol."""
 
     seed: int
     window: int
@@ -137,7 +137,7 @@ class BaselineSet:
     """The baselines that a session's gates may compare with, by the word of the mark."""
 
     origin: Origin = field(default_factory=Origin)
-    """Where the session's own figures come from."""
+    """The origin of the session's own figures."""
     baselines: Mapping[str, Baseline] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

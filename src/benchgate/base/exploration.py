@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 class Strategy(StrEnum):
-    """How points are chosen; docs/explore.md explains each."""
+    """A strategy chooses the points; docs/explore.md explains each."""
 
     SYNC = "sync"
     """Stalls fall near synchronising instructions."""
@@ -85,7 +85,7 @@ class Exploration:
     one_in: int = 10
     """On average one in so many synchronising instructions, interrupts or instructions gets a stall."""
     reach: int = 300
-    """How many instructions later than that it may fall; each order of magnitude is as likely."""
+    """The stall may fall up to so many instructions later; each order of magnitude is equally likely."""
     shortest_ns: int = 200
     longest_ns: int = 30_000
     """The longest stall, chosen in the same way. With `pct`, the longest hold."""

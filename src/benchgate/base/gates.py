@@ -29,7 +29,7 @@ VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
 
 SMALLEST_LOOK = 5
-"""With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
+"""With fewer runs per arm a gate could rarely decide, and only if the two arms did not overlap at all."""
 MOST_RUNS = 199
 """The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 
@@ -55,7 +55,7 @@ class Gate:
     at_least: float | None = None
     at_most: float | None = None
     insn: float | None = None
-    """The threshold on the instruction clock; None: the same as on the other lanes."""
+    """The threshold on the instruction clock; None if it is the same as on the other lanes."""
     file: Annotated[str, Presence.LATER] = ""
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
     tests: Annotated[tuple[str, ...], Presence.LATER] = field(default=(), compare=False)

@@ -66,7 +66,7 @@ class Printable:
 
 @dataclass(frozen=True)
 class Size:
-    """How many values a list may have."""
+    """The range of the number of values in a list."""
 
     least: int
     most: int

@@ -72,7 +72,7 @@ class Part:
     workers: int = 1
     limits: PartLimits = NO_LIMITS
     cpus: tuple[int, ...] = ()
-    """The guest's CPUs on which it may run; empty: all."""
+    """The guest's CPUs on which it may run; empty for all."""
     score: str = ""
     """A metric of its workload for which more is better; empty for completed runs per second."""
 
@@ -235,7 +235,7 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class PartRun:
-    """What one part did in the window."""
+    """The result of one part in the window."""
 
     name: str
     score: Fraction

@@ -67,7 +67,7 @@ def lasting() -> Iterator[OutputState]:
     _open_closed()
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - as sys.stdout is opened
-        streams = [_LastingStream(one or nothing) for one in before]  # None: it was closed from the start
+        streams = [_LastingStream(one or nothing) for one in before]  # None if it was closed from the start
         sys.stdout, sys.stderr = (cast("TextIO", one) for one in streams)
         try:
             yield OutputState(streams[0])

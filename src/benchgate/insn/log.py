@@ -97,7 +97,7 @@ class ConsoleLine:
     time: int
     vcpus: tuple[VcpuWork, ...]
     seen_late: LateSightings | None = None
-    """None in logs of earlier versions."""
+    """The late sightings so far; None in logs of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +108,9 @@ class ConsoleInput:
     """How many bytes the console had at that time."""
     count: int
     time: int
-    """When the first of them arrived, if none typed before was still on its way."""
+    """The time at which the first byte arrived, unless earlier ones were still on their way."""
     pace: int
-    """From one byte to the next, in ns."""
+    """The time from one byte to the next, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +127,19 @@ class ClockLog:
     """The plugin interface version that was requested, then the oldest and the newest that QEMU offers."""
     marks: tuple[ClockMark, ...]
     lines: tuple[ConsoleLine, ...] = ()
-    """Only of a system without marks."""
+    """The console's lines, which are logged only of a system without marks."""
     inputs: tuple[ConsoleInput, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
     activity: Activity | None = None
-    """None in logs of earlier versions, and without the end of the log."""
+    """The activity; None in logs of earlier versions, and if the log has no end."""
     machine: str = ""
-    """The machine whose memory was modelled; empty: the ideal one, which has none."""
+    """The machine whose memory was modelled; empty for the ideal one, which has none."""
     memory: MemoryBooks | None = None
-    """None on the ideal machine, and without the end of the log."""
+    """The machine's books; None on the ideal machine, and if the log has no end."""
     orders: Mapping[str, Disorder] = field(default_factory=dict)
-    """By phase; empty if the order of accesses was not watched."""
+    """Maps a phase to its disorder; empty if the order of accesses was not watched."""
     explored: StallLog | None = None
-    """Where vCPUs were stalled; None: the run was not explored."""
+    """The stalls of vCPUs; None if the run was not explored."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""
@@ -163,7 +163,7 @@ class ClockLog:
 
     @property
     def resolution(self) -> Resolution | None:
-        """None without totals, or from a clock that did not count hand-overs."""
+        """The window's resolution; None without totals, or from a clock that did not count hand-overs."""
         names = ("longest", "handovers", "late")
         found = [self.checks[name] for name in names if name in self.checks]
         if len(found) < len(names):

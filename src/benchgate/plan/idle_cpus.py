@@ -50,7 +50,7 @@ def _sees_idle_cpus(planned: PlannedGate) -> bool:
 
 
 def _demands_good(gate: Gate, metric: Metric) -> bool:
-    """False for a gate that holds if the metric is bad enough, as a negative control does."""
+    """Whether the gate needs a good metric, unlike a negative control, which holds if it is bad enough."""
     good = _good(gate)
     if good == "better":
         return (gate.at_least is not None) == (metric.better is MetricDirection.MORE)

@@ -123,7 +123,7 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         return data
 
     def has_output(self) -> bool:
-        """True if there are bytes to read. (`readable` is also true at the end of the console.)"""
+        """Whether there are bytes to read. (`readable` is also true at the end of the console.)"""
         count = array.array("i", [0])
         fcntl.ioctl(self.child_fd, termios.FIONREAD, count)
         return count[0] > 0

@@ -107,7 +107,7 @@ class Follower:
         return stop
 
     def await_exit(self, seen: Observation) -> bool:
-        """True if the program exits by itself after its console was closed."""
+        """Whether the program exits by itself after its console was closed."""
         return seen.cause is Cause.CLOSED and self.child.wait(self.limits.exit_s)
 
     def judge(self, seen: Observation, status: int | None) -> tuple[Ending, str]:

@@ -57,7 +57,7 @@ CONVERSATION = "conversation.json"
 
 @dataclass(frozen=True, slots=True)
 class GuestEnd:
-    """How a guest or program ended."""
+    """The end of a guest or program."""
 
     ending: Ending
     detail: str

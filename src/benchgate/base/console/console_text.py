@@ -34,7 +34,7 @@ def plain_with_moves(console: bytes) -> bytes:
 
 
 def line_ends(console: bytes) -> tuple[int, ...]:
-    """For each line of `plain`, how many of the console's own bytes there were when it ended."""
+    """The number of the console's own bytes at the end of each line of `plain`."""
     return tuple(found.end() for found in _LINE_ENDS.finditer(console) if found["end"])
 
 

@@ -79,7 +79,7 @@ class Conversation:
         self._stream = Stream()
         self._line = b""
         self._lines = 0
-        """How many lines are complete; the number of the incomplete one."""
+        """The number of complete lines, which is also the number of the incomplete one."""
         self._prompted = ""
         """The prompt behind which the current step's line was typed."""
         self._wanted: list[re.Pattern[str]] = []
@@ -89,7 +89,7 @@ class Conversation:
         self.step = -1
         """The step that was begun last; -1 until the first one."""
         self.offset = 0
-        """How many bytes the console had until now."""
+        """The number of bytes that the console has had so far."""
         self.failure = ""
         self.record: tuple[TypedLine, ...] = ()
         self.cuts: dict[int, str] = {}

@@ -24,7 +24,7 @@ class Architecture:
     probe_machine: str
     """The machine type on which the probe guest starts fastest."""
     console: str
-    """What Linux calls the first serial port."""
+    """Linux's name of the first serial port."""
     exit_device: tuple[str, ...]
     """The arguments for a device by which a guest ends QEMU with a status; empty if the machine has one."""
     exit_code: int

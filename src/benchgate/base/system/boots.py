@@ -1,4 +1,4 @@
-"""What a system boots: machine, files, and the commands that build them. plan/systemfile/boot.py reads it.
+"""Types for what a system boots: machine, files, and build commands. plan/systemfile/boot.py reads it.
 
 Takes the values of `boot`, `qemu` and `build`; gives them as frozen types. Nothing fails.
 """

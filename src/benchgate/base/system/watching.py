@@ -12,7 +12,7 @@ from benchgate.base.runs import Deadlines
 from benchgate.base.system.qemu import GOOD_EXIT
 
 REPEAT_BYTES = 64 << 10
-"""A console that repeats one byte or a few lines for this long is stopped; 0: never. A progress bar of 64 Ki
+"""A console that repeats one byte or a few lines for this long is stopped (0: never). A progress bar of 64 Ki
 dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
@@ -27,7 +27,7 @@ class ConsoleWords:
     """Patterns of lines that look like a panic and are none."""
     repeat_bytes: int = REPEAT_BYTES
     online: str = ""
-    """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
+    """A pattern whose group (?P<n>...) is the number of online CPUs; empty if the begin line has it."""
     by_clock: bool = False
     """Whether, in place of a pattern, the instruction clock must show that each vCPU worked in the window."""
     online_lines: str = ""

@@ -109,7 +109,7 @@ class Workload:
 
     @property
     def has_program(self) -> bool:
-        """False if it is only asked for at the prompt of a system, which has the program."""
+        """Whether it has a program; if not, a system that has the program is asked for it at its prompt."""
         return self.tool is not None or self.source != Path()
 
     @property
