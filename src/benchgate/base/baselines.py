@@ -32,26 +32,26 @@ Line = Annotated[str, As(str, line_of, str)]
 
 @dataclass(frozen=True, slots=True)
 class SystemOrigin:
-    """What a system's figures depend on besides the guest itself."""
+    """The origin of a system's figures, besides the guest itself."""
 
     definition: Sha256
     """The digest of its YAML and of its settings."""
     qemu: Sha256OrEmpty
     """The digest of its QEMU; empty if it needs none."""
     clock: Line
-    """The instruction clock: level, mode and the digest of its sources. Empty: not recorded, or wall time."""
+    """The instruction clock's level, mode and source digest; empty on wall time, or if not recorded."""
     machine: Annotated[Sha256OrEmpty, Presence.SPARSE] = ""
-    """The digest of its machine; empty: the ideal one."""
+    """The digest of its machine; empty for the ideal machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the figures of a session come from."""
+    """The origin of a session's figures."""
 
     machine: Mapping[str, Line] = field(default_factory=dict)
     """The facts of the envelope that wall time depends on."""
     systems: Mapping[str, SystemOrigin] = field(default_factory=dict)
-    """By the system's name."""
+    """Maps a system's name to its origin."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "machine", MappingProxyType(dict(self.machine)))
@@ -60,13 +60,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class SymbolCounts:
-    """Where the window's instructions of one run went."""
+    """The window's instructions of one run, by symbol."""
 
     seed: int
     window: int
-    """Its length, in ns."""
+    """The window's length, in ns."""
     counts: Mapping[tuple[str, str], int]
-    """Instructions by (`user` or `kernel`, symbol)."""
+    """Maps (`user` or `kernel`, symbol) to a number of instructions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", MappingProxyType(dict(self.counts)))
@@ -82,11 +82,11 @@ class BaselineArm:
     guest: str
     """The digest of the guest's files."""
     seeds: tuple[int, ...]
-    """Of its runs, in the order of the samples."""
+    """The seeds of its runs, in the order of the samples."""
     measurements: Mapping[str, Measurement]
-    """By the name of the metric."""
+    """Maps a metric's name to its measurement."""
     symbols: SymbolCounts | None = None
-    """Only if it was accepted with a profile."""
+    """None unless the baseline was accepted with a profile."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measurements", MappingProxyType(dict(self.measurements)))
@@ -118,7 +118,7 @@ class Baseline:
         return tuple(sorted(found - {cell.machine or IDEAL}))
 
     def arms_of(self, cell: Cell) -> tuple[BaselineArm, ...]:
-        """Of the cell, one for each lane."""
+        """The arms of the cell, one for each lane."""
         wanted = same_in_all_sessions(cell)
         return tuple(one for one in self.arms if same_in_all_sessions(one.cell) == wanted)
 
@@ -134,10 +134,10 @@ def _on_any_machine(cell: Cell) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class BaselineSet:
-    """What the gates of a session may compare with: baselines, by the word of the mark."""
+    """The baselines that a session's gates may compare with, by the word of the mark."""
 
     origin: Origin = field(default_factory=Origin)
-    """Of the session itself."""
+    """The origin of the session's own figures."""
     baselines: Mapping[str, Baseline] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What is measured: cells, lanes, placements and windows, as types.
+"""The types of what is measured: cells, lanes, placements and windows.
 
 Takes plain values, gives frozen objects with units in their field names. A cell with an invalid CPU count
 fails with ValueError, so that no later stage needs to check it again.
@@ -24,7 +24,7 @@ class Mode(StrEnum):
 
 
 class Lane(StrEnum):
-    """Which clock measures, and on what. A ratio never mixes figures of different lanes."""
+    """The clock that measures, and what it measures on. A ratio never mixes figures of different lanes."""
 
     KVM = "kvm"
     TCG = "tcg"
@@ -91,7 +91,7 @@ class Cell:
 
     @property
     def machine(self) -> str:
-        """The machine with a memory system that the instruction clock gives it; empty: ideal."""
+        """The machine whose memory system the instruction clock models; empty for the ideal one."""
         return machine_in(self.system)
 
     def param(self, name: str) -> ParamValue:

@@ -32,11 +32,11 @@ def clock_of(lane: Lane) -> Clock:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """Each row is measured on both clocks: the gates of one decide, those of the other inform."""
+    """Each row is measured on both clocks: the gates of one decide, and the gates of the other inform."""
 
     decides: Clock
     because: str
-    """What is known of the host, in words that follow `because`."""
+    """The reason, found on this host, as words that follow `because`."""
     looks: Mapping[Clock, tuple[int, int]]
     """The first and the last number of runs per arm on each clock."""
 

@@ -19,7 +19,7 @@ class CpuLimitExceeded(BaseException):
 
 
 _left_s: list[float] = []
-"""What each block that is open, the innermost last, leaves to helper processes."""
+"""The seconds that each open block (innermost last) leaves to helper processes."""
 
 
 @contextmanager

@@ -16,34 +16,34 @@ from typing import Self
 
 VERSION = 1
 FILE = "exploration.txt"
-"""In a run's folder."""
+"""The file's name in a run's folder."""
 MOST_POINTS = 20_000
-"""In a file, and stalls in a clock's log."""
+"""The most points in a file, and the most stalls in a clock's log."""
 MOST_NS = 1_000_000_000
 """The longest stall."""
 MOST_DEPTH = 16
 MOST_PLACES = 16
 ADDRESS = 2**54 - 1
-"""Of an instruction's address only these bits count."""
+"""Only these bits of an instruction's address count."""
 _MOST = 10**18
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 class Strategy(StrEnum):
-    """How points are chosen; docs/explore.md explains each."""
+    """A strategy chooses the points; docs/explore.md explains each."""
 
     SYNC = "sync"
-    """Near synchronising instructions."""
+    """Stalls fall near synchronising instructions."""
     PCT = "pct"
     """Probabilistic concurrency testing: priorities and change points (Burckhardt et al., ASPLOS 2010)."""
     ANYWHERE = "anywhere"
-    """At random instructions."""
+    """Stalls fall at random instructions."""
     INTERRUPT = "interrupt"
-    """When a vCPU is interrupted: it, or the one that interrupts it."""
+    """An interrupt stalls the vCPU that receives it, or the one that sends it."""
     PLACE = "place"
-    """At executions of instructions that are listed by address: where a find is made small."""
+    """Stalls fall at executions of the listed addresses; this makes a find small."""
     POINTS = "points"
-    """At the points that are listed."""
+    """Stalls fall at the listed points only."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,7 +53,7 @@ class StallPoint:
     vcpu: int
     instruction: int
     ns: int
-    """0: a probe, which is only recorded."""
+    """The length of the stall; 0 for a probe, which is only recorded."""
 
 
 _LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType(
@@ -79,23 +79,23 @@ class Exploration:
     seed: int = 0
     from_ns: int = 0
     until_ns: int = 0
-    """Guest time; 0: to the end."""
+    """The guest time after which no stall is made; 0 for no such time."""
     window: bool = False
-    """Only within the marked window."""
+    """Whether stalls fall only within the marked window."""
     one_in: int = 10
     """On average one in so many synchronising instructions, interrupts or instructions gets a stall."""
     reach: int = 300
-    """How many instructions later than that it may fall; each order of magnitude is as likely."""
+    """The stall may fall up to so many instructions later; each order of magnitude is equally likely."""
     shortest_ns: int = 200
     longest_ns: int = 30_000
-    """Of a stall, in the same way. Of `pct`: the longest hold."""
+    """The longest stall, chosen in the same way. With `pct`, the longest hold."""
     depth: int = 3
-    """Of `pct`: it has one change point less."""
+    """The depth of `pct`, which has one change point less."""
     steps: int = 0
-    """Of `pct`: the synchronising instructions of a run. 0: not known; then the depth can only be 1."""
+    """With `pct`, how many synchronising instructions a run has; 0 if unknown, then the depth must be 1."""
     points: tuple[StallPoint, ...] = ()
     places: tuple[int, ...] = ()
-    """Of `place`: the addresses."""
+    """The addresses of `place`."""
 
     def __post_init__(self) -> None:
         for key, (least, most) in _LIMITS.items():
@@ -114,7 +114,7 @@ class Exploration:
 
     @property
     def text(self) -> str:
-        """The file."""
+        """The text of the exploration's file."""
         values = (f"{key} {int(getattr(self, key))}" for key in _LIMITS)
         points = (f"point {one.vcpu} {one.instruction} {one.ns}" for one in self.points)
         head = f"benchgate-exploration {VERSION}", f"strategy {self.strategy}"
@@ -122,14 +122,14 @@ class Exploration:
         return "\n".join((*head, *values, *points, *places, "end", ""))
 
     def at_points(self, points: Iterable[StallPoint]) -> Exploration:
-        """With these stalls in place of the strategy's own. What limits a strategy does not limit them."""
+        """Replaces the strategy's stalls by these, which a strategy's limits do not limit."""
         return replace(self, strategy=Strategy.POINTS, points=tuple(points), places=())
 
     def at_places(
         self, addresses: Iterable[int], seed: int, one_in: int, shortest: int, longest: int
     ) -> Self:
-        """With a stall right before one in so many executions of these instructions, for some time between
-        the shortest and the longest."""
+        """Stalls right before one in so many executions of these instructions, for some time between the
+        shortest and the longest."""
         return replace(
             self,
             strategy=Strategy.PLACE,
@@ -148,7 +148,7 @@ class Exploration:
 
 
 def usual(strategy: Strategy, seed: int, steps: int = 0) -> Exploration:
-    """With the values that docs/explore.md explains. `steps`: of a run that was stalled nowhere."""
+    """Makes an exploration with the values of docs/explore.md. `steps` is that of a run without stalls."""
     if strategy is Strategy.ANYWHERE:
         return Exploration(strategy, seed, one_in=20_000)
     if strategy is Strategy.INTERRUPT:
@@ -202,7 +202,7 @@ def exploration_of(text: str) -> Exploration:
 
 
 def _listed(lines: Iterator[str]) -> tuple[tuple[StallPoint, ...], tuple[int, ...]]:
-    """Points and places, up to the line `end`."""
+    """Reads points and places, up to the line `end`."""
     points: list[StallPoint] = []
     places: list[int] = []
     for line in lines:

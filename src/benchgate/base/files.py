@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from benchgate.base.text import one_line
 
 TAIL_BYTES = 4096
-"""How much of the end of a log is read to find its last line."""
+"""So many bytes at the end of a log are read to find its last line."""
 
 
 def read_json(text: str | bytes) -> Any:

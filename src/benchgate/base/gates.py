@@ -23,13 +23,13 @@ from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 
 MINUTES = 5.0
-"""The default of Policy.minutes."""
+"""The default value of Policy.minutes."""
 
 VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
 
 SMALLEST_LOOK = 5
-"""With fewer runs per arm a gate could decide only if the two arms did not overlap at all, and rarely."""
+"""With fewer runs per arm a gate could rarely decide, and only if the two arms did not overlap at all."""
 MOST_RUNS = 199
 """The largest number of runs per arm. Plan, order and bootstrap grow with it."""
 
@@ -55,17 +55,17 @@ class Gate:
     at_least: float | None = None
     at_most: float | None = None
     insn: float | None = None
-    """The threshold on the instruction clock; None: the same as on the other lanes."""
+    """The threshold on the instruction clock; None if it is the same as on the other lanes."""
     file: Annotated[str, Presence.LATER] = ""
     """The Python file that defines a user's own kind; empty for the built-in kinds."""
     tests: Annotated[tuple[str, ...], Presence.LATER] = field(default=(), compare=False)
     """The test functions that asked for it, by node id."""
     more: Annotated[tuple[Cell, ...], Presence.LATER] = ()
-    """In the order of their CPU counts."""
+    """The cells between both, in the order of their CPU counts."""
     settings: Annotated[Settings, Presence.LATER] = ()
-    """What only its kind knows, as (name, value): the model of a scaling law."""
+    """Settings of its kind, as (name, value), such as the model of a scaling law."""
     baseline: Annotated[str, Presence.LATER] = ""
-    """The file of the baseline to compare with, as the mark names it; empty: none."""
+    """The baseline file to compare with, as the mark names it; empty if there is none."""
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -73,12 +73,12 @@ class Gate:
         return (*((self.base,) if self.base else ()), *self.more, self.cell)
 
     def setting(self, name: str) -> str:
-        """Empty if it has no such setting."""
+        """The value of this setting; empty if the gate has none."""
         return str(dict(self.settings).get(name, ""))
 
     @property
     def thresholds(self) -> Mapping[str, float]:
-        """Those that it has, by the name of the mark's argument."""
+        """The gate's thresholds, by the name of the mark's argument."""
         given = {"at_least": self.at_least, "at_most": self.at_most, "insn": self.insn}
         return {name: one for name, one in given.items() if one is not None}
 
@@ -96,27 +96,27 @@ class Arm:
     lane: Lane | None = None
     placement: Placement | None = None
     measurements: Mapping[str, Measurement] = field(default_factory=dict)
-    """By the name of the metric; empty without a verified run that counts."""
+    """Maps a metric's name to its measurement; empty without a verified run that counts."""
     attempted: int = 0
     invalid: tuple[str, ...] = ()
     """The reasons why runs of this arm are invalid, one per run. One invalid run fails the cell."""
     unfinished: tuple[str, ...] = ()
-    """Those of `invalid` whose guest panicked, was cut off, or did not end in time."""
+    """The reasons in `invalid` of guests that panicked, were cut off, or did not end in time."""
     void: tuple[str, ...] = ()
-    """The reasons why runs of this arm are void, one per run. They were made again."""
+    """The reasons why runs of this arm are void, one per run. Void runs are repeated."""
     unrepeated: tuple[str, ...] = ()
-    """Differences between runs of one seed, in any arm of the sweep. One fails every cell of that lane."""
+    """Differences between runs of one seed, in any arm of the sweep. One fails all cells of its lane."""
     skipped: str = ""
-    """Why this arm is not run; empty if it is."""
+    """The reason why this arm is not run; empty if it is run."""
     informs: bool = False
-    """True if its program does not verify its own work, so that no gate may use its figures."""
+    """True if its program does not verify its own work: no gate may use its figures."""
     lacks: Mapping[str, str] = field(default_factory=dict)
-    """Metrics that the guest skipped in every run, and why."""
+    """Maps each metric that the guest skipped in every run to the reason."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Metrics without a value in at least one counted run, and why. A gate that uses one is INVALID: what the
-    other runs say is not what the system does."""
+    """Maps each metric without a value in at least one counted run to the reason. A gate that uses one is
+    INVALID, because the other runs alone do not show what the system does."""
     sample: str = ""
-    """The folder of its first counted run, below the session's: the run that an advice names."""
+    """The folder of its first counted run, relative to the session's. Advice names this run."""
     culprit: str = ""
     """The folder of its first run that is not verified."""
 
@@ -130,8 +130,8 @@ class Arm:
 
     @property
     def informing(self) -> Arm:
-        """The arm where it decides nothing: a run without a result is void there. A loaded host can make an
-        emulated guest crash or come too late; the other clock decides whether the guest is at fault."""
+        """The arm where it decides nothing: there, runs without a result are void. A loaded host can make an
+        emulated guest crash or miss a deadline; the other clock decides whether the guest is at fault."""
         invalid = tuple(one for one in self.invalid if one not in self.unfinished)
         return replace(self, invalid=invalid, unfinished=(), void=(*self.void, *self.unfinished))
 
@@ -179,7 +179,7 @@ def check_first_look(option: str, runs: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How certain a verdict must be, and how many runs it may take."""
+    """The rule for how certain a verdict must be, and how many runs it may take."""
 
     name: str
     looks: tuple[int, ...]
@@ -188,26 +188,26 @@ class Policy:
     overall_error: float
     """The error probability of one gate over all looks together."""
     first: int
-    """The first look of this session; below SMALLEST_LOOK, the number of runs, and nothing is gated."""
+    """The first look of this session. Below SMALLEST_LOOK it is the number of runs, and nothing is gated."""
     max_runs: int
     superlinear: float = 1.05
     """A speedup above this factor times the CPU ratio is impossible, so its measurement is invalid."""
     superlinear_ideal: float = 1.01
-    """The same on the instruction clock's ideal machine, if workers neither share CPUs nor make calls."""
+    """The same factor for the ideal machine, if workers neither share CPUs nor make calls."""
     capacity_reach: float = 0.9
     """A FAIL is attributed to the host only if the guest reaches this share of the host's own speedup."""
     minutes: float = MINUTES
     """On the wall-time lanes no further look of a row is begun after this time."""
     warmups: int = 1
-    """Discarded boots per arm before the first counted one, on the wall-time lanes."""
+    """The number of discarded boots per arm before the first counted one, on the wall-time lanes."""
     void: VoidRule = DEFAULT_VOID_RULE
-    """Which runs are void, because the host disturbed them, and how many may be."""
+    """The rule for which runs are void, because the host disturbed them, and how many may be."""
     machine: str = IDEAL
     """The name or path of the machine, unless an option or a mark names one."""
     informs: str = field(default="", metadata={"of": "session"})
-    """Why no gate uses this session's figures; empty if gates do."""
+    """The reason why no gate uses this session's figures; empty if gates do."""
     shows: Annotated[bool, Presence.APART] = field(default=False, metadata={"of": "session"})
-    """True if gates that only inform show their figures: those of the other clock with --clock both."""
+    """True if gates that only inform show their figures, as the other clock's do with --clock both."""
 
     def __post_init__(self) -> None:
         if not self.looks or list(self.looks) != sorted(set(self.looks)):
@@ -242,7 +242,7 @@ class Policy:
 
     @property
     def session_looks(self) -> tuple[int, ...]:
-        """The looks of this session: `first`, then the later ones up to max_runs. Empty: nothing is gated."""
+        """The session's looks: `first`, then the later ones up to max_runs; empty if nothing is gated."""
         if self.first < SMALLEST_LOOK:
             return ()
         return (self.first, *(look for look in self.looks if self.first < look <= self.max_runs))
@@ -265,7 +265,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class GateInput:
-    """What a gate's rule gets: arms by cell id, the policy, the host's capacity by CPU count."""
+    """The input of a gate's rule: arms by cell id, the policy, the host's capacity by CPU count."""
 
     arms: Mapping[str, Arm]
     policy: Policy
@@ -280,7 +280,7 @@ class GateInput:
 
     @property
     def too_many_void(self) -> bool:
-        """Whether the sweep ended, because too many of its runs are void."""
+        """Whether the sweep ended because too many of its runs are void."""
         runs = sum(arm.attempted for arm in self.arms.values())
         return self.policy.void.too_many(sum(len(arm.void) for arm in self.arms.values()), runs)
 
@@ -321,7 +321,7 @@ class Verdict:
     low: float | None
     high: float | None
     runs: int
-    """Runs per arm that the verdict rests on."""
+    """The number of runs per arm that the verdict is based on."""
     outcome: Word
     reason: Annotated[str, Matches(r"(PASS|FAIL|INCONCLUSIVE|INVALID|SKIP): [^\n\r]+", "a reason")]
     base_system: str | None = None
@@ -329,20 +329,20 @@ class Verdict:
     value: float | None = None
     """The figure itself, for a gate on one arm; `ratio` is None then."""
     bound: Annotated[str, Matches("least|most", "least or most")] | None = None
-    """`least` or `most`: on which side of the threshold the figure must be."""
+    """`least` if the figure must be at or above the threshold, `most` if at or below it."""
     unit: str | None = None
-    """Of threshold, low and high: `x` for a ratio."""
+    """The unit of threshold, low and high; `x` for a ratio."""
     parameter: Annotated[str | None, Presence.LATER] = None
-    """Which parameter of a fitted law the figure is: `sigma`."""
+    """The parameter of a fitted law that the figure is, such as `sigma`."""
     smallest_effect: Annotated[_Size | None, Presence.LATER] = None
-    """The smallest distance of the true figure from the threshold that such runs show in 80% of sessions, as
-    a share of the threshold."""
+    """The smallest distance of the true figure from the threshold that such runs detect in 80% of sessions,
+    as a share of the threshold."""
     baseline: Annotated[_Text | None, Presence.LATER] = None
-    """The file of the baseline that the figure is a ratio to."""
+    """The baseline file, if the figure is a ratio to a baseline."""
 
     @property
     def sentence(self) -> str:
-        """The reason, and for a decision the smallest effect that such runs show."""
+        """The reason and, for a decision, the smallest effect that such runs detect."""
         if self.smallest_effect is None or self.outcome not in (Word.PASS, Word.FAIL):
             return self.reason
         what, then, advice = self.reason.partition("; next: ")
@@ -350,5 +350,5 @@ class Verdict:
 
     @property
     def figure(self) -> float | None:
-        """What the threshold is compared with."""
+        """The figure that is compared with the threshold."""
         return self.value if self.ratio is None else self.ratio

@@ -1,8 +1,8 @@
-"""What ties a run to its session: the nonce that its guest prints, and the digest of that guest.
+"""Ties a run to its session by the nonce that its guest prints, and by the digest of that guest.
 
-Takes what identifies an attempt or an image; gives hex digits. Pure; does not fail. On wall time a nonce is
-of one attempt of one session, so that its console fits no other attempt and no other session. On the
-instruction clock the same seed of a cell has the same nonce in each session, because its console must repeat.
+Takes what identifies an attempt or an image; gives hex digits. Pure; does not fail. On wall time each attempt
+of each session has its own nonce, so that its console fits no other attempt. On the instruction clock the
+same seed of a cell has the same nonce in each session, because its console must repeat.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _NONCE_DIGITS = 16
 
 
 def nonce_of_attempt(session: str, attempt: int) -> str:
-    """On wall time. `session`: its id."""
+    """The nonce of an attempt on wall time. `session` is the session's id."""
     return nonce_of(f"{session} attempt {attempt}")
 
 
 def nonce_of_seed(order_seed: int, cell: Cell, seed: int) -> str:
-    """On the instruction clock. --clock both does not change it, nor any figure."""
+    """The nonce of a seed on the instruction clock. --clock both changes neither it nor any figure."""
     return nonce_of(f"{order_seed} {replace(cell, clock='').id} {seed}")
 
 
@@ -31,13 +31,13 @@ def nonce_of(text: str) -> str:
 
 
 def guest_digest(files: Mapping[str, object]) -> str:
-    """One digest of all files that a guest consists of, from theirs."""
+    """Combines the digests of all files of a guest into one."""
     return _sha256("".join(f"{name}={value}\n" for name, value in sorted(files.items())))
 
 
 def guest_of(cell: Cell, *, per_count: bool) -> str:
-    """Under which name session.json has the digests of the cell's guest: its row's, or its own if each CPU
-    count has a guest of its own."""
+    """The name under which session.json has the digests of the cell's guest: that of its row, or of the cell
+    itself if each CPU count has a guest of its own."""
     return cell.id if per_count else cell.row
 
 

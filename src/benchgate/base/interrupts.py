@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _blocks: list[None] = []
-"""One for each open block of the main thread."""
+"""This list has an entry for each open block of the main thread."""
 _waiting: list[BaseException] = []
 
 
@@ -28,7 +28,7 @@ def arrived(interrupt: BaseException) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """No interrupt is raised inside the block, which should therefore be short."""
+    """Delays interrupts until the block ends, which should therefore be short."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -58,7 +58,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class Printable:
-    """Of a text that may be shown. `lines`: whether it may have several."""
+    """The form of a text that may be shown. `lines` says whether it may have several lines."""
 
     longest: int
     lines: bool = True
@@ -66,7 +66,7 @@ class Printable:
 
 @dataclass(frozen=True)
 class Size:
-    """How many values a list may have."""
+    """The range of the number of values in a list."""
 
     least: int
     most: int
@@ -74,7 +74,7 @@ class Size:
 
 @dataclass(frozen=True)
 class As:
-    """Stored as another type. `read` may fail with ValueError."""
+    """The value is stored as another type. `read` may fail with ValueError."""
 
     stored: Any
     read: Callable[[Any], Any]
@@ -83,13 +83,13 @@ class As:
 
 @dataclass(frozen=True)
 class OrWord:
-    """A word that stands for None."""
+    """None is stored as this word."""
 
     word: str
 
 
 class Presence(Enum):
-    """How a field stands in the JSON, if not as a required key of its own."""
+    """Says how the JSON has a field that is not a required key of its own."""
 
     LATER = "absent in files of an earlier version; the field has its default then"
     SPARSE = "written only if it differs from the default"
@@ -105,24 +105,24 @@ Sha256OrEmpty = Annotated[str, Matches("([0-9a-f]{64})?", "a SHA-256")]
 
 
 def read(kind: type[_T], value: object, where: str, /, **apart: object) -> _T:
-    """`apart`: the fields of a dataclass that are not in its JSON."""
+    """Reads a value of this type. `apart` has the fields of a dataclass that are not in its JSON."""
     form = form_of(cast("Any", kind))
     found: _T = form.read(value, where, **apart) if isinstance(form, ObjectForm) else form.read(value, where)
     return found
 
 
 def read_key(kind: Any, value: object, key: str, where: str) -> Any:
-    """One value of an object of which the rest is not looked at."""
+    """Reads one value of an object and ignores the rest of it."""
     return form_of(kind).read(_taken(dict(_typed(value, dict, where)), key, where), f"{where}: {key}")
 
 
 def as_json(value: Any) -> Any:
-    """Of a dataclass, an object."""
+    """Gives the plain JSON of a value; a dataclass becomes an object."""
     return form_of(value.__class__).write(value)
 
 
 def without_head(value: object, where: str, advice: str, **head: int | str) -> dict[str, Any]:
-    """The object without the keys that say which format it is, which must be as given."""
+    """The object without the keys that state its format, which must have the given values."""
     rest = dict(_typed(value, dict, where))
     for key, due in head.items():
         found = _typed(_taken(rest, key, where), type(due), f"{where}: {key}")
@@ -151,12 +151,12 @@ def _made(make: Callable[..., Any], where: str, /, *values: object, **named: obj
         raise ValueError(f"{where}: {error}") from error
 
 
-# ---- what is made of a type
+# ---- the form that is made of a type
 
 
 @dataclass(frozen=True)
 class Form:
-    """A plain value; of a kind that JSON does not have, any value."""
+    """A plain value. A type that JSON does not have accepts any value."""
 
     kind: type
 
@@ -187,7 +187,7 @@ class ChoiceForm(Form):
     """An enum, or literals."""
 
     values: Mapping[Any, Any]
-    """By what is stored for each."""
+    """Maps what is stored to the value that it means."""
 
     def read(self, value: Any, where: str, /) -> Any:
         for stored, one in self.values.items():
@@ -201,7 +201,7 @@ class ChoiceForm(Form):
 
 @dataclass(frozen=True)
 class UnionForm(Form):
-    """The type of the JSON tells which one it is. At most one is more than a plain value."""
+    """The type of the JSON value tells which member it is. At most one member is more than a plain value."""
 
     plain: Mapping[type, Form]
     other: Form
@@ -227,7 +227,7 @@ class ListForm(Form):
 
 @dataclass(frozen=True)
 class RowForm(Form):
-    """A list whose values have a type each."""
+    """A list in which each position has its own type."""
 
     items: tuple[Form, ...]
 
@@ -259,7 +259,7 @@ class MapForm(Form):
 
 @dataclass(frozen=True)
 class RuledForm(Form):
-    """Another one, with rules."""
+    """Another form, with rules."""
 
     form: Form
     rules: tuple[Any, ...]
@@ -291,11 +291,11 @@ class RuledForm(Form):
 
 
 class ObjectForm(Form):
-    """A dataclass."""
+    """The form of a dataclass."""
 
     @functools.cached_property
     def fields(self) -> Mapping[str, tuple[Form, Presence | None]]:
-        """Those that are in the JSON."""
+        """The fields that are in the JSON."""
         hints = get_type_hints(self.kind, include_extras=True)
         names = [one.name for one in dataclasses.fields(self.kind) if one.init]
         rules = {name: _rule(Presence, hints[name]) for name in names}

@@ -22,39 +22,39 @@ from benchgate.base.system.systems import System
 from benchgate.base.workload.workloads import Workload
 
 WORKLOAD = "mix"
-"""What a mix is called where a cell has its workload."""
+"""The name of a mix where a cell has the name of its workload."""
 MOST_PARTS = 64
 DISK_SERVICE, NETWORK_SERVICE = "disk", "network"
 """A part whose workload needs one of these gets a folder on a disk, or a network of its own."""
 WHOLE_PPM = 1_000_000
 COLD_RUNS = 1
-"""So many first runs of each part are in no score. They have what only a first run pays for: pages of the
-program that are not in memory yet, and empty caches. Alone and in company alike."""
+"""So many first runs of each part count in no score, whether it runs alone or in company. A first run is
+slower because pages of the program are not in memory yet and the caches are empty."""
 MOST_RUNS = 2000
-"""Of one part; as RUNS_MOST of guest/port/linux/mix/mix.h and kernel/user/mix.h."""
+"""The most runs of one part; equal to RUNS_MOST of guest/port/linux/mix/mix.h and kernel/user/mix.h."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.#+-]{0,63}\Z")
 
 CPU, MEMORY = "cpu_ns", "memory_bytes"
 READ, WRITTEN = "disk_read_bytes", "disk_written_bytes"
 NETWORK = "network_bytes"
 PART_USES = (CPU, MEMORY, READ, WRITTEN, NETWORK)
-"""What is counted of each part."""
+"""The uses that are counted for each part."""
 CACHE, MOVED = "cache_bytes", "moved_bytes"
 GUEST_USES = (CACHE, MOVED)
-"""What is counted of the whole guest: by its machine, or on wall time by the host."""
+"""The uses that are counted for the whole guest: by its machine, or on wall time by the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartLimits:
-    """What a part may use at most; None: no limit."""
+    """The most that a part may use; None means no limit."""
 
     cpu_ppm: int | None = None
-    """Millionths of all the guest's CPUs."""
+    """The CPU time, in millionths of all the guest's CPUs."""
     memory_bytes: int | None = None
     disk_bytes_per_s: int | None = None
-    """Of reads, and of writes."""
+    """The limit holds for reads and for writes separately."""
     network_bytes_per_s: int | None = None
-    """In each direction."""
+    """The limit holds in each direction separately."""
 
 
 NO_LIMITS = PartLimits()
@@ -65,30 +65,30 @@ class Part:
     """One instance of an application."""
 
     name: str
-    """Unique in its mix, such as `primes.small#1`."""
+    """A name that is unique in its mix, such as `primes.small#1`."""
     workload: Workload | None
-    """None: the dummy, which only waits."""
+    """The workload; None for the dummy, which only waits."""
     params: Params = ()
     workers: int = 1
     limits: PartLimits = NO_LIMITS
     cpus: tuple[int, ...] = ()
-    """The guest's CPUs on which it may run; empty: all."""
+    """The guest's CPUs on which it may run; empty for all."""
     score: str = ""
-    """A metric of its workload, of which more is better; empty: completed runs per second."""
+    """A metric of its workload for which more is better; empty for completed runs per second."""
 
     @property
     def cell(self) -> Cell:
-        """What each of its runs is: a program with as many CPUs as it has workers."""
+        """The cell of each of its runs: a program with as many CPUs as it has workers."""
         assert self.workload is not None
         return Cell("native", self.workload.name, self.workload.mode, self.params, self.workers)
 
     def needs(self, service: str) -> bool:
-        """Whether its workload, or one of its parameters, needs this."""
+        """Whether its workload, or one of its parameters, needs this service."""
         each = self.workload.needs_with(self.params) if self.workload else ()
         return any(service in needs for _, needs in each)
 
     def online(self, cpus: int) -> int:
-        """How many of the guest's CPUs it may use."""
+        """The number of the guest's CPUs that it may use."""
         return len(self.cpus) or cpus
 
 
@@ -100,7 +100,7 @@ class Mix:
     least: int = 3
     """The window ends when each part has completed so many runs, cold ones included; dummies have none."""
     limit_ms: int = 10_000
-    """Or after this guest time."""
+    """The window also ends after this guest time."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.parts) <= MOST_PARTS:
@@ -132,7 +132,7 @@ class Mix:
         return self.system.build is not None and bool(self.system.build.mix)
 
     def _cannot_conduct(self, one: Part, workload: Workload) -> str:
-        """A conductor of a kernel's own limits CPU time, and nothing else."""
+        """Why the kernel's own conductor, which limits only CPU time, cannot run it; empty if it can."""
         name, limits = self.system.name, one.limits
         others = [
             word for word in PartLimits.__slots__ if word != "cpu_ppm" and getattr(limits, word) is not None
@@ -164,7 +164,7 @@ class Mix:
 
     @property
     def programs(self) -> Mapping[str, Workload]:
-        """Each workload of the parts once, by the folder of its program in the guest."""
+        """Maps the folder of each program in the guest to its workload."""
         used = {one.workload.file: one.workload for one in self.parts if one.workload}
         return {f"parts/{number}": workload for number, workload in enumerate(used.values())}
 
@@ -184,12 +184,12 @@ class Mix:
 
     @property
     def digest(self) -> str:
-        """16 hex digits of all that is asked for."""
+        """16 hex digits that identify everything that the mix asks for."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()[:16]
 
     @property
     def _machine(self) -> str:
-        """Of all that a machine is, because two may have one name."""
+        """The digest of the machine, because two machines may have one name."""
         one = self.system.machine
         if one is None:
             return ""
@@ -199,7 +199,7 @@ class Mix:
 
     @property
     def cell(self) -> Cell:
-        """What run.json says was run."""
+        """The cell that run.json names."""
         return Cell(
             self.system.name,
             WORKLOAD,
@@ -210,7 +210,7 @@ class Mix:
         )
 
     def as_json(self) -> dict[str, object]:
-        """What mix.json in a run's folder says."""
+        """The content of mix.json in a run's folder."""
         return {
             "schema": 1,
             "system": self.system.name,
@@ -235,23 +235,23 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class PartRun:
-    """What one part did in the window."""
+    """The result of one part in the window."""
 
     name: str
     score: Fraction
-    """0 only of a part that completed no run that counts: a dummy, or a starved one."""
+    """The score; 0 only for a part that completed no run that counts: a dummy, or a starved one."""
     runs: int
-    """Completed and verified, with the cold ones."""
+    """The number of completed and verified runs, including the cold ones."""
     use: Mapping[str, int | None]
-    """Each of PART_USES; None: it could not be read, and MixRun.missing says why."""
+    """A value for each of PART_USES. None could not be read, and MixRun.missing says why."""
     starved: str = ""
     """`memory`: the kernel ended it because it needs more than its limit allows."""
     run_ns: tuple[int, ...] = ()
     """The length of each completed run, from its start to its exit."""
     metrics: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """Those of its workload, of each completed run."""
+    """Maps each metric of its workload to its values in the completed runs."""
     unverified: bool = False
-    """Its program is an existing one that does not verify its own work: no gate may use it."""
+    """True if its program does not verify its own work: no gate may use its figures."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "use", MappingProxyType(dict(self.use)))
@@ -263,25 +263,25 @@ class MixRun:
     """One verified run of a mix."""
 
     window_ns: int
-    """From the opening of the gate to the stop."""
+    """The time from the opening of the gate to the stop."""
     cpus: int
     parts: tuple[PartRun, ...]
     foreign_ns: int | None
-    """CPU time in the window of what is in no part; None: not known."""
+    """The CPU time in the window that belongs to no part; None if unknown."""
     memory_bytes: int
-    """What the guest's kernel could give to the parts, at the gate."""
+    """The memory that the guest's kernel could give to the parts when the gate opened."""
     use: Mapping[str, int | None] = field(default_factory=dict)
-    """Each of GUEST_USES, of the whole guest. CACHE: what its machine brought from memory in the window, at
-    most the size of the shared caches; on wall time the most that it held of the host's last caches."""
+    """A value for each of GUEST_USES. CACHE is what the machine loaded from memory in the window, at most the
+    size of the shared caches; on wall time it is the most that the guest held of the host's last caches."""
     cache_bytes: int | None = None
-    """Of the host's last caches, on wall time; None: not known."""
+    """The size of the host's last caches, on wall time; None if unknown."""
     missing: Mapping[str, str] = field(default_factory=dict)
     """A sentence about each use that is None."""
     ended: str = "least"
     """`least`: each part had completed enough runs. `limit`: the time was over. `full`: a part had completed
     as many runs as can be kept. `starved`: a part could not go on."""
     void: str = ""
-    """By which counters the host disturbed the run more than the rule allows: then it is no sample."""
+    """The counters that exceed the void rule and make the run no sample; empty if there are none."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "use", MappingProxyType(dict(self.use)))

@@ -1,4 +1,4 @@
-"""Where guest/, kernel/, fixtures/ and reports/schema/ are: inside the wheel, or in the checkout.
+"""Finds guest/, kernel/, fixtures/ and reports/schema/ inside the wheel, or in the checkout.
 
 Takes nothing, gives one folder. Fails with HostError if neither place contains them (a broken install).
 """

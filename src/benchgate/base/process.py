@@ -38,7 +38,7 @@ from benchgate.base.interrupts import held
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _EXEC_DEADLINE_S = 30.0
 _KILL_LOOK_S = 10.0
-"""How often a killed process that has not ended is examined."""
+"""The seconds between two looks at a killed process that has not ended."""
 _REFUSED = {
     "execute": "cannot execute {program}: {why}. Give the path of an executable for this machine.",
     "affinity": "cannot place {program} on its CPUs: {why}. Give CPUs that are online and allowed here.",
@@ -56,19 +56,19 @@ def base_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def start_time(pid: int) -> int | None:
-    """Start of a process in clock ticks since boot; pid and start identify it. None: it has ended."""
+    """When a process started, in clock ticks since boot; None if it has ended. Pid and start identify it."""
     found = _stat(pid)
     return int(found[19]) if found else None
 
 
 def cpu_s(pid: int) -> float | None:
-    """The CPU time that all threads of a process have used. None: it has ended."""
+    """The CPU time that all threads of a process have used; None if it has ended."""
     found = _stat(pid)
     return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else None
 
 
 def _stat(pid: int) -> list[str]:
-    """/proc/PID/stat from its third field on; empty: the process has ended."""
+    """The fields of /proc/PID/stat from the third on; empty if the process has ended."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -91,8 +91,8 @@ def uninterruptible(pid: int, proc: Path = Path("/proc")) -> dict[int, str]:
 
 
 def bound_to(parent: int) -> tuple[str, ...]:
-    """The words before a command that make it die with this process, of which it must be a child. None on a
-    host without a setpriv that can do it; that of BusyBox cannot."""
+    """The words before a command that make it die with this process, of which it must be a child. Empty on a
+    host without a setpriv that can do it; BusyBox's cannot."""
     setpriv = _setpriv()
     return (*setpriv, "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(parent)) if setpriv else ()
 
@@ -124,7 +124,7 @@ class Child:
         return self.process.returncode
 
     def cpu_s(self) -> float | None:
-        """The CPU time that the leader has used. None: it was reaped."""
+        """The CPU time that the leader has used; None if it was reaped."""
         return cpu_s(self.pid) if self.exit_status is None else None
 
     def has_ended(self) -> bool:
@@ -271,7 +271,7 @@ def _high(descriptor: int) -> Iterator[int]:
 def _request(
     argv: Sequence[str], environment: Mapping[str, str], affinity: Sequence[int], moves: Mapping[int, int]
 ) -> Iterator[int]:
-    """The request for launcher.py, as a descriptor to read it from."""
+    """Gives a descriptor from which launcher.py reads its request."""
     request = {"argv": list(argv), "environment": dict(environment), "parent": os.getpid()}
     request |= {"affinity": list(affinity), "descriptors": dict(moves)}
     memory = os.memfd_create("benchgate-request")
@@ -285,7 +285,7 @@ def _request(
 
 
 def _write_all(descriptor: int, data: bytes, program: str) -> None:
-    """Also after short writes, such as the one that reaches the limit on file sizes."""
+    """Writes everything, also after short writes such as one that reaches the limit on file sizes."""
     try:
         while data:
             data = data[os.write(descriptor, data) :]

@@ -42,7 +42,7 @@ def _load(path: Path, _changed: int, what: str) -> ModuleType:
 
 
 def executed(path: Path, what: str) -> ModuleType:
-    """The module. Whatever its code raises passes through."""
+    """Executes the file as a module. Whatever its code raises passes through."""
     spec = importlib.util.spec_from_file_location(f"benchgate_{what}_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise CatalogError(f"{what} file {path}: the name must end with .py")

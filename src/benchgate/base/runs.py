@@ -57,7 +57,7 @@ class Image:
     """The binary to run, for a system that is a process (`native`)."""
     digests: Mapping[str, str]
     labels: tuple[str, ...] = ()
-    """Labels for every row that uses this image, such as `unreviewed image`."""
+    """The labels for every row that uses this image, such as `unreviewed image`."""
     tool: Path | None = None
     """The folder of the existing program that `program` runs, for a system that is a process."""
     data_folder: str = ""
@@ -86,7 +86,7 @@ class Deadlines:
     run_s: Seconds
 
     def at_most(self, ns: int | None) -> Deadlines:
-        """None of both is later than this; None: they stay as they are."""
+        """The deadlines, limited to this time; None leaves them unchanged."""
         if ns is None:
             return self
         return Deadlines(min(self.boot_s, ns / 1e9), min(self.run_s, ns / 1e9))
@@ -94,13 +94,13 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """What the command line of a boot names by path."""
+    """The files that the command line of a boot names by path."""
 
     qemu: Qemu
     plugin: Path | None
-    """Of the instruction clock."""
+    """The plugin of the instruction clock; None without it."""
     files: Mapping[str, Path]
-    """The guest's, as in `Image.files`."""
+    """The guest's files, as in `Image.files`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +112,21 @@ class BootSpec:
     lane: Lane
     cpus: int
     pins: tuple[int, ...]
-    """Host CPU of each vCPU or worker, in order; empty: not pinned."""
+    """The host CPU of each vCPU or worker, in order; empty if they are not pinned."""
     deadlines: Deadlines
     host_cpus: tuple[int, ...] = ()
-    """The host CPUs to which a guest without pins is kept; empty: any."""
+    """The host CPUs to which a guest without pins is restricted; empty for no restriction."""
     ports: Mapping[str, int] = field(default_factory=dict)
-    """The host's port for each of the guest's, by name."""
+    """Maps the name of each guest port to its port on the host."""
     talks: bool = False
-    """Something is typed at its console, on the instruction clock: in guest time (insn/talk.py)."""
+    """Whether something is typed at its console in guest time (insn/talk.py)."""
     shape: str = ""
-    """Its machine, as the clock reads it (insn/machine_shape.py); empty: the ideal one."""
+    """Its machine, as the clock reads it (insn/machine_shape.py); empty for the ideal one."""
     exploration: Exploration | None = None
     counts_memory: bool = False
-    """The host counts what it holds of the caches and moves from memory, where the host can (resctrl)."""
+    """Whether the host counts the guest's use of caches and memory, if the host can (resctrl)."""
     uses: Uses | None = None
-    """What a worker of a fleet needs to carry it out; None: it is carried out here."""
+    """What a worker of a fleet needs to start it; None if it is started on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +151,11 @@ class RawRun:
     clock_log: Annotated[Path | None, Presence.APART] = None
     """The instruction clock's log; None on the other lanes."""
     host_span_ns: int | None = None
-    """How long the run took by the host's clock; its window cannot be longer. None: not known."""
+    """The run's length by the host's clock, which its window cannot exceed; None if unknown."""
     detail: str = ""
-    """More about the ending, in one sentence; may be empty."""
+    """A sentence about the ending; may be empty."""
     exploration: Annotated[Exploration | None, Presence.APART] = None
-    """How its vCPUs were stalled; such a run is never a sample of a gate. None: it was not explored."""
+    """How its vCPUs were stalled; None if it was not explored. An explored run is never a gate's sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,38 +170,38 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class Disorder:
-    """Accesses to memory in one window that saw, or missed, a value of another time, because a vCPU was ahead
-    of another. With a count of 0 the order of all accesses is that of their times."""
+    """Accesses to memory in one window that saw or missed a value of another time, because one vCPU was ahead
+    of another. If the count is 0, all accesses happened in the order of their times."""
 
     count: int
     worst_ns: int
-    """By how much, at most."""
+    """The largest difference in time, in ns."""
     total_ns: int
     worst_line: int
-    """The guest-physical address of the line of the worst one."""
+    """The guest-physical address of the memory line with the largest difference."""
     crossed: int = 0
-    """Of `count`: writes that only another write should have followed, with no read between; no vCPU saw a
-    wrong value of these."""
+    """How many of `count` were writes that only another write should have followed. No vCPU saw a wrong
+    value because of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What cannot be resolved in one window: by the instruction clock, in ns, or in a printed figure."""
+    """The resolution of one window: of the instruction clock, in ns, or of a printed figure."""
 
     step: int
     """The largest quantum in force: how far the vCPUs can have been apart."""
     handovers: int
-    """How often a vCPU saw what another had done, at most a step too late."""
+    """How often a vCPU saw what another had done; each time it may be up to a step too late."""
     late: int
-    """The length of all these delays together, at most. In the work window, if its lines say it; else in the
-    timed window, or of a system without marks in the whole run."""
+    """The upper bound on the sum of these delays: in the work window if its lines tell, else in the timed
+    window or, without marks, in the whole run."""
     printed: int = 0
-    """By how much two figures that the guest prints differ at least, in the run's unit; 0: the window is no
-    printed figure."""
+    """The smallest difference between two figures that the guest prints, in the run's unit; 0 if the window
+    is no printed figure."""
     order: Disorder | None = None
-    """None: the order of accesses was not watched."""
+    """The accesses out of order; None if their order was not watched."""
     late_in_total: int | None = None
-    """`late` in the total window, if that has lines of its own; else it is `late`."""
+    """The same as `late` for the total window; None if that has no lines of its own."""
 
     def late_in(self, window: Window) -> int:
         own = self.late_in_total if window is Window.TOTAL else None
@@ -210,13 +210,13 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:
-    """How many CPUs a run used in one of its windows: the time of all of them together, over the window's
-    length. Each is between two limits."""
+    """How many CPUs a run used in one window: the sum of their times divided by the window's length. Each
+    field is a pair of limits."""
 
     awake: Interval
-    """Not halted."""
+    """The CPUs that were not halted."""
     worked: Interval | None = None
-    """Outside loops that only wait; None: not known."""
+    """The CPUs that executed more than loops that only wait; None if unknown."""
 
     def at_most(self, cpus: float) -> CpuUse:
         awake, worked = self.awake, self.worked
@@ -228,26 +228,26 @@ class CpuUse:
 
 @dataclass(frozen=True, slots=True)
 class OutsideUse:
-    """What the CPUs executed just outside of a window between lines of the console: from the line before the
-    one that was typed to the window's begin, and from its end to the last answer. In instructions of work."""
+    """The work, in instructions, just outside of a window between console lines: from the line before the
+    typed one to the window's begin, and from its end to the last answer."""
 
     busiest: int
-    """Of the CPU that executed most, before and after."""
+    """The instructions of the busiest CPU, before and after the window."""
     together: int
     inside: int
-    """Of all CPUs together, in the window."""
+    """The instructions of all CPUs together in the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuWork:
-    """What is known of the CPUs of one run: how many it used, and why that may be few."""
+    """What is known about the CPUs of one run: how many it used, and why they may be few."""
 
     used: Mapping[Window, CpuUse] = field(default_factory=dict)
-    """Empty: not known."""
+    """The CPUs used in each window; empty if unknown."""
     outside: OutsideUse | None = None
-    """None: not known, or its window lies between marks in the wire format."""
+    """None if unknown, or if its window lies between marks of the wire format."""
     sleeps: bool = False
-    """Whether its workload may leave all CPUs idle: it sleeps, or waits for a device."""
+    """Whether its workload may leave all CPUs idle, because it sleeps or waits for a device."""
     takes_turns: bool = False
     """Whether its workers share CPUs or make calls: how often they switch depends on the interleaving."""
 
@@ -267,28 +267,28 @@ class VerifiedRun:
     workers: tuple[WorkerReport, ...]
     key: object = field(repr=False, compare=False)
     resolution: Resolution | None = None
-    """None on the other lanes if the guest printed no figure, and if QEMU was killed before it wrote the
-    clock's totals."""
+    """None if QEMU was killed before it wrote the clock's totals or, on the other lanes, if the guest printed
+    no figure."""
     void: str = ""
-    """How the host disturbed it more than the policy allows, or what it could not see of it; then it is no
-    sample. Empty: neither."""
+    """Why the run is void, and no sample: the host disturbed it more than the policy allows, or could not
+    watch it. Empty if it is not void."""
     metrics: Mapping[str, float] = field(default_factory=dict)
-    """By name: `work` and `total` in the run's unit, and those that the workload declares, in theirs."""
+    """The figures by name: `work` and `total` in the run's unit, declared ones in their own units."""
     unverified: bool = False
     """True if the workload is a program that does not verify its own work: no gate may use the run."""
     skipped: Mapping[str, str] = field(default_factory=dict)
-    """Metrics of its workload that it lacks because the guest skipped them, and why."""
+    """Maps each metric that the guest skipped to the reason."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """Metrics of its workload that have no value in it, and why: a percentile of nothing."""
+    """Maps each metric without a value, such as a percentile of nothing, to the reason."""
     histograms: Mapping[str, Histogram] = field(default_factory=dict)
-    """By name, those of all its workers together, in the guest's unit."""
+    """Maps a name to the histogram of all workers together, in the guest's unit."""
     hz: int | None = None
-    """How many of the guest's unit are one second; None: the guest did not say."""
+    """How many of the guest's unit are one second; None if the guest did not report it."""
     lead: int | None = None
-    """How long after the beginning of the total window the work window began, in the run's unit; None: not
-    known, as for a system that prints its windows itself."""
+    """The time from the begin of the total window to that of the work window, in the run's unit; None if
+    unknown, as for a system that prints its windows itself."""
     arch: str = ""
-    """The architecture of its guest; empty: not known."""
+    """The architecture of its guest; empty if unknown."""
     cpu_work: CpuWork = field(default_factory=CpuWork)
 
     def __post_init__(self) -> None:
@@ -303,8 +303,8 @@ class VerifiedRun:
     @property
     def busy(self) -> float | None:
         """The time that all workers together spent in their work, in the guest's own unit. None unless there
-        are as many as CPUs: others wait for each other, which counts here as work. Where as many share a CPU,
-        they took no longer than all CPUs were awake."""
+        are as many workers as CPUs, because others wait for each other, which counts here as work. Workers
+        that share a CPU are taken to work no longer than all CPUs were awake."""
         if len(self.workers) != self.run.cell.cpus:
             return None
         spent = sum(one.end - one.start for one in self.workers)
@@ -322,22 +322,22 @@ class Measurement:
     placement: Placement
     metric: Metric
     unit: str
-    """The metric's, or for a window the run's."""
+    """The metric's unit, or for a window the run's."""
     samples: tuple[float, ...]
     busy: tuple[float, ...] = ()
-    """VerifiedRun.busy of each sample; empty if a run has none."""
+    """The value of VerifiedRun.busy for each sample; empty if a run has none."""
     blur: tuple[float, ...] = ()
-    """By which share each sample may be off: because of the steps of the instruction clock, or in wall time
-    because of what other tasks of the guest used. Empty if that is not known of a run."""
+    """The share by which each sample may be off, because of the instruction clock's steps or, in wall time,
+    of other tasks in the guest. Empty if it is unknown for a run."""
     step: float = 0.0
-    """By how much each sample may be off, because the guest prints its figure in such steps."""
+    """The step in which the guest prints its figure, by which each sample may be off."""
     seeds: tuple[int, ...] = ()
-    """Of each sample; empty: not known."""
+    """The seed of each sample; empty if unknown."""
     guest: str = ""
     """The digest of the guest's files."""
     hz: tuple[int, ...] = ()
-    """Of each sample, how many of `unit` are a second; empty: not known, or no time of the guest's clock."""
+    """How many of `unit` are one second, for each sample; empty if unknown, or if it is no guest time."""
     arch: str = ""
-    """The architecture of the guest; empty: not known."""
+    """The architecture of the guest; empty if unknown."""
     cpu_work: tuple[CpuWork, ...] = ()
-    """Of each sample; empty: not known."""
+    """What is known about the CPUs in each sample; empty if nothing is."""

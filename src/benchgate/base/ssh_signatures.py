@@ -22,7 +22,7 @@ from benchgate.base.errors import EvidenceError, HostError, UnsignedError, Usage
 from benchgate.base.text import one_line
 
 LARGEST = 64 << 10
-"""Of a signature, in bytes."""
+"""The largest size of a signature, in bytes."""
 PROGRAM = "ssh-keygen"
 _BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 _LINE = 70
@@ -32,36 +32,36 @@ _MOST_PRINCIPALS = 100
 
 @dataclass(frozen=True, slots=True)
 class Signers:
-    """Whose signature a verifier accepts."""
+    """The signers whose signatures a verifier accepts."""
 
     file: Path
-    """In the format ALLOWED SIGNERS of ssh-keygen(1)."""
+    """A file in the format ALLOWED SIGNERS of ssh-keygen(1)."""
     identity: str = ""
-    """The one identity of the file that must have signed; empty: any of them."""
+    """The identity in the file that must have signed; empty if any may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedText:
-    """What is signed."""
+    """A text that is signed, and its names."""
 
     text: bytes
     namespace: str
-    """Part of what is signed, so that a signature made for git, or for anything else, is none of this."""
+    """This is signed too, so that a signature made for git or anything else is not accepted here."""
     name: str
-    """For messages: the text."""
+    """The name of the text in messages."""
     signature: str
-    """For messages: its signature."""
+    """The name of its signature in messages."""
 
 
 def require(signers: Signers) -> None:
-    """UsageError or HostError unless signatures can be compared with this file."""
+    """Raises UsageError or HostError unless signatures can be compared with this file."""
     if not signers.file.is_file():
         raise UsageError(f"--signers {signers.file} is not a file; ssh-keygen(1) has its format")
     _program()
 
 
 def require_key(key: Path, option: str = "--key") -> None:
-    """UsageError unless there is such a file; whether it signs shows when it does."""
+    """Raises UsageError unless the file exists. It is first tested as a key when it signs."""
     if not key.is_file():
         raise UsageError(
             f"{option} {key} is not a file; name a private key, or a public key whose agent runs"
@@ -69,7 +69,7 @@ def require_key(key: Path, option: str = "--key") -> None:
 
 
 def sign(what: SignedText, key: Path, option: str = "--key") -> str:
-    """A signature by a private key, or by an agent that holds that of a public key."""
+    """Signs with a private key, or through an agent that holds the private key of a public one."""
     require_key(key, option)
     done = _ssh(["sign", "-f", str(key.absolute()), "-n", what.namespace], what.text)
     if done.returncode != 0:
@@ -82,7 +82,7 @@ def sign(what: SignedText, key: Path, option: str = "--key") -> str:
 
 
 def checked(what: SignedText, signature: str, signers: Signers | None) -> str:
-    """A sentence about the signature."""
+    """Checks the signature and gives a sentence about it."""
     _require_form(signature, what.signature)
     if signers is None and shutil.which(PROGRAM) is None:
         return f"its signature was not checked: {PROGRAM} is not installed"
@@ -115,7 +115,7 @@ def _signer(what: SignedText, signature: Path, signers: Signers) -> str:
 
 
 def _require_form(text: str, where: str) -> None:
-    """Only the form in which ssh-keygen writes: base64 leaves freedom that no signature covers."""
+    """Accepts only the form that ssh-keygen writes, because base64 has several forms of the same data."""
     lines = text.split("\n")
     body = "".join(lines[1:-2])
     try:

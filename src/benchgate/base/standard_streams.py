@@ -1,4 +1,4 @@
-"""Standard output and standard error of a command that may be closed, full, or read by nobody.
+"""Keeps a command going when its standard output or error is closed, full, or read by nobody.
 
 A command whose reader went away must still come to its verdict, and must not get a better status by it.
 Inside `lasting` no text that is printed raises an error of the operating system: after the first one, the
@@ -18,7 +18,7 @@ _STANDARD_ERROR = 2
 
 
 class _LastingStream:
-    """Passes everything on to a stream, until that stream cannot be written."""
+    """Passes everything on to a stream until the stream cannot be written."""
 
     def __init__(self, under: TextIO) -> None:
         self._under = under
@@ -49,25 +49,25 @@ class _LastingStream:
 
 
 class OutputState:
-    """What became of standard output."""
+    """What happened to standard output."""
 
     def __init__(self, stream: _LastingStream) -> None:
         self._stream = stream
 
     @property
     def problem(self) -> str:
-        """Why text is lost; empty if there is none, or if its reader went away, as `head` does."""
+        """Why text was lost; empty if none was, or if the reader went away as `head` does."""
         lost = self._stream.lost
         return "" if lost is None or isinstance(lost, BrokenPipeError) else lost.strerror or str(lost)
 
 
 @contextlib.contextmanager
 def lasting() -> Iterator[OutputState]:
-    """Both streams are written at the end of the block, whatever happens to them."""
+    """Lets both streams be printed to until the block ends, whatever happens to them."""
     _open_closed()
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - as sys.stdout is opened
-        streams = [_LastingStream(one or nothing) for one in before]  # None: it was closed from the start
+        streams = [_LastingStream(one or nothing) for one in before]  # None if it was closed from the start
         sys.stdout, sys.stderr = (cast("TextIO", one) for one in streams)
         try:
             yield OutputState(streams[0])
@@ -78,7 +78,7 @@ def lasting() -> Iterator[OutputState]:
 
 
 def _open_closed() -> None:
-    """A file that is opened later, or a child's pipe, must not get the number of a closed standard stream."""
+    """Opens closed standard streams, so that no later file or child's pipe gets one of their numbers."""
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
         os.set_inheritable(number, True)
     os.close(number)

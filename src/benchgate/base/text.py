@@ -34,7 +34,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """As `visible`, but keeps line breaks."""
+    """Works like `visible`, but keeps line breaks."""
     return "\n".join(map(visible, text.split("\n")))
 
 
@@ -74,7 +74,7 @@ def counted(count: int, noun: str) -> str:
 
 
 NAMED = 6
-"""So many names stand in a line that many share."""
+"""A line that many names share shows at most so many of them."""
 
 
 def gathered(causes: Iterable[tuple[str, str]], noun: str) -> list[str]:
@@ -109,7 +109,7 @@ def with_interval(ratio: float, low: float, high: float, sign: str = "") -> str:
 
 
 def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
-    """For an error about an unknown word: the known word that is nearest to it."""
+    """Suggests the known word that is nearest to an unknown word, for an error message."""
     near = difflib.get_close_matches(word, sorted(known), n=1)
     return f"did you mean `{near[0]}`?" if near else otherwise
 

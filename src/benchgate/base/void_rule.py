@@ -11,12 +11,12 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 
 OFF = "off"
-"""In a policy's YAML: the counter is recorded, but it voids no run."""
+"""In a policy's YAML this word means that the counter is recorded but voids no run."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoidRule:
-    """The largest values at which a run counts; None: any. The fields are the keys of `void` in a policy."""
+    """The largest values at which a run counts (None: any). The fields are the keys of `void` in a policy."""
 
     run_delay: float | None = 0.02
     """How long a vCPU's thread waited for a host CPU, as a share of the window."""

@@ -132,8 +132,8 @@ def _make(place: Path, kind: str, key: Mapping[str, str], make: Callable[[Path],
 
 
 def _take(place: Path, patience_s: float = 0.0) -> bool:
-    """Whether the folder exists and is intact. If so, it is locked for this process and marked as used. The
-    content is read only when a process takes the folder for the first time.
+    """Gives whether the folder exists and is intact. If so, it is locked for this process and marked as used.
+    The content is read only when a process takes the folder for the first time.
 
     A caller with patience holds the maker's lock, so that no process can remove the folder. An exclusive lock
     is then held only briefly, for inspection, and False means that the folder is absent or damaged."""
@@ -156,7 +156,7 @@ def _take(place: Path, patience_s: float = 0.0) -> bool:
 
 
 def _share(descriptor: int, place: Path, patience_s: float) -> bool:
-    """False if another process holds an exclusive lock. Without support for locks, the folder is used."""
+    """Takes a shared lock if possible; False only if another process holds an exclusive one."""
     deadline = time.monotonic() + patience_s
     while True:
         try:

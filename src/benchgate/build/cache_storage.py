@@ -36,7 +36,7 @@ _NO_PATH = frozenset({errno.ENOENT, errno.ENAMETOOLONG})
 
 
 def cache_root() -> Path:
-    """$BENCHGATE_CACHE, else $XDG_CACHE_HOME/benchgate, else ~/.cache/benchgate; always absolute."""
+    """The absolute path of $BENCHGATE_CACHE, else $XDG_CACHE_HOME/benchgate, else ~/.cache/benchgate."""
     try:
         if own := os.environ.get("BENCHGATE_CACHE"):
             return Path(own).expanduser().absolute()
@@ -59,7 +59,7 @@ _listeners: list[Notice] = [_on_stderr]
 
 @contextlib.contextmanager
 def notices_to(listener: Notice) -> Iterator[None]:
-    """During the block, what a user must know of the cache's state goes to `listener`, not to stderr."""
+    """Sends notices about the cache's state to `listener`, not to stderr, during the block."""
     _listeners.append(listener)
     try:
         yield
@@ -126,8 +126,8 @@ def remove_folder(place: Path) -> None:
 
 
 def full_disk(folder: Path, said: str) -> str:
-    """Where the disk is full, and what to do, after a program that writes below this folder and said this has
-    failed; empty: it is not. What it wrote may be deleted meanwhile, so its own words count, too."""
+    """Where the disk is full, and what to do, after a program that writes below this folder failed; empty if
+    it is not full. What the program `said` counts too, because its files may be deleted already."""
     places = folder, Path(tempfile.gettempdir())
     full = [place for place in places if place.is_dir() and shutil.disk_usage(place).free < _NOTHING_FREE]
     if not full and not any(words in said for words in _SAYS_FULL):

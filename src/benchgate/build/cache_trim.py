@@ -46,7 +46,7 @@ PURPOSES = {
     "system": "a system's kernel: {name}",
     "vmlinux": "the Linux kernel, unpacked",
 }
-"""What the folders of each kind are for; `{word}` is a field of the folder's key, left out if it has none."""
+"""The purpose of each kind of folder; `{word}` is a field of the folder's key, left out if it has none."""
 
 
 _FIELDS = ("accel", "name", "version")
@@ -60,14 +60,14 @@ class CacheEntry:
     digest: str
     folder: Path
     key: Mapping[str, str]
-    """Empty if the record cannot be read. Such a folder is never used, only removed."""
+    """The folder's key; empty if the record cannot be read. Such a folder is only removed."""
     used_s: float
     size_bytes: int
     in_use: bool
 
     @property
     def purpose(self) -> str:
-        """What the folder is for, for example `a program of the Linux guest: primes`."""
+        """The folder's purpose, for example `a program of the Linux guest: primes`."""
         if not self.key:
             return "damaged: `benchgate cache gc` removes it"
         template = PURPOSES.get(self.kind, "")
@@ -127,8 +127,8 @@ def _describe(place: Path) -> CacheEntry | None:
 
 @contextlib.contextmanager
 def _exclusive(place: Path) -> Iterator[bool]:
-    """Whether no process uses the folder, and so none can during the block. A folder that cannot be locked
-    counts as used."""
+    """Gives whether no process uses the folder; if so, none can during the block. A folder that cannot be
+    locked counts as used."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         free = True

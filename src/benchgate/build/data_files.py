@@ -17,7 +17,7 @@ from benchgate.build import cache
 
 
 def for_guest(workload: Workload) -> dict[str, Path]:
-    """The files by their place in the archive."""
+    """Maps a place in the archive to its file."""
     return {f"{GUEST_FILES}/{name}": path for name, path in _paths(workload).items()}
 
 

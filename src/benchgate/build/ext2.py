@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 BLOCK = 4096
 MOST_BLOCKS = 8 * BLOCK
-"""One block has the bitmap of a group."""
+"""The most blocks, because the bitmap of a group is one block."""
 _INODE, _INODES = 256, 1024
 _RESERVED_INODES = 10
 _ROOT = 2
@@ -58,7 +58,7 @@ def _superblock(blocks: int) -> bytes:
 
 
 def _bitmap(used: int, count: int) -> bytes:
-    """Bits of what does not exist are set, too."""
+    """Makes a bitmap in which the bits of what does not exist are set, too."""
     bits = (1 << used) - 1 | ((1 << 8 * BLOCK) - (1 << count))
     return bits.to_bytes(BLOCK, "little")
 

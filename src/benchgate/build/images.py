@@ -45,13 +45,13 @@ def guest_digest(image: Image) -> str:
 
 
 _WORDS = {DEFAULT_FIRMWARE, NO_FIRMWARE, FETCHED_LINUX, WORKLOAD_INITRD}
-"""What a YAML says in place of a file."""
+"""The words that a YAML file may have in place of a file."""
 _SETTLED_NS = 2_000_000_000
 """Two changes within a tick of the host's clock have one stamp, so a new file's stamp proves nothing."""
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Differs after every change: a process cannot choose the ctime. None: the file is gone."""
+    """Differs after every change, because no process can choose the ctime; None if the file is gone."""
     try:
         seen = path.stat()
     except OSError:
@@ -67,8 +67,8 @@ def _has_digest(path: Path, digest: str) -> bool:
 
 
 def require_counts(system: System, counts: Collection[int]) -> None:
-    """BuildError with all that is missing of a system whose CPU counts have guests of their own. What is
-    still to be built is not looked for."""
+    """Raises BuildError with all missing files of a system that has a guest for each CPU count. Files that
+    are still to be built are not looked for."""
     missing = []
     for cpus in sorted(counts) if system.has_guest_per_count else ():
         at = system.at(cpus).boot
@@ -114,7 +114,7 @@ class Images:
     locked: bool
     notice: Notice
     _linux: dict[tuple[str, str], LinuxKernel] = field(default_factory=dict)
-    """By the kernel that a system boots, and the architecture."""
+    """Maps the kernel that a system boots, and the architecture, to the fetched kernel."""
     _made: dict[tuple[str, str, BootDefinition, Build | None], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
@@ -127,8 +127,8 @@ class Images:
         return self._made[key]
 
     def check(self, system: System, workload: Workload) -> None:
-        """BuildError if a file has changed since it was digested. Each boot reads it again, so that a rebuild
-        during a session would mix runs of two different kernels."""
+        """Raises BuildError if a file has changed since it was digested. Each boot reads it again, so that a
+        rebuild during a session would mix runs of two different kernels."""
         image = self.of(system, workload)
         for name, path in image.files.items():
             if not self._is_unchanged(path, image.digests[name]):
@@ -138,7 +138,7 @@ class Images:
                 )
 
     def _is_unchanged(self, path: Path, digest: str) -> bool:
-        """Reads the content only if the file was changed since it was last read: a kernel has 60 MB."""
+        """Reads the content only if the file has changed since the last read, because a kernel has 60 MB."""
         stamp = _stamp(path)
         if stamp is None or self._checked.get(path) != stamp:
             if not _has_digest(path, digest):
@@ -156,7 +156,7 @@ class Images:
         )
 
     def program(self, system: System, workload: Workload) -> Path | None:
-        """The same for a profile, also on our Linux guest, whose samples no symbols need."""
+        """The same ELF file for a profile, also on our Linux guest, where `symbols` gives None."""
         if system.boot.symbols or system.boot.initrd != WORKLOAD_INITRD or workload.tool is not None:
             return self.symbols(system, workload)
         return programs.guest_program(workload, self._compiler(system.arch))
@@ -221,7 +221,7 @@ class Images:
         return path, {"kernel": file_digest(path)}, ()
 
     def mixed(self, system: System, parts: Sequence[Workload]) -> Path:
-        """A kernel with these programs and its own conductor."""
+        """Builds a kernel with these programs and its own conductor."""
         recipe = system.build
         if recipe is None or not recipe.mix or "{out}" not in system.boot.kernel:
             raise BuildError(
@@ -256,7 +256,7 @@ class Images:
         return self._file(system, workload, system.boot.initrd, "boot.initrd")
 
     def _file(self, system: System, workload: Workload, word: str, key: str) -> Path:
-        """A file that a YAML file names: either built into {out}, or relative to the YAML file."""
+        """Finds a file that a YAML file names: either built into {out}, or relative to the YAML file."""
         if "{out}" in word:
             if system.build is None:
                 raise BuildError(f"{system.file}: {key}: {{out}} needs the key `build`, which is missing")

@@ -1,4 +1,4 @@
-"""Finds out what a kernel file is: its format, its architecture, and whether QEMU can load it as it is.
+"""Finds the format and architecture of a kernel file, and whether QEMU can load it as it is.
 
 Takes a path; gives a `KernelFile`. Reads the file's headers only and believes none of them: a damaged file is
 one of an unknown format. Fails with UsageError if the file cannot be read.
@@ -24,42 +24,42 @@ _X86 = "x86_64"
 _ELF_ARCHITECTURES = {("EM_386", 32): _X86, ("EM_X86_64", 64): _X86}
 _ELF_ARCHITECTURES |= {("EM_RISCV", 64): "riscv64", ("EM_AARCH64", 64): "aarch64"}
 _XEN_PHYS32_ENTRY = 18
-"""The note that says where a kernel starts by PVH (Xen's public/elfnote.h)."""
+"""The ELF note with the PVH entry point of a kernel (Xen's public/elfnote.h)."""
 _RAM_START = {"riscv64": 0x80000000}
-"""Where the machine `virt` starts its firmware; a kernel that is linked there replaces it."""
+"""The address at which the machine `virt` starts its firmware; a kernel linked there replaces it."""
 
 
 class Media(StrEnum):
-    """How QEMU gets the file."""
+    """The way in which QEMU gets the file."""
 
     KERNEL = "kernel"
     DISK = "disk"
     FIRMWARE = "firmware"
-    NONE = "none"  # it cannot
+    NONE = "none"  # QEMU cannot load it
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
     path: Path
     about: str
-    """What it is, in a few words."""
+    """A description in a few words."""
     arch: str = ""
-    """Empty: the file does not say."""
+    """The architecture; empty if the file does not tell."""
     media: Media = Media.KERNEL
     is_linux: bool = False
-    """Whether it is Linux: other kernels have images in its formats, too."""
+    """Whether it is Linux; other kernels may have images in Linux's formats."""
     is_raw: bool = False
-    """Whether it has no known format: QEMU starts it as code, as a kernel or as firmware."""
+    """Whether it has no known format, so that QEMU starts it as code: as a kernel or as firmware."""
     replaces_firmware: bool = False
-    """Whether it starts where the machine's firmware would be."""
+    """Whether it starts at the address of the machine's firmware."""
     format: str = "raw"
-    """Of a disk."""
+    """The format of a disk image."""
     advice: str = ""
-    """If QEMU cannot load it: what to do."""
+    """What to do if QEMU cannot load it."""
 
 
 def look(path: Path) -> KernelFile:
-    """What the file is."""
+    """Examines the file's headers."""
     try:
         head = read_start(path, _HEAD_BYTES, follow=True)
     except OSError as error:
@@ -134,8 +134,8 @@ def _has_aligned(text: bytes, magic: int, step: int) -> bool:
 
 
 def _linux(path: Path, head: bytes) -> KernelFile | None:
-    """An image in one of Linux's own formats. Others have them too, so that a boot loader starts them as it
-    starts Linux: memtest86+ and iPXE on x86, Xen and U-Boot on Arm."""
+    """Recognizes an image in one of Linux's formats. Other programs use them too, so that boot loaders can
+    start them: memtest86+ and iPXE on x86, Xen and U-Boot on Arm."""
     if head[0x202:0x206] == b"HdrS":
         return _image(path, "bzImage for x86", _X86, is_linux=_has_packed_kernel(head))
     arch, processor = _IMAGES.get(head[0x38:0x3C], ("", ""))
@@ -153,8 +153,8 @@ def _image(path: Path, about: str, arch: str, *, is_linux: bool) -> KernelFile:
 
 
 def _has_packed_kernel(head: bytes) -> bool:
-    """Whether the boot protocol's `payload_length` is there, and not 0: Linux (since 2.6.26) names its packed
-    kernel by it, and a kernel of another kind is not packed by Linux's build."""
+    """Whether the header has a `payload_length` other than 0. Linux (since 2.6.26) has one for its packed
+    kernel; kernels that Linux's build has not packed have none."""
     if len(head) < _PAYLOAD_LENGTH + 4:
         return False
     (version,) = struct.unpack_from("<H", head, 0x206)
@@ -163,7 +163,7 @@ def _has_packed_kernel(head: bytes) -> bool:
 
 
 _PAYLOAD_LENGTH, _PAYLOAD_VERSION = 0x24C, 0x208
-"""Documentation/arch/x86/boot.rst of Linux."""
+"""The offset of `payload_length` and the first version with it (Linux's Documentation/arch/x86/boot.rst)."""
 
 
 def _packed(path: Path, head: bytes) -> KernelFile | None:

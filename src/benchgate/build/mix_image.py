@@ -1,5 +1,5 @@
-"""Prepares the guest of a mix: the kernel and its modules, an archive with all programs, and a disk; or a
-kernel that was built with all programs and its own conductor.
+"""Prepares the guest of a mix: either a kernel and its modules, an archive with all programs, and a disk; or
+a kernel that was built with all programs and its own conductor.
 
 Takes a mix, the text of its plan and the session's images; gives an `Image`. The archive is written into a
 folder of the caller, because each mix has its own and no other can use it. Fails with FetchError or
@@ -50,7 +50,7 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
 
 
 def disk() -> Path:
-    """An empty file system. Each boot starts with it as it is (base/system/disks.py)."""
+    """An empty file system, with which each boot starts anew (base/system/disks.py)."""
 
     def make(files: Path) -> None:
         with (files / "ext2.img").open("wb") as stream:
@@ -63,7 +63,7 @@ def disk() -> Path:
 
 
 def _files(workload: Workload, images: Images) -> Mapping[str, Path]:
-    """The program, and what it reads while it runs."""
+    """The program, and the files that it reads while it runs."""
     tool = images.tool_files(workload)
     files = data_files.for_guest(workload)
     if tool is None:
@@ -73,7 +73,7 @@ def _files(workload: Workload, images: Images) -> Mapping[str, Path]:
 
 
 def _modules(mix: Mix, images: Images) -> dict[str, Path]:
-    """A kernel of the user's own has them built in, or the conductor says what is missing."""
+    """The fetched kernel's modules. A user's own kernel must have them built in, else the conductor fails."""
     if not (mix.needs_disk or mix.needs_network) or mix.system.boot.kernel != FETCHED_LINUX:
         return {}
     with FetchSession(images.notice) as session:

@@ -37,7 +37,7 @@ class Recipe:
     sources: tuple[tuple[str, tuple[str, ...]], ...]
     link: tuple[str, ...]
     services: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
-    """The sources that a program has only if its workload needs the service."""
+    """Maps a service to the sources that a program has only if its workload needs the service."""
 
     def serving(self, needs: Collection[str]) -> Recipe:
         """The recipe of a workload that needs these services. Other programs keep every byte."""
@@ -49,29 +49,29 @@ class Recipe:
 
 def guest_program(workload: Workload, compiler: Compiler | None = None) -> Path:
     """The static Linux binary of a workload: /bench in the guest, and the program that `native` runs.
-    `compiler`: the one for the guest's architecture; by default this host's."""
+    `compiler` is that for the guest's architecture; by default this host's."""
     return _program("bench", workload.name, _source_of(workload), compiler, workload.services)
 
 
 def tool_program(workload: Workload, description: Path) -> Path:
-    """The same for a workload that is an existing program: `description` is the C file about it."""
+    """The binary for a workload that is an existing program; `description` is the C file about it."""
     return _program("tool", workload.name, description, None)
 
 
 def part_program(workload: Workload, description: Path | None = None) -> Path:
-    """The same without marks, for a part of a mix. `description`: of an existing program, as above."""
+    """The binary without marks, for a part of a mix; `description` is the C file about a program."""
     source = description or _source_of(workload)
     program = "part-tool" if description else "part"
     return _program(program, workload.name, source, None, workload.services)
 
 
 def init(compiler: Compiler | None = None) -> Path:
-    """PID 1 of the Linux guest."""
+    """Builds PID 1 of the Linux guest."""
     return _program("init", "init", None, compiler)
 
 
 def conductor() -> Path:
-    """What runs the parts of a mix at once: /bench of its guest."""
+    """Builds the conductor, which runs the parts of a mix at once as /bench of the guest."""
     return _program("mix", "mix", None, None)
 
 
@@ -99,7 +99,7 @@ def compiled(  # noqa: PLR0913 - what a compiler command consists of
     *,
     compiler: Compiler | None = None,
 ) -> Path:
-    """The file `name` that one compiler command in `folder` makes of the .c and .S files among `inputs`."""
+    """The file `name` that one compiler command in `folder` makes from the .c and .S files among `inputs`."""
     compiler = compiler or toolchain.compiler()
     key = {one: file_digest(folder / one) for one in inputs}
     key |= {"compiler": compiler.identity, "flags": " ".join(flags), "name": name}
@@ -128,8 +128,8 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     """Runs a system's build commands in `folder`; gives the folder that replaces `{out}` in them.
 
     With a workload, which must have a C file, `{source}` is that file and `{workload}` its name. With a
-    commit the commands run among its files instead. `files`: other files that the commands read. `part`:
-    commands that run before these, once for each of `parts`.
+    commit the commands run among its files instead. `files` are other files that the commands read. `part`
+    are commands that run before these, once for each of `parts`.
     """
     covered = [source for source in sources if commit is not None and commit.covers(source)]
     sources = [*(source for source in sources if source not in covered), *files]
@@ -155,7 +155,7 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
 
     def make(files: Path) -> None:
         argvs = [[filled(word, _values(one, files)) for word in argv] for argv, one in steps]
-        # Beside the result: a path that is the same whenever this is built, because binaries may contain it.
+        # This folder is beside the result, so that its path, which binaries may contain, is always the same.
         place = exported(commit, files.parent / "tree") if commit else nullcontext(folder)
         with place as where:
             toolchain.run_all(argvs, where, name, timeout_s)
@@ -168,7 +168,7 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
 
 
 def _values(workload: Workload | None, out: Path) -> Mapping[str, str]:
-    """What replaces the words in braces of a system's build commands."""
+    """The values of the words in braces in a system's build commands."""
     values = {"out": str(out)}
     return values if workload is None else {
         **values, "source": str(_source_of(workload)), "workload": workload.name
@@ -182,7 +182,7 @@ def _source_of(workload: Workload) -> Path:
 
 
 def _digest_with_headers(source: Path) -> str:
-    """Of a workload's C file and of the headers beside it, which it may include."""
+    """The digest of a workload's C file and of the headers beside it, which it may include."""
     headers = sorted(source.parent.glob("*.h"))
     return " ".join([file_digest(source), *(f"{one.name}:{file_digest(one)}" for one in headers)])
 

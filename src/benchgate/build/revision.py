@@ -1,4 +1,4 @@
-"""A git revision of the folder that a system is built from: which commit it is, and its files in a folder.
+"""Finds the commit of a git revision for the folder that a system is built from, and exports its files.
 
 Takes a folder inside a git repository and a revision; gives commits, and the files of one. Only reads the
 repository: neither its checkout nor its index nor its branches change. Fails with UsageError if the folder is
@@ -28,7 +28,7 @@ _LOCAL = (
 
 
 _WHOLE = ("-c", "core.sparseCheckout=false", "-c", "core.fsmonitor=false")
-"""All files of a commit, whatever part of them the user's checkout has."""
+"""With these options git exports all files of a commit, even if the user's checkout is partial."""
 
 
 _VERIFY = ("rev-parse", "--verify", "--quiet", "--end-of-options")
@@ -39,14 +39,14 @@ class Repository:
     top: Path
     """The folder of the checkout."""
     git: Path
-    """Its `.git`."""
+    """The folder `.git` of the checkout."""
     common: Path
-    """What all worktrees of one repository share."""
+    """The folder that all worktrees of one repository share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files of one commit, in place of those of a build's folder."""
+    """The files of one commit, which replace those of a build's folder."""
 
     repository: Repository
     commit: str
@@ -57,13 +57,13 @@ class Sources:
         return path.resolve().is_relative_to(self.repository.top)
 
     def below(self, path: Path) -> str:
-        """A covered path, relative to the repository's top; empty for the top itself."""
+        """Gives a covered path relative to the repository's top; empty for the top itself."""
         found = path.resolve().relative_to(self.repository.top).as_posix()
         return "" if found == "." else found
 
     def content(self, path: Path) -> str:
-        """Git's name of the content of a covered path in this commit: equal names, equal files. BuildError if
-        the commit does not have it."""
+        """Git's name of the content of a covered path in this commit; equal names mean equal files.
+        BuildError if the commit does not have the path."""
         below = self.below(path)
         done = git(self.repository.top, *_VERIFY, f"{self.commit}:{below}")
         if done.returncode:
@@ -100,7 +100,7 @@ def sources_of(folder: Path, commit: str) -> Sources:
 
 @contextmanager
 def exported(sources: Sources, to: Path) -> Iterator[Path]:
-    """The build's folder among the files of the commit, which are in `to` during the block."""
+    """Exports the commit's files to `to` during the block, and gives the build's folder among them."""
     try:
         to.mkdir(parents=True)
         index = {"GIT_INDEX_FILE": str(to.with_name(f"{to.name}.index"))}
@@ -121,7 +121,7 @@ def exported(sources: Sources, to: Path) -> Iterator[Path]:
 
 
 def git(folder: Path, *words: str, more: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs git there. What it says is for the caller: a status other than 0 is no error here."""
+    """Runs git in the folder. The caller judges the result: a status other than 0 is no error here."""
     argv: Sequence[str] = ("git", "-C", str(folder), *words)
     kept = {name: value for name, value in os.environ.items() if name not in _LOCAL}
     fixed = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}

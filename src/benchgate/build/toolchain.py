@@ -1,4 +1,4 @@
-"""The C compiler of this host, and build commands with a deadline and a log.
+"""Finds the C compiler of this host, and runs build commands with a deadline and a log.
 
 Takes argument lists; gives the compiler's identity, or runs the commands. Fails with BuildError, which has
 the first lines of output and the path of the complete log.
@@ -38,9 +38,9 @@ class Compiler:
     version: str
     """The first line of its version, for reports: `gcc (Debian 12.2.0-14) 12.2.0`."""
     identity: str
-    """Digest of its description, its target and its static C library."""
+    """The digest of its description, its target and its static C library."""
     guest: Architecture = X86_64
-    """What it compiles for."""
+    """The architecture that it compiles for."""
 
 
 def compiler() -> Compiler:
@@ -120,7 +120,7 @@ def _run_each(
         for argv in commands:
             _run(argv, folder, name, log, timeout_s)
     except BuildError:
-        # Keeps the last failure's log of each name, so that repeated failures do not add files.
+        # Only the last failure's log of each name is kept, so that repeated failures do not add files.
         log.replace(log.with_name(f"build-{name}.log"))
         raise
     finally:

@@ -15,7 +15,7 @@ from benchgate.build import cache, data_files, programs
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 
 GUEST_FOLDER = "tool"
-"""Where the guest has the files; guest/port/linux/tool.c expects them there."""
+"""The guest's folder for the files, in which guest/port/linux/tool.c expects them."""
 _SOURCE = """\
 // Generated from the workload's YAML.
 #include "port/linux/tool.h"
@@ -63,7 +63,7 @@ def source(workload: Workload) -> str:
 
 
 def _literal(text: str) -> str:
-    """A C string constant. Nothing in a YAML can end it, because only ASCII letters and digits stay."""
+    """Writes a C string constant. No text of a YAML ends it, because only ASCII letters and digits stay."""
     return f'"{"".join(map(_constant, text.encode()))}"'
 
 
@@ -73,13 +73,13 @@ def _constant(byte: int) -> str:
 
 
 def initramfs(workload: Workload, files: ToolFiles) -> Path:
-    """The archive with the runner as /bench, our PID 1, and below /tool what the tool needs."""
+    """The archive with the runner as /bench, our PID 1, and the tool's files below /tool."""
     more = for_guest(workload, files) | data_files.for_guest(workload)
     return programs.linux_initramfs(runner(workload), more)
 
 
 def for_guest(workload: Workload, files: ToolFiles) -> dict[str, Path]:
-    """The tool's files by their place in the archive."""
+    """Maps a place in the archive to one of the tool's files."""
     assert workload.tool is not None
     names = files.needed(workload.tool.program)
     return {f"{GUEST_FOLDER}/{name}": files.folder / name for name in names}

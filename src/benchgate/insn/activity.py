@@ -1,4 +1,4 @@
-"""What each vCPU did in the window, and which vCPU woke which: lines of the clock's log
+"""Reads what each vCPU did in the window, and which vCPU woke which, from the clock's log
 (c/record/activity.c).
 
 `ActivityReader` takes one line after the other, in words; `activity` gives an `Activity`, or None if the log
@@ -17,17 +17,17 @@ from benchgate.insn.words import number
 MOST_COLUMNS = 200
 MOST_PAIRS = 4096
 FULL = 255
-"""The number in the log that means a whole column."""
+"""This number in the log means a whole column."""
 _SHARES = re.compile(r"(?:[0-9a-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How one vCPU spent one column, in shares of 1."""
+    """The use of one column by one vCPU, in shares of 1."""
 
     worked: float
     spun: float
-    """In loops that only wait, and in `pause`."""
+    """The share in loops that only wait, and in `pause`."""
 
     @property
     def halted(self) -> float:
@@ -36,8 +36,8 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Wakes:
-    """How often `by` woke the halted vCPU `target`, and interrupted it while it ran. `by` None: a timer or a
-    device."""
+    """How often `by` woke the halted vCPU `target`, and interrupted it while it ran. `by` is None for a timer
+    or a device."""
 
     target: int
     by: int | None
@@ -47,7 +47,7 @@ class Wakes:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """From `begin` to `end`, in ns of guest time; each column but the last is `width` long."""
+    """The activity from `begin` to `end`, in ns of guest time. Each column but the last is `width` long."""
 
     begin: int
     end: int
@@ -57,9 +57,9 @@ class Activity:
 
     @property
     def repeatable(self) -> tuple[object, ...]:
-        """What is equal in two runs of a seed. The wake-ups by no vCPU are not: QEMU wakes a halted vCPU for
-        jobs of its own, too, and how often depends on the host. So the log has them among the host's
-        counters."""
+        """The parts that are equal in two runs of a seed. Wake-ups by no vCPU are not: QEMU also wakes a
+        halted vCPU for its own jobs, and how often depends on the host. So the log has them among the
+        host's counters."""
         by_vcpus = tuple(one for one in self.wakes if one.by is not None)
         return self.begin, self.end, self.width, self.vcpus, by_vcpus
 
@@ -75,7 +75,7 @@ class ActivityReader:
             "spun": self._add_shares,
             "woke": self._woke,
         }
-        """What reads a line, by its first word; it also takes the number of vCPUs."""
+        """Maps a line's first word to its reader, which also takes the number of vCPUs."""
 
     def _columns(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 5 or self._head is not None:
@@ -103,7 +103,7 @@ class ActivityReader:
         self._wakes.append(found)
 
     def activity(self, vcpus: int, host: Mapping[str, int]) -> Activity | None:
-        """`host`: the counters that depend on the host; among them are the wake-ups by no vCPU."""
+        """Gives what was read. `host` has the counters that depend on the host, also wake-ups by no vCPU."""
         if self._head is None:
             return None
         worked, spun = self._shares["worked"], self._shares["spun"]
@@ -123,7 +123,7 @@ class ActivityReader:
 
 
 def _lane(worked: bytes, spun: bytes, width: int, length: int) -> tuple[Column, ...]:
-    """The log has shares of a whole column; the last column may be shorter."""
+    """Converts the log's shares of a whole column, because the last column may be shorter."""
     last = (length - (len(worked) - 1) * width) / width
     parts = [1.0] * (len(worked) - 1) + [last]
     return tuple(

@@ -22,23 +22,23 @@ from benchgate.insn.talk import TALK_DESCRIPTOR
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """None: not recorded. None of them changes what the guest sees, but each costs time on the host."""
+    """The records besides the log (None: not made). They cost host time, but the guest sees no change."""
 
     profile: Path | None = None
-    """Instructions of the window by block of code (insn/profile.py)."""
+    """The file for the window's instructions by block of code (insn/profile.py)."""
     events: Path | None = None
-    """Its turns, halts and wake-ups (insn/events.py)."""
+    """The file for the window's turns, halts and wake-ups (insn/events.py)."""
     stacks: Path | None = None
-    """Its instructions by call stack (insn/stacks.py)."""
+    """The file for the window's instructions by call stack (insn/stacks.py)."""
     sharing: Path | None = None
-    """The lines of memory that moved between CPUs (insn/sharing.py); only on a machine with memory."""
+    """The file for memory lines that moved between CPUs (insn/sharing.py), on a machine with memory only."""
 
     window: tuple[int, int] | None = None
-    """How many bytes the console has where the window of the profile and of the stacks begins, and where it
-    ends: at ends of lines that the clock has logged. None: it lies between marks."""
+    """The sizes of the console, in bytes, at which the window of profile and stacks begins and ends: they are
+    ends of lines that the clock has logged. None if the window lies between marks."""
 
     def options(self) -> dict[str, object]:
-        """For the plugin."""
+        """The options for the plugin."""
         named = {one.name: getattr(self, one.name) for one in fields(self)}
         named["window"] = self.window and ":".join(map(str, self.window))
         return {name: value for name, value in named.items() if value is not None}
@@ -48,16 +48,16 @@ NO_RECORDS = Records()
 
 
 QUANTUM = 5_000
-"""How many ns a vCPU may be ahead of the slowest one in the timed window. The quantum can grow (LOCKSTEP_CALM
-in c/clock/lockstep.h)."""
+"""A vCPU may be this many ns ahead of the slowest one in the timed window. The quantum can grow
+(LOCKSTEP_CALM in c/clock/lockstep.h)."""
 FINE = 100
 """The same limit while a vCPU spins. A value that is handed over through memory is seen up to this much late
 or early."""
 RUSH = 25
 """Both limits are multiplied by this outside the marked window, to reach the window sooner."""
 SKIP = 100_000
-"""How many ns a loop that polls the TSC may skip at once outside the window. Each read is a trap, which costs
-the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
+"""A loop that polls the TSC may skip this many ns at once outside the window. Each read is a trap, which
+costs the host up to 10 us, and in each boot Linux calibrates its timers in such loops for 0.2 s."""
 DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1")
 """One thread does QEMU's jobs for disks, one after the other, and never ends (c/qemu/pool.h)."""
 
@@ -66,46 +66,45 @@ DISK_OBJECT = ("-object", "main-loop,id=main-loop,thread-pool-min=1,thread-pool-
 class ClockArguments:
     argv_extra: tuple[str, ...]
     environment: Mapping[str, str]
-    """Added to QEMU's own environment; these values take precedence."""
+    """Variables that are added to QEMU's environment, and take precedence."""
     one_insn: bool = False
-    """For `base.qemu.command`: strict order is an order of instructions, so each must be a block."""
+    """Whether each instruction must be its own block, as strict order requires (base.qemu.command)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockRun:
-    """What the clock is told of one run."""
+    """The facts about one run that the clock needs."""
 
     log: Path
     seed: int = 0
     cpus: int = 1
     guest: Architecture = X86_64
     machine: str = ""
-    """QEMU's -machine."""
+    """The value of QEMU's option -machine."""
     disks: bool = False
-    """The guest has drives, so QEMU has a thread that reads and writes their images."""
+    """Whether the guest has drives, so that a thread of QEMU reads and writes their images."""
     marked: bool = True
-    """The guest brackets its window with marks, so the lockstep may be looser during boot. A system without
-    marks may measure at any time, so the lockstep is tight throughout and no loop is skipped; and the log
-    says when each line of the console ended."""
+    """Whether the guest brackets its window with marks, so that the lockstep may be looser during boot. A
+    system without marks may measure at any time, so the lockstep is tight throughout and no loop is
+    skipped; and the log says when each line of the console ended."""
     talks: bool = False
-    """Something is typed at the guest's console; the plugin's socket is TALK_DESCRIPTOR."""
+    """Whether something is typed at the guest's console. The plugin's socket is TALK_DESCRIPTOR."""
     records: Records = NO_RECORDS
     shape: Path | None = None
-    """The file that says what the machine's memory system is (insn/machine_shape.py); None: the ideal one."""
+    """The file of the machine's memory system (insn/machine_shape.py); None for the ideal machine."""
     order: AccessOrder = AccessOrder.UNSAID
-    """Whether accesses in the wrong order are watched, or prevented; with a shape they are watched at
-    least."""
+    """What is done about accesses in the wrong order. With a shape they are at least watched."""
     explore: Path | None = None
-    """The file that says where vCPUs are stalled (base/exploration.py); None: nowhere."""
+    """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
     quantum: int | None = None
     fine: int | None = None
     rush: int | None = None
-    """None of these three: the usual one."""
+    """Each of these three has its usual value if it is None."""
 
 
 def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
-    """The caller adds `-accel tcg,thread=multi`. On this lane no QMP command may be sent after `cont`."""
+    """The caller must add `-accel tcg,thread=multi`, and must send no QMP command after `cont`."""
     _check(run.cpus, run.seed)
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
     some = {"machine": run.shape, "order": run.order.value, "explore": run.explore, "disks": int(run.disks)}

@@ -1,4 +1,4 @@
-"""Every turn, halt, wake-up and interrupt of a window, as the plugin writes them in a replay
+"""Reads every turn, halt, wake-up and interrupt of a window that the plugin wrote in a replay
 (c/record/events.c).
 
 Takes the path of the file; gives frozen `Events`. The file is untrusted: a line outside the format is a
@@ -26,7 +26,7 @@ _OTHER = re.compile(rf"(vcpus|open|close|full|end) {_N}")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The vCPU ran. `works` False: it executed loops that only wait."""
+    """The vCPU ran. If `works` is False, it executed loops that only wait."""
 
     vcpu: int
     begin: int
@@ -40,9 +40,9 @@ class Halt:
     begin: int
     end: int
     by: int | None
-    """The vCPU that woke it; None: a timer or a device."""
+    """The vCPU that woke it; None for a timer or a device."""
     is_woken: bool = True
-    """False: it is still halted when the window closes."""
+    """False if it is still halted when the window closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Events:
     halts: tuple[Halt, ...]
     kicks: tuple[Kick, ...]
     full: int | None
-    """The time after which events are missing, because the file was full."""
+    """The time after which events are missing because the file was full; None if it was not."""
     is_closed: bool
 
 

@@ -1,4 +1,4 @@
-"""What an exploration did in one run: lines of the clock's log (c/explore/delays.c).
+"""Reads what an exploration did in one run, from the clock's log (c/explore/delays.c).
 
 `StallLogReader` takes one line after the other, in words; `explored` gives a `StallLog`, or None if the run
 was not explored. The lines are untrusted: a line outside the format is a ValueError.
@@ -15,7 +15,7 @@ from benchgate.base.exploration import MOST_NS, MOST_POINTS, StallPoint, Strateg
 from benchgate.insn.words import ADDRESS, number
 
 LOOKS = 20
-"""So many places of a vCPU are kept: of the last beats of the clock, 10 ms of guest time apart."""
+"""This many places of a vCPU are kept, one for each of the clock's last beats (10 ms of guest time apart)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class Delay:
 
     vcpu: int
     instruction: int
-    """Before which it was made: the number of instructions that the vCPU had begun, from its start."""
+    """How many instructions the vCPU had begun before the stall, from its start."""
     ns: int
     time: int
-    """When it began, by the vCPU's own time."""
+    """When the stall began, by the vCPU's own time."""
     pc: int
     """The address of the instruction."""
 
     @property
     def point(self) -> StallPoint:
-        """What makes it again."""
+        """The point that repeats this stall."""
         return StallPoint(self.vcpu, self.instruction, self.ns)
 
 
@@ -42,18 +42,18 @@ class StallLog:
     strategy: Strategy
     seed: int
     delays: tuple[Delay, ...]
-    """In the order in which they were made. If `full`, the first of them only."""
+    """The stalls in the order in which they were made; only the first ones if `full`."""
     full: bool = False
-    """There were more than the log may have: only the strategy and its seed make the run again."""
+    """Whether the log could not hold all stalls: then only the strategy and its seed repeat the run."""
     places: Mapping[int, int] = field(default_factory=dict)
-    """By vCPU: the address of the block of code that it had entered last, when the log last said so."""
+    """Maps a vCPU to the block of code that it had entered last, as the log last said."""
     before: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
-    """By vCPU: the same of the last LOOKS times, that one included."""
+    """Maps a vCPU to its places at the last LOOKS times, including the last one."""
     steps: int | None = None
-    """Synchronising instructions in the strategy's range while another vCPU was not halted. None: QEMU was
-    killed before."""
+    """The number of synchronising instructions in the strategy's range while another vCPU was not halted.
+    None if QEMU was killed before it wrote it."""
     made: int | None = None
-    """How many stalls were made in all."""
+    """The number of all stalls; None if QEMU was killed before it wrote it."""
 
 
 class StallLogReader:

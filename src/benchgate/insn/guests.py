@@ -1,4 +1,4 @@
-"""What the instruction clock needs for a guest of each architecture: one table of data.
+"""The table of what the instruction clock needs for a guest of each architecture.
 
 Takes an architecture; gives its `ClockGuest`: QEMU's arguments for an exact run, and the probe guest of the
 trial with the figures that it must print.
@@ -20,7 +20,7 @@ class Range:
     high: int
     what: str
     needs_second: bool = False
-    """It is measured only with a second CPU."""
+    """Whether the figure is measured only with a second CPU."""
 
 
 _SLEEP = Range(9_990_000, 10_050_000, "the CPU's clock over a sleep of 10,000,000 ns")
@@ -42,9 +42,9 @@ class Probe:
     extra: tuple[str, ...]
     marked: int
     figures: Mapping[str, Range]
-    """In the order in which it prints them."""
+    """The figures in the order in which the probe prints them."""
     hooks: tuple[str, ...]
-    """What QEMU must use of the clock; names of its log."""
+    """The hooks of the clock that QEMU must use, by their names in the log."""
 
     def read(self, console: bytes) -> dict[str, int] | None:
         words = " ".join(rf"{name}=([0-9]{{1,10}})" for name in self.figures)
@@ -56,9 +56,9 @@ class Probe:
 class ClockGuest:
     arguments: tuple[str, ...]
     machine_options: tuple[tuple[str, str], ...]
-    """For machine types that match: an option that is added unless the user sets it."""
+    """Pairs of a pattern for machine types and an option that they get unless the user sets it."""
     linux_words: tuple[str, ...]
-    """Kernel parameters that a Linux guest needs."""
+    """The kernel parameters that a Linux guest needs."""
     to_file: tuple[str, ...]
     """QEMU's arguments for a guest that writes to the file `{}` (kallsyms.c)."""
     probe: Probe
@@ -165,7 +165,7 @@ def linux_words(guest: Architecture) -> tuple[str, ...]:
 
 
 def exact_arguments(guest: Architecture, machine: str) -> tuple[str, ...]:
-    """What QEMU needs besides, so that a guest on this machine type repeats and boots without detours."""
+    """More QEMU arguments, with which a guest on this machine type repeats exactly and boots faster."""
     row = _GUESTS[guest.name]
     added = [
         option

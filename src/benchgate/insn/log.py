@@ -18,14 +18,14 @@ from benchgate.insn.memory_log import WINDOW, MemoryBooks
 
 
 class AccessOrder(StrEnum):
-    """What is done about accesses to memory that come in the wrong order."""
+    """The treatment of accesses to memory that come in the wrong order."""
 
     UNSAID = ""
-    """On the ideal machine nothing; on others they are watched."""
+    """Nothing is done on the ideal machine; on others they are watched."""
     WATCH = "watch"
     """They are counted, and each keeps the vCPUs close together for a while."""
     STRICT = "strict"
-    """There are none in the window: a vCPU runs one block at a time."""
+    """They are prevented in the window: a vCPU runs one block at a time."""
 
 
 class MarkKind(IntEnum):
@@ -58,33 +58,33 @@ class VcpuTotals:
     """The time skipped in loops that spin on the TSC."""
     halted: int
     stalled: int = 0
-    """The time in which it waited for the machine's memory; 0 on the ideal machine."""
+    """The time for which it waited for the machine's memory; 0 on the ideal machine."""
     delayed: int = 0
     """The time for which an exploration stalled it."""
 
 
 @dataclass(frozen=True, slots=True)
 class VcpuWork:
-    """What one vCPU had done at some moment."""
+    """The work that one vCPU had done at some moment."""
 
     ran: int = 0
-    """The time in which it was not halted, in ns."""
+    """The time for which it was not halted, in ns."""
     worked: int = 0
-    """Executed instructions outside loops that only wait."""
+    """The number of executed instructions outside loops that only wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class LateSightings:
-    """What vCPUs had seen of each other too late at some moment, since the start."""
+    """What vCPUs had seen of each other too late, from the start to some moment."""
 
     handovers: int
     late: int
-    """The length of all these delays together, at most."""
+    """The upper bound on the sum of these delays."""
     pending: int = 0
-    """By how much `late` can still grow for what they have seen already."""
+    """The most by which `late` can still grow for what they have seen already."""
 
     def since(self, before: LateSightings) -> LateSightings:
-        """What they saw too late after that moment, at most."""
+        """The upper bound of what they saw too late after that moment."""
         return LateSightings(self.handovers - before.handovers, self.late + self.pending - before.late)
 
 
@@ -93,11 +93,11 @@ class ConsoleLine:
     """The end of one line of the guest's console."""
 
     end: int
-    """How many bytes the console had then."""
+    """How many bytes the console had at its end."""
     time: int
     vcpus: tuple[VcpuWork, ...]
     seen_late: LateSightings | None = None
-    """None in logs of earlier versions."""
+    """The late sightings so far; None in logs of earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +105,12 @@ class ConsoleInput:
     """Bytes that were typed at the guest's console at once."""
 
     console: int
-    """How many bytes the console had then."""
+    """How many bytes the console had at that time."""
     count: int
     time: int
-    """When the first of them arrived, if none typed before was still on its way."""
+    """The time at which the first byte arrived, unless earlier ones were still on their way."""
     pace: int
-    """From one byte to the next, in ns."""
+    """The time from one byte to the next, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +127,19 @@ class ClockLog:
     """The plugin interface version that was requested, then the oldest and the newest that QEMU offers."""
     marks: tuple[ClockMark, ...]
     lines: tuple[ConsoleLine, ...] = ()
-    """Only of a system without marks."""
+    """The console's lines, which are logged only of a system without marks."""
     inputs: tuple[ConsoleInput, ...] = ()
     totals: tuple[VcpuTotals, ...] = ()
     activity: Activity | None = None
-    """None in logs of earlier versions, and without the end of the log."""
+    """The activity; None in logs of earlier versions, and if the log has no end."""
     machine: str = ""
-    """The machine whose memory was modelled; empty: the ideal one, which has none."""
+    """The machine whose memory was modelled; empty for the ideal one, which has none."""
     memory: MemoryBooks | None = None
-    """None on the ideal machine, and without the end of the log."""
+    """The machine's books; None on the ideal machine, and if the log has no end."""
     orders: Mapping[str, Disorder] = field(default_factory=dict)
-    """By phase; empty if the order of accesses was not watched."""
+    """Maps a phase to its disorder; empty if the order of accesses was not watched."""
     explored: StallLog | None = None
-    """Where vCPUs were stalled; None: the run was not explored."""
+    """The stalls of vCPUs; None if the run was not explored."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""
@@ -163,7 +163,7 @@ class ClockLog:
 
     @property
     def resolution(self) -> Resolution | None:
-        """None without totals, or from a clock that did not count hand-overs."""
+        """The window's resolution; None without totals, or from a clock that did not count hand-overs."""
         names = ("longest", "handovers", "late")
         found = [self.checks[name] for name in names if name in self.checks]
         if len(found) < len(names):

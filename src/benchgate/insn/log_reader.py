@@ -37,7 +37,7 @@ _HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vc
 
 
 def read_log(path: Path) -> ClockLog:
-    """The log at `path`."""
+    """Reads the log at `path`."""
     try:
         raw = read_start(path, LOG_LIMIT)
     except OSError as error:
@@ -82,7 +82,7 @@ class _LogReader:
 
     @contextmanager
     def _located(self) -> Iterator[None]:
-        """What is wrong with a word is wrong with this line."""
+        """Adds the line to the error about one of its words."""
         try:
             yield
         except ValueError as error:
@@ -203,7 +203,7 @@ class _LogReader:
         self.inputs.append(ConsoleInput(*(number(word) for word in words[1:])))
 
     def _pulse(self, words: list[str]) -> None:
-        """For whoever watches the run; nothing is judged by it."""
+        """Checks a line that only watchers of the running guest use."""
         if len(words) != 2:
             raise self.fail(f"expected `{words[0]} TIME`")
         number(words[1])

@@ -14,16 +14,16 @@ from benchgate.base.system.systems import System
 
 VERSION = 1
 FILE = "machine.shape"
-"""In a run's folder."""
+"""The file's name in a run's folder."""
 
 
 def shape_of(system: System, cpus: int) -> str:
-    """The shape of a guest's machine; empty: the ideal one."""
+    """The shape of a guest's machine; empty for the ideal one."""
     return "" if system.machine is None else shape(system.machine, cpus, memory_of(system))
 
 
 def shape(machine: Machine, cpus: int, memory: Sequence[MemoryRange]) -> str:
-    """The machine's first `cpus` CPUs."""
+    """The shape of the machine's first `cpus` CPUs."""
     if cpus > machine.cpus:
         raise ValueError(f"machine {machine.name} has {machine.cpus} CPUs, not {cpus}")
     tlb = machine.tlb

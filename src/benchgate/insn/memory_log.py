@@ -1,4 +1,4 @@
-"""The books of a machine's memory system: lines of the clock's log (c/memory/memory.h has the model).
+"""Reads the books of a machine's memory system from the clock's log (c/memory/memory.h has the model).
 
 `MemoryLogReader` takes one line after the other, in words; `books` and `orders` give frozen data, or None and
 nothing if the log has no such lines (the ideal machine; a QEMU that was killed before it wrote them). The
@@ -25,20 +25,20 @@ PLACES = (
     *("l1", "l2", "l3", "local", "remote"),
     *("transfer_cluster", "transfer_across", "transfer_socket"),
 )
-"""Where an access was served."""
+"""The places that can serve an access."""
 CLASSES = (*PLACES, "upgrade", "busy", "queue", "atomic", "walk", "interrupt")
-"""What a vCPU waited for while it was stalled; c/memory/memory.h explains each."""
+"""The causes for which a vCPU can be stalled; c/memory/memory.h explains each."""
 COUNTS = (*KINDS, *CLASSES, "invalidations", "written_back", "outside")
 PARTS = ("executed", "paused", "skipped", "halted", "stalled")
 DELAYED = "delayed"
-"""One part more, of a run that was explored."""
+"""An additional part of the time, in a run that was explored."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseTime:
-    """How one vCPU spent one phase, in ns."""
+    """The parts of one vCPU's time in one phase, in ns."""
 
     executed: int
     paused: int
@@ -54,20 +54,20 @@ class PhaseTime:
 
 @dataclass(frozen=True, slots=True)
 class CpuBooks:
-    """One vCPU in one phase."""
+    """The books of one vCPU in one phase."""
 
     spent: PhaseTime
     counts: Mapping[str, int]
-    """By each of COUNTS."""
+    """Maps each of COUNTS to its number."""
     stalls: Mapping[str, int]
-    """In ns, by each of CLASSES."""
+    """Maps each of CLASSES to a time in ns."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryBooks:
     machine: str
     phases: Mapping[str, tuple[CpuBooks, ...]]
-    """By each of PHASES, a vCPU after the other."""
+    """Maps each of PHASES to the books of the vCPUs in order."""
 
 
 Cell = tuple[str, int]
@@ -78,7 +78,7 @@ class MemoryLogReader:
     def __init__(self) -> None:
         self.machine: str | None = None
         self.explored = False
-        """An exploration's log has one part more."""
+        """Whether the log is an exploration's, which has the additional part DELAYED."""
         self._spent: dict[Cell, PhaseTime] = {}
         self._counts: dict[Cell, Mapping[str, int]] = {}
         self._stalls: dict[Cell, Mapping[str, int]] = {}
@@ -90,7 +90,7 @@ class MemoryLogReader:
             "stall": self._stall,
             "order": self._order,
         }
-        """What reads a line, by its first word; it also takes the number of vCPUs."""
+        """Maps a line's first word to its reader, which also takes the number of vCPUs."""
 
     def _machine(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 2 or self.machine is not None or not _NAME.fullmatch(words[1]):
@@ -111,7 +111,7 @@ class MemoryLogReader:
     def _named(
         self, words: list[str], vcpus: int, names: tuple[str, ...], known: Mapping[Cell, object]
     ) -> Mapping[str, int]:
-        """`WORD PHASE CPU NAME VALUE ...`, each name once."""
+        """Reads `WORD PHASE CPU NAME VALUE ...`, with each name once."""
         if self.machine is None:
             raise ValueError(f"`{words[0]}` stands before `machine NAME`")
         if len(words) != 3 + 2 * len(names) or set(words[3::2]) != set(names) or words[1] not in PHASES:
@@ -138,7 +138,7 @@ class MemoryLogReader:
         self._orders[words[1]] = Disorder(count, worst, total, int(words[4], 16), crossed)
 
     def books(self, vcpus: int, *, closed: bool) -> MemoryBooks | None:
-        """`closed`: the log is whole, so a machine without its books is a ValueError."""
+        """Gives the books. If the log is whole (`closed`), a machine without books is a ValueError."""
         if self.machine is None:
             return None
         whole = [(phase, cpu) for phase in PHASES for cpu in range(vcpus)]

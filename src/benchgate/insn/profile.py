@@ -30,7 +30,7 @@ _BLOCK = re.compile(r"block ([0-9a-f]{1,16}) ([0-9]{1,6}) ([0-9]{1,3}) ([0-9]{1,
 
 @dataclass(frozen=True, slots=True)
 class VcpuShare:
-    """How one vCPU spent the window, in ns. Executed time is user plus kernel."""
+    """The parts of one vCPU's window, in ns. Executed time is user plus kernel."""
 
     user: int
     kernel: int
@@ -38,7 +38,7 @@ class VcpuShare:
     skipped: int
     halted: int
     stalled: int
-    """For the machine's memory; 0 on the ideal machine."""
+    """The time for which it waited for memory; 0 on the ideal machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Profile:
     window: int
     vcpus: tuple[VcpuShare, ...]
     symbols: Mapping[tuple[int, str, str], int]
-    """Instructions by (vCPU, `user` or `kernel`, symbol)."""
+    """Maps (vCPU, `user` or `kernel`, symbol) to a number of instructions."""
 
     def by_symbol(self) -> Counter[tuple[str, str]]:
         """Instructions of all vCPUs by (`user` or `kernel`, symbol)."""
@@ -95,7 +95,7 @@ def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Pr
 
 
 def place(address: int, kernel: Symbols, user: Symbols | None) -> tuple[str, str]:
-    """`user` or `kernel`, and the symbol."""
+    """Gives `user` or `kernel`, and the symbol."""
     if (name := kernel.name_of(address)) is not None:
         return "kernel", name
     if address >= _UPPER_HALF:
@@ -123,7 +123,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def folded(profile: Profile) -> str:
-    """One line per vCPU, space and symbol: `vcpu0;kernel;schedule 1234`."""
+    """Writes a line per vCPU, space and symbol: `vcpu0;kernel;schedule 1234`."""
     lines = [f"vcpu{vcpu};{space};{name} {count}" for (vcpu, space, name), count in profile.symbols.items()]
     for vcpu, share in enumerate(profile.vcpus):
         rest = {name: getattr(share, name) for name in ("halted", "paused", "skipped", "stalled")}
@@ -132,7 +132,7 @@ def folded(profile: Profile) -> str:
 
 
 def top_table(profile: Profile, rows: int = 20) -> str:
-    """How each vCPU spent the window, then the symbols with the most instructions."""
+    """Writes the parts of each vCPU's window, then the symbols with the most instructions."""
     names = ["user", "kernel", "paused", "skipped", "halted"]
     if any(share.stalled for share in profile.vcpus):
         names.append("stalled")

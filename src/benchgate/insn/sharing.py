@@ -1,5 +1,5 @@
-"""Lines of memory that moved between CPUs in the window: as the plugin writes them (c/record/sharing.c), and
-named.
+"""Reads the memory lines that moved between CPUs in the window (c/record/sharing.c), and names their
+variables.
 
 Takes the path of the file; gives frozen `Sharing`, the line that moved most first. `named` adds the variables
 that lie in each line, from symbol tables; `text` writes it again, in the plugin's format with lines `called`.
@@ -49,16 +49,16 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class LineCpu:
-    """What one CPU had to do with a line."""
+    """The accesses of one CPU to a line."""
 
     cpu: int
     taken: tuple[int, int, int]
-    """How often it took the line from another CPU: of its cluster, of another one, of another socket."""
+    """How often it took the line from a CPU of its cluster, of another cluster, and of another socket."""
     given: int
     touches: tuple[Touch, ...]
     more_reads: int = 0
     more_writes: int = 0
-    """Accesses to other bytes than those of `touches`."""
+    """The accesses to bytes that are not in `touches`."""
 
     @property
     def accesses(self) -> int:
@@ -67,12 +67,12 @@ class LineCpu:
 
 @dataclass(frozen=True, slots=True)
 class VariableBytes:
-    """Bytes of a line that belong to a variable."""
+    """The bytes of a line that belong to one variable."""
 
     offset: int
     size: int
     at: int
-    """Where in the variable they begin."""
+    """The offset in the variable at which they begin."""
     name: str
 
 
@@ -80,33 +80,33 @@ class VariableBytes:
 class MovedLine:
     physical: int
     kernel: int
-    """The first virtual address in the upper half by which it was accessed; 0: none."""
+    """The first virtual address in the upper half by which it was accessed; 0 if there is none."""
     user: int
-    """The same in the lower half."""
+    """The first such address in the lower half; 0 if there is none."""
     moves: int
     cpus: tuple[LineCpu, ...]
     names: tuple[VariableBytes, ...] = ()
-    """In the order of their offsets; empty: no symbol is known."""
+    """The variables in the line by offset; empty if no symbol is known."""
 
     @property
     def address(self) -> int:
-        """By which it was accessed, the kernel's first; the physical one if none is known."""
+        """The address by which it was accessed: the kernel's, else a user's, else the physical one."""
         return self.kernel or self.user or self.physical
 
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
     line: int
-    """Bytes in a line."""
+    """The number of bytes in a line."""
     vcpus: int
     window: int
-    """In ns."""
+    """The length of the window, in ns."""
     dropped: int
-    """How many lines were dropped, because they moved seldom and the room was full."""
+    """How many lines were dropped because they moved seldom and the table was full."""
     dropped_moves: int
-    """No line that is missing moved more often; and no count is lower by more than this."""
+    """A dropped line moved at most this often, and each count is too low by at most this."""
     known: int
-    """How many lines moved, without the dropped ones. The file has the first 4,000."""
+    """How many lines moved, without the dropped ones. The file has the 4,000 that moved most."""
     lines: tuple[MovedLine, ...]
 
 
@@ -116,7 +116,7 @@ def read_sharing(path: Path) -> Sharing:
 
 @dataclass
 class _Cpu:
-    """What is known of a CPU while its lines are read."""
+    """The state of a CPU while its lines are read."""
 
     by: tuple[int, ...] = (0, 0, 0, 0)
     touches: list[Touch] = field(default_factory=list)
@@ -198,17 +198,17 @@ class _SharingReader:
 
 
 MOST_NAMED = 64
-"""So many lines are kept with their names, the most moved ones."""
+"""This many lines, those that moved most, are kept and named."""
 
 
 def named(seen: Sharing, kernel: Symbols, user: Symbols) -> Sharing:
-    """With the variables of the first lines, and without the other lines."""
+    """Adds the variables to the first lines, and drops the other lines."""
     lines = (replace(one, names=_named(one, seen.line, kernel, user)) for one in seen.lines[:MOST_NAMED])
     return replace(seen, lines=tuple(lines))
 
 
 def _named(line: MovedLine, size: int, kernel: Symbols, user: Symbols) -> tuple[VariableBytes, ...]:
-    """A kernel may access user memory by an address of its own, for which there is no symbol."""
+    """The variables in a line. A kernel's own address of user memory has no symbol, so both are tried."""
     both = ((line.kernel, kernel), (line.user, user))
     found = ([*_variables(begin, size, symbols)] for begin, symbols in both if begin)
     return next((tuple(names) for names in found if names), ())

@@ -1,4 +1,4 @@
-"""Where a window's instructions went, by call stack.
+"""Attributes the instructions of a window to call stacks.
 
 Takes the plugin's file (c/record/stacks.c) and symbol tables; gives instructions by stack, outermost function
 first, and the same as folded stacks: a line `main;work;do_syscall_64_[k] 1234` for each, which flame graph
@@ -26,7 +26,7 @@ FOLDED_LIMIT = 4 << 20
 MOST_DEPTH = 256
 KERNEL = "_[k]"
 ELSEWHERE = "[entry]"
-"""What ran while no function was known to be called."""
+"""The name for what ran while no called function was known."""
 _NODE = re.compile(r"node ([0-9]{1,5}) ([0-9]{1,5}) ([0-9a-f]{1,16}) ([0-9]{1,19})")
 _FOLDED = re.compile(r"([^\s]+) ([1-9][0-9]{0,18})")
 
@@ -54,7 +54,7 @@ def read_stacks(path: Path, kernel: Symbols, user: Symbols | None = None) -> Sta
 
 
 def _name(address: int, kernel: Symbols, user: Symbols | None) -> str:
-    """Without the separators of the format."""
+    """The name at an address, without the separators of the format."""
     space, name = place(address, kernel, user)
     return re.sub(r"[;\s]", "_", name) + (KERNEL if space == "kernel" else "")
 

@@ -37,7 +37,7 @@ TRIAL_S = 60.0
 class Support:
     works: bool
     reason: str
-    """Why it does not; if it does, what was measured."""
+    """The reason if it does not support the clock, else what was measured."""
 
 
 def support(qemu: Qemu) -> Support:
@@ -65,7 +65,7 @@ def _kept(qemu: Qemu, plugin: Path) -> str:
 
 
 def trial(qemu: Qemu, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
-    """One boot of the probe guest: what it measured, in words, and the clock's log. VerifyError: refused."""
+    """Boots the probe guest: its figures in words, and the clock's log. VerifyError if QEMU is refused."""
     probe = clock_guest(qemu.guest).probe
     with tempfile.TemporaryDirectory(prefix="benchgate-insn-") as folder:
         log = Path(folder) / "clock.log"
@@ -94,7 +94,7 @@ def trial(qemu: Qemu, plugin: Path, cpus: int) -> tuple[str, ClockLog]:
 
 def _why(status: int | str, complaint: str) -> str:
     words = f"the trial guest ended with {status}: {complaint or 'QEMU printed no error'}"
-    no_model = "unable to find CPU model" in complaint  # before 8.2 for RISC-V
+    no_model = "unable to find CPU model" in complaint  # QEMU before 8.2 for RISC-V
     return f"{words}; use QEMU 8.2 or newer" if no_model else words
 
 
@@ -135,7 +135,7 @@ def check_trial(probe: Probe, cpus: int, console: bytes, log: ClockLog) -> str:
 
 
 def probe_guest(cpus: int, guest: Architecture = X86_64) -> Path:
-    """The probe guest for one or two CPUs."""
+    """Builds the probe guest for one or two CPUs."""
     probe = clock_guest(guest).probe
     flags = [f"-DCPUS={cpus}", *probe.flags]
     return compiled(

@@ -1,4 +1,4 @@
-"""Symbol tables: names for addresses of code, or of data, from an ELF file or lines as in System.map.
+"""Reads symbol tables, which name addresses of code or data, from an ELF file or lines as in System.map.
 
 Takes a path; gives `Symbols`, sorted by address. Also writes symbols as an ELF file for debuggers. The input
 file is untrusted. Fails with VerifyError if it cannot be read.
@@ -40,7 +40,7 @@ _KALLSYMS = re.compile(r"([0-9a-f]{1,16}) ([a-zA-Z]) ([^\s\x00-\x1f]{1,200})")
 _TEXT_KINDS, _DATA_KINDS = frozenset("tTwWvV"), frozenset("bBdDrR")
 _NO_TYPE, _OBJECT, _FUNCTION = 0, 1, 2  # STT_NOTYPE, STT_OBJECT, STT_FUNC
 _NO_NAMES = ("$", ".L")
-"""Labels that mark code and data within functions of AArch64 and RISC-V, and local labels of RISC-V."""
+"""The labels that mark code and data within functions of AArch64 and RISC-V, and RISC-V's local labels."""
 _MAX_UNSIZED = 1 << 16  # a symbol of unknown size ends after this many bytes at the latest
 
 
@@ -57,7 +57,7 @@ class Symbols:
         return self.names[at] if at >= 0 and address < self.ends[at] else None
 
     def within(self, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
-        """Name, begin and end of each symbol that has an address from `begin` up to `end`."""
+        """The name, begin and end of each symbol that has an address from `begin` up to `end`."""
         at = max(bisect_right(self.addresses, begin) - 1, 0)
         while at < len(self.addresses) and self.addresses[at] < end:
             if self.ends[at] > begin:
@@ -69,7 +69,7 @@ NO_SYMBOLS = Symbols((), (), ())
 
 
 def is_elf(path: Path) -> bool:
-    """OSError if it cannot be read."""
+    """Whether the file is an ELF file; OSError if it cannot be read."""
     with path.open("rb") as stream:
         return stream.read(4) == b"\x7fELF"
 
@@ -91,7 +91,7 @@ def read_symbols(path: Path, *, data: bool = False) -> Symbols:
 
 
 def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
-    """From (address, size or 0, name). If several symbols have one address, the longest is kept."""
+    """Sorts triples (address, size or 0, name). If several symbols have one address, the longest is kept."""
     known: dict[int, tuple[str, int]] = {}
     for address, size, name in found:
         if address and (address not in known or (-size, name) < (-known[address][1], known[address][0])):
@@ -123,7 +123,7 @@ def _elf_objects(raw: bytes) -> Iterator[tuple[int, int, str]]:
 
 
 def _elf_table(elf: ELFFile) -> Iterator[tuple[int, int, int, int, str]]:
-    """Type, section, value, size and name of each defined symbol."""
+    """Gives type, section, value, size and name of each defined symbol."""
     order = "<" if elf.little_endian else ">"
     entry = struct.Struct(order + ("IBBHQQ" if elf.elfclass == 64 else "IIIBBH"))
     for section in elf.iter_sections("SHT_SYMTAB"):
@@ -136,7 +136,7 @@ def _elf_table(elf: ELFFile) -> Iterator[tuple[int, int, int, int, str]]:
 
 
 def _in_order(bits: int, fields: tuple[int, ...]) -> tuple[int, int, int, int, int]:
-    """Name, info, section, value, size: ELF32 and ELF64 order them differently."""
+    """Gives name, info, section, value and size, which ELF32 and ELF64 order differently."""
     if bits == 64:
         name, info, _, index, value, size = fields
     else:
@@ -146,10 +146,10 @@ def _in_order(bits: int, fields: tuple[int, ...]) -> tuple[int, int, int, int, i
 
 def symbol_file(symbols: Symbols, machine: int = X86_64.elf_machine) -> bytes:
     """An ELF64 file with these text symbols and nothing else, for debuggers (System V ABI, chapter 4).
-    `machine`: the guest's e_machine."""
+    `machine` is the guest's e_machine."""
     names, table = bytearray(b"\0"), bytearray(24)
     for name, address in zip(symbols.names, symbols.addresses, strict=True):
-        table += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address, 0)  # a global function in section 1
+        table += struct.pack("<IBBHQQ", len(names), 0x12, 0, 1, address, 0)  # a global function, in section 1
         names += name.encode("ascii", "replace") + b"\0"
     sections = b"\0.text\0.symtab\0.strtab\0"
     low, high = symbols.addresses[0], symbols.addresses[-1] + 1
@@ -169,7 +169,7 @@ def symbol_file(symbols: Symbols, machine: int = X86_64.elf_machine) -> bytes:
     return head + table + names + sections + tail
 
 
-# ---- of a Linux image, which prints its own
+# ---- the symbols of a Linux image, which prints them itself
 
 
 BOOT_S = 300.0

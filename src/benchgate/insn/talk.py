@@ -1,4 +1,4 @@
-"""Our end of the instruction clock's talk: where the guest stopped, what is typed, and how far it may run.
+"""Talks with the instruction clock: hears where the guest stopped, says what to type and how far to run.
 
 Takes a connected socket whose other end the plugin has (option `talk`; the messages are in c/console/talk.h);
 gives a `GuestStop` each time the guest stops, and sends one answer to each. Guest time stands still between
@@ -18,51 +18,51 @@ from benchgate.base.errors import UsageError, VerifyError
 TALK_DESCRIPTOR = 4
 """QEMU's descriptor of the socket; QMP has 3."""
 MOST_TYPED = 2048
-"""Bytes in one answer (TALK_BYTES in c/console/talk.h)."""
+"""The most bytes in one answer (TALK_BYTES in c/console/talk.h)."""
 NEVER = 2**64 - 1
-"""No limit."""
+"""This time means no limit."""
 _MESSAGE = re.compile(rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
 _LONGEST = 200
 
 
 class EndOfTalk(Exception):
-    """QEMU has closed its end."""
+    """QEMU has closed its end of the socket."""
 
 
 class StopKind(StrEnum):
     START = "start"
     """The guest has executed nothing yet."""
     QUIET = "quiet"
-    """For `TypingPace.quiet_ns` it printed nothing, and nothing was typed."""
+    """The guest printed nothing, and nothing was typed, for `TypingPace.quiet_ns`."""
     FULL = "full"
-    """It has printed a few KiB since its last stop."""
+    """The guest has printed a few KiB since its last stop."""
     LATE = "late"
     """The limit of the last answer is reached."""
     HALTED = "halted"
-    """The same, and no CPU has run for a second."""
+    """The limit is reached, and no CPU has run for a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuestStop:
-    """Where the guest stands still."""
+    """The point at which the guest stands still."""
 
     kind: StopKind
     console: int
     """How many bytes it has printed, all of which can be read now."""
     time: int
-    """Its time, in ns."""
+    """The guest's time, in ns."""
     unread: int
-    """Typed bytes that it has not taken."""
+    """The number of typed bytes that the guest has not taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypingPace:
-    """The input of a system, in guest time."""
+    """The timing of a system's input, in guest time."""
 
     quiet_ns: int = 1_000_000
     """How long the guest must print nothing before it is answered."""
     byte_ns: int = 100_000
-    """From one typed byte to the next."""
+    """The time from one typed byte to the next."""
 
 
 class Talk:
@@ -71,11 +71,11 @@ class Talk:
         self.pace = pace
 
     def fileno(self) -> int:
-        """Readable when the guest has stopped, or QEMU has ended."""
+        """A descriptor that is readable when the guest has stopped, or QEMU has ended."""
         return self._socket.fileno()
 
     def stop(self) -> GuestStop:
-        """The stop that the plugin has announced; waits for it."""
+        """Waits for a stop that the plugin announces, and gives it."""
         try:
             message = self._socket.recv(_LONGEST)
         except ConnectionError as error:
@@ -89,15 +89,15 @@ class Talk:
         return GuestStop(StopKind(found[1].decode()), console, time, unread)
 
     def run(self, until_ns: int, typed: bytes = b"") -> None:
-        """The answer to a stop: types these bytes and lets the guest run until it is quiet, at the latest
-        until its time is `until_ns`."""
+        """Answers a stop: types these bytes and lets the guest run until it is quiet, at the latest until its
+        time is `until_ns`."""
         if len(typed) > MOST_TYPED:
             raise UsageError(f"{len(typed)} bytes are too many to type at once; the most are {MOST_TYPED}")
         limit = min(max(until_ns, 0), NEVER)
         self._answer(f"go {self.pace.quiet_ns} {limit} {self.pace.byte_ns} {typed.hex() or '-'}")
 
     def free(self) -> None:
-        """The answer to a stop after which the guest runs to its end without another."""
+        """Answers a stop so that the guest runs to its end without another one."""
         self._answer("free")
 
     def _answer(self, text: str) -> None:
@@ -108,5 +108,5 @@ class Talk:
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Our end and the plugin's."""
+    """Makes a pair of sockets: our end and the plugin's."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

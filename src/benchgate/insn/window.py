@@ -19,7 +19,7 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.insn.log import ClockLog, ClockMark, MarkKind
 
 AGREEMENT = 0.005
-"""How far the guest's own timing of the window may be from the clock's, as a fraction of the window."""
+"""The largest difference of the guest's own timing from the clock's, as a fraction of the window."""
 AGREEMENT_NS = 100_000
 """The smallest such tolerance: each end may be off by a quantum, and reading the clock takes time."""
 
@@ -85,8 +85,8 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
 
 
 def between_marks(log: ClockLog) -> tuple[int, int]:
-    """The guest times of the first begin and the last end, in ns: of the work if its marks were executed,
-    otherwise of the total. For programs that print nothing of their workers."""
+    """The guest times, in ns, of the first begin and the last end of the work if its marks were executed,
+    else of the total. This is for programs that print nothing about their workers."""
     kinds = [mark.kind for mark in log.marks]
     pairs = ((MarkKind.WORK_BEGIN, MarkKind.WORK_END), (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END))
     begin, end = next((pair for pair in pairs if pair[0] in kinds), pairs[0])
@@ -103,7 +103,7 @@ def between_marks(log: ClockLog) -> tuple[int, int]:
 
 
 def _slack(log: ClockLog) -> int:
-    """How many ns the times of two vCPUs' marks may contradict their order in the log."""
+    """The most ns by which the times of two vCPUs' marks may contradict their order in the log."""
     return 2 * log.quantum * max(log.rush, CALM)
 
 
@@ -148,7 +148,7 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
     """Compares the guest's own report with the clock; raises VerifyError if they contradict each other.
 
     CPUs are always compared. Times are compared only if the guest said how many of its unit, `hz`, are a
-    second. `total`: the total window as the guest timed it.
+    second. `total` is the total window as the guest timed it.
     """
     workers = tuple(reports)
     for what, marks, cpus in (

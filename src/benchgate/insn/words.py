@@ -1,4 +1,4 @@
-"""What the readers of the clock's files share: a bounded text, numbers and addresses.
+"""Reads bounded texts, numbers and addresses, for all readers of the clock's files.
 
 Takes a path, or a word of a line; gives text, or a number. Both are untrusted. Fails with VerifyError for a
 file that cannot be read or is too long, with ValueError for another word.
@@ -24,7 +24,7 @@ def number(word: str, below: int = LIMIT) -> int:
 
 
 def text_of(path: Path, most: int, what: str) -> str:
-    """`what`: what the file holds, as `moved lines`."""
+    """Reads a file of at most `most` bytes. `what` is its content for messages, such as `moved lines`."""
     try:
         raw = read_start(path, most)
     except OSError as error:

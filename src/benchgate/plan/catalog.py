@@ -43,7 +43,7 @@ _PLACES = {
     "policy": "fixtures/gates/*.yaml",
     "machine": "fixtures/machines/*.yaml",
 }
-"""Where the built-in files are; `*` is the name."""
+"""The places of the built-in files; `*` is the name."""
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def _find(kind: str, word: str) -> Path:
 
 
 def _path_for(kind: str, word: str) -> str:
-    """How to give a path instead of a name. Without a slash a word is a name, also that of a folder."""
+    """Says how to give a path instead of a name. A word without a slash is a name, even of a folder."""
     if kind == "workload" and Path(word, WORKLOAD_FILE).is_file():
         return f"write `./{word}` for the folder of that name that is here"
     return "give the path of a YAML file"
@@ -87,7 +87,7 @@ def unknown(kind: str, word: str, known: Collection[str]) -> str:
 
 
 def split_system(word: str) -> tuple[str, dict[str, str]]:
-    """`kernel:sched=rr:profile=debug` -> the name or path, and the settings."""
+    """Splits `kernel:sched=rr:profile=debug` into the name or path and the settings."""
     name, *pairs = word.split(":")
     chosen: dict[str, str] = {}
     for pair in pairs:
@@ -99,7 +99,7 @@ def split_system(word: str) -> tuple[str, dict[str, str]]:
 
 
 def load_system(word: str, linux: Path | None = None) -> System:
-    """The system for a name or path, optionally with settings. `linux`: the image of --linux-kernel."""
+    """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel."""
     name, chosen = split_system(word)
     found = system_with(name, chosen)
     if linux is None or found.boot.kernel != FETCHED_LINUX:
@@ -129,12 +129,12 @@ def _loaded_system(file: Path, chosen: tuple[tuple[str, str], ...]) -> System:
 
 @cache
 def _commit(folder: Path, word: str) -> str:
-    """A word such as HEAD names one commit during a whole session."""
+    """The commit of a word such as HEAD, which stays the same during a whole session."""
     return commit_of(folder, word)
 
 
 def placed(word: str, home: Path) -> str:
-    """The word of a system in a file in `home`: its relative paths, made absolute."""
+    """The word of a system from a file in `home`, with relative paths made absolute."""
     name, chosen = split_system(word)
     name = str(home / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
     files = _loaded_system(_find("system", name), ()).settings.files if chosen else ()
@@ -163,7 +163,7 @@ def gate_kind(path: Path) -> str:
 
 
 def gate_mark(path: Path) -> GateMark:
-    """The mark of a user's own kind of gate: MARK in its file."""
+    """The mark of a user's own kind of gate, from MARK in its file."""
     kind, mark = gate_kind(path), getattr(load_module(path, "gate"), "MARK", None)
     if not isinstance(mark, GateMark) or mark.name != kind:
         raise CatalogError(
@@ -179,7 +179,7 @@ def load_policy(word: str) -> Policy:
 
 @cache
 def load_machine(word: str) -> Machine | None:
-    """None: a machine without a memory system, as `ideal`."""
+    """The machine for a name or path; None if it has no memory system, such as `ideal`."""
     return machinefile.load(_find("machine", word))
 
 

@@ -1,4 +1,4 @@
-"""The systems of a session: of --system, with their letters, of marks, and those to compare with.
+"""Finds a session's systems: those of --system (with letters), of marks, and those to compare with.
 
 Takes words, such as `linux`, `kernel:sched=rr` or the path of a YAML file, and the options; gives `System`s
 whose names differ. Fails with UsageError if two words name the same system or a letter names none, and with
@@ -29,20 +29,20 @@ _LETTER = re.compile(r"[A-Z]\Z")
 
 
 def of_session(options: Options) -> tuple[System, ...]:
-    """Those of --system."""
+    """The systems of --system."""
     return _distinct(
         "--system", [catalog.load_system(word, options.linux_kernel) for word in options.systems]
     )
 
 
 def letters(options: Options) -> Mapping[str, System]:
-    """A is the first of --system, B the second; none where there is only one system."""
+    """Maps A to the first of --system, B to the second; empty if there is only one system."""
     found = of_session(options)
     return dict(zip(_LETTERS, found, strict=False)) if len(found) > 1 else {}
 
 
 def told(options: Options) -> tuple[str, ...]:
-    """A sentence for each letter, if files or revisions were chosen, which a name tells only in part."""
+    """A sentence for each letter if files or revisions were chosen, which a name does not show in full."""
     found = letters(options)
     if not any(_told(one) for one in found.values()):
         return ()
@@ -56,7 +56,7 @@ def _told(system: System) -> str:
 
 
 def systems_of(request: MarkRequest, options: Options) -> tuple[System, ...]:
-    """Those that a test runs on."""
+    """The systems that a test runs on."""
     found = of_session(options)
     if request.systems:
         found = _distinct("mark system", [_beside(word, found, options) for word in request.systems])
@@ -65,7 +65,7 @@ def systems_of(request: MarkRequest, options: Options) -> tuple[System, ...]:
 
 
 def machine_of(request: MarkRequest, options: Options) -> Machine | None:
-    """The machine of a test: that of its mark, else that of --machine, the ini file or the policy."""
+    """The machine of a test, from its mark, else from --machine, the ini file or the policy."""
     return catalog.load_machine(request.machine or options.machine)
 
 
@@ -84,7 +84,7 @@ def other(to: str, options: Options) -> System:
 
 
 def is_itself(to: str, system: System, options: Options) -> bool:
-    """Whether a mark's letter is this system's own."""
+    """Whether a mark's letter names this system itself."""
     named = letters(options).get(to)
     return named is not None and named.name == system.name
 
@@ -117,7 +117,7 @@ def _beside(word: str, known: Sequence[System], options: Options) -> System:
 
 
 def _distinct(where: str, systems: Sequence[System]) -> tuple[System, ...]:
-    """Files of one name are told apart by their content."""
+    """Adds a digest to the names of systems whose chosen files differ only in content."""
     counts = Counter(system.name for system in systems)
     found = tuple(by_content(system) if counts[system.name] > 1 else system for system in systems)
     names = [system.name for system in found]

@@ -1,4 +1,4 @@
-"""What planning knows of the host: the CPUs to pin to, and the lane of each kind of system.
+"""Finds the CPUs to pin to and the lane of each kind of system, which planning needs of the host.
 
 Takes the host's topology and the options; gives a `Ground`. A guest's lane is wall time where the host
 qualifies for it, else the instruction clock. Fails with UsageError if --cpus names a CPU that cannot be used.
@@ -26,7 +26,7 @@ def expected(clock: str, placement: Placement) -> Mapping[str, tuple[Lane, str]]
 
 
 def of_kinds(clock: str, guests: Lane) -> Mapping[str, tuple[Lane, str]]:
-    """By system kind: its lane, and the reason if it cannot run. With --clock both the lane of wall time."""
+    """Maps a system kind to its lane (with --clock both, of wall time), and the reason if it cannot run."""
     native = "native Linux has no instruction clock" if clock == "insn" else ""
     return {"qemu": (guests, ""), "native": (Lane.NATIVE, native)}
 
@@ -39,7 +39,7 @@ def ground_of(
     no_machine: str = "",
 ) -> Ground:
     """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted.
-    `no_insn`, `no_machine`: as in `Ground`."""
+    `no_insn` and `no_machine` are those of `Ground`."""
     if lanes is None and options.clock == "both":
         no_insn = ""
     pins = topology.choose_pins(seen, options.cpus)

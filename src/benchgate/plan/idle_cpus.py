@@ -1,4 +1,4 @@
-"""Gates on latencies that would hold although a CPU stays idle.
+"""Finds gates on latencies that would hold although a CPU stays idle.
 
 Takes the sweeps of the selected tests; gives a sentence for each CPU count of a row whose latency is gated,
 but neither a rate nor wasted time. All threads on one CPU can have short latencies, so such a gate alone
@@ -39,7 +39,7 @@ def _is_latency(planned: PlannedGate) -> bool:
 
 
 def _sees_idle_cpus(planned: PlannedGate) -> bool:
-    """A user's own kind may. The length of the window does not, unless it is compared: it can be fixed."""
+    """Whether the gate notices an idle CPU. A gate on a window's length may not, because it can be fixed."""
     gate, metric = planned.gate, _metric(planned)
     if gate.file:
         return True
@@ -50,7 +50,7 @@ def _sees_idle_cpus(planned: PlannedGate) -> bool:
 
 
 def _demands_good(gate: Gate, metric: Metric) -> bool:
-    """False for a gate that holds if the metric is bad enough, as a negative control does."""
+    """Whether the gate needs a good metric, unlike a negative control, which holds if it is bad enough."""
     good = _good(gate)
     if good == "better":
         return (gate.at_least is not None) == (metric.better is MetricDirection.MORE)

@@ -37,10 +37,10 @@ MOST_WAYS = 128
 MOST_NODES = 16
 MOST_ENTRIES = 1 << 16
 HIT_NS = 1
-"""The latency of the first level: the instruction's own time."""
+"""The latency of the first level, which is the instruction's own time."""
 _SIZE = re.compile(r"([0-9]{1,9})([KM]?)\Z")
 _RESERVED = re.compile(rf"{IDEAL}|insn|wall|smp[0-9]+")
-"""What other parts of a cell's name are made of."""
+"""Names that other parts of a cell's name use."""
 _SHIFT = {"": 0, "K": 10, "M": 20}
 ORDERS = ("watch", "strict")
 Groups = tuple[tuple[int, ...], ...]
@@ -104,7 +104,7 @@ def _read(top: Section, name: str, source: str, text: str) -> Machine:
 
 
 def _digest(machine: Machine) -> str:
-    """Of what the file means: a change of its comments or its name makes no other machine."""
+    """The digest of what the file means. Another comment or name makes no other machine."""
     fields = dataclasses.asdict(machine)
     of_file = ("name", "source", "file", "text", "digest")
     meaning = {key: value for key, value in fields.items() if key not in of_file}
@@ -132,7 +132,7 @@ def _caches(top: Section, line: int) -> tuple[Cache, Cache, Cache, Cache | None]
 
 
 def _cache(top: Section, level: str, line: int, inner_ns: int, usual_ns: int | None = None) -> Cache:
-    """`inner_ns`: the latency of the level inside it. `usual_ns`: the only latency that it may have."""
+    """Reads a cache. `inner_ns` is the latency of the level inside it, `usual_ns` its only valid latency."""
     section = top.section(level)
     if section is None:
         if not top.refused(level):
@@ -201,7 +201,7 @@ def _cpus(section: Section, key: str, word: str) -> tuple[int, ...]:
 
 
 def _check_partition(section: Section, key: str, groups: Groups, cpus: int) -> None:
-    """In ascending order, because QEMU numbers the CPUs of a socket one after the other."""
+    """Requires each CPU once, in ascending order: QEMU numbers the CPUs of a socket consecutively."""
     if section.refused(key) or section.refused("cpus"):
         return
     listed = [cpu for group in groups for cpu in group]
@@ -256,7 +256,7 @@ def _check_nesting(top: Section, clusters: Groups, sockets: Groups, nodes: Group
 
 
 def _memory(top: Section, last_ns: int, nodes: int) -> tuple[int, int, float]:
-    """Latency of a node's own memory and of another's, and each node's bandwidth."""
+    """Reads the latency of a node's own memory, that of another's, and each node's bandwidth."""
     section = top.section("memory")
     if section is None:
         if not top.refused("memory"):
@@ -279,12 +279,12 @@ def _transfers(
     top: Section, inner_ns: int, last_ns: int, clusters: Groups, sockets: Groups
 ) -> tuple[int, int, int]:
     """The times to get a line from another CPU. Where no pair of CPUs is that far apart, a time may be left
-    out. `last_ns`: the latency of the last cache; another cluster is no nearer."""
+    out. `last_ns` is the latency of the last cache; another cluster is no nearer."""
     pairs = any(len(group) > 1 for group in clusters)
     several = any(len([one for one in clusters if set(one) <= set(socket)]) > 1 for socket in sockets)
     needed = {"cluster_ns": pairs, "across_ns": several, "socket_ns": len(sockets) > 1}
     if top.refused("clusters") or top.refused("sockets"):
-        needed = dict.fromkeys(needed, False)  # which pairs there are is not known
+        needed = dict.fromkeys(needed, False)  # the pairs are not known
     section = top.section("transfer")
     if section is None:
         if any(needed.values()) and not top.refused("transfer"):

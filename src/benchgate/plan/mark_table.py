@@ -18,15 +18,15 @@ SHARED = ("cpus", *THRESHOLDS, "metric", "base", "to", "baseline")
 """The arguments that marks.py reads. Every other one is a word that only the kind knows (Gate.settings)."""
 _DEFAULTS = MappingProxyType({"metric": "'work'"})
 GROWS = "grows"
-"""The word that planning knows, too: the parameter that is so many times larger in the cell. With it, the CPU
-count is a multiple of the base's."""
+"""The argument that names a parameter which grows with the CPU count: it is as many times larger in the cell
+as the cell's CPU count is larger than the base's. Planning reads it too."""
 GATE = "gate"
 """The mark that names a kind of gate as its first argument."""
 ISOLATION = "isolation"
 
 
 Good = Literal["never", "always", "at_least", "better"]
-"""When a gate holds only if the metric is good, and not if it is bad enough: `at_least` with this argument,
+"""When a gate holds only for a good metric, never for a bad one: `at_least` means with this argument,
 `better` with the bound on the metric's better side."""
 
 
@@ -36,26 +36,26 @@ class GateMark:
 
     name: str
     about: str
-    """What the figure is, as the rest of a sentence."""
+    """The meaning of the figure, as the rest of a sentence."""
     example: str
     """Its arguments, as a test writes them."""
     takes: tuple[str, ...]
     needs: tuple[str, ...] = ("cpus",)
-    """Those of `takes` that a test must give. Without `cpus` here, a mark without it holds at each CPU count
-    that the session measures."""
+    """The arguments in `takes` that a test must give. If `cpus` is not among them, a mark without it holds at
+    each CPU count that the session measures."""
     base: int | None = None
-    """The CPU count of the base, unless the mark names one; None: the gate has no such base."""
+    """The CPU count of the base, unless the mark names one; None if the gate has no such base."""
     is_of_several: bool = False
-    """`cpus` may be a list: the first count is the base, the last one the cell."""
+    """Whether `cpus` may be a list, whose first count is the base and whose last one is the cell."""
     is_ratio: bool = False
-    """A threshold is a ratio, and not a figure in the metric's unit."""
+    """Whether a threshold is a ratio, and not a figure in the metric's unit."""
     has_own_figure: bool = False
-    """The figure is neither the metric itself nor a ratio of two arms."""
+    """Whether the figure is neither the metric itself nor a ratio of two arms."""
     good: Good = "never"
     at_most_kind: str = ""
-    """The kind of the gate if the mark has `at_most`; empty: the mark's own."""
+    """The kind of the gate if the mark has `at_most`; empty for the mark's own kind."""
     is_in_id: bool = True
-    """The name is a part of the gate's id."""
+    """Whether the name is a part of the gate's id."""
     file: str = ""
     """The Python file of a user's own kind."""
 
@@ -131,7 +131,7 @@ PLAIN: tuple[PlainMark, ...] = (
     PlainMark("compare", "is now `ratio`"),
 )
 RENAMED = MappingProxyType({"compare": "ratio"})
-"""Marks of gates of earlier versions, which are refused with the word of today."""
+"""Gate marks of earlier versions, which are refused with a message that names the present one."""
 
 TABLE: tuple[GateMark, ...] = (
     GateMark(
@@ -227,7 +227,7 @@ OWN_FIGURE = frozenset(kind for kind, one in OF_KIND.items() if one.has_own_figu
 
 
 def lines(gates: Iterable[GateMark]) -> Iterator[str]:
-    """What pytest registers of every mark, and shows as help."""
+    """The lines for every mark that pytest registers, and shows as help."""
     every: Iterable[PlainMark | GateMark] = (*PLAIN, *gates)
     for one in every:
         yield f"{one.signature}: {one.about} (benchgate)"

@@ -39,7 +39,7 @@ from benchgate.plan.workloadfile import fill
 
 EACH_COUNT = 0
 MOST_RATIO = 1e6
-"""Above it no ratio can be meant."""
+"""A larger ratio is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ def read(  # noqa: PLR0913, PLR0917
     machine: MarkArguments | None = None,
     table: Mapping[str, GateMark] = SHIPPED,
 ) -> MarkRequest:
-    """`gates`: the test's marks of gates, by name. `test`: its node id. `machine`: the mark nearest to the
-    test. `table`: the marks of gates that there are, by name."""
+    """Reads a test's marks. `gates` has its marks of gates by name, `test` is its node id, `machine` is the
+    mark nearest to the test, and `table` has all known marks of gates by name."""
     if workload is None:
         raise UsageError('a test that uses `cell` or `verdict` needs @pytest.mark.workload("primes", ...)')
     name = _word(WORKLOAD, workload.args, "one name")
@@ -89,7 +89,7 @@ def read(  # noqa: PLR0913, PLR0917
 
 
 def _word(row: PlainMark, args: tuple[object, ...], what: str, *, extra: object = None) -> str:
-    """The only argument of a mark. `extra`: what it must not have besides."""
+    """The only argument of a mark; any `extra` argument is refused."""
     if extra or len(args) != 1 or not isinstance(args[0], str):
         raise UsageError(f"mark {row.name}: expected {what}, such as {row.shown}")
     return args[0]
@@ -208,7 +208,7 @@ def _counts(row: GateMark, given: MarkArguments) -> tuple[int | None, tuple[int,
 
 
 def _settings(row: GateMark, given: MarkArguments) -> Params:
-    """Those that are given, as plain words, because they become part of the gate's id."""
+    """The given settings, as plain words because they become part of the gate's id."""
     words = {key: given.kwargs[key] for key in row.settings if key in given.kwargs}
     for key, word in words.items():
         if not isinstance(word, str) or not word.isidentifier():
@@ -256,7 +256,7 @@ def _to(row: GateMark, given: MarkArguments) -> str:
 
 
 def _baseline(row: GateMark, given: MarkArguments) -> str:
-    """The path of the baseline's file, of a mark that takes one."""
+    """The path of the baseline's file, for a mark that takes one."""
     if "baseline" not in row.takes:
         return ""
     value = given.kwargs.get("baseline", DEFAULT_FILE)

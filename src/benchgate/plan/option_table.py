@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option. `kind`: value, flag or list (repeatable)."""
+    """One option. Its `kind` is value, flag or list (repeatable)."""
 
     name: str
     about: str
@@ -151,4 +151,4 @@ PATHS = (
     "fleet-key",
     "resume",
 )
-"""Options whose value is a path."""
+"""The options whose value is a path."""

@@ -1,4 +1,4 @@
-"""The values of single options, from the words that users gave for them.
+"""Reads the values of single options from the words that users gave for them.
 
 Each takes a word, or None if the option is unset, and gives its value. An invalid word fails with
 OptionError, which knows the option.
@@ -28,7 +28,7 @@ def is_path(word: str) -> bool:
 
 
 def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
-    """`0,2-3` -> (0, 2, 3), in the given order; None if unset."""
+    """Reads `0,2-3` as (0, 2, 3), in the given order; None if unset."""
     text = str(value or "").replace(" ", "")
     if not text:
         return None

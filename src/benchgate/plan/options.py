@@ -1,4 +1,4 @@
-"""What was asked for: the values of all options together.
+"""Reads the values of all options together.
 
 Takes the values that pytest or the command line has for the names of the table, gives a frozen `Options`. A
 flag takes precedence over its ini key. An invalid value fails with UsageError, which names the option.
@@ -31,7 +31,7 @@ class Options:
     smp: tuple[int, ...] | None = None
     systems: tuple[str, ...] = ("linux",)
     accel: Accel | None = None
-    """None: auto."""
+    """The accelerator; None for auto."""
     clock: str = "auto"
     machine: str = IDEAL
     """The name or path of the machine, unless a test's mark names one."""
@@ -41,7 +41,7 @@ class Options:
     max_seeds: int = 5
     """The last look on the instruction clock: the first one, unless --max-runs is above --runs."""
     sets: tuple[tuple[str, str, str], ...] = ()
-    """(workload, key, value), in the order given."""
+    """Triples (workload, key, value), in the order given."""
     quick: bool = False
     include_smt: bool = False
     oversubscribe: bool = False
@@ -55,16 +55,16 @@ class Options:
     keep: int = 20
     policy: str = "default"
     gate_files: tuple[Path, ...] = ()
-    """The kinds of gate of the user's own that have marks."""
+    """The files of the user's own kinds of gate that have marks."""
     extra_reports: tuple[Path, ...] = ()
     history: str | None = None
-    """Where the session is imported at its end: a path or URL, empty for the user's own; None: nowhere."""
+    """The history that imports the session at its end: a path or URL, empty for the user's own, or None."""
     fleet: str = ""
-    """The address of the scheduler whose workers make the runs; empty: they are made here."""
+    """The address of the scheduler whose workers make the runs; empty if this machine makes them."""
     fleet_certificates: Path | None = None
     fleet_key: Path | None = None
     resume: Path | None = None
-    """The folder of a session whose runs are taken over."""
+    """The folder of a session whose runs are reused."""
     lock_wait_s: float = 600.0
     plan: bool = False
     order_seed: int = 1
@@ -146,7 +146,7 @@ def read(lookup: Lookup) -> Options:
 
 
 def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
-    """What cannot be asked of a fleet, by name."""
+    """Refuses, by name, the options that cannot be used with a fleet."""
     if not fleet:
         if given := [name for name in ("fleet-certificates", "fleet-key") if got[name]]:
             raise OptionError(given[0], " needs --fleet ADDRESS")
@@ -163,7 +163,7 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
 
 
 def _machine(value: object, policy: Policy, clock: str) -> str:
-    """The option's, else the policy's."""
+    """The machine of the option, else of the policy."""
     word = str(value or policy.machine)
     word = str(Path(word).absolute()) if option_words.is_path(word) else word
 

@@ -26,49 +26,49 @@ class GateRequest:
     file: str
     """The Python file of a user's own kind; empty for a built-in kind."""
     cpus: int
-    """0: each CPU count that the session measures."""
+    """The CPU count; 0 for each one that the session measures."""
     base: int | None
-    """The CPU count of the arm to compare with; None: the kind uses one arm only."""
+    """The CPU count of the arm to compare with; None if the kind uses one arm only."""
     metric: str
     at_least: float | None
     at_most: float | None
     insn: float | None
     to: str = ""
-    """The system to compare with, at the same CPU count: its name or path, or the letter of one of --system
-    (A is the first); empty: not another system."""
+    """The name, path or letter (A is the first of --system) of the system to compare with at the same CPU
+    count; empty if the gate compares with no other system."""
     more: tuple[int, ...] = ()
-    """The CPU counts between `base` and `cpus`, of a gate over more than two arms."""
+    """The CPU counts between `base` and `cpus`, for a gate over more than two arms."""
     settings: Settings = ()
-    """What only its kind knows (Gate.settings)."""
+    """The settings that only its kind knows (Gate.settings)."""
     baseline: str = ""
-    """The file of the baseline to compare with; empty: none."""
+    """The baseline file to compare with; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkRequest:
-    """What one test function requests with its marks."""
+    """The request that one test function makes with its marks."""
 
     workload: str
     given: Mapping[str, object]
     gates: tuple[GateRequest, ...]
     systems: tuple[str, ...] = ()
-    """The systems that the test names; empty: those of --system."""
+    """The systems that the test names; empty for those of --system."""
     test: str = ""
     """The node id of the test function."""
     machine: str = ""
-    """The machine that the test names; empty: that of --machine."""
+    """The machine that the test names; empty for that of --machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Where the vCPUs or workers of one cell run; `skip` is the reason if the cell cannot run."""
+    """The place where a cell's vCPUs or workers run; `skip` is the reason if the cell cannot run."""
 
     lane: Lane
     placement: Placement
     pins: tuple[int, ...]
     skip: str = ""
     host_cpus: tuple[int, ...] = ()
-    """The host CPUs of --cpus to which a cell without pins is kept; empty: any."""
+    """The host CPUs of --cpus to which a cell without pins is restricted; empty for no restriction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +113,14 @@ class PlannedGate:
     base: PlannedCell | None
     arm: PlannedCell
     more: tuple[PlannedCell, ...] = ()
-    """The cells between both."""
+    """The cells between base and cell."""
 
     @property
     def arms(self) -> tuple[PlannedCell, ...]:
         return (*((self.base,) if self.base else ()), *self.more, self.arm)
 
     def with_arms(self, cells: Mapping[str, PlannedCell]) -> PlannedGate:
-        """The same gate over these cells, by id, in place of its own."""
+        """The same gate over these cells instead of its own; `cells` maps ids to them."""
         base = self.base and cells[self.base.cell.id]
         more = tuple(cells[one.cell.id] for one in self.more)
         return replace(self, base=base, more=more, arm=cells[self.arm.cell.id])
@@ -154,10 +154,10 @@ class SweepPlan:
     cells: tuple[PlannedCell, ...]
     gates: tuple[PlannedGate, ...]
     repeats: bool = True
-    """On the instruction clock, whether one arm of each of its systems runs one seed twice: in the first
+    """Whether one arm of each of its systems runs one seed twice on the instruction clock, as in the first
     sweep of a system and workload."""
     others: tuple[str, ...] = ()
-    """Its other rows."""
+    """The other rows of the sweep."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class SweepPlan:
 
     @property
     def repeated(self) -> tuple[PlannedCell, ...]:
-        """The arms that run their first seed twice: of each system the second one, or the only one."""
+        """The arms that run their first seed twice: the second or only one of each system."""
         exact = [cell for cell in self.runnable if cell.seats.lane is Lane.INSN] if self.repeats else []
         systems = dict.fromkeys(one.system.name for one in exact)
         return tuple([one for one in exact if one.system.name == name][:2][-1] for name in systems)
@@ -191,23 +191,23 @@ class SweepPlan:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What the planner needs to know about the host."""
+    """The facts about the host that the planner needs."""
 
     pins: tuple[int, ...]
     smt_pins: tuple[int, ...]
     lanes: Mapping[str, tuple[Lane, str]]
-    """System kind (`qemu`, `native`) -> its lane, and the reason if it cannot run. Guests of an emulator
-    whose name is a key (`System.emulator`) have a lane of their own."""
+    """Maps a system kind (`qemu`, `native`) to its lane, and the reason if it cannot run. An emulator's name
+    (`System.emulator`) as a key gives its guests a lane of their own."""
     physical: Placement = Placement.PHYSICAL
     """The placement of vCPUs on these pins: physical, smt or virtual."""
     no_insn: str | None = None
-    """With --clock both, `lanes` are those of wall time, and guests are measured on the instruction clock,
-    too: why they cannot be; empty if they can. None: there is only one clock."""
+    """With --clock both, `lanes` are those of wall time. This is then the reason why guests cannot be
+    measured on the instruction clock too, empty if they can. None if there is only one clock."""
 
     clock: str = ""
     """The clock of the cells that are planned on this ground; empty if there is only one."""
     no_machine: str = ""
-    """Why the instruction clock has no machine but the ideal one; empty: it has, or that is not known yet."""
+    """Why the instruction clock has only the ideal machine; empty if it has others, or if that is unknown."""
 
     def by_clock(self, kind: str) -> tuple[Ground, ...]:
         """This ground, once for each clock on which cells of a system kind are measured."""

@@ -47,7 +47,7 @@ def check_words(options: Options) -> None:
 
 
 def check_sets(options: Options, collected: Collection[str]) -> None:
-    """UsageError if --set names a workload that is neither built in nor used by a collected test."""
+    """Raises UsageError if --set names a workload that is neither built in nor used by a collected test."""
     known = {*collected, *catalog.names("workload")}
     for target, key, _ in options.sets:
         if collected and target not in known:
@@ -73,7 +73,7 @@ def plan_cell(  # noqa: PLR0913 - keyword arguments
     *,
     growth: Mapping[str, int] = MappingProxyType({}),
 ) -> PlannedCell:
-    """`growth`: how many times larger a parameter is than the test and the options say."""
+    """`growth` says how many times larger a parameter is than the test and the options say."""
     machine = None if ground.clock == Clock.WALL else choice.machine_of(request, options)
     system = system if machine is None else system.on(machine)
     workload = catalog.load_workload(request.workload, system)
@@ -114,7 +114,7 @@ def plan_gates(request: MarkRequest, options: Options, ground: Ground) -> tuple[
 def _each_count(
     request: MarkRequest, options: Options, ground: Ground, system: System
 ) -> tuple[GateRequest, ...]:
-    """The gates, with those of no CPU count at each one that the session measures."""
+    """The gates, where a gate without a CPU count is repeated for each one that the session measures."""
     every = counts(request, options, ground, system)
     return tuple(
         replace(gate, cpus=cpus) for gate in request.gates for cpus in ((gate.cpus,) if gate.cpus else every)
@@ -212,7 +212,7 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
     for gate in gates:
         sweep = sweep_of[gate.arm.cell.row]
         if gate.base is not None and sweep_of.get(gate.base.cell.row) != sweep:
-            _add(gate.base, found[sweep])  # excluded there
+            _add(gate.base, found[sweep])  # its lane differs, so it is excluded
         _add_gate(gate, kept[sweep])
     known: set[tuple[str, str, str]] = set()
     plans = []
@@ -270,7 +270,7 @@ def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> Planned
 
 
 def check_names(planned: Iterable[PlannedCell]) -> None:
-    """UsageError if two files have the same name: rows are named by it, so their runs would be mixed."""
+    """Raises UsageError if two files have one name, because rows named by it would mix their runs."""
     seen: dict[tuple[str, str], Path] = {}
     machines: dict[str, Machine] = {}
     chosen: dict[str, Settings] = {}
@@ -301,7 +301,7 @@ def _same_name(what: str, name: str, one: Path, other: Path) -> UsageError:
 
 
 def check_kinds(gates: Iterable[PlannedGate]) -> None:
-    """UsageError if two files define the same kind of gate: a verdict identifies its gate by the kind."""
+    """Raises UsageError if two files define one kind of gate, because a verdict names only the kind."""
     files: dict[str, str] = {}
     for one in gates:
         other = files.setdefault(one.gate.kind, one.gate.file)

@@ -19,7 +19,7 @@ from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.yamlfile import Section
 
 FindMachine = Callable[[str], object]
-"""Fails with UsageError or CatalogError for the word of a machine that is not there, or is wrong."""
+"""This fails with UsageError or CatalogError for the word of a missing or invalid machine."""
 
 
 def _unchecked(word: str) -> object:
@@ -84,7 +84,7 @@ def _value(top: Section, field: dataclasses.Field[Any]) -> Any:
 
 
 def _machine(top: Section, usual: str | None) -> str:
-    """A name, or a path, which is relative to the policy's file."""
+    """The machine's name, or its path relative to the policy's file."""
     word = top.text("machine", usual)
     is_path = "/" in word or word.endswith((".yaml", ".yml"))
     return str(top.path.absolute().parent / word) if is_path else word

@@ -1,4 +1,4 @@
-"""A plan as text, for --plan: cells, order, lanes, pins, every skip with its reason, estimated minutes.
+"""Writes a plan as text for --plan: cells, order, lanes, pins, skips with reasons, estimated minutes.
 
 Takes the sweeps of planner.py, the options and the policy; gives text. Pure; nothing fails.
 """

@@ -1,4 +1,4 @@
-"""Reads what others published of workloads that we have, too: ratios on their machines, for comparison only.
+"""Reads the ratios that others published for our workloads on their machines, for comparison only.
 
 Takes the names of workloads; gives `PublishedRow`s from fixtures/published/, none for other workloads. No
 gate reads them. Only ratios within one row are kept, because times of two machines cannot be compared. Fails
@@ -21,7 +21,7 @@ FOLDER = "fixtures/published"
 MIDDLE = "50"
 
 Ratios = tuple[tuple[str, float], ...]
-"""(`smp4 work`, 3.088): what is divided by what, and the ratio."""
+"""Each pair, such as (`smp4 work`, 3.088), says what is divided, and gives the ratio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class PublishedRow:
     host: str = ""
     date: str = ""
     runs: int = 0
-    """0: not published."""
+    """The number of runs; 0 if it was not published."""
     note: str = ""
 
 
@@ -115,6 +115,6 @@ def _tails(percentiles: Section) -> Iterator[tuple[str, float]]:
 
 
 def _quotient(costs: Mapping[str, str]) -> tuple[str, Ratios]:
-    """Of an operation's cost on two systems, in the order of the file."""
+    """The ratio of an operation's costs on two systems, in the order of the file."""
     (top, above), (bottom, below) = costs.items()
     return f"{top} / {bottom}", (("cost", float(above) / float(below)),)

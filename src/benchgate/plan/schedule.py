@@ -1,4 +1,4 @@
-"""How many runs each cell gets, and in which order the arms of a sweep alternate.
+"""Decides how many runs each cell gets, and in which order the arms of a sweep alternate.
 
 Takes planned cells and the options, gives counts and orders. Pure; nothing fails.
 """
@@ -29,11 +29,11 @@ def runs_of(cell: PlannedCell, options: Options) -> int:
 
 
 def warmups_of(cell: PlannedCell, policy: Policy) -> int:
-    """Discarded runs before the first counted one. The instruction clock needs none."""
+    """The number of discarded runs before the first counted one. The instruction clock needs none."""
     return 0 if cell.seats.lane is Lane.INSN else policy.warmups
 
 
 def expected_runs(sweep: SweepPlan, options: Options, policy: Policy) -> int:
-    """Runs up to the first look, including warm-ups and the repeated seeds of the instruction clock."""
+    """The number of runs up to the first look, with warm-ups and the instruction clock's repeated seeds."""
     runs = sum(runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable)
     return runs + len(sweep.repeated)

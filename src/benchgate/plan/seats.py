@@ -1,4 +1,4 @@
-"""Where the vCPUs or workers of a cell run: lane, pinned host CPUs and placement; or why they cannot run.
+"""Decides where a cell's vCPUs or workers run (lane, pinned host CPUs, placement), or why they cannot.
 
 Takes a system, a workload, a cell and the facts about the host (`Ground`); gives `Seats`. Pure. Nothing
 fails: the seats of a cell that cannot run have the reason, which becomes a SKIP.
@@ -18,7 +18,7 @@ from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 
 
 def seat(system: System, workload: Workload, cell: Cell, ground: Ground, options: Options) -> Seats:
-    """Where a cell runs, or why not."""
+    """Decides where a cell runs, or why it cannot."""
     cpus = cell.cpus
     lane, no_lane = ground.lane(system, cell.clock)
     refused = no_lane or system.refuses(workload, cpus, cell.params) or _wrong_clock(system, lane)
@@ -60,7 +60,7 @@ def _wrong_clock(system: System, lane: Lane) -> str:
 
 
 def _wrong_machine(system: System, lane: Lane, cpus: int, ground: Ground) -> str:
-    """Why these CPUs cannot be those of the system's machine."""
+    """Why the system's machine cannot have these CPUs."""
     machine = system.machine
     if machine is None:
         return ""

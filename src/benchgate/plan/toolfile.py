@@ -26,7 +26,7 @@ _MOST_WORDS = 48
 
 
 def read(program: Section, names: Collection[str]) -> Tool:
-    """`names`: the parameters, and `files` if the workload has some."""
+    """Reads the section. `names` are the parameters, and `files` if the workload has some."""
     command = program.texts("run")
     if not command or not _PROGRAM.match(command[0]):
         program.fail("expected the program's file name and its arguments: `[hackbench, -l, 100]`", "run")

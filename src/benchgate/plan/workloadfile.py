@@ -22,7 +22,7 @@ from benchgate.plan import metricsfile, toolfile
 
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 NO_SOURCE = "none"
-"""In place of a C file: what is measured is a program that the system has."""
+"""This word, in place of a C file, means that the system has the program that is measured."""
 
 
 def load(path: Path) -> Workload:
@@ -68,7 +68,7 @@ def _beside(top: Section, key: str) -> Path:
 
 
 def _files(top: Section, params: Mapping[str, ParamSpec]) -> tuple[str, ...]:
-    """Paths below the YAML file's folder, because they keep their place in the guest."""
+    """Reads paths, which must be below the YAML file's folder because they keep their place in the guest."""
     found = top.texts("files")
     for number, name in enumerate(found):
         if not _PLAIN_PATH.match(name):
@@ -126,7 +126,7 @@ def _param(name: str, params: Section) -> ParamSpec:
 
 
 def _choice_needs(param: Section, choices: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Services of single choices: a system that lacks one skips only the cells of that choice."""
+    """The services of single choices; a system that lacks one skips only the cells of that choice."""
     with param.optional("needs") as words:
         for choice in words.keys():  # noqa: SIM118 - a Section, not a dict
             if choice not in choices:

@@ -55,8 +55,8 @@ def manifest(  # noqa: PLR0913 - keyword arguments
     measure: bool = False,
     files: str = "",
 ) -> str:
-    """The words that tell the guest which workload to run (docs/wire.md). Without a nonce if it is empty:
-    each run of a part of a mix gets its own in the guest."""
+    """The words that tell the guest which workload to run (docs/wire.md). An empty nonce is
+    left out: each run of a part of a mix gets its own nonce in the guest."""
     words = {
         "workload": cell.workload,
         "mode": cell.mode,
@@ -78,28 +78,28 @@ def manifest(  # noqa: PLR0913 - keyword arguments
 
 @dataclass(frozen=True, slots=True)
 class BootOptions:
-    """What one boot of a cell has of its own."""
+    """The options that one boot of a cell has for itself."""
 
     nonce: str
     log: Path | None = None
-    """Where the instruction clock writes its log; it needs one."""
+    """The path at which the instruction clock writes its log, which it needs."""
     seed: int = 0
-    """Of the instruction clock."""
+    """The seed of the instruction clock."""
     measure: bool = False
-    """The guest counts while it runs."""
+    """Whether the guest prints measure lines (docs/wire.md)."""
     words: str | None = None
     """Replaces the whole kernel command line, including the workload's manifest."""
     records: Records = NO_RECORDS
     talks: bool = False
-    """Something is typed at the console, also if the system's YAML does not say so."""
+    """Whether something is typed at the console although the system's YAML does not say so."""
     ports: Mapping[str, int] = field(default_factory=dict)
-    """The host's port for each of the guest's."""
+    """Maps the name of each guest port to its port on the host."""
     exploration: Exploration | None = None
-    """How its vCPUs are stalled."""
+    """The exploration that stalls its vCPUs; None if none does."""
 
 
 def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptions) -> BootSpec:
-    """One boot of a QEMU system."""
+    """Makes the BootSpec of one boot of a QEMU system."""
     system, cell, lane = planned.system, planned.cell, planned.seats.lane
     boot = replace(boot, talks=boot.talks or (system.script is not None and boot.words is None))
     clock = _clock_arguments(planned, vm, boot) if lane is Lane.INSN else _no_clock(planned, boot)
@@ -142,7 +142,7 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
 
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:
-    """Firmware and disks."""
+    """QEMU's options for the firmware and the disks."""
     firmware = NO_FIRMWARE if system.boot.firmware == NO_FIRMWARE else image.firmware
     bios = () if firmware is None else ("-bios", str(firmware))
     return bios + disk_options(system.boot.disks, image.disks)
@@ -190,7 +190,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
 
 
 def native_spec(planned: PlannedCell, image: Image, nonce: str, *, measure: bool = False) -> BootSpec:
-    """One process on this host."""
+    """Makes the BootSpec of one process on this host."""
     if image.program is None:
         raise UsageError(f"{planned.cell.id}: the image has no program, which a native system needs")
     pins = planned.seats.pins
@@ -215,7 +215,7 @@ def _pins_per_vcpu(planned: PlannedCell) -> tuple[int, ...]:
 def script(
     planned: PlannedCell, nonce: str, ports: Mapping[str, int] = MappingProxyType({})
 ) -> Script | None:
-    """What is typed into a guest of this cell, with the deadlines of the cell's seats."""
+    """The script for a guest of this cell, with the deadlines of the cell's seats."""
     if planned.system.script is None:
         return None
     values = {**values_of(planned.cell, nonce), **port_values(ports)}
@@ -225,13 +225,13 @@ def script(
 
 
 def deadlines(planned: PlannedCell) -> Deadlines:
-    """On the instruction clock they are guest time (run/pace.py), which no neighbour on the host takes."""
+    """The cell's deadlines. On the instruction clock they are guest time (run/pace.py), free of host load."""
     stated, sharing = planned.system.deadlines, _sharing(planned)
     return Deadlines(boot_s=stated.boot_s * sharing, run_s=stated.run_s * sharing)
 
 
 def _sharing(planned: PlannedCell) -> float:
-    """How many vCPUs share one host CPU."""
+    """The number of vCPUs that share one host CPU."""
     pins = planned.seats.pins
     if not pins or planned.seats.lane is Lane.INSN:
         return 1.0

@@ -48,9 +48,9 @@ class RunRequest:
     warmup: bool
     guest_digest: str
     script: Script | None = None
-    """What is typed at its prompt."""
+    """The script to type at its prompt; None if nothing is typed."""
     watch: Watch | None = None
-    """None: the patterns of the wire format."""
+    """The patterns to watch for; None for those of the wire format."""
     limits: ConsoleLimits = field(default_factory=ConsoleLimits)
 
     @property
@@ -78,13 +78,13 @@ def execute(request: RunRequest, on_phase: OnPhase = lambda _: None) -> RawRun:
 
 
 def write_command(request: RunRequest) -> None:
-    """argv.json and environment.json: what this machine executes, or would."""
+    """Writes argv.json and environment.json: what this machine executes, or would execute."""
     write_json(request.folder / ARGV, list(request.spec.argv))
     write_json(request.folder / ENVIRONMENT, base_environment(request.spec.environment))
 
 
 def words_of_run(argv: Iterable[str], folder: Path) -> str:
-    """A command line without the run's own folder, as one text: the same for the same run in each session."""
+    """A command line as one text, without the run's own folder, so that it is the same in each session."""
     return "\0".join(argv).replace(f"{folder}/", _FOLDER)
 
 
@@ -132,7 +132,7 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
 
 
 def explained(error: OSError, folder: Path) -> EvidenceError | HostError:
-    """What this host refused for a run whose files are in the folder."""
+    """The error about what this host refused to a run whose files are in the folder."""
     if error.errno in TOO_MANY_FILES:
         return HostError(f"a run needs more open files: {error.strerror}; {MORE_FILES}")
     named = isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)

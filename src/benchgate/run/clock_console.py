@@ -23,7 +23,7 @@ from benchgate.run.console import Console
 
 _PIECE = 1 << 16
 _SLICE_NS, _LONGEST_SLICE_NS = 100_000_000, 10_000_000_000
-"""A guest that is never quiet is looked at this often; one that prints nothing less and less often."""
+"""A guest that is never quiet is checked this often; one that prints nothing is checked ever less often."""
 _HALTED = "no CPU of the guest has run for a second: it may wait for input that never comes"
 
 
@@ -32,36 +32,36 @@ class ClockConsole(Console):
         super().__init__(console.child_fd, -1, console.logfile_read, console.timeout)
         self._talk = talk
         self.limit_ns = NEVER
-        """The guest does not run past this time of its own. There, reads raise TIMEOUT."""
+        """The guest does not run past this guest time; there, reads raise TIMEOUT."""
         self._stop = GuestStop(StopKind.START, 0, 0, 0)
-        self._runs = True  # to its first stop, before it executes anything
+        self._runs = True  # waits for the first stop, before the guest executes anything
         self._is_free = self._has_ended = False
         self._slice_ns = _SLICE_NS
         self._typed = b""
-        """Typed, and not yet on its way to the guest."""
+        """The bytes that were typed and are not yet on their way to the guest."""
         self._output = b""
-        """Read from the pipe, and not yet from this object."""
+        """The bytes that were read from the pipe and not yet from this object."""
 
     @property
     def time_ns(self) -> int:
-        """The guest's time at its last stop."""
+        """The guest time of the last stop."""
         self._await_stop(None)
         return self._stop.time
 
     @property
     def is_quiet(self) -> bool:
-        """It stands still because it printed nothing for the talk's `quiet_ns`, and all of its output was
-        read."""
+        """Whether the guest stands still because it printed nothing for the talk's `quiet_ns`, and all its
+        output was read."""
         return self._stands and self._stop.kind is StopKind.QUIET and not self._output
 
     @property
     def is_late(self) -> bool:
-        """It stands still at its limit."""
+        """Whether the guest stands still at its limit."""
         return self._stands and self._stop.time >= self.limit_ns
 
     @property
     def is_halted(self) -> bool:
-        """The same, and no CPU has run for a second."""
+        """Whether it stands still at its limit, and no CPU has run for a second."""
         return self.is_late and self._stop.kind is StopKind.HALTED
 
     @property
@@ -69,7 +69,7 @@ class ClockConsole(Console):
         return not self._runs and not self._has_ended
 
     def free(self) -> None:
-        """The guest runs to its end without another stop. Nothing can be typed any more."""
+        """Lets the guest run to its end without another stop. Nothing can be typed any more."""
         if not self._stands:
             return
         with contextlib.suppress(EndOfTalk):
@@ -77,7 +77,7 @@ class ClockConsole(Console):
         self._runs = self._is_free = True
 
     def send(self, s: str | bytes) -> int:
-        """The bytes arrive from the guest's present time on, when it next runs."""
+        """Types bytes, which arrive from the guest's present time on when it next runs."""
         data = s.encode() if isinstance(s, str) else bytes(s)
         self._typed += data
         return len(data)
@@ -104,7 +104,7 @@ class ClockConsole(Console):
 
     @contextlib.contextmanager
     def _at_most(self, seconds: float | None) -> Iterator[None]:
-        """Within this, the guest may run so long from its present time on."""
+        """Inside the block the guest may run for this long from its present time on."""
         seconds, before = self.timeout if seconds == -1 else seconds, self.limit_ns
         if seconds is not None:
             self.limit_ns = min(before, self.time_ns + int(max(0.0, seconds) * 1e9))
@@ -122,7 +122,7 @@ class ClockConsole(Console):
             if not self._runs:
                 self._run()
             self._await_stop(deadline)
-            if deadline is not None and self.is_quiet:  # who read its output before can type only now
+            if deadline is not None and self.is_quiet:  # only now a caller that had read all can type
                 raise pexpect.TIMEOUT("the guest is quiet")
         data, self._output = self._output[:size], self._output[size:]
         return data
@@ -139,7 +139,7 @@ class ClockConsole(Console):
 
     def _await_stop(self, deadline: float | None) -> None:
         """Returns when the guest stands still or has ended, with all that it printed; if it runs freely, as
-        soon as it prints. TIMEOUT: this time of the host has come."""
+        soon as it prints. TIMEOUT when the host's time reaches `deadline`."""
         poller = select.poll()
         for descriptor in (self.child_fd, self._talk.fileno()):
             poller.register(descriptor, select.POLLIN)

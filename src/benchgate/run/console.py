@@ -42,21 +42,20 @@ class ConsoleLimits:
     console_bytes: int = 16 << 20
     stderr_bytes: int = 1 << 20
     rest_bytes: int = 1 << 20
-    """How much it may print after its result, before its prompt or its end: some kernels never stop."""
+    """The guest may print this much between its result and its prompt or end. Some kernels never stop."""
     leave_s: Seconds = 30.0
-    """How long the process may take to exit after its end line. At a load of 18, four vCPUs that shared one
+    """The time in which the process must exit after its end line. At a load of 18, four vCPUs that shared one
     CPU once took longer than 10 s."""
     exit_s: Seconds = 180.0
-    """How long it may take from the end of its console to its own end. All is printed by then, and it waits
-    in the host's kernel, where all QEMUs unmap the same files: at a load of 60 that took longer than 30 s in
-    3 of 160 runs."""
+    """The time in which the process must end after its console ended. It waits in the host's kernel, where
+    all QEMUs unmap the same files: at a load of 60 that took longer than 30 s in 3 of 160 runs."""
     linger_s: Seconds = 1.0
-    """How long to read on after a panic, for the rest of its text."""
+    """The time for which to read on after a panic, for the rest of its text."""
     hush_s: Seconds = 5.0
     """A kernel that goes on after a line that looks like a panic prints again within this time."""
     halted_s: Seconds | None = None
-    """On the instruction clock, how long all CPUs may be halted with no timer set. Nothing but input from
-    outside can end that, so it is a hang. None: as long as the stage may take."""
+    """The longest time for which, on the instruction clock, all CPUs may be halted with no timer set. Only
+    input from outside can end that, so it is a hang. None for as long as the stage may take."""
 
 
 class FloodError(BootError):
@@ -106,9 +105,9 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         self.buffer = b"\n"  # so that the first line, like all others, follows a line end; see watch.py
         self._input_pipe = input_pipe
         self.listener: Callable[[bytes], None] = lambda _: None
-        """Is given every byte that is read, unchanged."""
+        """This function is given every byte that is read, unchanged."""
         self.plain: Stream | None = None
-        """If set, patterns are matched against plain lines. The log has every byte in any case."""
+        """If this is set, patterns are matched against plain lines. The log has every byte in any case."""
 
     def read_nonblocking(self, size: int = 1, timeout: float | None = -1) -> bytes:
         data = self._read(size, timeout)
@@ -124,7 +123,7 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         return data
 
     def has_output(self) -> bool:
-        """True if there are bytes to read. (`readable` is also true at the end of the console.)"""
+        """Whether there are bytes to read. (`readable` is also true at the end of the console.)"""
         count = array.array("i", [0])
         fcntl.ioctl(self.child_fd, termios.FIONREAD, count)
         return count[0] > 0

@@ -16,7 +16,7 @@ from benchgate.run.watch import Watch
 
 
 class Cause(StrEnum):
-    """Why watching stopped."""
+    """The reason why watching stopped."""
 
     CLOSED = "closed"
     PANIC = "panic"
@@ -25,17 +25,17 @@ class Cause(StrEnum):
     FLOOD = "flood"
     REPEATS = "repeats"
     SUSPECT = "suspect"
-    """A line looks like a panic, and nothing followed."""
+    """A line looks like a panic, and nothing followed it."""
     LOST = "lost"
     """The conversation at its prompt failed: input was lost or changed."""
     UNANSWERED = "unanswered"
-    """Its prompt, or the answer of a step, did not come in its time."""
+    """The prompt, or the answer of a step, did not come before its deadline."""
     FINISHED = "finished"
     """The end line was seen, and `kill_after_end` is set."""
 
 
 class Stage(StrEnum):
-    """How far the console got."""
+    """The stage that the console reached."""
 
     BOOTING = "booting"
     RUNNING = "running"
@@ -44,15 +44,15 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What was seen on a console until watching stopped."""
+    """The observation of a console until watching stopped."""
 
     cause: Cause
     stage: Stage
     line: str = ""
     """The line that a pattern matched, or the last one; cleaned for display."""
     note: str = ""
-    """On FLOOD: which bound was exceeded. On DEADLINE: what the seconds were (run/pace.py). On REPEATS: what
-    is repeated. On LOST and UNANSWERED: what failed. On CLOSED: what of its conversation is missing."""
+    """The detail of the cause. FLOOD: the exceeded bound. DEADLINE: the kind of its seconds (run/pace.py).
+    REPEATS: what is repeated. LOST, UNANSWERED: what failed. CLOSED: what the conversation still misses."""
     suspect: str = ""
     """One of the last lines looks like a panic that the YAML does not name (run/suspicion.py)."""
 
@@ -73,7 +73,7 @@ _SILENT = (
 def ending_of(  # noqa: PLR0911 - one return per cause
     seen: Observation, status: int | None, watch: Watch, deadlines: Deadlines, complaint: str = ""
 ) -> tuple[Ending, str]:
-    """The ending and a sentence about it. `complaint`: the last line of the program's standard error."""
+    """The ending and a sentence about it. `complaint` is the last line of the program's standard error."""
     if seen.cause is Cause.CLOSED and seen.suspect:
         ending, detail = _judge_exit(seen, status, watch, complaint)
         ending = Ending.PANIC if ending is Ending.DONE else ending
@@ -120,9 +120,9 @@ def _at_its_prompt(seen: Observation) -> Ending:
 def confirmed(
     judged: tuple[Ending, str], reports: Collection[str] | None, watch: Watch
 ) -> tuple[Ending, str]:
-    """The same, unless the guest ended itself in a way that the system's YAML does not name. A reset and a
-    power-off have the same exit status, so the status is not enough. `reports`: QEMU's reasons for ends that
-    the guest caused; None if they could not be read."""
+    """The judged ending, unless the guest ended itself in a way that the system's YAML does not name. A reset
+    and a power-off have the same exit status, so the status is not enough. `reports` has QEMU's reasons for
+    ends that the guest caused; None if they could not be read."""
     why = "nothing shows how the guest ended: QEMU's QMP socket was still open"
     if reports is not None:
         unnamed = [reason for reason in reports if not _is_named(reason, watch)]

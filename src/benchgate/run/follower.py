@@ -47,16 +47,16 @@ class Follower:
     heartbeat: Callable[[str], None] = lambda _: None
     pace: Pace = field(default_factory=HostPace)
     talker: Talker | None = None
-    """Types into it, if it is asked at a prompt. Then its first line begins the run, and not a pattern."""
+    """Types if the guest is asked at a prompt. Then the first typed line, not a pattern, begins the run."""
     stage: Stage = field(init=False)
     ends_missing: int = field(init=False)
-    """Its end is there when all patterns of an end were seen and the conversation is over."""
+    """How many parts of the end are missing: its patterns, and the end of the conversation."""
     suspicion: Suspicion = field(init=False)
     repetition: Repetition = field(init=False)
     has_result: bool = field(init=False, default=False)
-    """The line that shows its result was printed, and nothing else is awaited but its end."""
+    """Whether the line that shows the result was printed, so that only the end is awaited."""
     rest: int = field(init=False, default=0)
-    """How many bytes it printed after its result."""
+    """How many bytes the guest printed after its result."""
     hush: Hush | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -107,15 +107,15 @@ class Follower:
         return stop
 
     def await_exit(self, seen: Observation) -> bool:
-        """True if the program exits by itself after its console was closed."""
+        """Whether the program exits by itself after its console was closed."""
         return seen.cause is Cause.CLOSED and self.child.wait(self.limits.exit_s)
 
     def judge(self, seen: Observation, status: int | None) -> tuple[Ending, str]:
-        """`status`: None if the program had to be stopped."""
+        """The ending and a sentence about it. `status` is None if the program had to be stopped."""
         return ending_of(seen, status, self.watch, self.deadlines, complaint(self.folder))
 
     def _read(self) -> tuple[bytes, Observation | None]:
-        """The next piece of the console; or why watching stops, whatever the stage."""
+        """Reads the next piece of the console, or gives why watching stops at any stage."""
         while True:
             self.heartbeat(self.suspicion.line if self.hush and self.hush.is_long else "")
             left = self.pace.left()
@@ -168,7 +168,7 @@ class Follower:
         return text, self._rest_is_long(len(text))
 
     def _rest_is_long(self, more: int) -> Observation | None:
-        """A kernel that prints for ever after its result would else print until its time is over."""
+        """Stops a kernel that prints for ever after its result, which would else use all of its time."""
         is_answered = self.talker is not None and self.talker.is_answered
         if not (self.has_result or is_answered or self.stage is Stage.ENDED):
             return None

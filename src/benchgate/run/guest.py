@@ -1,4 +1,4 @@
-"""One boot: QEMU is started with the guest stopped, its threads are pinned, the guest runs and is watched.
+"""Makes one boot: starts QEMU with the guest stopped, pins its threads, runs the guest and watches it.
 
 Takes a BootSpec with its final argv, a folder, and what to watch for; gives a `GuestEnd`, with serial.log,
 stderr.log, qmp.log, affinity.json, threads.json and host.json in the folder. A guest's failure is an
@@ -45,24 +45,24 @@ from benchgate.run.watch import Watch
 
 OnPhase = Callable[[str], None]
 PHASES = STARTING, BOOTING, RUNNING, ENDED = "starting", "booting", "running", "ended"
-"""Any other phase is news for the user."""
+"""The names of the phases. Any other text is news for the user."""
 _QMP_S = 180.0
-"""On a busy host QEMU may need long until it answers: at a load of 19 it once took more than 30 s. One that
-has ended is noticed at once."""
+"""The deadline for QEMU's answers. On a busy host it may need long: at a load of 19 it once took more than
+30 s. A QEMU that has ended is noticed at once."""
 _STOP_GRACE_S = 2.0
 _DRAIN_S = 0.5
 CONVERSATION = "conversation.json"
-"""In a run's folder."""
+"""The file's name in a run's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuestEnd:
-    """How a guest or program ended."""
+    """The end of a guest or program."""
 
     ending: Ending
     detail: str
     exit_status: int | None
-    """None: it was killed after its result, because its system cannot power off."""
+    """The exit status; None if it was killed after its result because its system cannot power off."""
     samples: tuple[UseSample, ...] = ()
     """The host's accounting, as in threads.json and host.json."""
 
@@ -78,20 +78,20 @@ class RunningGuest:
     folder: Path
     spec: BootSpec
     talk: Talk | None = None
-    """Only of a guest on the instruction clock at whose console something is typed."""
+    """The talk with a guest on the instruction clock at whose console something is typed, else None."""
     vcpus: tuple[int, ...] = ()
     samples: list[UseSample] = field(default_factory=list)
     memory: MemoryUse | None = None
-    """Only if its spec asks for it."""
+    """The host's count of its memory use; None unless its spec asks for it."""
 
     @property
     def ports(self) -> Mapping[str, int]:
-        """The host's port for each of its own, by name."""
+        """Maps the name of each guest port to its port on the host."""
         return self.spec.ports
 
     @property
     def exit_status(self) -> int | None:
-        """None while it runs. Reaps the process if it has ended."""
+        """The exit status; None while it runs. Reaps the process if it has ended."""
         return self.child.stop(0) if self.child.has_ended() else None
 
     @property
@@ -99,8 +99,8 @@ class RunningGuest:
         return any(sample.moment == "ready" for sample in self.samples)
 
     def prepare(self) -> tuple[ThreadPlace, ...]:
-        """Finds the vCPU threads, pins them and reads the pinning back. QmpError or PinError: it cannot
-        run."""
+        """Finds the vCPU threads, pins them and reads the pinning back. Raises QmpError or
+        PinError if it cannot run."""
         self.qmp.connect(_QMP_S)
         self.vcpus = self.qmp.cpu_threads(_QMP_S)
         if len(self.vcpus) != self.spec.cpus:
@@ -112,7 +112,7 @@ class RunningGuest:
         return placed
 
     def go(self) -> None:
-        """Starts the guest. QmpError: it did not run."""
+        """Starts the guest; raises QmpError if it did not run."""
         self.note_moment("start")
         try:
             self.qmp.execute("cont", seconds=_QMP_S)
@@ -129,7 +129,7 @@ class RunningGuest:
             self.memory.note(moment)
 
     def beat(self, on_phase: OnPhase, suspect: str) -> None:
-        """At least once a second while it runs. `suspect`: a line after which it printed nothing for long."""
+        """Is called at least once a second. `suspect` is a line after which nothing was printed for long."""
         silent = f"it prints nothing after `{suspect}`, which looks like a panic; waiting for more"
         on_phase(silent if suspect else RUNNING if self.is_ready else BOOTING)
         if self.memory is not None:
@@ -146,8 +146,8 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
     on_phase: OnPhase,
     script: Script | None = None,
 ) -> GuestEnd:
-    """Boots and watches to the end. Only the files in `folder` remain. `script`: what is typed at its
-    prompt."""
+    """Boots and watches to the end. Only the files in `folder` remain. `script` is
+    typed at its prompt."""
     on_phase(STARTING)
     typing = TypingPace(script.delay_ns, script.byte_ns) if script else TypingPace()
     with started(spec, folder, mark=nonce, limits=limits, typing=typing) as guest:
@@ -198,7 +198,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
 def boot_interactive(
     spec: BootSpec, *, mark: str, folder: Path | None = None, limits: ConsoleLimits | None = None
 ) -> Iterator[RunningGuest]:
-    """A running guest for a user's own test, with `.console` (pexpect), `.qmp` and `.exit_status`.
+    """Gives a running guest to a user's own test, with `.console` (pexpect), `.qmp` and `.exit_status`.
 
     It is stopped when the block ends. Without a `folder`, its logs go to a temporary folder.
     """
@@ -221,7 +221,7 @@ def boot_interactive(
 def started(
     spec: BootSpec, folder: Path, *, mark: str, limits: ConsoleLimits, typing: TypingPace | None = None
 ) -> Iterator[RunningGuest]:
-    """QEMU before its guest's first instruction. QEMU is always stopped when the block ends."""
+    """Starts QEMU, stopped before its guest's first instruction. It always ends with the block."""
     if not any(mark in word for word in spec.argv):
         raise ValueError(f"the mark {mark!r} is not in the argv, so a stale guest could not be identified")
     with contextlib.ExitStack() as stack:
@@ -267,7 +267,7 @@ def _ours(
     stack: contextlib.ExitStack,
     qemus: contextlib.ExitStack,
 ) -> tuple[socket.socket, dict[int, int]]:
-    """Our end of a pair of sockets, and QEMU's by its descriptor there. The stacks close them."""
+    """Gives our end of a pair of sockets, and maps QEMU's descriptor to its end. The stacks close them."""
     ours, theirs = stack.enter_context(pair[0]), qemus.enter_context(pair[1])
     return ours, {descriptor: theirs.fileno()}
 

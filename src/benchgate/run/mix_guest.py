@@ -1,4 +1,4 @@
-"""How a mix is asked for: the plan that its conductor reads, and the command line of its boot. Pure.
+"""Writes what asks for a mix: the plan that its conductor reads, and its boot's command line. Pure.
 
 Takes a mix; gives text, and the cell and system with which run/argv.py makes a BootSpec. A limit of CPU time
 that no control group can have fails with UsageError.
@@ -20,16 +20,16 @@ from benchgate.run.argv import manifest
 
 SAME = "part same"
 SHORTEST_US, LONGEST_US = 1_000, 1_000_000
-"""The shortest quota, and the longest period, that Linux allows."""
+"""Linux allows no shorter quota and no longer period."""
 PERIOD_US = 10_000
-"""In which a quota of CPU time counts. A window must have many of them."""
+"""The period for a quota of CPU time. A window must have many periods."""
 NOT_IN_MIXES = ("cgroup_disable=memory",)
 """Words of the kernel's command line that would leave a part without a counter."""
 
 
 def plan_text(mix: Mix) -> str:
     """The file /mix of the Linux guest (guest/port/linux/mix/plan.c). A kernel with its own conductor has it
-    as words of its command line, where there is little room: a part like the one before is `part same`."""
+    on its command line, where there is little room: a part like the one before is `part same`."""
     lines = [f"mix least={mix.least} limit_ms={mix.limit_ms}", *(_part(mix, one) for one in mix.parts)]
     if not mix.own_conductor:
         return "\n".join(lines) + "\n"
@@ -38,7 +38,7 @@ def plan_text(mix: Mix) -> str:
 
 
 def command_line(mix: Mix, nonce: str) -> str:
-    """The kernel's."""
+    """The kernel's command line."""
     words = [system_of(mix).boot.append]
     words += [f"bench.workload={WORKLOAD}"] if mix.own_conductor else []
     words += [f"bench.nonce={nonce}"]
@@ -72,7 +72,7 @@ def _limits(one: Part, cpus: int) -> list[str]:
 
 
 def quota_of(ppm: int, cpus: int) -> tuple[int, int]:
-    """The quota and its period, in us, for this share of all CPUs."""
+    """Computes the quota and its period, in us, for this share of all CPUs."""
     period = PERIOD_US
     while (quota := ppm * cpus * period // WHOLE_PPM) < SHORTEST_US:
         period *= 10

@@ -50,7 +50,7 @@ def run_native(  # noqa: PLR0913 - keyword arguments
     with contextlib.ExitStack() as stack:
         stack.callback(keep_samples, folder, samples)
         streams = stack.enter_context(piped(folder, limits))
-        # Existing programs run in it, and may leave files there.
+        # Existing programs run in this folder, and may leave files there.
         scratch = tempfile.TemporaryDirectory(prefix="benchgate-", ignore_cleanup_errors=True)
         environment = {**spec.environment, "TMPDIR": stack.enter_context(scratch)}
         start_ns = time.monotonic_ns()

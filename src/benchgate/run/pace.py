@@ -1,4 +1,4 @@
-"""How much longer a stage of a run may take: by the host's clock, or by the guest's on the instruction clock.
+"""Says how much longer a stage of a run may take, by the host's clock or by the instruction clock.
 
 Takes the seconds of a stage; gives how long to wait before asking again, 0 when they are over. A guest on
 the instruction clock gets its seconds in guest time, which the host's load does not change, so a busy host
@@ -18,8 +18,8 @@ from typing import Protocol
 
 _SLICE_S = 1.0
 SILENT_S = 600.0
-"""The host's seconds without a line in the clock's log after which a stage is over. A beat is due every 10 ms
-of guest time (insn/c/clock/clock_watch.c), which takes 16 vCPUs half a minute at a load of 20."""
+"""A stage is over after this many seconds of the host without a line in the clock's log. A beat is due every
+10 ms of guest time (insn/c/clock/clock_watch.c), which takes 16 vCPUs half a minute at a load of 20."""
 _PULSE = re.compile(rb"^(beat|halted) ([0-9]{1,19})$", re.MULTILINE)
 
 Monotonic = Callable[[], float]
@@ -28,13 +28,13 @@ Monotonic = Callable[[], float]
 class Pace(Protocol):
     @property
     def kind(self) -> str:
-        """What the seconds were, to add to the message about a stage that is over."""
+        """The kind of the seconds, for the message about a stage that is over."""
 
     def begin(self, seconds: float) -> None:
-        """A stage begins, which may take this long."""
+        """Begins a stage, which may take this long."""
 
     def left(self) -> float:
-        """The host's seconds until the next look; 0: the stage is over."""
+        """The host's seconds until the next look; 0 if the stage is over."""
 
 
 @dataclass
@@ -51,9 +51,9 @@ class HostPace:
 
 
 SPENT = 4.0
-"""QEMU's CPU time for each second of a hush. Beside others it grows as slowly as the guest."""
+"""QEMU's CPU time for each second of a hush. Under load it grows as slowly as the guest runs."""
 LONG_HUSH_S = 10.0
-"""The host's seconds after which a hush is told to the user."""
+"""The user is told of a hush after this many seconds of the host."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ class StoppingConsole(Protocol):
 
 @dataclass
 class TalkPace:
-    """Of a guest that is typed at on the instruction clock: it stops by itself at the end of a stage."""
+    """The pace of a guest on the instruction clock that is typed to. It stops at the end of a stage."""
 
     console: StoppingConsole
     _until_ns: int = 0
@@ -117,8 +117,8 @@ class TalkPace:
 
 @dataclass
 class GuestPace:
-    """`log`: where the instruction clock writes. `halted_s`: how long the guest may be halted for good; None:
-    as long as the stage may take."""
+    """The pace by the instruction clock's `log`. `halted_s` is how long the guest may be halted for good;
+    None for as long as the stage may take."""
 
     log: Path
     monotonic: Monotonic = time.monotonic
@@ -129,7 +129,7 @@ class GuestPace:
     _read: int = 0
     _is_halted: bool = False
     _since: float = field(default=0.0)
-    """When the log last grew, or the stage began."""
+    """The time at which the log last grew, or the stage began."""
 
     @property
     def kind(self) -> str:

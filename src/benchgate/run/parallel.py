@@ -58,11 +58,11 @@ class _Pool:
         self._outcomes: dict[int, RawRun | BaseException] = {}
         self._cancelled = threading.Event()
         self._claims: list[threading.Lock] = []
-        """The job's thread takes its claim; an interrupted caller takes those of jobs that have not begun."""
+        """A job's thread locks its claim. An interrupted caller locks those of jobs that have not begun."""
         self._given = 0
 
     def results(self) -> Iterator[tuple[int, RawRun]]:
-        """Until no job is left or one has failed."""
+        """Gives results until no job is left or one has failed."""
         more = True
         while more or self._given < len(self._claims):
             if any(isinstance(outcome, BaseException) for outcome in list(self._outcomes.values())):
@@ -77,7 +77,7 @@ class _Pool:
                 time.sleep(_POLL_S)
 
     def _has_room(self) -> bool:
-        """A result waits for those before it, so one that takes long may hold back only a few."""
+        """Whether a job may begin. Results are given in order, so a slow job may hold back only a few."""
         begun = len(self._claims)
         return begun - len(self._outcomes) < self._at_once and begun - self._given < 2 * self._at_once
 
@@ -104,7 +104,7 @@ class _Pool:
         self._await([index for index, claim in enumerate(self._claims) if not claim.acquire(blocking=False)])
 
     def finished(self) -> Iterator[tuple[int, RawRun]]:
-        """The results that were not given yet, when no job runs any more. Keeps what was raised."""
+        """Gives the remaining results when no job runs any more, and keeps an exception that a job raised."""
         if not self._cancelled.is_set():
             self._await(range(len(self._claims)))
         for index in sorted(index for index in self._outcomes if index >= self._given):
@@ -121,7 +121,7 @@ class _Pool:
 
 
 def _on_phase(job: AttemptJob, cancelled: threading.Event, phase: str) -> None:
-    """Called at least once a second while a guest runs, so it also forwards an interrupt to the job."""
+    """Is called at least once a second while a guest runs, so it also forwards an interrupt to the job."""
     if cancelled.is_set():
         raise KeyboardInterrupt
     job.on_phase(phase)

@@ -1,4 +1,4 @@
-"""One boot under `perf record`: shows where host time goes while a guest runs. It is never a sample.
+"""Boots once under `perf record` to show where host time goes while a guest runs. It is never a sample.
 
 Takes a BootSpec, its mark and a folder; gives a `PerfRecording`: the file, or one sentence that says why
 there is none. perf is attached to the vCPU threads before the guest's first instruction. Does not fail: if

@@ -19,7 +19,7 @@ from benchgate.base.text import one_line
 
 
 def choose(ports: Mapping[str, Port]) -> dict[str, int]:
-    """All are held until the last one is chosen, so no two are the same. QEMU binds them a moment later."""
+    """Chooses the ports. All are held until the last one is chosen, so that no two are equal."""
     with ExitStack() as held:
         return {name: _free(name, port, held) for name, port in ports.items()}
 

@@ -28,11 +28,11 @@ _Answer = TypeVar("_Answer")
 _TRANSCRIPT_BYTES = 1 << 20
 _MESSAGE_BYTES = 1 << 20
 _INTERRUPT_S = 0.05
-"""How long an interrupt may wait."""
+"""The longest time for which an interrupt may wait."""
 _CLOSE_S = 30.0
-"""Closing waits for no peer. This only keeps a defect of the library from hanging the session."""
+"""The deadline for closing, which waits for no peer. It guards against a defect of the library."""
 _LOOP_FILES = 3
-"""An event loop opens a selector and a pair of sockets."""
+"""An event loop opens this many files: a selector and a pair of sockets."""
 
 
 class QmpError(BootError):
@@ -119,7 +119,7 @@ class Qmp:
         return tuple(self._client.guest_ends)
 
     def drain(self, seconds: float) -> bool:
-        """Reads QEMU's last messages (its SHUTDOWN event). Sends nothing. False: more may come."""
+        """Reads QEMU's last messages (its SHUTDOWN event). Sends nothing. False if more may come."""
         if self._loop.is_closed():
             return True
 
@@ -172,8 +172,8 @@ class Qmp:
 
 
 def _new_loop(connection: socket.socket) -> asyncio.AbstractEventLoop:
-    """OSError if this process may not open enough files. A loop that gets some of its files and not all would
-    fail again when it is deleted, and Python would print that as an ignored exception."""
+    """OSError if this process may not open enough files. A loop that gets only some of its files would fail
+    again when it is deleted, and Python would print that as an ignored exception."""
     with contextlib.ExitStack() as stack:
         for _ in range(_LOOP_FILES):
             stack.callback(os.close, os.dup(connection.fileno()))

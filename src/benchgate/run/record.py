@@ -24,7 +24,7 @@ SCHEMA = 1
 RUN, UNANSWERED = "run.json", "oracle.json"
 SMOKES = "smokes"
 _EARLIER = ("void_reason", "host_delay_ns")
-"""Keys in records of earlier versions."""
+"""The keys that only records of earlier versions have."""
 _FILE_BYTES = 1 << 16
 _EXPLORATION_BYTES = 1 << 21
 
@@ -43,13 +43,13 @@ class _MissingAnswer:
 
 
 def save_unanswered(folder: Path, reason: str) -> None:
-    """Beside the record of a run whose oracle failed: why. The run is never judged again, because an oracle
-    that fails on one machine may answer on another, and the session would contradict itself."""
+    """Writes beside a run's record why its oracle failed. The run is never judged again: an oracle that fails
+    on one machine may answer on another, and the session would contradict itself."""
     write_json(folder / UNANSWERED, as_json(_MissingAnswer(reason)))
 
 
 def unanswered(folder: Path) -> str:
-    """Why the oracle of the run in this folder failed; empty: it did not."""
+    """Why the oracle of the run in this folder failed; empty if it did not."""
     path = folder / UNANSWERED
     if not os.path.lexists(path):
         return ""
@@ -63,7 +63,7 @@ def unanswered(folder: Path) -> str:
 
 
 def load(folder: Path) -> RawRun:
-    """The attempt in a folder."""
+    """Reads the attempt in a folder."""
     path = folder / RUN
     try:
         text = read_start(path, _FILE_BYTES)
@@ -77,8 +77,8 @@ def load(folder: Path) -> RawRun:
 
 
 def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRun:
-    """The attempt that this run.json of the folder describes. `exploration`: the content of the file beside
-    it; None: it is read from the folder if the record names it."""
+    """The attempt that this run.json of the folder describes. `exploration` is the content of the file beside
+    it; if None, it is read from the folder if the record names it."""
     path = folder / RUN
     try:
         return _from_json(read_json(text), folder, exploration)
@@ -90,7 +90,7 @@ def _as_json(raw: RawRun) -> dict[str, object]:
     # The path is relative to the folder, so that a session folder can be moved.
     log = None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder))
     found = {"schema": SCHEMA, **as_json(raw), "clock_log": log}
-    # Its text is in a file beside, because it may be long; an ordinary run has neither.
+    # The text may be long, so it has its own file; an ordinary run has no exploration.
     return found | ({} if raw.exploration is None else {"exploration": _digest(raw.exploration)})
 
 
@@ -111,7 +111,7 @@ def _digest(exploration: Exploration) -> str:
 
 
 def _exploration(folder: Path, beside: bytes | None, digest: str) -> Exploration:
-    """The one that is beside the record, if it is the one that the record names."""
+    """The exploration beside the record, if its digest is the recorded one."""
     try:
         content = read_start(folder / exploring.FILE, _EXPLORATION_BYTES) if beside is None else beside
         found = exploration_of(content.decode("ascii", "replace"))
@@ -131,7 +131,7 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def smoke_folder(session: Path, system: str, cpus: int, clock: str = "") -> Path:
-    """The folder of a system's smoke boot at a CPU count, in a session's folder. `clock`: the cell's."""
+    """The folder of a system's smoke boot at a CPU count, in a session's folder. `clock` is the cell's."""
     return session / SMOKES / f"{system}{f'-{clock}' if clock else ''}-smp{cpus}"
 
 

@@ -1,7 +1,7 @@
 """Runs attempts, on this machine (`LocalRunner`) or on a fleet of workers (fleet/runner.py).
 
 A `Runner` takes jobs and gives their RawRuns, with all files in the folders of their requests.
-`execute_ahead` takes jobs that nobody lists before. Fails like run/attempt.py and run/parallel.py.
+`execute_ahead` also announces jobs before they are executed. Fails like run/attempt.py and run/parallel.py.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ class Runner(Protocol):
     """Whether `ahead` does anything."""
 
     def slots(self, here: int) -> int:
-        """How many attempts may run at once. `here`: how many this machine could run."""
+        """How many attempts may run at once. `here` is how many this machine could run."""
         ...
 
     def ahead(self, requests: Iterable[RunRequest]) -> None:
-        """All that will be asked for next, in this order; it may begin now, and what is not named any more
-        may be dropped. It is read as far as there is room, also later while jobs are executed. The folders of
-        these requests are not used, and need not exist."""
+        """Announces all requests that follow, in this order. The runner may begin them now, and drop earlier
+        ones that are not among them. It reads as many as it has room for, also later while jobs are executed.
+        The folders of these requests are not used, and need not exist."""
         ...
 
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int
     ) -> Generator[tuple[int, RawRun], None, None]:
-        """The index and the RawRun of each job, in the jobs' order."""
+        """Gives the index and the RawRun of each job, in the jobs' order."""
         ...
 
     def facts(self) -> Mapping[str, object]:
-        """Who made the runs, for session.json; nothing if this machine did."""
+        """Says who made the runs, for session.json; empty if this machine did."""
         ...
 
     def close(self) -> None:
-        """Ends what was begun and is not asked for any more."""
+        """Ends attempts that were begun ahead and are no longer needed."""
         ...
 
 
 class LocalRunner:
-    """This machine."""
+    """Runs attempts on this machine."""
 
     looks_ahead = False
 
@@ -53,7 +53,7 @@ class LocalRunner:
         return here
 
     def ahead(self, requests: Iterable[RunRequest]) -> None:
-        """Nothing: a run that begins early would only delay the one that is waited for."""
+        """Does nothing, because a run that begins early would only delay the one that is waited for."""
 
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int
@@ -64,14 +64,14 @@ class LocalRunner:
         return {}
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Does nothing, because no attempt is left."""
 
 
 def execute_ahead(
     runner: Runner, jobs: Iterable[AttemptJob], at_once: int
 ) -> Generator[tuple[int, RawRun], None, None]:
-    """Does what `execute_all` does. A runner that looks ahead hears of as many jobs as it has room for; an
-    error of the jobs comes after the results of those before it. Closing it ends what runs."""
+    """Does what `execute_all` does. A runner that looks ahead is told of as many jobs as it has room for. An
+    error of the iterator comes after the results of the jobs before it. Closing this ends what runs."""
     if not runner.looks_ahead:
         yield from runner.execute_all(jobs, at_once)
         return
@@ -84,7 +84,7 @@ def execute_ahead(
 
 
 class _JobQueue:
-    """Jobs that are drawn once, for their requests, and then given."""
+    """Takes each job once from its iterator: first for its request, and later to execute it."""
 
     def __init__(self, jobs: Iterator[AttemptJob]) -> None:
         self._jobs = jobs

@@ -18,7 +18,7 @@ REACH = 4096
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """`name`: panic, failure, ready, result or end."""
+    """One match. Its `name` is panic, failure, ready, result or end."""
 
     name: str
     line: bytes
@@ -36,7 +36,7 @@ class Scanner:
         self._wanted = [(name, re.compile(pattern)) for name, pattern in named if pattern]
         self._pieces = [b"\n"]  # so that the first line, like all others, follows a line end; see watch.py
         self._seen = 1
-        """How much of the joined pieces was already tried."""
+        """How many bytes of the joined pieces were already tried."""
 
     def feed(self, text: bytes, *, last: bool = False) -> tuple[PatternMatch, ...]:
         self._pieces.append(text)

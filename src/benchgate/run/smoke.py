@@ -1,4 +1,4 @@
-"""Smokes: a system's own short checks, which must pass at a CPU count before runs at that count are accepted.
+"""Boots a system's smokes: short checks that must pass at a CPU count before runs at it are accepted.
 
 Takes the request for a boot without a workload, of a system that has a `smoke`; gives it as a smoke, which is
 recorded like every run. judge/checks/smoke_check.py decides from the record whether the smoke passed. Fails
@@ -26,7 +26,7 @@ ANY_WORKLOAD = "primes"
 
 
 def smoke_watch(system: System, smoke: Smoke) -> Watch:
-    """Without the failure patterns of workloads: a smoke may provoke such messages on purpose."""
+    """The watch of a smoke. It has no failure patterns of workloads, which a smoke may provoke on purpose."""
     is_killed = system.end.by is EndBy.KILL
     return replace(
         GUEST_WATCH,
@@ -68,5 +68,5 @@ def stand_in(system: System) -> Workload:
 
 
 def cell_of(cell: Cell) -> Cell:
-    """The cell of the smokes at this cell's CPU count."""
+    """The cell of the smokes at the CPU count of this cell."""
     return Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus)

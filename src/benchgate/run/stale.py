@@ -134,7 +134,7 @@ def _is_still(record: Record) -> bool:
 
 
 def _end(record: Record) -> None:
-    """Through a pidfd, so that a process that reuses the number cannot be hit."""
+    """Ends the process through a pidfd, so that a process that reuses the number cannot be hit."""
     handle = os.pidfd_open(record.pid)
     try:
         if _is_still(record):

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from benchgate.base.text import one_line, visible
 
 REACH = 4096
-"""A panic is followed by at most this much: its registers and its backtrace."""
+"""At most this much follows a panic: its registers and its backtrace."""
 
 _BEFORE = rb"""(?:
     \[[^\]\n]{1,40}\]:?                         # [    1.234567], [ERROR], [kernel::main]
@@ -44,16 +44,16 @@ _SHARE = 16
 
 
 class Suspicion:
-    """`harmless`: patterns of lines that look so and are none, from the system's YAML."""
+    """Finds a line that looks like a panic. `harmless` has the YAML's patterns of lines that are none."""
 
     def __init__(self, harmless: Collection[bytes] = ()) -> None:
         self._harmless = [re.compile(pattern) for pattern in harmless]
         self._fed = 0
         self._open = b""
-        """The last line, which may go on; at most REACH bytes of it."""
+        """At most REACH bytes of the last line, which may go on."""
         self._found: tuple[tuple[int, str], ...] = ()
-        """Where complete lines begin that look so, and these lines. Each line is looked at once: a console
-        may be read in many small pieces."""
+        """Pairs of a complete line that looks like a panic and where it begins. Each line is examined once,
+        because a console may be read in many small pieces."""
 
     def feed(self, text: bytes) -> None:
         self._fed += len(text)
@@ -79,13 +79,13 @@ class Suspicion:
 
 
 class Repetition:
-    """`limit`: 0 allows any repetition."""
+    """Finds repetition of `limit` bytes; 0 allows any."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._recent = b""
         self._fresh = 0
-        """How many bytes came since the last look, which costs more than a piece."""
+        """How many bytes came since the last look. Not every piece is looked at, because a look is costly."""
 
     def feed(self, text: bytes) -> str:
         """What the console repeats; empty if it does not, or not for long enough."""
@@ -100,7 +100,7 @@ class Repetition:
 
 
 def _said(recent: bytes, longest: int) -> str:
-    """The text begins again after a period: where most of it is found a second time."""
+    """Names the repeated part if the text only repeats at most `longest` bytes; empty if it does not."""
     period = recent.find(recent[: len(recent) - longest], 1)
     if period < 0 or recent[period:] != recent[:-period]:
         return ""

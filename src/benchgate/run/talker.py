@@ -31,11 +31,11 @@ class Talker:
     monotonic: Callable[[], float] = time.monotonic
     _said: Conversation = field(init=False)
     _left: bytes = b""
-    """Of the current line, what was not typed yet."""
+    """The rest of the current line that was not typed yet."""
     _heard_at: float = 0.0
     _typed_at: float = 0.0
     _told: list[str] = field(default_factory=list)
-    """The news that were given."""
+    """The news that were already given."""
 
     def __post_init__(self) -> None:
         self._said = Conversation(self.script)
@@ -51,7 +51,7 @@ class Talker:
 
     @property
     def deadline_s(self) -> float:
-        """That of the current step."""
+        """The deadline of the current step."""
         return self._said.deadline_s
 
     @property
@@ -59,7 +59,7 @@ class Talker:
         return self._said.waits_for
 
     def wait_s(self) -> float:
-        """After how long without output `tick` has something to do."""
+        """The time without output after which `tick` has something to do."""
         if self._left:
             return max(0.0, self._typed_at + self.script.byte_ns / 1e9 - self.monotonic())
         if self._said.pending is None or isinstance(self.console, ClockConsole):
@@ -67,7 +67,7 @@ class Talker:
         return max(0.0, self._heard_at + self._settled_s - self.monotonic())
 
     def tick(self) -> bool:
-        """Types what is due. True if the conversation has moved on."""
+        """Types what is due; True if the conversation has moved on."""
         if self._left:
             self._type_byte()
             return False
@@ -83,8 +83,8 @@ class Talker:
         return True
 
     def news(self) -> tuple[PatternMatch, ...]:
-        """What the conversation has reached since the last call: its first step (ready), another (step), its
-        end, or a failure (lost)."""
+        """The progress of the conversation since the last call: its first step (ready), another one (step),
+        its end, or a failure (lost)."""
         said = self._said
         reached = [f"step {number}" for number in range(said.step + 1)]
         reached += ["lost"] if said.failure else ["end"] if said.is_over else []

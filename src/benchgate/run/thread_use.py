@@ -1,4 +1,4 @@
-"""The host's accounting at given moments of a run: of the guest's threads, of the host's CPUs, and of memory.
+"""Reads the host's counters of a guest's threads, of CPUs and of memory at given moments of a run.
 
 Takes a process; gives a `UseSample` with an entry per thread and, on the wall-time lanes, the host's
 counters; writes them to threads.json and host.json, where a counter that the host does not offer is
@@ -41,11 +41,11 @@ class UseSample:
     t_ns: int
     threads: tuple[ThreadUse, ...]
     host: Annotated[HostSnapshot | None, Presence.APART] = None
-    """None: not asked for."""
+    """The host's counters; None if they were not asked for."""
 
     @property
     def vcpus(self) -> Mapping[int, ThreadCounters]:
-        """Those of the vCPUs, by thread."""
+        """Maps the threads of the vCPUs to their counters."""
         counters = (one.counters for one in self.threads if one.vcpu is not None)
         return MappingProxyType({one.thread: one for one in counters})
 
@@ -58,14 +58,14 @@ class HostMoment:
 
 @dataclass(frozen=True, slots=True)
 class HostRecord:
-    """host.json."""
+    """The content of host.json."""
 
     ticks_per_s: Annotated[int, Between(1)]
     samples: tuple[HostMoment, ...]
 
 
 def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
-    """`cpus`: the host CPUs to read the counters of; none of them: all; None: read no counter of the host."""
+    """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all, None for none."""
     stamp = time.monotonic_ns()
     seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
     uses = (
@@ -75,7 +75,7 @@ def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | No
 
 
 def host_span_ns(samples: Sequence[UseSample]) -> int | None:
-    """How long the guest ran by the host's clock, from its start to its exit; None: not known."""
+    """The time from the guest's start to its exit by the host's clock; None if unknown."""
     moments = {one.moment: one.t_ns for one in samples}
     end = moments.get("exit", moments.get("stop"))
     return None if end is None or "start" not in moments else end - moments["start"]
@@ -91,16 +91,16 @@ def keep_samples(folder: Path, samples: Sequence[UseSample]) -> None:
 @dataclass(frozen=True, slots=True)
 class MemorySample:
     moment: str
-    """The moment, as in threads.json; empty: between two of them."""
+    """The moment, as in threads.json; empty between two moments."""
     counters: Annotated[MemoryCounters, Presence.INLINE]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """memory.json."""
+    """The content of memory.json."""
 
     why: str
-    """Why nothing was counted; empty if something was."""
+    """The reason why nothing was counted; empty if something was."""
     cache_bytes: int | None
     samples: tuple[MemorySample, ...]
 
@@ -114,7 +114,7 @@ class MemoryUse:
         self.join()
 
     def join(self) -> None:
-        """All threads that the process has now."""
+        """Counts all threads that the process has now."""
         self._group.join(sorted(threads(self._pid)))
 
     def note(self, moment: str) -> None:

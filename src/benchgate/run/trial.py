@@ -22,7 +22,7 @@ from benchgate.base.text import one_line
 
 _CONSOLE = ("-S", "-monitor", "stdio", "-serial", "null")
 _QUIT = b"quit\n"
-"""What the monitor reads when the machine is complete."""
+"""The monitor reads this when the machine is complete."""
 _SECONDS = 60.0
 
 
@@ -43,7 +43,7 @@ def problems(qemu: Qemu, system: System, cpus: int) -> tuple[str, ...]:
 
 
 def _complaint(qemu: Qemu, machine: str, words: Sequence[str]) -> str:
-    """Why QEMU does not make this machine; empty if it does."""
+    """Why QEMU cannot make this machine; empty if it can."""
     argv = command(qemu, machine=machine, accel=Accel.TCG, console=_CONSOLE, extra=tuple(words))
     try:
         done = capture(argv, _SECONDS, {**os.environ, **qemu.environment}, _QUIT)
@@ -58,7 +58,7 @@ def _complaint(qemu: Qemu, machine: str, words: Sequence[str]) -> str:
 
 
 def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
-    """The options of each key that can be wrong by itself."""
+    """Maps each key that can be wrong by itself to its options."""
     topology = topology_of(system, cpus)
     parts: dict[str, tuple[str, ...]] = {
         "qemu.smp": ("-smp", topology.smp),

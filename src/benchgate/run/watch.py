@@ -33,14 +33,14 @@ def watch_for(system: System) -> Watch:
     )
     if system.result.format is ResultFormat.BENCH:
         return base
-    if system.script:  # its end is the conversation's
+    if system.script:  # the end of the conversation is its end
         return replace(base, result=None, ends=())
     ends = _end_patterns(system.result) if system.end.by is EndBy.KILL else ()
     return replace(base, result=_work_end(system.result), ends=ends)
 
 
 def _work_end(result: ResultDefinition) -> bytes | None:
-    """The line that the guest prints at the end of its work; None if no line shows it."""
+    """A pattern for the line at the end of the guest's work; None if no line shows it."""
     match result.work:
         case ResultPattern(regex=pattern) | LineWindow(ends=pattern):
             return whole_line(pattern)
@@ -48,7 +48,7 @@ def _work_end(result: ResultDefinition) -> bytes | None:
 
 
 def _end_patterns(result: ResultDefinition) -> tuple[bytes, ...]:
-    """All patterns that the verifier will need."""
+    """The patterns of everything that the verifier will need."""
     if result.format is ResultFormat.BENCH_LINES:
         return (whole_line(r"^BENCH_END\b"),)
     figures = tuple(figure.regex for figure in result.figures.values())
@@ -57,12 +57,12 @@ def _end_patterns(result: ResultDefinition) -> tuple[bytes, ...]:
 
 
 def whole_line(pattern: str) -> bytes:
-    """The pattern up to the end of its line, because a number may still be incomplete."""
+    """Extends a pattern to the end of its line, because a number may still be incomplete."""
     return to_line_end(pattern) + b"\n"
 
 
 def to_line_end(pattern: str) -> bytes:
-    """The pattern with the rest of its line: a kernel often prints the reason behind what a pattern needs."""
+    """Extends a pattern by the rest of its line, in which a kernel often prints the reason."""
     return rb"(?:%b)[^\n]*" % by_lines(pattern)
 
 
@@ -75,7 +75,7 @@ def _decoded(pattern: bytes) -> str:
 
 
 Pattern = Annotated[bytes, As(str, _encoded, _decoded)]
-"""Latin-1 keeps each byte."""
+"""A pattern, which JSON has as Latin-1 because that keeps each byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +84,23 @@ class Watch:
     or a panic takes precedence over everything else."""
 
     ready: Pattern | None = None
-    """Ends the boot. None: the whole console is the run, and its deadline is the sum of both."""
+    """This ends the boot. If None, the whole console is the run, and its deadline is the sum of both."""
     result: Pattern | None = None
-    """The window is over: the moment to sample the host's accounting of the vCPU threads."""
+    """This shows that the window is over, and the host's counters of the vCPU threads are read."""
     ends: tuple[Pattern, ...] = ()
-    """What a good run has printed at its end, in any order. Empty: only the exit status decides."""
+    """A good run prints all of these at its end, in any order. If empty, only the exit status decides."""
     panics: tuple[Pattern, ...] = ()
     failures: tuple[Pattern, ...] = ()
     success: frozenset[int] = frozenset({0})
-    """Exit statuses that mean success."""
+    """The exit statuses that mean success."""
     kill_after_end: bool = False
-    """For systems that cannot power off: kill the guest after its end line."""
+    """Whether to kill the guest after its end line, for systems that cannot power off."""
     may_reset: bool = False
-    """The guest may end by a reset."""
+    """Whether the guest may end by a reset."""
     harmless: tuple[Pattern, ...] = ()
-    """Lines that look like a panic and are none (run/suspicion.py)."""
+    """Patterns of lines that look like a panic and are none (run/suspicion.py)."""
     repeat_bytes: int = REPEAT_BYTES
-    """The console may repeat itself for this long (run/suspicion.py); 0: for ever."""
+    """The console may repeat itself for this many bytes (run/suspicion.py); 0 for no limit."""
 
     def __post_init__(self) -> None:
         for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures, *self.harmless):
@@ -119,7 +119,7 @@ class Watch:
 _PANICS = (rb"Kernel panic - not syncing[^\n]*", rb"\npanic:[^\n]*")
 _FAILURES = (rb"\nbenchfail:[^\n]*",)
 
-# For systems that use the wire format (docs/wire.md). QEMU's status is 33 for a success through
+# This is for systems that use the wire format (docs/wire.md). QEMU's status is 33 for a success through
 # isa-debug-exit.
 GUEST_WATCH = Watch(
     ready=rb"\nbenchready\b[^\n]*",

@@ -22,7 +22,7 @@ from benchgate.base.system.script import Script, ScriptStep
 from benchgate.base.text import one_line
 
 _LONGEST_PROMPT = 1000
-"""A longer incomplete line is no prompt."""
+"""An incomplete line that is longer than this is no prompt."""
 _LONGEST_UTF8 = 4
 _KEPT_LINES = 20
 _SCHEMA = 1
@@ -42,12 +42,12 @@ class NextLine:
 
     step: int
     text: bytes
-    """Empty after the last step: then the prompt only has to be confirmed."""
+    """The line; empty after the last step, when only the prompt has to be confirmed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedLine:
-    """What was typed; without text, that the last prompt was confirmed."""
+    """A line that was typed; an empty text records that the last prompt was confirmed."""
 
     step: int
     at: int
@@ -68,7 +68,7 @@ class TypedRecord:
 
 
 def record_from_json(value: object) -> tuple[TypedLine, ...]:
-    """Of an untrusted file; ValueError says what is wrong."""
+    """Reads the record from an untrusted file; ValueError says what is wrong."""
     rest = without_head(value, "the conversation", "use the benchgate that wrote it", schema=_SCHEMA)
     return read(TypedRecord, rest, "the conversation").typed
 
@@ -79,7 +79,7 @@ class Conversation:
         self._stream = Stream()
         self._line = b""
         self._lines = 0
-        """How many lines are complete; the number of the incomplete one."""
+        """The number of complete lines, which is also the number of the incomplete one."""
         self._prompted = ""
         """The prompt behind which the current step's line was typed."""
         self._wanted: list[re.Pattern[str]] = []
@@ -89,11 +89,11 @@ class Conversation:
         self.step = -1
         """The step that was begun last; -1 until the first one."""
         self.offset = 0
-        """How many bytes the console had until now."""
+        """The number of bytes that the console has had so far."""
         self.failure = ""
         self.record: tuple[TypedLine, ...] = ()
         self.cuts: dict[int, str] = {}
-        """By line, numbered from 0: what comes before its output: a prompt and, if echoed, the input."""
+        """Maps a line (from 0) to what comes before its output: a prompt and, if echoed, the input."""
         self.begins: tuple[int, ...] = ()
         """The line on which each step began."""
         self._awaits = _AwaitedText.READY
@@ -101,7 +101,7 @@ class Conversation:
             self._end_step()
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of the console, as the guest printed them."""
+        """Takes the next bytes of the console, as the guest printed them."""
         self.offset += len(data)
         first, *others = self._stream.feed(data).split(b"\n")
         self._line += first
@@ -122,7 +122,7 @@ class Conversation:
         return NextLine(self.step + 1, text.encode())
 
     def typed(self, time: int | None) -> None:
-        """The first byte of `pending` was typed, at this guest time; or its prompt was confirmed."""
+        """Notes that the first byte of `pending` was typed at this guest time, or its prompt confirmed."""
         typing = self.pending
         if typing is None:
             raise ValueError("nothing was to be typed")
@@ -137,19 +137,19 @@ class Conversation:
 
     @property
     def is_over(self) -> bool:
-        """Every step has its answer."""
+        """Whether every step has its answer."""
         return self._awaits is _AwaitedText.NOTHING and not self.failure
 
     @property
     def is_answered(self) -> bool:
-        """The last step has printed all that its script wants of it; only the prompt may be missing. False
-        for a step that wants nothing: whatever it prints may be its answer."""
+        """Whether the last step has printed all that its script wants; only the prompt may be missing. False
+        for a step that wants nothing, because anything may be its answer."""
         is_last = self.step >= 0 and self._next is None and bool(self._current.wants)
         return is_last and not self._wanted and self._awaits in {_AwaitedText.PROMPT, _AwaitedText.NOTHING}
 
     @property
     def deadline_s(self) -> float:
-        """That of the step which was begun last; 0 before the first."""
+        """The deadline of the step that was begun last; 0 before the first step."""
         return self._current.deadline_s if self.step >= 0 else 0.0
 
     @property

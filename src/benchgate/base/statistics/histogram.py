@@ -16,7 +16,7 @@ from itertools import accumulate
 from types import MappingProxyType
 
 PARTS = 128
-"""Buckets for each power of two; values below it have a bucket each."""
+"""The number of buckets for each power of two. Each smaller value has its own bucket."""
 BUCKETS = 58 * PARTS
 """Enough for any number below 2^64."""
 
@@ -43,20 +43,20 @@ class Histogram:
     sum: int
     min: int
     max: int
-    """The last two are 0 if it is empty."""
+    """`min` and `max` are 0 if the histogram is empty."""
     buckets: Mapping[int, int]
     """How many values each bucket has, in ascending order of the bucket; no bucket is empty."""
 
     @property
     def mean(self) -> float:
-        """ValueError if it is empty."""
+        """The mean of the values; ValueError if there are none."""
         if not self.count:
             raise ValueError("the histogram is empty")
         return self.sum / self.count
 
     def percentile(self, at: float) -> float:
-        """The smallest of its values that `at` percent of them do not exceed: the middle of its bucket, but
-        the minimum and the maximum are exact. ValueError if it is empty."""
+        """The smallest value that `at` percent of the values do not exceed, as the middle of its bucket. The
+        minimum and the maximum are exact. ValueError if the histogram is empty."""
         return percentile_of([(self, 1)], at)
 
     def middles(self) -> list[tuple[float, int]]:

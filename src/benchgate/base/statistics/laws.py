@@ -24,7 +24,7 @@ class Model(StrEnum):
 
     @property
     def fewest(self) -> int:
-        """CPU counts. Fewer leave nothing by which the shape could be judged."""
+        """The fewest CPU counts with which the fit can be judged."""
         return 3 if self is Model.AMDAHL else 5
 
 
@@ -101,7 +101,7 @@ class Solver:
         return best
 
     def shift(self, times: Sequence[float], off: Sequence[float], name: str) -> float:
-        """By how much a parameter changes if each arm's times are wrong by `off`, at most."""
+        """The largest change of a parameter if each arm's times are wrong by `off`."""
         middle, total = getattr(self.fit(times)[0], name), 0.0
         for place, share in enumerate(off):
             changes = [0.0]
@@ -125,7 +125,7 @@ def _c(n: int) -> float:
 
 
 def _both(_: int) -> float:
-    """a = b: sigma is 1."""
+    """The design for a = b, which means that sigma is 1."""
     return 1.0
 
 

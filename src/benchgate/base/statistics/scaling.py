@@ -19,12 +19,12 @@ from benchgate.base.statistics.laws import Law, Model, Solver
 from benchgate.base.statistics.stats import Interval, median, medians
 
 DRAWS = 4000
-"""Resamples of the runs behind an interval."""
+"""The number of resamples of the runs for an interval."""
 CHANCE = 0.05
-"""Residuals that noise alone exceeds in a smaller share of resamples are not explained by it."""
+"""Noise does not explain residuals that it exceeds in a smaller share of resamples than this."""
 TOLERANCE = 0.005
-"""Smaller residuals are not held against a law, which is a summary: no real times follow one exactly. They
-make the intervals longer."""
+"""Smaller residuals do not speak against a law, because no real times follow one exactly. They make the
+intervals longer."""
 PARAMETERS = ("sigma", "kappa", "droop")
 
 
@@ -35,11 +35,11 @@ class ScalingFit:
     counts: tuple[int, ...]
     medians: tuple[float, ...]
     residuals: tuple[float, ...]
-    """Measured time over fitted time, less 1."""
+    """Each value is the measured time divided by the fitted time, minus 1."""
     intervals: Mapping[str, Interval]
-    """Of `sigma`, `kappa` and `droop`."""
+    """The intervals of `sigma`, `kappa` and `droop`."""
     middles: Mapping[str, Interval]
-    """Of the same, the range with three of five resamples: one of five is below it, one above."""
+    """The range with the middle three fifths of the resamples, for the same names."""
     chance: float
     """The share of resamples in which noise alone has residuals of this size."""
 
@@ -59,8 +59,8 @@ class ScalingFit:
 def fitted(
     model: Model, arms: tuple[tuple[int, tuple[float, ...]], ...], alpha: float, off: tuple[float, ...] = ()
 ) -> ScalingFit:
-    """`arms`: CPU counts, ascending, with the times of their runs. `off`: by which share all times of an arm
-    may be wrong, because its clock shows no smaller difference; then the intervals are wider."""
+    """Fits the model. `arms` has ascending CPU counts with the times of their runs. `off` is the share by
+    which all times of an arm may be wrong because of its clock's resolution; it widens the intervals."""
     counts = tuple(count for count, _ in arms)
     if len(counts) < model.fewest:
         raise ValueError(f"{model} needs {model.fewest} CPU counts, not {len(counts)}")
@@ -87,14 +87,14 @@ def fitted(
 
 
 def _interval(name: str, values: Sequence[float], beyond: float, shift: float) -> Interval:
-    """Without this share of the values at each end. `shift`: by how much it is longer at each end."""
+    """The interval without this share of the values at each end, lengthened by `shift` at each end."""
     outside = int(beyond * len(values))
     most = math.inf if name == "kappa" else 1.0
     return Interval(max(values[outside] - shift, 0.0), min(values[-1 - outside] + shift, most))
 
 
 def _draws(arms: Sequence[Sequence[float]], middles: Sequence[float]) -> list[list[float]]:
-    """Of each arm, the median of a resample as a multiple of its own median."""
+    """Each draw has the median of a resample of each arm, as a multiple of the arm's own median."""
     source = random.Random(1)  # noqa: S311 - resamples, not secrets
     columns = [_column(source, samples, middle) for samples, middle in zip(arms, middles, strict=True)]
     return [list(row) for row in zip(*columns, strict=True)]

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 VISIBLE_STEP = 0.001
-"""A step in which figures are printed is worth a word if it is more than this share of them."""
+"""A printing step is reported if it is more than this share of the figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def spread(samples: Sequence[float]) -> Spread:
 
 
 def coefficient_of_variation(samples: Sequence[float]) -> float | None:
-    """None for a single sample, and for samples around zero, which have none."""
+    """The standard deviation divided by the mean; None for a single sample, and for samples around zero."""
     _check_finite(samples)
     if len(samples) < 2 or min(samples) <= 0:
         return None
@@ -124,8 +124,8 @@ def median_quantiles(samples: Sequence[float], low: float, high: float) -> Inter
 def ratio_interval(
     base: Sequence[float], other: Sequence[float], alpha: float, steps: tuple[float, float] = (0.0, 0.0)
 ) -> Interval:
-    """The interval of `ratio_of_medians(base, other)`. `steps`: by how much each sample of an arm may be off,
-    all in the same direction, because its clock shows no smaller difference; then the interval is wider."""
+    """The interval of `ratio_of_medians(base, other)`. `steps` says by how much all samples of an arm may be
+    off in the same direction, because of its clock's resolution; this widens the interval."""
     top, bottom = steps
     low = high = bootstrap(base, other).interval(alpha)
     if top or bottom:
@@ -137,7 +137,7 @@ def ratio_interval(
 def _moved(
     base: Sequence[float], top: float, other: Sequence[float], bottom: float, alpha: float
 ) -> Interval | None:
-    """None if a sample would not be positive."""
+    """The interval after each arm is moved; None if a sample would not be positive."""
     tops, bottoms = [one + top for one in base], [one + bottom for one in other]
     return bootstrap(tops, bottoms).interval(alpha) if min(*tops, *bottoms) > 0 else None
 
@@ -264,7 +264,7 @@ def _student_quantile(freedom: int, share: float) -> float:
 
 
 def _check(samples: Sequence[float]) -> None:
-    """A ratio needs samples above zero."""
+    """Refuses samples that are not above zero, because a ratio needs such samples."""
     _check_finite(samples)
     if min(samples) <= 0:
         raise ValueError(f"a sample must be finite and above zero, not {min(samples)!r}")

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True, slots=True)
 class Architecture:
     name: str
-    """As QEMU and `uname -m` write it."""
+    """The name that QEMU and `uname -m` use."""
     debian: str
-    """As Debian and Ubuntu write it."""
+    """The name that Debian and Ubuntu use."""
     elf_machine: int
-    """e_machine in an ELF file's header."""
+    """The value of e_machine in an ELF file's header."""
     machine: str
     """QEMU's machine type, unless a system's YAML names one."""
     probe_machine: str
     """The machine type on which the probe guest starts fastest."""
     console: str
-    """What Linux calls the first serial port."""
+    """Linux's name of the first serial port."""
     exit_device: tuple[str, ...]
     """The arguments for a device by which a guest ends QEMU with a status; empty if the machine has one."""
     exit_code: int
@@ -32,11 +32,11 @@ class Architecture:
     qemu_packages: tuple[str, ...]
     """Debian's packages with QEMU and with what it needs to boot a guest, QEMU's own first."""
     linux: Mapping[str, str] = field(hash=False)
-    """By family of distributions: the package that depends on the newest kernel for virtual machines."""
+    """Maps a family of distributions to the package that depends on its newest kernel for guests."""
     linux_since: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """By release that has no packages of this architecture: the release whose kernel is used instead."""
+    """Maps a release without packages for this architecture to the release whose kernel is used instead."""
     image_magic: tuple[int, bytes] = (0, b"")
-    """Where a Linux image has which bytes (in Linux: Documentation/arch/*/boot*)."""
+    """The offset and the bytes that mark a Linux image (in Linux: Documentation/arch/*/boot*)."""
     image_words: str = "an uncompressed Image, or an ELF file"
     waits_by: str = "`pause`"
     """The instructions in a loop by which the instruction clock knows that it waits for another CPU."""

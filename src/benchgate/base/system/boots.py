@@ -1,4 +1,4 @@
-"""What a system boots: machine, files, and the commands that build them. plan/systemfile/boot.py reads it.
+"""Types for what a system boots: machine, files, and build commands. plan/systemfile/boot.py reads it.
 
 Takes the values of `boot`, `qemu` and `build`; gives them as frozen types. Nothing fails.
 """
@@ -18,14 +18,14 @@ NO_FIRMWARE = "none"
 FETCHED_LINUX = "fetch:linux"
 WORKLOAD_INITRD = "workload"
 CPUS = "{n}"
-"""In what is booted, and in a build's commands: the CPU count."""
+"""The placeholder for the CPU count, in what is booted and in a build's commands."""
 SOURCE = "{source}"
-"""In a build's commands: the path of the workload's C file; `{workload}` is its name."""
+"""The placeholder for the path of the workload's C file in a build's commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class BootDefinition:
-    """What QEMU is given to boot; empty where the file says nothing."""
+    """The files and words that QEMU boots; empty where the YAML file says nothing."""
 
     kernel: str = ""
     initrd: str = ""
@@ -39,7 +39,7 @@ class BootDefinition:
     """Whether its kernel is Linux: the fetched one, or one that a setting puts in its place."""
 
     def at(self, cpus: int) -> BootDefinition:
-        """With the files of this CPU count."""
+        """The definition with the files for this CPU count."""
         return replace(
             self,
             kernel=_at(self.kernel, cpus),
@@ -60,9 +60,9 @@ class QemuWords:
     network: str = CARD
     """The network card of a system with `ports`."""
     console: str = SERIAL
-    """One of CONSOLES: what the guest prints on."""
+    """The device that the guest prints on, one of CONSOLES."""
     binary: str = ""
-    """The path of the QEMU for this system alone; empty: the session's for its architecture."""
+    """The path of a QEMU for this system alone; empty for the session's QEMU of its architecture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +74,16 @@ class Build:
     sources: tuple[Path, ...]
     """Everything that the result depends on; its digest is part of the cache key."""
     revision: str = ""
-    """The git commit of the folder's repository that is built; empty: the files as they are in the folder."""
+    """The git commit that is built; empty for the files as they are in the folder."""
     files: tuple[Path, ...] = ()
-    """The files that were chosen by settings and are in the commands; a default is one of the sources."""
+    """The files in the commands that settings chose. A default file is one of the sources."""
     part: tuple[tuple[str, ...], ...] = ()
-    """What builds the program of one part of a mix, into the same `{out}` as all parts of that mix."""
+    """The commands that build one part of a mix, into the same `{out}` as the other parts."""
     mix: tuple[tuple[str, ...], ...] = ()
-    """What then builds a kernel with these programs and its own conductor; empty: it has none."""
+    """The commands that then build a kernel with these programs and a conductor; empty if it has none."""
 
     def at(self, cpus: int) -> Build:
-        """With the commands for this CPU count."""
+        """The build with the commands for this CPU count."""
         commands, part, mix = (
             tuple(tuple(_at(word, cpus) for word in command) for command in each)
             for each in (self.commands, self.part, self.mix)

@@ -18,7 +18,7 @@ FORMATS = ("raw", "qcow2", "vdi", "vmdk", "vpc")
 
 
 class Interface(StrEnum):
-    """How the guest sees a disk."""
+    """The interface through which the guest sees a disk."""
 
     VIRTIO = "virtio"  # on PCI
     VIRTIO_MMIO = "virtio-mmio"  # on the buses of the boards `virt` and `microvm`
@@ -33,7 +33,7 @@ class Interface(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Disk:
     image: str
-    """The word of the YAML: a path, which may contain {out}."""
+    """The path in the YAML file, which may contain {out}."""
     format: str = "raw"
     interface: Interface = Interface.VIRTIO
 
@@ -56,7 +56,7 @@ _BUS = {Interface.CDROM: Interface.IDE}
 
 
 def disk_options(disks: Sequence[Disk], images: Sequence[Path]) -> tuple[str, ...]:
-    """`images`: the file of each disk. Disks are numbered per interface, in their order."""
+    """QEMU's options for the disks, which are numbered per interface. `images` has the file of each."""
     argv: list[str] = []
     for number, (disk, image) in enumerate(zip(disks, images, strict=True)):
         content = f"file={comma_safe(str(image))},format={disk.format},snapshot=on"
@@ -65,7 +65,7 @@ def disk_options(disks: Sequence[Disk], images: Sequence[Path]) -> tuple[str, ..
 
 
 def empty_disk(disks: Sequence[Disk], number: int) -> tuple[str, ...]:
-    """The same for one of them, without a file, to find out whether the machine takes it."""
+    """The options for one disk without a file, to find out whether the machine takes it."""
     return _attached(disks, number, "driver=null-co,size=1M")
 
 

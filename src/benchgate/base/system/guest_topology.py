@@ -1,4 +1,4 @@
-"""How a guest is told of its machine's sockets, clusters and nodes: QEMU's options. Pure.
+"""Makes the QEMU options that tell a guest of its machine's sockets, clusters and nodes. Pure.
 
 Takes a system, which may be on a machine, and a CPU count; gives a `GuestTopology`, and the guest's memory by
 node. Fails with ValueError if the memory cannot be divided among the nodes.
@@ -21,11 +21,11 @@ NEAR = 10
 """The distance of a node to itself, by definition of ACPI."""
 FARTHEST = 254
 _RAM_BASE = {X86_64.name: 0, RISCV64.name: 0x8000_0000, AARCH64.name: 0x4000_0000}
-"""Where the memory of a guest begins on the machine types of _TYPES."""
+"""The address at which a guest's memory begins on the machine types of _TYPES."""
 _TYPES = re.compile(r"(pc|q35|microvm|virt)\b")
 _WITHOUT_NODES = re.compile(r"microvm\b")
 _CLUSTERS = {X86_64.name: "dies", AARCH64.name: "clusters"}
-"""What QEMU calls the CPUs that share a cache, where it has a word for them."""
+"""QEMU's word for the CPUs that share a cache, where it has one."""
 _SIZE = re.compile(r"([0-9]{1,9})([KMG]?)\Z")
 _SHIFT = {"": 20, "K": 10, "M": 20, "G": 30}
 _LEFT_TO_US = "{n}"
@@ -62,7 +62,7 @@ def is_told(system: System) -> bool:
 
 
 def topology_of(system: System, cpus: int) -> GuestTopology:
-    """For the first `cpus` CPUs of its machine."""
+    """The topology of the first `cpus` CPUs of its machine."""
     if system.machine is None or not is_told(system):
         return GuestTopology(smp_option(system.qemu.smp, cpus))
     nodes = _nodes(system.machine, system.arch, cpus, memory_of(system))

@@ -17,22 +17,22 @@ NODE_STEP = 2 << 20
 """A node's memory begins and ends at a multiple of this, as QEMU's memory backends do on every
 architecture."""
 MOST_MEMORY = 2 << 30
-"""Above this, QEMU's x86 machines leave a hole in the guest-physical addresses."""
+"""If a guest has more memory, QEMU's x86 machines leave a hole in the guest-physical addresses."""
 
 LONGEST_NS = 1_000_000
-"""Of any time in a machine's file."""
+"""The longest time in a machine's file."""
 SLOWEST_GB_S, FASTEST_GB_S = 0.001, 10_000
-"""Of a bandwidth that is limited."""
+"""The range of a limited bandwidth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
     size: int
-    """In bytes."""
+    """The size in bytes."""
     ways: int
     latency_ns: int
-    """From a load to the use of its value, as a pointer chase measures it. The instruction's own 1 ns is part
-    of it."""
+    """The time from a load to the use of its value, as a pointer chase measures it. It includes the
+    instruction's own 1 ns."""
 
     def sets(self, line: int) -> int:
         return self.size // (self.ways * line)
@@ -65,14 +65,14 @@ class MemoryRange:
 class Machine:
     name: str
     source: str
-    """Where its figures come from."""
+    """The source of its figures."""
     cpus: int
     line: int
     l1d: Cache
     l1i: Cache
     l2: Cache
     l3: Cache | None
-    """One for each cluster."""
+    """The L3, of which each cluster has one; None if there is none."""
     clusters: tuple[tuple[int, ...], ...]
     """The CPUs that share an L3, or would if there were one. They and the sockets partition the CPUs."""
     sockets: tuple[tuple[int, ...], ...]
@@ -80,23 +80,23 @@ class Machine:
     memory_local_ns: int
     memory_remote_ns: int
     transfer_cluster_ns: int
-    """A line comes from another CPU of the same cluster, ..."""
+    """The time to get a line from another CPU of the same cluster."""
     transfer_across_ns: int
-    """... of another cluster of the socket, ..."""
+    """The time to get a line from another cluster of the socket."""
     transfer_socket_ns: int
-    """... of another socket."""
+    """The time to get a line from another socket."""
     atomic_ns: int
     interrupt_ns: int
     bandwidth_gb_s: float
-    """Of each node's memory; 0: no limit."""
+    """The bandwidth of each node's memory; 0 for no limit."""
     tlb: Tlb | None
     strict: bool
-    """No access to memory is out of order, whatever that costs."""
+    """Whether accesses to memory are kept in order, whatever that costs."""
     file: Path
     text: str
-    """Of the file."""
+    """The text of the file."""
     digest: str
-    """SHA-256 of what the file means, without its name and comments."""
+    """The SHA-256 of what the file means, without its name and comments."""
 
     def cluster_of(self, cpu: int) -> int:
         return _place(self.clusters, cpu)
@@ -108,14 +108,14 @@ class Machine:
         return _place([node.cpus for node in self.nodes], cpu)
 
     def shared_bytes(self, cpus: int) -> int | None:
-        """Of the L3s that the first CPUs have; None if there is no L3."""
+        """The total size of the L3s of the first CPUs; None if there is no L3."""
         if self.l3 is None:
             return None
         return self.l3.size * len({self.cluster_of(cpu) for cpu in range(cpus)})
 
     @property
     def ps_per_line(self) -> int:
-        """For how long one line occupies the memory of its node; 0: no limit."""
+        """The time for which one line occupies its node's memory; 0 if the bandwidth has no limit."""
         return round(self.line * 1000 / self.bandwidth_gb_s) if self.bandwidth_gb_s else 0
 
 
@@ -130,7 +130,7 @@ def on_machine(system: str, machine: str) -> str:
 
 
 def machine_in(system: str) -> str:
-    """The machine in a system's name; empty: ideal. No other part before the first dot has a `-`."""
+    """The machine in a system's name; empty for ideal. No other part before the first dot has a `-`."""
     return system.partition(".")[0].partition("-")[2]
 
 

@@ -22,7 +22,7 @@ _FORWARD = re.compile(r",hostfwd=tcp:127\.0\.0\.1:(\d+)-:(\d+)")
 class Port:
     guest: int
     host: int = 0
-    """0: any free one."""
+    """The host's port; 0 for any free one."""
 
 
 def network_options(ports: Mapping[str, Port], hosts: Mapping[str, int], card: str) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def network_options(ports: Mapping[str, Port], hosts: Mapping[str, int], card: s
 
 
 def host_ports(argv: Sequence[str], ports: Mapping[str, Port]) -> dict[str, int]:
-    """The host's port for each of the system's."""
+    """Maps each of the system's ports to the host's port."""
     found = [pair for word in argv for pair in _FORWARD.findall(word)] if ports else []
     if [guest for _, guest in found] != [str(port.guest) for port in ports.values()]:
         raise ValueError("the command line has other host ports than the system's YAML")

@@ -30,11 +30,11 @@ CONSOLES: Mapping[str, tuple[str, ...]] = {
     SERIAL: ("-serial", "chardev:console"),
     VIRTIO: ("-device", "virtio-serial-pci", "-device", "virtconsole,chardev=console"),
 }
-"""What the guest prints on."""
+"""The devices that a guest can print on, with their QEMU options."""
 
 
 def controlled(console: str = SERIAL) -> tuple[str, ...]:
-    """The guest waits for `cont` over QMP before its first instruction."""
+    """The options with which the guest waits for `cont` over QMP before its first instruction."""
     return (
         *("-S", "-chardev", "stdio,id=console,signal=off", *CONSOLES[console]),
         *("-chardev", f"socket,id=qmp,fd={QMP_DESCRIPTOR}", "-mon", "chardev=qmp,mode=control"),
@@ -43,7 +43,7 @@ def controlled(console: str = SERIAL) -> tuple[str, ...]:
 
 CONTROLLED = controlled()
 ON_STDIO = ("-serial", "stdio")
-"""The guest starts at once; its console is on standard input and output."""
+"""With these options the guest starts at once, with its console on standard input and output."""
 
 _ACCELERATORS = {Accel.TCG: "tcg,thread=multi", Accel.KVM: "kvm"}
 _DEFAULT_MODEL = "qemu64"

@@ -1,4 +1,4 @@
-"""How a system prints its figures and answers. plan/systemfile/result.py and windows.py read it.
+"""Types for how a system prints its figures and answers. plan/systemfile/result.py and windows.py read it.
 
 Takes the values of `result`; gives them as frozen types. Nothing fails.
 """
@@ -18,18 +18,18 @@ class ResultFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ResultPattern:
-    """How to find one figure on a console that does not use the wire format."""
+    """The pattern of one figure on a console that does not use the wire format."""
 
     begins: str
     """Matches the line that the guest prints when the figure's time begins; or TYPED."""
     regex: str
     unit: str
-    """One of UNITS; the time of a tick is known."""
+    """One of UNITS. If it is ticks, the time of a tick is known."""
     shift: int = 0
     hz: float = 0.0
-    """How many ticks or cycles are one second; 0: not known, or the unit says it."""
+    """How many ticks or cycles are one second; 0 if unknown, or if the unit says it."""
     step: float = 0.0
-    """By how much two figures can differ at least, in `unit`; at least one in the last printed digit."""
+    """The smallest difference of two figures, in `unit`; at least one in the last printed digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LineWindow:
     """A window from one line of the console to another. Only the instruction clock times lines."""
 
     begins: str
-    """A pattern, or TYPED."""
+    """A pattern for the line at which the window begins, or TYPED."""
     ends: str
 
 
@@ -47,7 +47,7 @@ class MarkWindow:
 
 
 TYPED = "typed"
-"""In place of a pattern: a window begins when the guest has echoed the end of the line typed last."""
+"""This word, in place of a pattern, begins a window when the guest has echoed the line typed last."""
 WindowSource = ResultPattern | LineWindow | MarkWindow
 UNITS = ("ns", "us", "ms", "s", "ticks", "cycles")
 
@@ -56,7 +56,7 @@ UNITS = ("ns", "us", "ms", "s", "ticks", "cycles")
 class ResultDefinition:
     format: ResultFormat = ResultFormat.BENCH
     system: str = ""
-    """The system's name on the begin line; empty: the name in its YAML file."""
+    """The system's name on the begin line; empty for the name in its YAML file."""
     counts_foreign: bool = True
     """Whether it measures foreign CPU time in its window. If so, it must not report `na`."""
     work: WindowSource | None = None

@@ -1,4 +1,4 @@
-"""What is typed at a guest's prompt, as types: the prompt, and steps that send a line and expect an answer.
+"""The script for a guest's prompt: the prompt, and steps that send a line and expect an answer.
 
 Takes the values of a system's YAML file, gives a frozen `Script`; with the values of a run, the same script
 with its places filled in. Fails with UsageError if a place has no value, or if a value has a character that
@@ -30,16 +30,16 @@ class ScriptStep:
     """One line that is typed, and what the guest prints then. Patterns are tried on single lines."""
 
     send: str | None
-    """None: nothing is typed, and no prompt awaited."""
+    """The line to type; None if nothing is typed and no prompt awaited."""
     prompt: str
-    """What must be the last thing on the console before the line is typed: all of an incomplete line."""
+    """A pattern for the whole incomplete line that must end the console before the line is typed."""
     expect: str = ""
-    """The answer. Empty: the next prompt."""
+    """The pattern of the answer; empty for the next prompt."""
     captures: tuple[str, ...] = ()
     echo: bool = True
     """Whether the guest prints what is typed."""
     deadline_s: Seconds = 0.0
-    """From its first byte until the next step begins, or until it has its answer."""
+    """The deadline from its first byte until the next step begins, or until it has its answer."""
 
     @property
     def wants(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class ScriptStep:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name of the step in messages."""
         return "(nothing is typed)" if self.send is None else f"`{one_line(self.send, 60)}`"
 
 
@@ -58,12 +58,12 @@ class Script:
     """The last step without an answer of its own ends when this prompt is back."""
     steps: tuple[ScriptStep, ...]
     ready: str = ""
-    """A line that must come before the first prompt; empty: none."""
+    """A line that must come before the first prompt; empty if there is none."""
     line_end: str = "\n"
     delay_ns: int = 1_000_000
     """How long a prompt must have been the last thing on the console before the first byte is typed."""
     byte_ns: int = 100_000
-    """From one byte to the next."""
+    """The time from one typed byte to the next."""
 
     @property
     def places(self) -> frozenset[str]:
@@ -74,8 +74,8 @@ class Script:
         return tuple(pattern for step in self.steps for pattern in step.captures)
 
     def mismatch(self, params: Sequence[str], *, needs_all: bool) -> str:
-        """Why these parameters of a workload are not those of the script; empty if they are. `needs_all`: one
-        that is not typed has no effect, and would only stand in the row's name."""
+        """Why these workload parameters do not match the script; empty if they do. With `needs_all`, all must
+        be typed, because one that is not typed would only change the row's name."""
         unknown = sorted(self.places - {*OF_THE_RUN, *params})
         if found := [name for name in unknown if name.partition(".")[0] != PORT]:
             return f"a step types {{{found[0]}}}, and it has no such parameter"
@@ -83,7 +83,7 @@ class Script:
         return f"no step types {{{untyped[0]}}}, its parameter" if needs_all and untyped else ""
 
     def shown(self, values: Mapping[str, object]) -> str:
-        """What is typed, for people; a place without a value stays as it is."""
+        """The typed text for people to read; a place without a value stays as it is."""
         lines = [step.send for step in self.steps if step.send is not None]
         texts = (PLACE.sub(lambda found: str(values.get(found[1], found[0])), line) for line in lines)
         return "; ".join(f"`{one_line(text)}`" for text in texts)
@@ -111,7 +111,7 @@ def _line(number: int, step: ScriptStep, values: Mapping[str, object]) -> str | 
 
 
 def not_typable(line: str) -> str:
-    """Why this is no line to type; empty if it is one."""
+    """Why this line cannot be typed; empty if it can."""
     if not line.isprintable():
         return "it has a control character, which could end the line or control the terminal"
     if len(line.encode()) > LONGEST_LINE:

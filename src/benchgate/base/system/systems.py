@@ -27,12 +27,12 @@ from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import Workload
 
 WORKTREE = "worktree"
-"""In place of a git revision: the files as they are in the folder now."""
+"""This word, in place of a git revision, stands for the files as they are in the folder now."""
 _LONGEST = 24
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _SHOWN = 10
-"""So many digits of a commit are in a name."""
+"""The number of digits of a commit in a name."""
 SELFTEST = "selftest"
 """The name of the workload that a system with a fixed self-test runs."""
 SERVICES = (
@@ -50,23 +50,23 @@ SERVICES = (
     "signals",
     "programs",
 )
-"""What a workload may use of a system inside its window (guest/services.h)."""
+"""The services of a system that a workload may use inside its window (guest/services.h)."""
 MAX_CPUS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     values: Mapping[str, str] = field(default_factory=dict)
-    """Of every setting, with defaults filled in."""
+    """The value of every setting, with defaults filled in."""
     defaults: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
-    """Those whose value is the path of a file."""
+    """The settings whose value is the path of a file."""
     revision: str = ""
-    """The one whose value is a git revision; empty if there is none."""
+    """The setting whose value is a git revision; empty if there is none."""
 
     @property
     def chosen(self) -> Mapping[str, str]:
-        """Those that differ from their defaults."""
+        """The settings that differ from their defaults."""
         return {name: value for name, value in self.values.items() if value != self.defaults[name]}
 
     def label(self, name: str) -> str:
@@ -80,7 +80,7 @@ class Settings:
 
 
 def not_a_service(name: str) -> str:
-    """Why this is no service, for an error message; empty if it is one."""
+    """The error message for a name that is no service; empty if it is one."""
     if name in SERVICES:
         return ""
     known = f"a service is one of {', '.join(SERVICES)}"
@@ -98,7 +98,7 @@ class SystemKind(StrEnum):
 
 
 class AskMethod(StrEnum):
-    """How the guest is told which workload to run."""
+    """The way in which the guest is told which workload to run."""
 
     CMDLINE = "cmdline"
     SELFTEST = "selftest"
@@ -116,10 +116,10 @@ class System:
     boot: BootDefinition = field(default_factory=BootDefinition)
     build: Build | None = None
     ports: Mapping[str, Port] = field(default_factory=dict)
-    """What the host can reach of a guest, by name."""
+    """Maps a name to a port of the guest that the host can reach."""
     ask: AskMethod = AskMethod.CMDLINE
     script: Script | None = None
-    """What is typed; None unless it is asked at a prompt."""
+    """The script to type; None unless the guest is asked at a prompt."""
     modes: tuple[Mode, ...] = (Mode.PROCESS, Mode.THREAD)
     console: ConsoleWords = field(default_factory=ConsoleWords)
     result: ResultDefinition = field(default_factory=ResultDefinition)
@@ -131,9 +131,9 @@ class System:
     cpus: tuple[int, int] = (1, MAX_CPUS)
     """The smallest and the largest supported CPU count."""
     services: Mapping[str, str] = field(default_factory=dict)
-    """Those of SERVICES that it has, and what each is made of there."""
+    """Maps each of its SERVICES to what implements it there."""
     machine: Machine | None = None
-    """The memory system that the instruction clock gives it; None: ideal."""
+    """The machine whose memory system the instruction clock models; None for the ideal one."""
 
     def at(self, cpus: int) -> System:
         """This system with the files that it boots, and builds, at this CPU count."""
@@ -160,13 +160,13 @@ class System:
 
     @property
     def emulator(self) -> str:
-        """Which of a session's QEMUs boots it: one for each architecture, and those that systems name."""
+        """The key of the QEMU that boots it: its architecture, or the QEMU that its YAML names."""
         own = self.own_qemu
         return self.arch.kind("qemu") if own is None else f"{self.arch.kind('qemu')} {own}"
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """Those of its self-test."""
+        """The metrics of its self-test."""
         return {
             name: Metric(name, MetricKind.TIME, MetricDirection.LESS, "ns", of=name)
             for name in self.result.operations
@@ -174,7 +174,7 @@ class System:
 
     @property
     def runs_selftest(self) -> bool:
-        """Its YAML has the right answers, so it needs no workload's oracle, and runs no workload."""
+        """Whether its YAML has the right answers, so that it runs no workload and needs no oracle."""
         answered = self.result.expect is not None or self.result.format is ResultFormat.BENCH_LINES
         return self.ask is AskMethod.SELFTEST or answered
 
@@ -196,7 +196,7 @@ class System:
         return ""
 
     def _cannot_ask(self, workload: Workload, params: Params) -> str:
-        """Why a workload without a program of its own cannot be typed here, or one with a program not run."""
+        """Why this system's guest cannot be asked for the workload; empty if it can."""
         if workload.name == SELFTEST:
             return ""
         if workload.tool and not self.arch.is_host:

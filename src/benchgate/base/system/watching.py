@@ -1,4 +1,4 @@
-"""How a boot of a system is watched and how it ends. plan/systemfile/console.py reads it.
+"""The types that say how a boot is watched and how it ends. plan/systemfile/console.py reads it.
 
 Takes the values of `console`, `end` and `smoke`; gives them as frozen types. Nothing fails.
 """
@@ -12,7 +12,7 @@ from benchgate.base.runs import Deadlines
 from benchgate.base.system.qemu import GOOD_EXIT
 
 REPEAT_BYTES = 64 << 10
-"""A console that repeats one byte or a few lines for this long is stopped; 0: never. A progress bar of 64 Ki
+"""A console that repeats one byte or a few lines for this long is stopped (0: never). A progress bar of 64 Ki
 dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
@@ -27,11 +27,11 @@ class ConsoleWords:
     """Patterns of lines that look like a panic and are none."""
     repeat_bytes: int = REPEAT_BYTES
     online: str = ""
-    """A pattern whose group (?P<n>...) is the number of online CPUs; empty: the begin line has it."""
+    """A pattern whose group (?P<n>...) is the number of online CPUs; empty if the begin line has it."""
     by_clock: bool = False
-    """In place of a pattern: each vCPU must have worked in the window, by the instruction clock."""
+    """Whether, in place of a pattern, the instruction clock must show that each vCPU worked in the window."""
     online_lines: str = ""
-    """A pattern that matches one line for each CPU that came up; another way to say the same."""
+    """A pattern that matches one line for each CPU that came up, as another way to count them."""
 
     @property
     def counts_cpus(self) -> bool:
@@ -46,7 +46,7 @@ class EndBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a boot ends well."""
+    """The ways in which a boot ends well."""
 
     by: EndBy = EndBy.EXIT
     exit_codes: tuple[int, ...] = (GOOD_EXIT,)

@@ -1,4 +1,4 @@
-"""What a run yields: named metrics, each with a kind, a unit and a direction.
+"""Metrics, which a run yields: each has a name, a kind, a unit and a direction.
 
 A workload's YAML declares its metrics; `work` and `total`, the two windows, belong to every workload. The
 host computes all of them from what the guest reported and the oracle checked. Takes plain values, gives
@@ -21,8 +21,8 @@ NS, SECOND_NS = "ns", 1_000_000_000
 
 class MetricKind(StrEnum):
     TIME = "time"
-    """`of`, a length in the guest's unit, in ns; without `of` the window. Per unit of `per`, if that is
-    given."""
+    """A length in ns: `of`, which is in the guest's unit, or the window. If `per` is given, the length is per
+    unit of it."""
     RATE = "rate"
     """`of` per second of the window, or of `per`, a length in the guest's unit."""
     PERCENTILE = "percentile"
@@ -44,10 +44,10 @@ class Metric:
     kind: MetricKind
     better: MetricDirection
     unit: str
-    """As shown: `ns`, `/s`, `requests/s`, or empty."""
+    """The unit as it is shown: `ns`, `/s`, `requests/s`, or empty."""
     of: str = ""
-    """A value of the workers (their sum), `result.NAME`, `HISTOGRAM.count` (or sum, min, max), or for a
-    percentile the name of a histogram."""
+    """The operand: a value of the workers (their sum), `result.NAME`, `HISTOGRAM.count` (or sum, min, max),
+    or for a percentile the name of a histogram."""
     per: str = ""
     at: float = 0.0
     window: Window = Window.WORK

@@ -16,7 +16,7 @@ from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.workload.metrics import Metric
 
 TOOL_FOLDER = "{tool}"
-"""In the command: the folder with the program's files, which differs between the guest and a host."""
+"""The placeholder for the folder with the program's files, which differs between guest and host."""
 SERVICE = "programs"
 """The service that a system must have: it executes programs of the distribution."""
 UNVERIFIED = "unverified by the tool"
@@ -26,7 +26,7 @@ service that a workload with files needs."""
 
 
 class Take(StrEnum):
-    """Which of several matches is the result."""
+    """Selects which of several matches is the result."""
 
     ONLY = "only"
     """There must be exactly one."""
@@ -56,7 +56,7 @@ class Tool:
     program: str
     """The program's file name in bin, sbin, usr/bin or usr/sbin."""
     arguments: tuple[str, ...] = ()
-    """Parameters and `cpus` in braces are replaced."""
+    """The arguments, in which parameters and `cpus` in braces are replaced."""
     captures: tuple[Capture, ...] = ()
     exit: int = 0
     worked: tuple[str, ...] = ()
@@ -90,9 +90,9 @@ class Workload:
     file: Path
     """The workload's YAML file; source and oracle are in the same folder."""
     source: Path
-    """Not a file if `tool` is set, or if it has no program."""
+    """The C source; no file if `tool` is set, or if it has no program."""
     oracle: Path
-    """Not a file if `tool` is set and nothing of what it prints can be checked."""
+    """The oracle; no file if `tool` is set and nothing of its output can be checked."""
     params: Mapping[str, ParamSpec]
     quick: Mapping[str, ParamValue] = field(default_factory=dict)
     about: str = ""
@@ -101,15 +101,15 @@ class Workload:
     own_workers: bool = False
     """Whether it decides how many workers there are. Otherwise there is one for each CPU."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
-    """Those that it declares, by name. `work` and `total` (metrics.WINDOWS) are not among them."""
+    """The declared metrics by name, without `work` and `total` (metrics.WINDOWS)."""
     tool: Tool | None = None
-    """The existing program that it runs; None: a C source of its own."""
+    """The existing program that it runs; None if it has a C source of its own."""
     files: tuple[str, ...] = ()
-    """What it reads while it runs: paths below the folder of its YAML file."""
+    """The files that it reads while it runs: paths below the folder of its YAML file."""
 
     @property
     def has_program(self) -> bool:
-        """False if it is only asked for at the prompt of a system, which has the program."""
+        """Whether it has a program; if not, a system that has the program is asked for it at its prompt."""
         return self.tool is not None or self.source != Path()
 
     @property
@@ -118,14 +118,14 @@ class Workload:
 
     @property
     def services(self) -> frozenset[str]:
-        """Those that it may need, with any parameters."""
+        """The services that it may need, with any parameters."""
         return frozenset(self.needs).union(
             *(one for spec in self.params.values() for one in spec.needs.values())
         )
 
     def needs_with(self, params: Params) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The services that it needs with these parameters, each time with what needs them: the workload, or
-        a parameter's value."""
+        """Pairs of who needs services with these parameters (the workload, or a parameter's value) and these
+        services."""
         chosen = (
             (f"{self.name} with {name}={value}", self.params[name].needs.get(str(value), ()))
             for name, value in params

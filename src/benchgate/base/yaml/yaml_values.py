@@ -1,4 +1,4 @@
-"""What a value in a YAML file may be: names, numbers, regular expressions; and one mapping put over another.
+"""Checks values in a YAML file (names, numbers, regular expressions), and puts one mapping over another.
 
 Takes a scalar's text or two nodes; gives the value. A text that is not such a value raises ValueError.
 """

@@ -24,29 +24,29 @@ from benchgate.base.yaml.yaml_values import NAME, merged, regex, to_float, to_in
 
 _QUOTED = re.compile(r"`([^`]{201,})`")
 _STAND_IN = "0"
-"""What a required scalar that is missing or invalid is read as, while problems are collected."""
+"""The value of a missing or invalid required scalar while problems are collected."""
 SHOWN = 60
-"""Of a value in a message, in characters."""
+"""The most characters of a value that a message shows."""
 Value = TypeVar("Value")
 
 
 def _shortened(key: str, problem: str) -> str:
-    """`KEY: PROBLEM` without a key or a quoted value of pages. A command or a pattern stays whole."""
+    """`KEY: PROBLEM`, in which a very long key or quoted value is shortened, but no command or pattern."""
     return f"{one_line(key)}: {_QUOTED.sub(lambda found: f'`{one_line(found[1], 60)}`', problem)}"
 
 
 @dataclass(slots=True)
 class Problems:
-    """What is wrong with one file. `collected` is None while the first problem raises at once."""
+    """The problems of one file. `collected` is None while the first problem raises at once."""
 
     collected: list[tuple[int, str, str]] | None = None
     """Line, key and problem; each key at most once, because a second problem may come from the stand-in."""
     guessed: list[str] = field(default_factory=list)
-    """Prefixes of the sections in which a choice was refused. It may decide which other keys there are, so
-    unknown ones are not reported there."""
+    """Prefixes of the sections in which a choice was refused. The choice may decide which other keys are
+    valid, so unknown keys are not reported there."""
 
     def add(self, line: int, key: str, problem: str) -> bool:
-        """False if problems are not collected."""
+        """Adds a problem; False if problems are not collected."""
         if self.collected is None:
             return False
         if not self.has(key):
@@ -269,7 +269,7 @@ class Section:
         return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
 
     def is_text(self, key: str) -> bool:
-        """False for a mapping, a list or an absent key."""
+        """Whether the value is a text, and no mapping, list or absent key."""
         return isinstance(self._nodes.get(key), yaml.ScalarNode)
 
     def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:

@@ -22,12 +22,12 @@ from benchgate.build.toolchain import environment
 
 TOOLS = ("apt-get", "apt-cache", "dpkg", "dpkg-deb")
 HELPER = Path("/usr/lib/apt/apt-helper")
-"""Downloads one address, with apt's settings."""
+"""This program downloads one address with apt's settings."""
 _UPDATE_S = 300.0
 _DOWNLOAD_S = 900.0
 _ASK_S = 60.0
 _CHANGING = ("Mirror sync in progress", "Hash Sum mismatch")
-"""What apt says of a source whose lists do not fit together."""
+"""What apt prints if the lists of a source do not match each other."""
 _PAUSES_S = (5, 15)
 
 # Hooks would change the system's cache; translations and other metadata are not needed.
@@ -70,7 +70,7 @@ class Package:
 
 
 class Apt:
-    """One private client. It reads the index when it is first asked for something that only this knows."""
+    """One private client. It reads the index when it first needs it."""
 
     def __init__(self, folder: Path, sources: str, notice: Notice, architecture: str) -> None:
         if re.search(r'["\n\\]', str(folder)):
@@ -101,7 +101,7 @@ class Apt:
         self._settings.write_text(_SETTINGS % (architecture, architecture) + "".join(lines))
 
     def update(self) -> None:
-        """A source that is being changed while apt reads it is read again."""
+        """Reads the index, and reads a source again that changed meanwhile."""
         self.notice("reading this host's package source ...")
         argv = ("apt-get", "-qq", "update")
         done = self._ask(argv, _UPDATE_S)
@@ -127,8 +127,8 @@ class Apt:
         return subprocess.run(argv, timeout=_ASK_S, check=False, capture_output=True).returncode == 0
 
     def obtain(self, packages: Sequence[Package]) -> bool:
-        """Downloads these from their places in the archive, for `download` to give: no index is needed for
-        files whose digests are known. False: the archive lacks one of them."""
+        """Downloads packages from their places in the archive, for `download` to give; False if the archive
+        lacks one. No index is needed, because their digests are known."""
         return HELPER.is_file() and all(self._kept(one) or self._obtain(one) for one in packages)
 
     def _obtain(self, package: Package) -> bool:

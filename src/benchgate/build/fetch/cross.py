@@ -1,4 +1,4 @@
-"""The C compiler for guests of another architecture, with its C library: fetched, installed nowhere.
+"""Fetches the C compiler and C library for guests of another architecture, and installs nothing.
 
 Takes an architecture; gives a `Compiler`. That of this host's own architecture is the host's compiler. For
 another one it is Debian's cross compiler, as a reviewed set of packages in the cache; where none can be
@@ -54,7 +54,7 @@ def compiler(guest: Architecture, *, locked: bool = False, session: FetchSession
 
 
 def _command(folder: Path) -> tuple[str, ...]:
-    """The compiler finds its parts, headers and libraries in the folder only, wherever that is."""
+    """The command of a compiler that finds its parts, headers and libraries only in this folder."""
     libraries = ("env", f"LD_LIBRARY_PATH={folder / 'lib'}")
     headers = ("-nostdinc", *(f"-isystem{folder / 'include' / one}" for one in ("gcc", "libc")))
     target = folder / "target"
@@ -69,7 +69,7 @@ def _command(folder: Path) -> tuple[str, ...]:
 
 
 def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
-    """The packages that apt would install, as far as static programs in C need them."""
+    """The packages that apt would install, limited to those that static programs in C need."""
     found: dict[str, Package] = {}
     wanted = [f"gcc-{guest.triple}", f"libc6-dev-{guest.debian}-cross"]
     while wanted:
@@ -82,7 +82,7 @@ def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
             )
         found[name] = package
         wanted += [one for one in _needed(guest, package) if one not in found and one not in wanted]
-    del found[f"gcc-{guest.triple}"]  # only names the current version
+    del found[f"gcc-{guest.triple}"]  # this package only names the current version
     with cache.scratch("inspect") as folder:
         choose = partial(_choose, guest)
         for package, path in zip(found.values(), client.download(list(found.values())), strict=True):
@@ -100,7 +100,7 @@ def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
 
 
 def _needed(guest: Architecture, package: Package) -> Iterator[str]:
-    """Those of a package's dependencies that belong to the compiler or to its C library."""
+    """The dependencies of a package that belong to the compiler or to its C library."""
     tools = rf"(?:gcc-\d+|cpp-\d+|binutils)-{re.escape(guest.triple)}"
     files = rf"(?:libgcc-\d+-dev|libc6-dev|linux-libc-dev)-{guest.debian}-cross|linux-libc-dev"
     for clause in package.depends.split(","):

@@ -23,7 +23,7 @@ DAMAGE = (
     *(ELFError, ConstructError, struct.error, AssertionError),
     *(AttributeError, LookupError, OverflowError, TypeError, ValueError),
 )
-"""What pyelftools, and a loop over what it gives, raise on a damaged file."""
+"""The exceptions that pyelftools, and a loop over its results, raise on a damaged file."""
 
 
 def needed(path: Path) -> frozenset[str]:

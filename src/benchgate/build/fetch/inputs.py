@@ -38,13 +38,13 @@ from benchgate.build.fetch.unpack import unpack
 _ASK_S = 30.0
 _USER, _SYSTEM = "user", "system"
 _REAL_SYMBOLS_BYTES = 4096
-"""Debian's System.map is smaller: one line that says where the real one is."""
+"""A smaller System.map has no symbols; Debian's is one line that says where the real one is."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinuxKernel:
-    """`image` and `digest`: the file that boots. `packed`: the digest of the bzImage that it was unpacked
-    from; empty if the bzImage itself boots."""
+    """`image` is the file that boots and `digest` its digest. `packed` is the digest of the bzImage that it
+    was unpacked from, empty if the bzImage itself boots."""
 
     image: Path
     version: str
@@ -56,7 +56,7 @@ class LinuxKernel:
 
 
 def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu, LinuxKernel]:
-    """Both, reading the package source only once."""
+    """Gets both, and reads the package source only once."""
     with _session(notice, None) as session:
         return qemu(locked=locked, session=session), linux_kernel(locked=locked, session=session)
 
@@ -70,7 +70,7 @@ def qemu(  # noqa: PLR0913 - keyword arguments
     session: FetchSession | None = None,
     named: str = "--qemu",
 ) -> Qemu:
-    """`path`: the user's own; `named`: by which option or key."""
+    """The QEMU at the user's `path`, else a fetched one. `named` is the option or key of the path."""
     if path is not None:
         _refuse_if_locked(locked, named)
         return _own_qemu(path, guest, _USER, named)
@@ -111,7 +111,7 @@ def linux_kernel(  # noqa: PLR0913 - keyword arguments
     session: FetchSession | None = None,
     named: str = "--linux-kernel",
 ) -> LinuxKernel:
-    """`path`: the user's own; `named`: how messages call it."""
+    """The image at the user's `path`, else a fetched one. `named` is its name in messages."""
     if path is not None:
         _refuse_if_locked(locked, named)
         return _own_kernel(path, guest, named)
@@ -135,11 +135,11 @@ def linux_kernel(  # noqa: PLR0913 - keyword arguments
 
 
 MODULES = ("virtio_blk", "veth", "sch_tbf")
-"""What the guest of a mix needs besides, and Debian's kernel has as modules only."""
+"""The parts of Linux that a mix needs and that Debian's kernel has only as modules."""
 
 
 def linux_modules(guest: Architecture, *, locked: bool, session: FetchSession) -> dict[str, Path]:
-    """The files of those of MODULES that the package of the fetched kernel has, by name."""
+    """Maps each of MODULES that the fetched kernel's package has to its file."""
     source = sources.for_guests(store.this_release(), guest)
     kept = store.fetch(
         guest.kind("linux"),
@@ -174,7 +174,7 @@ def _fill_qemu(guest: Architecture, client: Apt, packages: PinnedSet, files: Pat
     for path in client.download([pin.package for pin in packages.pins]):
         unpack(path, files, newest.choose_qemu)
     version = _version(files / "bin" / guest.qemu, _environment(files))
-    # Not the libraries: they may be this system's, and they do not change what a guest sees.
+    # Libraries are not digested: they may be this system's, and they do not change what a guest sees.
     digest = hashlib.sha256(f"{tree_digest(files / 'bin')} {tree_digest(files / 'share')}".encode())
     return {"qemu": list(version), "digest": digest.hexdigest()}
 
@@ -236,7 +236,7 @@ def _choose_module(member: str) -> str | None:
 
 def _fill_modules(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
     (pin,) = packages.pins
-    (files / "modules").mkdir()  # there also if each of them is built in
+    (files / "modules").mkdir()  # this folder exists even if all modules are built in
     for path in client.download([pin.package]):
         unpack(path, files, _choose_module)
     return {}

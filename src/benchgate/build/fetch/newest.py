@@ -31,7 +31,7 @@ _LOADER_BOUND = re.compile(r"(?:lib(?:c|m|dl|pthread|rt|resolv|util|anl)|ld-linu
 
 
 def choose_qemu(member: str) -> str | None:
-    """The place of a package's file in the private folder: bin/, share/ or lib/; None: not needed."""
+    """The place of a package's file in the private folder: bin/, share/ or lib/; None if it is not needed."""
     if match := _PROGRAM.fullmatch(member):
         return f"bin/{match[1]}"
     if match := _ROM.fullmatch(member):
@@ -54,7 +54,7 @@ def linux(apt: Apt, release: Release) -> PinnedSet:
 def qemu(
     apt: Apt, release: Release, has: frozenset[str], folder: Path, guest: Architecture = X86_64
 ) -> PinnedSet:
-    """Unpacks packages into `folder` to read what they need."""
+    """Finds QEMU's set, and unpacks packages into `folder` to read what they need."""
     roots = [_newest(apt, name) for name in guest.qemu_packages]
     for path in apt.download(roots):
         unpack(path, folder, choose_qemu)
@@ -64,7 +64,7 @@ def qemu(
 
 
 def upstream(version: str) -> str:
-    """`10.0.2` from Debian's `1:10.0.2+ds-2+deb13u1~bpo12+1`."""
+    """Takes `10.0.2` from Debian's `1:10.0.2+ds-2+deb13u1~bpo12+1`."""
     match = re.match(r"(?:\d+:)?(\d+(?:\.\d+)*)", version)
     return match[1] if match else version
 
@@ -107,7 +107,7 @@ class Search:
         return tuple(sorted(used, key=lambda pin: pin.package.name))
 
     def _likely(self, owner: Package, missing: frozenset[str]) -> Iterator[tuple[str, str, str]]:
-        """Debian names a library's package after its soname: libfuse3.so.3 -> libfuse3-3."""
+        """Debian names a library's package after its soname, so libfuse3-3 likely has libfuse3.so.3."""
         for atom in libraries_of(owner):
             plain = atom[0].replace("-", "").removesuffix("t64")
             if any(plain.startswith(one.replace("-", "").replace(".so.", "")) for one in missing):

@@ -33,14 +33,14 @@ class Release:
     """A Debian or Ubuntu release; for a derivative, the release that it is based on."""
 
     name: str
-    """For example `debian-bookworm`, as in the lock files."""
+    """The name in the lock files, for example `debian-bookworm`."""
     family: str
     codename: str
     suites: tuple[str, ...]
     linux: str
     """The package that depends on the newest small kernel for virtual machines."""
     architecture: str = X86_64.debian
-    """Of the packages, as Debian writes it."""
+    """The packages' architecture, as Debian writes it."""
 
 
 def release(words: Mapping[str, str]) -> Release | None:
@@ -87,7 +87,7 @@ def read(folder: Path = Path("/etc/apt")) -> list[Stanza]:
 
 
 def parse_deb822(text: str) -> list[Stanza]:
-    """Stanzas of `Field: value` lines. A value with several lines, such as an embedded key, keeps them."""
+    """Reads stanzas of `Field: value` lines. A value of several lines, such as a key, keeps them."""
     found: list[Stanza] = []
     lines = (line for line in text.splitlines() if not line.startswith("#"))
     for block in re.split(r"\n[ \t]*\n", "\n".join(lines)):
@@ -106,7 +106,7 @@ def parse_deb822(text: str) -> list[Stanza]:
 
 
 def parse_lines(text: str) -> list[Stanza]:
-    """`deb [option=value] URI suite component...` lines, as stanzas."""
+    """Reads `deb [option=value] URI suite component...` lines as stanzas."""
     found: list[Stanza] = []
     for raw in text.splitlines():
         match = _SOURCE_LINE.fullmatch(raw.partition("#")[0].strip())
@@ -136,7 +136,7 @@ def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> st
     updated = {
         uri for one in stanzas if update_suites & {*one["suites"].split()} for uri in one["uris"].split()
     }
-    best = max(own, key=lambda one: _likeness(one, wanted, updated))  # the first of equals
+    best = max(own, key=lambda one: _likeness(one, wanted, updated))  # the first, if several are equal
     fields = {**best, "types": "deb", "suites": " ".join(wanted.suites), "architectures": wanted.architecture}
     return "".join(f"{name.title()}: {value}\n" for name, value in fields.items())
 

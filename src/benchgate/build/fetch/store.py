@@ -28,7 +28,7 @@ from benchgate.build.fetch.sources import Release
 REVIEWED, UNREVIEWED = "reviewed", "unreviewed image"
 ABOUT = "fetched.json"
 Fill = Callable[[Apt, PinnedSet, Path], dict[str, Any]]
-"""Unpacks a set's packages into a folder, checks the result, and gives the facts for its record."""
+"""This function unpacks a set's packages into a folder, checks the result, and gives facts for its record."""
 Resolve = Callable[[Apt, Release], PinnedSet]
 
 
@@ -116,9 +116,9 @@ def fetch(  # noqa: PLR0913 - keyword arguments
 ) -> StoreEntry:
     """The first reviewed set that is in the cache or can be fetched, else (unless `locked`) the newest.
 
-    `first`: of a lock with several kinds of set, only those whose first package has this name.
-    `source`: this host's release, with the suites and the architecture of the packages.
-    `part`: what `fill` takes of the packages, if it is not all that is usually needed of them."""
+    `first` selects, in a lock with several kinds of set, those whose first package has this name.
+    `source` is this host's release, with the suites and the architecture of the packages.
+    `part` names what `fill` takes from the packages, if that differs from the usual."""
     release = source or this_release()
     what = first or kind
     sets, unreviewed = _sets(kind, release, first), _unreviewed(kind, release, first)
@@ -138,7 +138,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
             f"this host's package source no longer has a reviewed version of {what} for {release.name}: "
             "update the lock (`nox -s relock`), or run without --locked"
         )
-    if folder := cache.existing(place, unreviewed):  # but libraries that it needs left the system
+    if folder := cache.existing(place, unreviewed):  # libraries that it needs are no longer on the system
         unreviewed |= {"without": ",".join(sorted(_lost(folder)))}
 
     def make(files: Path) -> None:
@@ -151,7 +151,7 @@ def fetch(  # noqa: PLR0913 - keyword arguments
 
 
 def fetched(kind: str) -> StoreEntry | None:
-    """What `fetch` would give for this host's release without reading a package source."""
+    """The entry that `fetch` would give for this host's release without reading a package source."""
     release = this_release()
     return _from_cache(kind, _sets(kind, release, ""), _unreviewed(kind, release, ""))
 
@@ -223,7 +223,7 @@ def _lost(folder: Path) -> set[str]:
 
 
 def _usable(kind: str, identity: Mapping[str, str]) -> Path | None:
-    """A folder of this set to which no library is missing, whatever else the system had when it was made."""
+    """A folder of this set that still has all its libraries, whatever the system had when it was made."""
     return next((folder for folder in cache.matching(kind, identity) if not _lost(folder)), None)
 
 

@@ -24,7 +24,7 @@ from benchgate.build.fetch.store import FetchSession
 from benchgate.build.fetch.unpack import unpack
 
 LOCK = "tools"
-"""fixtures/tools.lock; a set's first package is the one with the programs."""
+"""The lock fixtures/tools.lock, in which a set's first package has the programs."""
 LOADER = "ld-linux-x86-64.so.2"
 _C_LIBRARY = "libc6"
 _UNSEEN = frozenset({"libgcc_s.so.1"})
@@ -55,7 +55,7 @@ def fetch(package: str, *, locked: bool, session: FetchSession) -> ToolFiles:
 
 
 def newest_set(client: Apt, release: Release, package: str) -> PinnedSet:
-    """The packages that apt would install, as far as they have libraries that the programs need."""
+    """The packages that apt would install, limited to those whose libraries the programs need."""
     root, libc = client.candidate(package), client.candidate(_C_LIBRARY)
     if root is None or libc is None:
         raise FetchError(
@@ -69,7 +69,7 @@ def newest_set(client: Apt, release: Release, package: str) -> PinnedSet:
         for path in _programs(folder / "roots" / "bin"):
             search.add(root, elf.needed(path))
         search.add(libc, _UNSEEN)
-        # Without `libraries`: those of the host are never used instead.
+        # `libraries` is empty, because the host's libraries are never used instead.
         found = [Pin(pin.package) for pin in search.run() if pin.package not in (root, libc)]
     return PinnedSet(release.name, newest.upstream(root.version), (Pin(root), Pin(libc), *found))
 
@@ -82,7 +82,7 @@ def _choose(member: str) -> str | None:
 
 
 def _programs(folder: Path) -> list[Path]:
-    """The ELF files; scripts need an interpreter, which is another package."""
+    """The programs that are ELF files. Scripts need an interpreter, which is another package."""
     found = [one for one in sorted(folder.glob("*")) if one.is_file() and not one.is_symlink()]
     return [one for one in found if one.read_bytes()[:4] == b"\x7fELF"]
 

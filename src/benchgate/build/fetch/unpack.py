@@ -1,4 +1,4 @@
-"""Extracts chosen files from a .deb, without running any of its scripts; and what is packed by zstd.
+"""Extracts chosen files from a .deb without running its scripts, and decompresses zstd data.
 
 Takes the package's path and a function that maps a member's path to its place; writes below one folder, and
 fails with FetchError if the package cannot be read. `zstd` takes and gives bytes, and fails with an error of
@@ -20,7 +20,7 @@ from benchgate.build.cache_storage import full_disk
 from benchgate.build.toolchain import environment
 
 Choose = Callable[[str], str | None]
-"""Maps `usr/share/qemu/pvh.bin` to `share/pvh.bin`, for example; None: the file is not extracted."""
+"""This maps `usr/share/qemu/pvh.bin` to `share/pvh.bin`, for example, or to None to skip a file."""
 _UNPACK_S = 300.0
 
 
@@ -62,8 +62,8 @@ def _unpack(stream: IO[bytes], folder: Path, choose: Choose) -> None:
 
 
 def zstd(packed: bytes) -> bytes:
-    """What these bytes were before they were packed. Python before 3.14 has no zstd, but dpkg-deb has it: it
-    reads them as the data of a package that has nothing else."""
+    """Decompresses zstd data. Python before 3.14 has no zstd, so dpkg-deb does it: it reads the bytes as the
+    data of a package that has nothing else."""
     empty = io.BytesIO()
     tarfile.open(fileobj=empty, mode="w").close()
     members = {"debian-binary": b"2.0\n", "control.tar": empty.getvalue(), "data.tar.zst": packed}

@@ -1,4 +1,4 @@
-"""The ELF file inside a bzImage, unpacked once on the host and kept in the cache.
+"""Unpacks the ELF file inside a bzImage once on the host, and keeps it in the cache.
 
 A bzImage decompresses itself in every boot, which is half of the instructions before PID 1. QEMU can start
 the ELF file instead, at its PVH entry. Takes a bzImage and its config file; gives the ELF file, or None if
@@ -22,7 +22,7 @@ from benchgate.build.fetch.unpack import zstd
 PVH = "CONFIG_PVH=y"
 _SECTOR = 512
 _SIZE_BYTES = 4
-"""The last bytes of the payload are the size of what it unpacks to."""
+"""The payload ends with the unpacked size, which has so many bytes."""
 
 
 def unpacked(image: Path, config: Path) -> Path | None:

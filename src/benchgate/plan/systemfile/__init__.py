@@ -22,12 +22,12 @@ from benchgate.plan.systemfile import settings as settings_of
 
 
 def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
-    """`chosen`: settings by name. Those that differ from the file's defaults become part of the name."""
+    """Reads the file. Settings in `chosen` that differ from the file's defaults become part of the name."""
     return _checked(yamlfile.load(path), path, chosen)
 
 
 def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:
-    """As `load`, from a file's recorded text; messages name `path`."""
+    """Works like `load` on a file's recorded text; messages name `path`."""
     return _checked(yamlfile.parse(text, path), path, chosen)
 
 

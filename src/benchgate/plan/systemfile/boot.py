@@ -63,7 +63,7 @@ def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
 
 
 def qemu(top: Section, machine: str, settings: Settings) -> QemuWords:
-    """`machine`: the architecture's usual one."""
+    """Reads `qemu`. `machine` is the architecture's usual machine type."""
     with top.optional("qemu") as words:
         smp = words.text("smp", "{n}")
         if "{n}" not in smp or "{" in smp.replace("{n}", ""):
@@ -131,7 +131,7 @@ def read_ports(top: Section, script: Script | None) -> Mapping[str, Port]:
 
 
 def _port(words: Section, name: str) -> Port:
-    """`web: 80`, or `web: {guest: 80, host: 8080}`."""
+    """Reads `web: 80` or `web: {guest: 80, host: 8080}`."""
     if not words.is_mapping(name):
         return Port(words.integer(name, low=1, high=_HIGHEST))
     with words.optional(name) as one:

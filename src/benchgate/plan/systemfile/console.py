@@ -17,7 +17,7 @@ from benchgate.base.yaml import yaml_values
 from benchgate.base.yaml.yamlfile import Section
 
 CLOCK = "clock"
-"""In place of the pattern of `online`."""
+"""The value of `online` that stands in place of a pattern."""
 _MOST_REPEATED = 1 << 30
 
 
@@ -47,7 +47,7 @@ def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
 
 
 def _compiled(words: Section, pattern: str, key: str) -> re.Pattern[str] | None:
-    """None if it is not valid, which is refused."""
+    """The compiled pattern; None, after refusing the key, if it is invalid."""
     try:
         return yaml_values.regex(pattern)
     except ValueError as error:
@@ -78,7 +78,7 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
 
 
 def read_end(top: Section, good: int) -> End:
-    """`good`: the exit status that usually means success on this architecture."""
+    """Reads `end`. `good` is the usual exit status of success on this architecture."""
     with top.optional("end") as words:
         by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
         may_reset = words.choice("reset", ("failure", "allowed"), "failure") == "allowed"

@@ -48,8 +48,8 @@ def read(top: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> 
 
 
 def _check_nonce(top: Section, script: Script | None) -> None:
-    """The begin line of the wire format has the run's nonce, and a guest at a prompt knows only what is
-    typed."""
+    """Requires that the nonce is typed: a guest at a prompt knows no other source of the nonce that the wire
+    format's begin line needs."""
     if script is not None and "nonce" not in script.places and not top.refused("steps"):
         top.refuse(
             "no step types {nonce}, which the guest must print in the wire format's begin line; or write "
@@ -87,7 +87,7 @@ def _patterns(words: Section, ask: AskMethod, end_by: EndBy, script: Script | No
 
 
 def _check_answers(words: Section, names: Collection[str], expect: Collection[str] | None) -> None:
-    """`expect` None: a workload's oracle judges the answers."""
+    """Checks the answers' names. If `expect` is None, a workload's oracle judges the answers."""
     if expect is not None and not (expect and names):
         words.refuse("a figure without a known answer is not a result: add `answers` and `expect`", "expect")
     elif not names:

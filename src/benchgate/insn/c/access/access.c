@@ -90,7 +90,7 @@ static void forget_pages(struct access_cpu *a) {
         a->recent[i].key = UINT64_MAX;
 }
 
-// Only once the guest runs: until then QEMU may move its counters.
+// Call this only when the guest runs, because until then QEMU may move its counters.
 void access_begin(struct access_cpu *a, unsigned c) {
     a->front = &access_memory->front[c];
     a->place = counter_place(c);
@@ -140,8 +140,8 @@ static uint64_t ask_qemu(uint32_t info, uint64_t address) {
     return (qemu_plugin_hwaddr_phys_addr(where) & ~(ACCESS_PAGE - 1)) >> line_bits;
 }
 
-// The filter's answers are compared with QEMU's now and then: an instruction that changes translations and that
-// the architecture's table does not know must not go unseen.
+// The filter's answers are compared with QEMU's now and then, to detect an
+// instruction that changes translations although the architecture's table does not know it.
 #define COMPARE_EVERY 4096
 
 static void compare_sometimes(uint32_t info, uint64_t address, uint64_t first) {
@@ -188,7 +188,7 @@ static void record(unsigned c, enum memory_kind kind, uint64_t line, uint64_t at
     sharing_access(c, does, (line << line_bits) + offset, at, (unsigned)((end < next ? end : next) - at));
 }
 
-// At how many offsets of a line an access is in this line only, from what QEMU says of it; 0: not known yet.
+// The number of offsets in a line at which an access with this `info` stays in the line; 0 if unknown yet.
 static inline uint16_t *room_of(uint32_t info) {
     static uint16_t room[1u << 16];
     return &room[info % (1u << 16)];
@@ -203,8 +203,8 @@ static uint64_t size_of(uint32_t info) {
     return size;
 }
 
-// Recent: for each line of virtual addresses that a vCPU has used lately, where the model has its line and its page
-// while they are the last used of their sets. Most accesses are to such a line.
+// `recent` keeps, for each line of virtual addresses that a vCPU has used lately, where the model has its
+// line and its page while they are the last used of their sets. Most accesses are to such a line.
 static inline uint64_t recent_key(uint32_t info, uint64_t address) {
     return address >> line_bits << 5 | (info & 31);
 }
@@ -254,7 +254,7 @@ static inline bool recent_access(struct access_cpu *a, unsigned c, uint32_t info
            memory_spot_hit(a->front, &r->line, kind, access_time(a, c, (uintptr_t)data >> 1));
 }
 
-// A function of its own, so that recent_access needs few of the host's registers.
+// This is not part of recent_access, which so needs few of the host's registers.
 static __attribute__((noinline)) void further_access(unsigned c, uint32_t info, uint64_t address, void *data,
                                                      enum memory_kind kind) {
     struct access_cpu *a = &access_cpus[c];
@@ -310,8 +310,8 @@ static void remaps_here(unsigned c, void *unused) {
     forget(c);
 }
 
-// QEMU tells the other vCPUs' threads, which act on it when they leave their block: each a moment after its next
-// turn begins, so before that turn ends.
+// QEMU tells the other vCPUs' threads, which act on it when they leave their block. Each does so a moment
+// after its next turn begins, so before that turn ends.
 static void remaps_everywhere(unsigned c, void *unused) {
     (void)c, (void)unused;
     for (unsigned other = 0; other < access_shape.cpus; other++) {

@@ -9,8 +9,8 @@
 #include "arch.h"
 #include "qemu_api.h"
 
-// Watch: accesses in the wrong order are counted, and shorten the quantum. Strict: also, there are none in the
-// window. Unsaid: as the machine's file says; without a machine, off.
+// WATCH counts accesses in the wrong order, which shorten the quantum. STRICT also allows none in the window.
+// UNSAID does what the machine's file says, and nothing without a machine.
 enum access_order { ACCESS_UNSAID, ACCESS_WATCH, ACCESS_STRICT };
 
 struct access_options {
@@ -21,12 +21,12 @@ struct access_options {
     bool whole;  // the guest has no marks, so the run is the window
 };
 
-// NULL, or why not. `strict`: the order is.
+// Gives NULL, or why it failed. `strict` tells whether the order is strict.
 const char *access_setup(const struct access_options *options, unsigned vcpus, bool *strict);
 const char *access_name(void); // of the machine with a memory system; NULL: there is none
 bool access_charges(void);     // there is one
 
-// At translation: a block with the lengths of its instructions; one of its instructions, with `left` after it.
+// Call these at translation: for a block, and for each of its instructions, with `left` after it.
 void access_block(struct qemu_plugin_tb *tb, size_t instructions);
 void access_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left);
 

@@ -1,4 +1,4 @@
-// Where the time of each vCPU went, by phase: the window, and the boot, which is all that is outside it.
+// Accounts for the time of each vCPU by phase: the window, and the boot, which is everything outside it.
 //
 // Lines of the log, for each phase, and in it for each CPU:
 //   memory PHASE CPU KEY COUNT ...    accesses by kind, by the place that served them; other events
@@ -80,7 +80,7 @@ static void settle(uint64_t now) {
     }
 }
 
-// `now`: the time of the vCPU at the mark; `latest`: that of the vCPU that is most ahead.
+// `now` is the time of the vCPU at the mark, `latest` that of the vCPU that is most ahead.
 void access_window(bool open, uint64_t now, uint64_t latest) {
     enum memory_phase next = open ? MEMORY_WINDOW : MEMORY_BOOT;
     if (!access_memory || next == phase)

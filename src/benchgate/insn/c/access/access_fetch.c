@@ -8,7 +8,7 @@
 #include "journal.h"
 #include "ram.h"
 
-// Per vCPU: the last line of each set of its L1i; how many lines it fetched; the page that it fetched from last.
+// Each vCPU has the last line of each set of its L1i, the number of fetched lines, and the last fetched page.
 static struct qemu_counter recent, fetched, page;
 static uint64_t asked[LOCKSTEP_MAX];       // of `fetched`: those that the model was asked for, or told of
 
@@ -50,7 +50,7 @@ static void fetches(unsigned c, void *data) {
     access_done(a, c, left);
 }
 
-// Pages of code have their physical number: QEMU uses translated code at all virtual addresses of a page.
+// Pages of code have physical numbers, because QEMU uses translated code at all virtual addresses of a page.
 static void turns_page(unsigned c, void *data) {
     uint64_t packed = (uintptr_t)data, number = packed >> LEFT_BITS;
     struct access_cpu *a = access_of(c);

@@ -12,7 +12,7 @@
 #define ACCESS_PAGE (UINT64_C(1) << MEMORY_PAGE_BITS)
 #define ACCESS_NO_LINE UINT64_MAX
 
-// What one vCPU's thread needs for its accesses.
+// The state of one vCPU's thread for its accesses.
 struct access_cpu {
     _Alignas(128) struct memory_front *front;
     struct counter_place place; // NULL until its first access
@@ -45,7 +45,7 @@ static inline struct access_cpu *access_of(unsigned vcpu) {
 static inline uint64_t access_time(const struct access_cpu *a, unsigned vcpu, size_t left) {
     return *a->place.counted + clock_ahead[vcpu] - left;
 }
-// One access to one line at `now`: its order, and its stall.
+// Handles one access to one line at `now`: its order, and its stall.
 void access_line(struct access_cpu *a, unsigned vcpu, enum memory_kind kind, uint64_t line, uint64_t now);
 // The vCPU waits.
 void access_stall(struct access_cpu *a, uint64_t stall);
@@ -62,7 +62,7 @@ void access_fetch_flush(unsigned vcpu);
 // ---- access_books.c
 
 void access_books_setup(unsigned vcpus, bool whole);
-// Both: true if the vCPU's turn must end now.
+// Both give true if the vCPU's turn must end now.
 bool access_out_of_order(uint64_t time, uint64_t late, uint64_t line);
 bool access_waited(uint64_t time, uint64_t line); // and was not late
 

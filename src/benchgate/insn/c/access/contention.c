@@ -1,7 +1,7 @@
 #include "contention.h"
 
-// Lines that were late lately. A line that takes another's place is a new one; so contention on more lines than
-// there are places is seen later, or not.
+// The lines that were late lately. A line that takes another's place starts anew, so contention on more
+// lines than there are places is noticed later, or not at all.
 #define PLACES 64
 #define FEWEST_LATE 3 // fewer late accesses to a line are a meeting and not contention
 #define APART_NS 1000 // accesses that are further apart belong to different meetings

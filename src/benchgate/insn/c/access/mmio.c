@@ -22,7 +22,7 @@ void mmio_setup(void) {
     entered.score = qemu_plugin_scoreboard_new(128);
 }
 
-// How many instructions of the block come after the one at `address`; 0 if it is not in the block.
+// The number of instructions after the one at `address`; 0 if that is not in the block.
 static size_t left_after(const struct block *b, uint64_t address) {
     uint64_t at = b->start;
     for (size_t i = 0; i < b->count; at += b->lengths[i++])

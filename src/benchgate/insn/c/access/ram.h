@@ -1,4 +1,4 @@
-// Where the guest's memory is in QEMU's own: QEMU tells a plugin the host's address of code, and not the guest's.
+// Finds the guest's memory in QEMU's own, because QEMU tells a plugin only the host's address of code.
 #ifndef RAM_H
 #define RAM_H
 
@@ -14,10 +14,10 @@ struct ram_part {
     unsigned node;
 };
 
-// QEMU has mapped memory that may be the guest's. In the order of the calls: it maps the guest's memory in
-// one piece, or each node's in one, in the order of the nodes.
+// QEMU has mapped memory that may be the guest's. Call this in the order of the mappings: QEMU maps the
+// guest's memory in one piece, or in one piece per node in the order of the nodes.
 void ram_mapped(const void *at, size_t length);
-// False if there are no such pieces.
+// Finds the parts among the mappings; false if they are not there.
 bool ram_find(const struct ram_part *parts, size_t count);
 // The guest-physical address, after ram_find; RAM_NOWHERE outside the parts.
 uint64_t ram_physical(const void *at);

@@ -1,5 +1,5 @@
-// What the clock must know of a guest's instruction set: one table for each, in arch_NAME.c. Nothing else in
-// the clock names an architecture. Pure.
+// The facts about a guest's instruction set that the clock needs: one table for each, in arch_NAME.c. Nothing
+// else in the clock names an architecture. Pure.
 #ifndef ARCH_H
 #define ARCH_H
 
@@ -22,16 +22,16 @@ enum arch_kind {
     ARCH_CALLS,       // enters the guest's kernel: a system call
 };
 
-// How an instruction enters and leaves functions, where it does so through the stack.
+// The way in which an instruction enters or leaves a function through the stack.
 enum arch_flow { ARCH_STRAIGHT, ARCH_CALLS_NEAR, ARCH_CALLS_FAR, ARCH_RETURNS };
 
-// What an instruction reads and writes, for the few kinds of instructions that occur in wait loops.
+// The registers that an instruction reads and writes, for the few kinds that occur in wait loops.
 struct arch_effect {
     uint32_t reads, writes; // registers, one bit each; without the flags and registers that never change
     bool loads, clock, unknown;
 };
 
-// On which CPUs an instruction may change which memory an address means.
+// The CPUs on which an instruction may change the translation of addresses.
 enum arch_reach { ARCH_NOWHERE, ARCH_HERE, ARCH_EVERYWHERE };
 
 enum { ARCH_NO_MARK = -1 };

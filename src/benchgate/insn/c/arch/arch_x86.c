@@ -200,7 +200,7 @@ static int mark(const struct arch_insn *insn) {
 
 // ---- for the memory system
 
-// With a lock prefix; xchg with memory needs none.
+// True with a lock prefix, and for xchg with memory, which needs none.
 static bool is_atomic(const struct arch_insn *insn) {
     const uint8_t *at = after_prefixes(insn);
     for (const uint8_t *prefix = insn->bytes; prefix < at; prefix++)

@@ -1,5 +1,5 @@
-// Chance that repeats: values are hashed from what they are for, and not drawn from a stream, so an event
-// without effect does not shift later ones. Pure.
+// Repeatable random values: each is a hash of its purpose and not drawn from a stream, so an event without
+// effect does not shift later ones. Pure.
 #ifndef CHANCE_H
 #define CHANCE_H
 

@@ -30,7 +30,7 @@ uint64_t clock_skipped(unsigned vcpu);
 uint64_t clock_stalled(unsigned vcpu); // time in which it waited for memory, or was interrupted
 uint64_t clock_delayed(unsigned vcpu); // time for which an exploration stalled it
 
-// For accesses to memory: the vCPU's time is its counter plus this. The current block counts as a whole.
+// At an access to memory, the vCPU's time is its counter plus this. The current block counts as a whole.
 extern uint64_t clock_ahead[LOCKSTEP_MAX];
 // This vCPU's access at `time` was late by so much (lockstep_disorder), or to a line that vCPUs contend for
 // (lockstep_contend). True if its turn must end now.
@@ -39,7 +39,7 @@ bool clock_contended(uint64_t time);
 // Its turn ends in the middle of a block, of which `left` instructions have not been executed yet. Returns for its
 // next turn, which comes `stall` ns later than it would (delays.h).
 void clock_stop_here(unsigned vcpu, size_t left, uint64_t stall);
-// For each vCPU: it is not halted; it did more in its last turn than wait for memory.
+// Tells of each vCPU if it is not halted, and if it did more in its last turn than wait for memory.
 struct clock_look {
     bool active[LOCKSTEP_MAX], works[LOCKSTEP_MAX];
 };
@@ -48,13 +48,13 @@ void clock_look(struct clock_look *out);
 void clock_take_back(unsigned vcpu, uint64_t count);
 uint64_t clock_here(void); // the calling thread's time; unlike clock_seen this changes nothing
 
-// What a vCPU has done so far: `ran` is the time in which it was not halted, `worked` counts the instructions
+// The work of a vCPU so far: `ran` is the time in which it was not halted, `worked` counts the instructions
 // outside loops that only wait, `stalled` is the time in which it waited for memory.
 struct clock_work {
     uint64_t ran, worked, stalled;
 };
 struct clock_work clock_work(unsigned vcpu);
-// What vCPUs saw of each other too late, up to `time`: see lockstep.h.
+// The delays with which vCPUs saw each other's actions, up to `time` (lockstep.h).
 struct clock_delays {
     uint64_t handovers, late, pending;
 };
@@ -66,7 +66,7 @@ void clock_stop_soon(void);                         // stops this vCPU at its ne
 
 // The time to show to this thread. It never goes back on any vCPU.
 uint64_t clock_seen(void);
-// The same for a guest read of the TSC. Detects loops that poll the TSC and skips part of their wait.
+// The time for a guest's read of the TSC. Detects loops that poll the TSC and skips part of their wait.
 uint64_t clock_spin_read(void);
 
 // A vCPU's thread waits for `condition` in two steps, so that the caller can unlock its mutex
@@ -96,7 +96,7 @@ void clock_watch(void); // every waiting thread calls it about once a second; en
 
 void clock_report(void); // writes the totals, at exit
 
-// Self-check counters: how often QEMU used each hook.
+// The self-check counters tell how often QEMU used each hook.
 struct clock_checks {
     _Atomic uint64_t main_clock, vcpu_clock, main_polls, halts, waits, signals, notes, tsc_traps, pendings,
         errands;

@@ -115,7 +115,7 @@ static uint64_t busy(unsigned c) {
     return now.worked + now.stalled;
 }
 
-// The vCPU stops: what it has done since its last stop.
+// Tells what the vCPU, which stops now, has done since its last stop.
 void clock_tell_turn(unsigned c) {
     uint64_t now = busy(c);
     if (now < told[c]) // it stops within a block of a loop that waits, which was counted as a whole
@@ -146,7 +146,7 @@ void clock_stall(unsigned c, uint64_t span) {
     lockstep_stall(&clock_machine, c, span);
 }
 
-// The window closes during the turn of a vCPU; some others are halted.
+// Tells of all vCPUs that the window closes, during the turn of one; some others may be halted.
 static void tell_close(unsigned closing) {
     uint64_t now = clock_vcpus[closing].time;
     activity_runs(closing, clock_machine.vcpu[closing].time, now, busy(closing) - told[closing]);
@@ -217,7 +217,7 @@ static uint64_t twice(uint64_t step) {
     return step == 0 ? 100 : 2 * step < clock_options.skip ? 2 * step : clock_options.skip;
 }
 
-// How much time to skip at this read of the clock. A loop that can do nothing but poll the clock skips a
+// The time to skip at this read of the clock. A loop that can do nothing but poll the clock skips a
 // thousandth of the time that it has waited, inside and outside the window: the guest cannot tell the
 // difference. Another loop may be timing something short, so time is skipped in it only outside the window,
 // in growing steps.

@@ -57,7 +57,7 @@ static bool calls_again_and_again(unsigned c, uint64_t stretch) {
     return lockstep_is_exact(&clock_machine) && v->close_calls >= FEWEST_CALLS;
 }
 
-// How the vCPU spent its turn. A loop that only pauses spends about 50 of 54 ns in `pause`.
+// Tells how the vCPU spent its turn. A loop that only pauses spends about 50 of 54 ns in `pause`.
 static enum lockstep_spin spins(unsigned c) {
     uint64_t paused = counter_paused(c), waited = counter_waited(c);
     uint64_t since = paused - clock_vcpus[c].paused, looked = waited - clock_vcpus[c].waited;

@@ -62,7 +62,7 @@ static bool halted_for_good(void) {
 
 #define BEAT_NS 10000000 // later a thousandth of the guest's time, so that no log is too long
 
-// Whoever watches the run from outside measures its deadlines in this time.
+// Writes the guest time to the log. Programs that watch the run measure its deadlines by it.
 void clock_beat(void) {
     static uint64_t next;
     uint64_t now = clock_machine.now;

@@ -112,7 +112,7 @@ static void entered(unsigned vcpu, void *instructions) {
         on_trigger(vcpu, NULL);
 }
 
-// Of a wait loop these count the last block only.
+// Only the last block of a wait loop is counted by this.
 static void entered_wait(unsigned vcpu, void *instructions) {
     counters[vcpu].idled += (uintptr_t)instructions;
     entered(vcpu, instructions);

@@ -24,8 +24,8 @@ bool counter_bytes(const struct qemu_plugin_insn *insn, uint8_t *into, size_t le
 void counter_charge_pause(struct qemu_plugin_insn *insn);
 uint64_t counter_paused(unsigned vcpu); // how much of counter_read was charged for `pause`
 
-// Time that is not instructions: the vCPU waits for its memory. Where the two counters are; API 3, once every
-// vCPU has appeared.
+// The places of two counters: of all time, and of the part in which the vCPU waits for memory. They are
+// known with API 3, when every vCPU has appeared.
 struct counter_place {
     uint64_t *counted, *stalled;
 };
@@ -36,11 +36,11 @@ uint64_t counter_waited(unsigned vcpu); // instructions in loops that wait for m
 uint64_t counter_timed(unsigned vcpu);  // iterations of loops that wait for the clock
 uint64_t counter_idled(unsigned vcpu);  // instructions in loops that only wait, whatever for
 
-// Guest instructions that enter the guest's kernel: system calls.
+// Counts executions of a guest instruction that enters the kernel: system calls.
 void counter_count_call(struct qemu_plugin_insn *insn);
 uint64_t counter_calls(unsigned vcpu);
 
-// Guest instructions that read the clock.
+// Counts executions of a guest instruction that reads the clock.
 void counter_count_clock_read(struct qemu_plugin_insn *insn);
 uint64_t counter_clock_reads(unsigned vcpu);
 

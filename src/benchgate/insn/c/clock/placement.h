@@ -1,4 +1,4 @@
-// Which host CPU QEMU's threads run on. One vCPU runs at a time, so all threads share one host
+// Chooses the host CPU for QEMU's threads. One vCPU runs at a time, so all threads share one host
 // CPU. A hand-off is then a switch between threads; to wake another host CPU costs several times as much.
 //
 // Other processes may need the same host CPU. So QEMU's share of it is checked from time to time. If the

@@ -1,4 +1,4 @@
-// The guest's console in the clock's log: when each of its lines ended, and what every vCPU had done by then.
+// Logs when each line of the guest's console ended, and what every vCPU had done by then.
 #ifndef CONSOLE_H
 #define CONSOLE_H
 

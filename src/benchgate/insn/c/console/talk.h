@@ -1,4 +1,4 @@
-// When the guest stops for whoever types at its console, and when typed bytes arrive. Pure: owns no
+// Decides when the guest stops for input to its console, and when typed bytes arrive. Pure: owns no
 // descriptor, thread or clock, so it can be tested by itself. typist.c connects it to the host and to QEMU.
 //
 // The guest stops only at moments that it determines itself. Guest time stands still until the host has
@@ -51,7 +51,7 @@ bool talk_is_full(const struct talk *t, uint64_t bytes);
 bool talk_has_news(const struct talk *t, uint64_t bytes); // since the last stop, printed or typed
 int talk_take(struct talk *t, uint64_t now);              // a byte that arrives now, or -1
 uint64_t talk_next(const struct talk *t, uint64_t bytes); // when a byte arrives or the guest must stop
-// Why the guest must stop now; it counts as stopped from then on.
+// Gives why the guest must stop now; it counts as stopped from then on.
 enum talk_kind talk_stop(struct talk *t, uint64_t bytes, uint64_t now);
 
 #endif

@@ -11,11 +11,11 @@
 const char *typist_setup(int socket); // NULL, or why nothing can be typed
 void typist_heard(void);              // the guest has printed; in the thread that printed
 
-// In the main thread, while every vCPU is stopped.
+// Call this in the main thread, while every vCPU is stopped.
 void typist_type(void);     // QEMU can then read the bytes that are due
 uint64_t typist_next(void); // when the main loop must look again
-// If the guest must stop now: waits until the host has answered or one of QEMU's own descriptors is ready.
-// True: it stopped, so the main loop must look again.
+// If the guest must stop now, waits until the host has answered or one of QEMU's own descriptors is ready.
+// True if it stopped, so that the main loop must look again.
 bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask);
 
 #endif

@@ -7,7 +7,7 @@
 #include "arch.h"
 #include "qemu_api.h"
 
-// Reads the exploration's file. NULL, or why not. `whole`: the guest has no marks, so the run is the window.
+// Reads the exploration's file; gives NULL, or why it failed. `whole` means that the run is the window.
 const char *delays_setup(const char *path, unsigned vcpus, bool whole);
 bool delays_on(void);
 void delays_header(void); // these two write lines of the log
@@ -15,11 +15,11 @@ void delays_report(void);
 
 void delays_appear(unsigned vcpu); // in its own thread, before it executes anything
 
-// At translation. `left`: how many instructions the block has from this one on.
+// Call these at translation. `left` is how many instructions the block has from this one on.
 void delays_block(struct qemu_plugin_tb *tb, size_t instructions);
 void delays_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left, uint64_t at);
 
-// With the clock's lock held.
+// Call these with the clock's lock held.
 void delays_window(bool open);
 void delays_halts(unsigned vcpu); // in its own thread
 void delays_interrupted(unsigned vcpu, int sender, uint64_t now); // sender -1: a timer or a device

@@ -10,7 +10,7 @@
 #define MOST_COUNT UINT64_C(1000000000000)
 #define MOST_REACH 1000000
 
-// What a chance is for.
+// The purposes of random values, which keep them apart.
 enum { DRAWN = 11, PRIORITY, CHANGE, INTERRUPTED };
 
 const char *const explore_name[EXPLORE_STRATEGIES] = {"sync", "pct", "anywhere", "interrupt",
@@ -89,7 +89,7 @@ static uint64_t draw(struct explore *e, unsigned c) {
     return chance_of(e->rules.seed, DRAWN, e->vcpu[c].drawn++, c);
 }
 
-// From `least` to `most`; each doubling is as likely.
+// Draws a value from `least` to `most`, in which each doubling is equally likely.
 static uint64_t draw_between(struct explore *e, unsigned c, uint64_t least, uint64_t most) {
     unsigned doublings = 1;
     while (least << doublings <= most)
@@ -128,7 +128,7 @@ static void lower(struct explore *e, struct explore_vcpu *v) {
             v->priority = i + 1;
 }
 
-// Whether one with a higher priority is busy. With `gives_up` none of these is waited for again, for now.
+// Whether a vCPU with a higher priority is busy. With `gives_up` no such one is waited for until it is not.
 static bool is_behind(struct explore *e, unsigned c, const bool *busy, bool gives_up) {
     bool behind = false;
     for (unsigned i = 0; i < e->vcpus; i++) {
@@ -212,7 +212,7 @@ void explore_synchronises(struct explore *e, unsigned c, uint64_t at, uint64_t n
         v->next = at + draw_reach(e, c);
 }
 
-// The chance is that of the place. QEMU may wake a halted vCPU more often than the guest knows.
+// The random value depends on the place, because QEMU may wake a halted vCPU more often than the guest knows.
 void explore_interrupted(struct explore *e, unsigned c, uint64_t at, int sender, uint64_t sender_at,
                          uint64_t now) {
     uint64_t chance = chance_of(e->rules.seed, INTERRUPTED, at, c), more = chance_mix(chance);

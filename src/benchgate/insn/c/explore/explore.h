@@ -86,7 +86,7 @@ struct explore {
 
 // False with what is wrong in `problem`, if the file is not what base/exploration.py writes.
 bool explore_read(FILE *in, struct explore_rules *rules, char *problem, size_t size);
-// `rules` are set. NULL, or why they do not fit this guest.
+// Call this when `rules` are set. Gives NULL, or why they do not fit this guest.
 const char *explore_begin(struct explore *e, unsigned vcpus);
 
 // Whether explore_synchronises is called before this instruction. `synchronises`: what it does by itself.

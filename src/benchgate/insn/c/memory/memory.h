@@ -38,8 +38,8 @@
 enum memory_kind { MEMORY_READ, MEMORY_FETCH, MEMORY_WRITE, MEMORY_ATOMIC, MEMORY_KINDS };
 enum memory_phase { MEMORY_BOOT, MEMORY_WINDOW, MEMORY_PHASES };
 
-// Where time goes. An access is served in exactly one of the first eight places, whose stall is always the
-// latency - 1. The others come on top.
+// The causes of stalls. An access is served in exactly one of the first eight places, whose stall is always
+// the latency - 1. The others come on top.
 enum memory_class {
     MEMORY_L1,
     MEMORY_L2,
@@ -103,7 +103,7 @@ struct memory_times {
     uint64_t read, written; // when this CPU last did
 };
 
-// What the short path needs of an L1.
+// The part of an L1 that the short path needs.
 struct memory_first {
     uint64_t *tags;             // the most recent way of a set comes first
     struct memory_times *times; // as the tags
@@ -124,7 +124,7 @@ struct memory {
     struct memory_state *state;
 };
 
-// NULL: no memory on the host for it. The shape is copied.
+// NULL if the host has no memory for it. The shape is copied.
 struct memory *memory_new(const struct memory_shape *shape);
 void memory_free(struct memory *m);
 
@@ -181,8 +181,8 @@ static inline bool memory_hit(struct memory_front *f, enum memory_kind kind, uin
     return memory_spot_hit(f, &spot, kind, now);
 }
 
-// The same for the other ways of the L1, after memory_spot_hit said no. If it is false, memory_access must follow:
-// the line may be the most recent of its set by now.
+// Does the same for the other ways of the L1, after memory_spot_hit gave false. If this gives false too,
+// memory_access must follow: the line may be the most recent of its set by now.
 bool memory_spot_hit_again(struct memory_front *f, const struct memory_spot *spot, enum memory_kind kind,
                            uint64_t now);
 
@@ -212,7 +212,7 @@ static inline void memory_fetched(struct memory_front *front, uint64_t count) {
 }
 
 // The stall for the translation of a virtual page, which is looked up before the access. There are two TLBs,
-// for data and for code. Who changes translations must call memory_flush.
+// for data and for code. A caller that changes translations must call memory_flush.
 uint32_t memory_walk(struct memory *m, unsigned cpu, bool code, uint64_t page);
 void memory_flush(struct memory *m, unsigned cpu);
 // The stall of the CPU that an interrupt of another CPU reaches.
@@ -235,7 +235,7 @@ struct memory_order {
     uint64_t crossed; // of `count`: late only as a write after a write, without a read between
 };
 
-// From here on the books of this phase. Starts in MEMORY_BOOT. Caches stay as they are.
+// From now on everything is booked in this phase, at first MEMORY_BOOT. Caches stay as they are.
 void memory_set_phase(struct memory *m, enum memory_phase phase);
 struct memory_books memory_books_of(struct memory *m, enum memory_phase phase, unsigned cpu);
 struct memory_order memory_order_of(const struct memory *m, enum memory_phase phase);
@@ -268,7 +268,7 @@ void memory_on_move(struct memory *m, memory_hook *hook, void *data);
 typedef void memory_code_hook(void *data, unsigned cpu, uint64_t line);
 void memory_on_code_lost(struct memory *m, memory_code_hook *hook, void *data);
 
-// What a CPU's L2 holds a line as, and whether its L3 has it modified or clean (M, S or I). For tests.
+// For tests: the state of a line in a CPU's L2, and whether its L3 has it modified or clean (M, S or I).
 enum memory_mesi memory_held(const struct memory *m, unsigned cpu, uint64_t line);
 enum memory_mesi memory_held_l3(const struct memory *m, unsigned cpu, uint64_t line);
 

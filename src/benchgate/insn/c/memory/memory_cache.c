@@ -48,7 +48,7 @@ uint64_t memory_cache_use(struct memory_cache *c, uint64_t line, uint64_t at) {
     return front;
 }
 
-// Empty ways come before all others.
+// The way to replace: an empty one, if there is one.
 static uint64_t oldest(const struct memory_cache *c, uint64_t set) {
     uint64_t at = set, last = set + c->first.ways - 1;
     while (at < last && c->first.tags[at])

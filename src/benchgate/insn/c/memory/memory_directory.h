@@ -1,4 +1,4 @@
-// What is known of each line of the machine's memory: who holds it, and who used it last.
+// The directory has, for each line of the machine's memory, who holds it and who used it last.
 //
 // One array, indexed by the line; the host maps a page of it when one of its lines is used first. An entry is
 // 64 bytes for up to 128 CPUs and 128 for 256. CPUs are stored as number + 1, so that zeros mean nobody.

@@ -173,7 +173,7 @@ static void expect_miss(const struct memory_state *s, const struct memory_state_
         memory_cache_expect(&s->third[s->shape.cpu[c].cluster], line);
 }
 
-// Not by the short path.
+// Serves an access that the short path cannot serve.
 static uint32_t access_at(struct memory *m, unsigned cpu, enum memory_kind kind, uint64_t line, uint64_t now,
                           uint64_t at) {
     struct memory_state *s = m->state;

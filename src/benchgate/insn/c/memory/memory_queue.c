@@ -28,7 +28,7 @@ static void advance(struct memory_queue *q, uint64_t slot) {
     q->end = (last + 1) * 64;
 }
 
-// From a slot within the ring on.
+// The first free slot at or after a slot within the ring.
 static uint64_t first_free(struct memory_queue *q, uint64_t slot) {
     for (;; slot = (slot / 64 + 1) * 64) {
         if (slot >= q->end)

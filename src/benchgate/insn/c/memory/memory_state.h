@@ -1,4 +1,4 @@
-// What the files of the model share: the state behind struct memory, and an access on its way through it.
+// Shared by the model's files only: the state behind struct memory, and an access on its way through it.
 #ifndef MEMORY_STATE_H
 #define MEMORY_STATE_H
 

@@ -58,7 +58,7 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 #if INSN_API >= 3
 size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *into, size_t length);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn); // in QEMU's own memory; NULL: not in RAM
-// Inside the callback of the access only.
+// Call this inside the callback of the access only.
 struct qemu_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t address);
 bool qemu_plugin_hwaddr_is_io(const struct qemu_hwaddr *where);
 uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_hwaddr *where);

@@ -1,4 +1,4 @@
-// For a guest's rdtsc QEMU executes rdtsc inline, and for the cycle counters of some other architectures. The
+// QEMU executes rdtsc inline for a guest's rdtsc, and for the cycle counters of some other architectures. The
 // kernel can trap it (PR_SET_TSC). The trap handler answers with instruction time, so the guest's TSC ticks
 // once per instruction.
 #define _GNU_SOURCE
@@ -42,7 +42,7 @@ static int tsc_length(const uint8_t *code) {
     return 0;
 }
 
-// For a library that reads the TSC in the main thread.
+// Reads the host's TSC, for a library that reads it in the main thread.
 static uint64_t host_tsc(void) {
     prctl(PR_SET_TSC, PR_TSC_ENABLE);
     uint64_t now = __builtin_ia32_rdtsc();

@@ -1,5 +1,5 @@
-// What each vCPU did in the window, in columns of equal length, and which vCPU woke which: little enough for
-// the log of every run. It only watches: nothing that the guest can see depends on it.
+// Records what each vCPU did in the window, in columns of equal length, and which vCPU woke which: little
+// enough for the log of every run. It only watches: nothing that the guest can see depends on it.
 //
 // Call with the clock's lock held.
 #ifndef ACTIVITY_H

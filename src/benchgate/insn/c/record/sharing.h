@@ -1,5 +1,5 @@
-// Which lines of memory moved between CPUs in the window, and which CPU read and wrote which bytes of them. Only
-// on request, on a machine with a memory system. Knows no QEMU.
+// Records which lines of memory moved between CPUs in the window, and which CPU read and wrote which of their
+// bytes. It works only on request, on a machine with a memory system, and knows no QEMU.
 //
 // A line is watched from its first move on, so accesses before it are not counted. Memory is bounded: when it is
 // full, the lines that moved least are dropped, and the file says how often one of them can have moved. (The idea

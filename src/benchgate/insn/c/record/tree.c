@@ -38,7 +38,7 @@ void tree_restart(void) {
     node_count = 1;
 }
 
-// Without recursion: a path may be long. Each step finds the topmost node of the path that has not moved yet.
+// Works in a loop, because a path may be long. Each step finds its topmost node that has not moved yet.
 uint32_t tree_again(uint32_t number) {
     while (number && !moved[number]) {
         uint32_t n = number;
