@@ -1,9 +1,9 @@
 """How many CPUs a run used in its windows, by the clock's or the host's account of its vCPUs.
 
 Takes a run's files, and what it reports of its windows and workers; gives a CpuUse for each window of which
-something is known. A speedup of N needs that the work ran on N
-CPUs, so these are the limits of a ratio (gates/used_cpus.py). Fails with VerifyError if workers report that
-they worked on CPUs that were halted meanwhile.
+something is known. A speedup of N needs that the work ran on N CPUs, so these are the limits of a ratio
+(gates/used_cpus.py). Fails with VerifyError if workers report that they worked on CPUs that were halted
+meanwhile.
 """
 
 from __future__ import annotations
@@ -140,14 +140,14 @@ _Use = tuple[dict[Window, CpuUse], Sequence[float]]
 """What each window used, and for how long each vCPU was awake, in ns: empty if that is not known."""
 
 
-def of_wire(files: RunFiles, transcript: Transcript, workload: Workload) -> Mapping[Window, CpuUse]:
+def of_wire(
+    files: RunFiles, transcript: Transcript, workload: Workload, work: int, total: int
+) -> Mapping[Window, CpuUse]:
     """What the workers report, and no more than is known of the vCPUs."""
-    hz = transcript.hz or (SECOND_NS if transcript.unit == "ns" else MAX_HZ)
+    hz = transcript.hz or MAX_HZ
     if files.run.lane is Lane.INSN:
         used, awake = _by_clock(files)
     else:
-        work = transcript.work_end - transcript.work_start
-        total = transcript.total_end - transcript.total_start
         used, awake = _by_host(files, work * SECOND_NS / hz, total * SECOND_NS / hz)
     if awake:
         check_claims(transcript.reports, workload, awake, hz)
@@ -159,8 +159,12 @@ def of_wire(files: RunFiles, transcript: Transcript, workload: Workload) -> Mapp
 
 def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Window, CpuUse]:
     """The run was on wall time, and its system prints its figures."""
-    each_ns = 1 if unit == "ns" else SECOND_NS / MAX_HZ
-    return _by_host(files, work * each_ns, total * each_ns)[0]
+    return _by_host(files, shortest_ns(work, unit), shortest_ns(total, unit))[0]
+
+
+def shortest_ns(length: int, unit: str) -> float:
+    """The length of a printed window. Cycles are taken for as short as they can be."""
+    return length if unit == "ns" else length * SECOND_NS / MAX_HZ
 
 
 def _by_clock(files: RunFiles) -> _Use:

@@ -29,10 +29,10 @@ from benchgate.judge.console import bench_lines, patterns
 from benchgate.judge.console.console_clock import LEAST_SHARE, ConsoleClock
 from benchgate.judge.console.output import GuestOutput
 from benchgate.judge.console.patterns import PrintedFigure, PrintedFigures
+from benchgate.judge.cpu_use import shortest_ns
 from benchgate.judge.metrics import MetricSource, computed
 from benchgate.judge.noise import vcpu_time
 from benchgate.judge.run_files import RunFiles
-from benchgate.judge.wire import MAX_HZ
 
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 
@@ -153,12 +153,11 @@ def _window(
 
 def check_threads(files: RunFiles, unit: str, work: int) -> str:
     """Gives an empty text if each vCPU took part. A thread's time also has what the vCPU did before the
-    window, and its waits for a busy host, so this refuses too little, never too much. Cycles are taken for as
-    short as they can be."""
+    window, and its waits for a busy host, so this refuses too little, never too much."""
     cpus = files.run.cell.cpus
     if cpus == 1:
         return ""
-    window_ns = work if unit == "ns" else work * SECOND_NS // MAX_HZ
+    window_ns = shortest_ns(work, unit)
     ran = vcpu_time(files.moments, window_ns)
     if ran is None or len(ran) != cpus:
         return (
