@@ -245,11 +245,11 @@ def relock(session: nox.Session) -> None:
 
 @nox.session
 def history(session: nox.Session) -> None:
-    """Make a history of a million runs, and time one row out of it (docs/history.md)."""
+    """Make a history of a million runs, and time one row out of it (docs/how-to/history.md)."""
     _module("tools.million_runs", *session.posargs)
 
 
 @nox.session
 def simulate(session: nox.Session) -> None:
-    """Simulate the error rates of the decision rule with the shipped code (docs/read-a-verdict.md)."""
+    """Simulate the decision rule's error rates with the shipped code (docs/explanation/read-a-verdict.md)."""
     _module("tools.simulation", *session.posargs)

@@ -1,4 +1,4 @@
-"""The memory system of docs/memory-model.md, slow and obvious: what insn/c/memory.c is compared with.
+"""The memory system of docs/explanation/memory-model.md, slow and obvious, with which the C is compared.
 
 Written from the document, not from the C: dictionaries and lists, one function per rule, and nothing is kept
 that can be looked up. A set is a list of lines, the most recently used one first.

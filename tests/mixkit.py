@@ -1,7 +1,7 @@
 """Mixes for tests: parts of the workload tests/data/mix, and forged consoles of a conductor.
 
-The format is implemented here again, from docs/wire.md, so that a mistake in judge/mix_lines.py is not
-repeated.
+The format is implemented here again, from docs/reference/wire.md, so that a mistake in judge/mix_lines.py is
+not repeated.
 """
 
 from __future__ import annotations

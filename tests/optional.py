@@ -73,7 +73,7 @@ class Module(Extra):
 PROGRAMS = (
     Program("ssh-keygen", "openssh-client", "signatures of sessions and of a fleet's systems"),
     Program("openssl", "openssl", "the certificates of a fleet"),
-    Program("jq", "jq", "the command of docs/run-in-ci.md that makes a submission for KCIDB"),
+    Program("jq", "jq", "the command of docs/how-to/run-in-ci.md that makes a submission for KCIDB"),
     Program("gdb", "gdb", "gdb on a replayed guest (`benchgate replay --gdb`)"),
     Program("node", "nodejs", "that github-action-benchmark reads speedups.json"),
     Program("npm", "npm", "the same, unless BENCHGATE_ACTION_BENCHMARK names a checkout of that action"),

@@ -1,6 +1,7 @@
 """Consoles for tests: recorded ones, and forged ones with correct frames.
 
-The framing is implemented here again, from docs/wire.md, so that a mistake in wire.py is not repeated.
+The framing is implemented here again, from docs/reference/wire.md, so that a mistake in wire.py is not
+repeated.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def hist(worker: int, name: str, values: Sequence[int]) -> list[str]:
 
 
 def _bucket(value: int) -> int:
-    """The rule of docs/wire.md, in floating point: exact for the small values of tests."""
+    """The rule of docs/reference/wire.md, in floating point: exact for the small values of tests."""
     if value < 128:
         return value
     power = math.floor(math.log2(value))

@@ -1,7 +1,7 @@
 """Compares the memory model with valgrind's cachegrind: one static program, the same caches.
 
-`python -m tools.cachegrind` prints the table of docs/machines-measured.md. The program is the case `mixed` of
-tests/data/memory: sort, matrix product, sieve and random increments, in one function. Fails as
+`python -m tools.cachegrind` prints the table of docs/measured/machines-measured.md. The program is the case
+`mixed` of tests/data/memory: sort, matrix product, sieve and random increments, in one function. Fails as
 tools/valgrind.py does.
 """
 

@@ -1,4 +1,4 @@
-"""Compares ways to boot a guest before its window; prints a table of docs/insn-measured.md.
+"""Compares ways to boot a guest before its window; prints a table of docs/measured/insn-measured.md.
 
 `python -m tools.clock_boots` boots a guest in each way $CLOCK_LAB_TIMES times (default 3) at each CPU count
 of $CLOCK_LAB_CPUS (default 1,2,4,8).

@@ -1,4 +1,4 @@
-"""Boots the Linux guest on the instruction clock, for tests and for the tables of docs/insn-measured.md.
+"""Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
 `python -m tools.clock_lab truth|cost|memory|order` prints one of the tables.
 This module does not check results: a

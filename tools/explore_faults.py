@@ -1,4 +1,4 @@
-"""How many runs `benchgate explore` needs to find each race of tern: the tables of docs/explore.md.
+"""How many runs `benchgate explore` needs to find each race of tern: the tables of docs/how-to/explore.md.
 
 `python -m tools.explore_faults DIR [FAULT|TESTS ...]`, by default all of FAULTS. TESTS is the path,
 with a slash in it, of tests of a kernel in which you planted a race. For each fault and each method of

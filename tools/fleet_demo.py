@@ -1,9 +1,9 @@
 """Shows a fleet on this machine: a scheduler, two workers, and a session whose runs they make.
 
 Takes words for pytest, or measures tests/smp on tern at 1 and 2 CPUs; prints the session, and who made each
-run (docs/fleet.md). Everything has embedded defaults: TCP on loopback, a free port, folders that are deleted
-at the end. Exits with pytest's status. `--idle [SECONDS]` measures nothing, and prints what idle programs
-cost.
+run (docs/how-to/fleet.md). Everything has embedded defaults: TCP on loopback, a free port, folders that are
+deleted at the end. Exits with pytest's status. `--idle [SECONDS]` measures nothing, and prints what idle
+programs cost.
 """
 
 from __future__ import annotations

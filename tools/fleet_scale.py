@@ -1,4 +1,4 @@
-"""Simulates a fleet of many workers, and measures what the loop of a session costs (docs/fleet.md).
+"""Simulates a fleet of many workers, and measures what the loop of a session costs (docs/how-to/fleet.md).
 
 Takes the number of runs, workers and the share of runs in which a worker dies; prints what was made, lost and
 made again, and the loop's CPU time and memory. The fleet is simulated, in time of its own: no guest, no

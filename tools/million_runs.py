@@ -1,4 +1,4 @@
-"""Makes a history of many runs and shows that one row of it is read at once (docs/history.md).
+"""Makes a history of many runs and shows that one row of it is read at once (docs/how-to/history.md).
 
 Takes the size and, if it should not be a temporary SQLite file, the place; prints the time of each question,
 how the database answers it, and the sizes. Exits with 1 if a question about one row would read other rows.

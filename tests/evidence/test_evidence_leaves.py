@@ -1,5 +1,5 @@
 """Every value of a session's JSON files is changed, and the session sealed again: it is refused, or
-docs/evidence.md says that nothing beside this value tells what it must be."""
+docs/reference/evidence.md says that nothing beside this value tells what it must be."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.machines import PATIENCE_S
 
 pytestmark = [pytest.mark.fleet, pytest.mark.alone]
 SEEDS = 4
-"""The fault is found in a third of the runs (docs/explore.md)."""
+"""The fault is found in a third of the runs (docs/how-to/explore.md)."""
 EXPLORE = (
     *("-m", "benchgate.cli", "explore", "--system", "kernel:fault=unlocked-count", "--smoke", "--smp", "2"),
     *("--strategy", "sync", "--seeds", str(SEEDS), "--no-small"),

@@ -1,7 +1,7 @@
 """An exploration of tern from the command to the sentence: a fault is found, replayed, and made small.
 
 The first fault panics in every interleaving, so that few boots are needed. The other is a race, whose
-find takes about 30 boots to be made small; figures of more are in docs/explore.md.
+find takes about 30 boots to be made small; figures of more are in docs/how-to/explore.md.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from tests.machines import PATIENCE_S
 from tests.unit.evidence.test_signature import line_of, new_key
 
 ACTION = yaml.safe_load((REPO / "action.yml").read_text())
-DOC = (REPO / "docs" / "run-in-ci.md").read_text()
+DOC = (REPO / "docs" / "how-to" / "run-in-ci.md").read_text()
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
 TEMPLATE = yaml.safe_load((REPO / "templates" / "benchgate.gitlab-ci.yml").read_text())
 JOB = TEMPLATE[".benchgate"]
@@ -235,7 +235,7 @@ def test_the_reports_that_gitlab_gets_are_those_of_a_session(runner: Runner) -> 
 
 
 def block(heading: str, language: str) -> str:
-    """The first block of a section of docs/run-in-ci.md."""
+    """The first block of a section of docs/how-to/run-in-ci.md."""
     return DOC.split(f"## {heading}\n")[1].split(f"```{language}\n")[1].split("```")[0]
 
 

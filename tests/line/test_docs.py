@@ -17,9 +17,9 @@ from benchgate.plan import systemfile
 from benchgate.plan.option_table import TABLE
 from tests.line.sessions import REPO
 
-DOC = (REPO / "docs" / "bring-your-own-kernel.md").read_text()
-PROMPT = (REPO / "docs" / "prompt.md").read_text()
-CI = (REPO / "docs" / "run-in-ci.md").read_text()
+DOC = (REPO / "docs" / "how-to" / "bring-your-own-kernel.md").read_text()
+PROMPT = (REPO / "docs" / "how-to" / "prompt.md").read_text()
+CI = (REPO / "docs" / "how-to" / "run-in-ci.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", DOC, re.MULTILINE | re.DOTALL)
 SMALLEST = """
 version: 1
@@ -104,7 +104,7 @@ def test_the_hooks_call_existing_nox_sessions() -> None:
     assert entries.keys() <= sessions
 
 
-PAGES = [*sorted(REPO.glob("*.md")), *sorted((REPO / "docs").glob("*.md"))]
+PAGES = [*sorted(REPO.glob("*.md")), *sorted((REPO / "docs").rglob("*.md"))]
 
 
 def shown(pattern: str) -> dict[str, str]:
@@ -150,8 +150,8 @@ OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--mar
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
 OTHERS |= {"--tests"}
-"""Options of pytest, ./run and mypy; of the programs in docs/real-tools.md; of bencher and sha256sum; of
-nox -s simulate, fleet-demo, fresh and release."""
+"""Options of pytest, ./run and mypy; of the programs in docs/how-to/real-tools.md; of bencher and sha256sum;
+of nox -s simulate, fleet-demo, fresh and release."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

@@ -178,7 +178,7 @@ def test_a_session_holds_the_hosts_lock_on_wall_time_only(dropped_ipis: Session,
 def test_a_users_own_test_boots_a_guest_and_talks_to_its_console(
     where: Path, cpus: str, clock: Sequence[str]
 ) -> None:
-    """Boots one CPU in wall time: on a busy host QEMU can crash a Linux with more (docs/read-a-
+    """Boots one CPU in wall time: on a busy host QEMU can crash a Linux with more (docs/explanation/read-a-
     verdict.md)."""
     (where / "test_own.py").write_text(BOOTS.replace("CPUS", cpus))
     session = run_pytest(where, "-v", *clock)

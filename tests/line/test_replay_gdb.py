@@ -73,6 +73,6 @@ def debugged(replay: subprocess.Popen[str], stop: str) -> str:
 
 
 def within_a_quantum(report: str) -> bool:
-    """gdb stopped both CPUs, and each may move by a quantum (docs/insn.md)."""
+    """gdb stopped both CPUs, and each may move by a quantum (docs/explanation/insn.md)."""
     found = re.search(r"work window (\d+) ns, (\d+) in the original", report)
     return found is not None and abs(int(found[1]) - int(found[2])) <= 2 * 5_000

@@ -29,6 +29,7 @@ FILES = (
     "fixtures/qemu.lock",
     "fixtures/linux.lock",
     "reports/schema/session-1.json",
+    "docs/reference/wire.md",
 )
 
 

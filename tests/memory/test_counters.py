@@ -1,6 +1,7 @@
 """Counters that share a cache line, and counters that have one each. No worker touches another's.
 
-docs/memory-rows.md has the measured figures (#counters) and the arithmetic (#what-packed-counters-must-take).
+docs/measured/memory-rows.md has the measured figures (#counters) and the arithmetic
+(#what-packed-counters-must-take).
 """
 
 import pytest

@@ -1,6 +1,7 @@
 """Four spinlocks that all CPUs want: the curves of the literature, on a machine with two sockets.
 
-docs/memory-rows.md#what-the-locks-show has the measured figures, the papers, and the reason of each limit.
+docs/measured/memory-rows.md#what-the-locks-show has the measured figures, the papers, and the reason of each
+limit.
 """
 
 import pytest

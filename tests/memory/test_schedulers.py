@@ -1,6 +1,6 @@
 """tern's run queues, where a line that all CPUs write costs time.
 
-docs/memory-rows.md#run-queues has the measured figures and argues for each limit.
+docs/measured/memory-rows.md#run-queues has the measured figures and argues for each limit.
 """
 
 import pytest

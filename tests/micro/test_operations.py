@@ -1,6 +1,6 @@
 """Single operations of a kernel: what each costs, that it did its work, and how it scales.
 
-docs/micro.md#figures-and-limits has the measured figures and argues for each limit.
+docs/how-to/micro.md#figures-and-limits has the measured figures and argues for each limit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The applications of the shipped mixes, each alone; primes, checksum and schbench have rows elsewhere.
 
-docs/mix-applications.md#as-rows has the measured figures and argues for each limit.
+docs/measured/mix-applications.md#as-rows has the measured figures and argues for each limit.
 """
 
 import pytest

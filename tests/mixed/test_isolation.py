@@ -1,4 +1,4 @@
-"""How Linux and tern isolate the parts of a mix that fits into the machine. docs/mix.md explains the figures.
+"""How Linux and tern isolate the parts of a mix that fits into the machine (docs/how-to/mix.md).
 
 Both parts have a CPU, and together use less than the last cache, so a system that isolates well costs neither
 of them much.

@@ -1,6 +1,6 @@
 """Services of the system as CPUs are added: calls between processes, wake-ups, creation.
 
-docs/patterns.md#services has the measured figures and argues for each limit.
+docs/measured/patterns.md#services has the measured figures and argues for each limit.
 """
 
 import pytest

@@ -1,6 +1,6 @@
 """Work that the CPUs share: uneven items, phases, a tree of merges, halos, one lock.
 
-docs/patterns.md#shared-work has the measured figures and argues for each limit.
+docs/measured/patterns.md#shared-work has the measured figures and argues for each limit.
 """
 
 import pytest

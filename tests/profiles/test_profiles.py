@@ -1,8 +1,8 @@
 """The cost of safety: tern's build profiles on the row that enters the kernel most often, and on single
 operations.
 
-The report compares each profile with `balanced`, which is the plain system (docs/profiles.md). No gate
-compares profiles, because no limit on the cost of safety is right for everyone. Each profile must scale.
+The report compares each profile with `balanced`, which is the plain system (docs/measured/profiles.md). No
+gate compares profiles, because no limit on the cost of safety is right for everyone. Each profile must scale.
 """
 
 import pytest

@@ -2,7 +2,7 @@
 
 One binary of tern, three schedulers: two have a queue per CPU and must scale; the third has one queue for all
 CPUs and, as a control, must not. The limits are for the instruction clock, where 4 CPUs need no host CPUs of
-their own. docs/memory-rows.md#run-queues has the measured figures.
+their own. docs/measured/memory-rows.md#run-queues has the measured figures.
 """
 
 import pytest

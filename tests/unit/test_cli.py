@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,8 +20,10 @@ import pytest
 
 from benchgate import cli
 from benchgate.base.errors import HostError
+from benchgate.base.paths import data_root
 from benchgate.build import cache
 from benchgate.commands import cache as cache_command
+from benchgate.commands import docs
 from benchgate.session import doctor, replay
 from benchgate.session.exploration import guest_maker
 from benchgate.session.mix_study import steps
@@ -558,3 +561,17 @@ def test_a_number_out_of_range_is_a_usage_error(
 )
 def test_a_wrong_explore_command(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert said in refused(capsys, *words)
+
+
+def test_docs_lists_the_pages_and_prints_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["docs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith("  ")] == [f"{part}:" for part in docs.PARTS]
+    assert re.search(r"^  wire +What a guest prints", "\n".join(lines), re.M)
+    assert cli.main(["docs", "wire"]) == 0
+    assert capsys.readouterr().out == (data_root() / "docs" / "reference" / "wire.md").read_text()
+
+
+def test_docs_suggests_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert refused(capsys, "docs", "wier") == "benchgate: there is no page `wier`; did you mean `wire`?"
+    assert refused(capsys, "docs", "zzz") == "benchgate: there is no page `zzz`; `benchgate docs` lists all"

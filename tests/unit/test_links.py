@@ -29,6 +29,8 @@ def own_files(folder: Path) -> Iterator[Path]:
 
 FILES = [path for path in own_files(REPO) if path.is_file()]
 PAGES = sorted(path for path in FILES if path.suffix == ".md")
+DOCS = REPO / "docs"
+NAMES = [path.stem for path in DOCS.glob("*/*.md")]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -60,7 +62,9 @@ def test_every_relative_link_resolves(page: Path) -> None:
 
 
 def test_the_pages_are_found_and_have_links() -> None:
-    assert {"README.md", "docs/insn.md", "kernel/README.md"} <= {str(p.relative_to(REPO)) for p in PAGES}
+    assert {"README.md", "docs/explanation/insn.md", "kernel/README.md"} <= {
+        str(p.relative_to(REPO)) for p in PAGES
+    }
     assert sum(len(LINK.findall(page.read_text(encoding="utf-8"))) for page in PAGES) > 50
 
 
@@ -76,7 +80,7 @@ def test_a_broken_link_is_found(tmp_path: Path, link: str, what: str) -> None:
 
 
 def test_every_test_that_a_document_names_exists() -> None:
-    """docs/insn-internals.md names the test that holds each gap closed."""
+    """docs/explanation/insn-internals.md names the test that holds each gap closed."""
     tests = "".join(path.read_text() for path in FILES if re.fullmatch(r"test_\w+\.py", path.name))
     named = {word for page in PAGES for word in re.findall(r"`(test_\w+)`", without_code(page))}
     assert len(named) > 10
@@ -87,7 +91,30 @@ def test_every_document_that_is_named_exists() -> None:
     """Documents are named without a link in prose, docstrings, comments and messages."""
     named: dict[str, Path] = {}
     for path in FILES:
-        if path.suffix in {".md", ".py", ".c", ".h", ".yaml", ".yml"}:
-            named |= dict.fromkeys(re.findall(r"\b((?:docs|kernel)/[\w-]+\.md)\b", path.read_text()), path)
-    assert "docs/insn.md" in named
-    assert {word: path.name for word, path in named.items() if not (REPO / word).exists()} == {}
+        if path.suffix in {".md", ".py", ".c", ".h", ".S", ".yaml", ".yml"} and DOCS not in path.parents:
+            named |= dict.fromkeys(re.findall(r"\b((?:docs|kernel)/[\w/-]+\.md)\b", path.read_text()), path)
+    assert {"docs/how-to/explore.md", "kernel/README.md"} <= named.keys()
+    assert {word: path.name for word, path in named.items() if not is_a_page(word, path)} == {}
+
+
+def is_a_page(word: str, source: Path) -> bool:
+    """The C leaves out the folder, because each byte of it is an input of an image: `docs/wire.md`."""
+    if source.suffix == ".py" or word.startswith("kernel/"):
+        return (REPO / word).is_file()
+    return (REPO / word).is_file() or len(list(DOCS.rglob(Path(word).name))) == 1
+
+
+def test_every_page_that_benchgate_docs_shall_show_exists() -> None:
+    """The package names a page by the command that prints it: where a wheel is installed, no docs/ is."""
+    told: dict[str, Path] = {}
+    for path in FILES:
+        if path.suffix in {".md", ".py", ".yaml", ".yml"}:
+            told |= dict.fromkeys(re.findall(r"benchgate docs ([\w-]+)`", path.read_text()), path)
+    assert {"wire", "linux-options"} <= told.keys()
+    assert {word: path.name for word, path in told.items() if word not in NAMES} == {}
+    sources = [path for path in FILES if path.suffix == ".py" and (REPO / "src") in path.parents]
+    assert [path.name for path in sources if re.search(r"\bdocs/[\w/-]+\.md", path.read_text())] == []
+
+
+def test_the_name_of_a_page_is_unique() -> None:
+    assert len(set(NAMES)) == len(NAMES) > 30

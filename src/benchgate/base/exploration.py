@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 class Strategy(StrEnum):
-    """A strategy chooses the points; docs/explore.md explains each."""
+    """A strategy chooses the points; `benchgate docs explore` explains each."""
 
     SYNC = "sync"
     """Stalls fall near synchronising instructions."""
@@ -148,7 +148,7 @@ class Exploration:
 
 
 def usual(strategy: Strategy, seed: int, steps: int = 0) -> Exploration:
-    """Makes an exploration with the values of docs/explore.md. `steps` is that of a run without stalls."""
+    """Makes an exploration with the values of `benchgate docs explore`. `steps`: of a run without stalls."""
     if strategy is Strategy.ANYWHERE:
         return Exploration(strategy, seed, one_in=20_000)
     if strategy is Strategy.INTERRUPT:

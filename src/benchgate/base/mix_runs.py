@@ -1,4 +1,4 @@
-"""A mix: parts that run at once in one guest; and what one run of it gave. docs/mix.md explains the terms.
+"""A mix: parts that run at once in one guest; and what one run gave. `benchgate docs mix` explains the terms.
 
 Takes plain values, gives frozen objects with units in their field names; scores are exact fractions. A mix
 that no guest can run fails with ValueError, which names the part.

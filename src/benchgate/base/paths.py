@@ -1,4 +1,4 @@
-"""Finds guest/, kernel/, fixtures/ and reports/schema/ inside the wheel, or in the checkout.
+"""Finds guest/, kernel/, fixtures/, docs/ and reports/schema/ inside the wheel, or in the checkout.
 
 Takes nothing, gives one folder. Fails with HostError if neither place contains them (a broken install).
 """
@@ -14,7 +14,7 @@ _LANDMARK = Path("guest", "bench.h")
 
 
 def data_root() -> Path:
-    """The folder that holds guest/, kernel/, fixtures/ and reports/schema/."""
+    """The folder that holds guest/, kernel/, fixtures/, docs/ and reports/schema/."""
     here = Path(__file__).resolve().parents[1]
     return _first_with_landmark((here / "data", here.parents[1]))
 

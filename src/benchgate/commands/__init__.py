@@ -16,6 +16,7 @@ from dataclasses import dataclass
 _ORDER = (
     *("doctor", "setup", "plan", "init", "new_system", "sign", "verify", "rejudge", "report", "compare"),
     *("history", "baseline", "bisect", "explore", "mix", "replay", "timeline", "machine", "fleet", "cache"),
+    "docs",
 )
 """The help lists the commands in this order."""
 

@@ -1,4 +1,4 @@
-"""The detached signature over a session's manifest (docs/evidence.md).
+"""The detached signature over a session's manifest (`benchgate docs evidence`).
 
 Takes a session folder, a private key or a list of allowed signers; gives the text of a signature, or a
 sentence about one. Fails as base/ssh_signatures.py, which does the work.

@@ -176,6 +176,6 @@ def compare(court: Court, first: Assignment, second: Assignment) -> None:
     if not ruling.odd:
         raise FleetError(
             f"{row}: {names} and {judge.answer.worker} made three different runs of one seed ({difference}): "
-            "it does not repeat, so measure here, without --fleet, and see docs/fleet.md"
+            "it does not repeat, so measure here, without --fleet, and see `benchgate docs fleet`"
         )
     court.distrust(ruling.odd, f"its run of {row} is not that of two others: {difference}")

@@ -1,1 +1,1 @@
-"""The instruction clock: guest time is instruction time, on any host (docs/insn.md)."""
+"""The instruction clock: guest time is instruction time, on any host (`benchgate docs insn`)."""

@@ -1,9 +1,9 @@
 """Splits the console of a mix into what its conductor says and what each run of a part printed. Pure.
 
 Takes the bytes of a console and the nonce of the run; gives a `MixTranscript`, parsed but not verified (see
-mix_verify.py). The format is in docs/wire.md. Fails with WireError, which names the line of the console and
-what is wrong with it. The console is untrusted; what a part printed is in output lines only, so it can be no
-line of the conductor.
+mix_verify.py). The format is in `benchgate docs wire`. Fails with WireError, which names the line of the
+console and what is wrong with it. The console is untrusted; what a part printed is in output lines only, so
+it can be no line of the conductor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parser for the wire format, versions 1 and 2 (docs/wire.md). Pure.
+"""Parser for the wire format, versions 1 and 2 (`benchgate docs wire`). Pure.
 
 Takes the bytes of a console and the nonce of the run; gives a complete `Transcript`. Fails with WireError,
 which names the line of the console and what is wrong with it. The console is untrusted, and values are never
@@ -47,7 +47,7 @@ _AFTER = {
     "balance": ("balance", "end"),
     "end": (),
 }
-"""The kinds that may follow each kind, in the order of the table in docs/wire.md."""
+"""The kinds that may follow each kind, in the order of the table in `benchgate docs wire`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Reads the histograms of a transcript, and checks them before anything uses them. Pure.
 
-Takes the `hist` and `bucket` lines of docs/wire.md; gives each worker's histograms by name. Fails with
-WireError if a line is missing, duplicated or out of order, or if the figures of a histogram contradict each
-other, as they do if a value was moved from one bucket to another.
+Takes the `hist` and `bucket` lines of `benchgate docs wire`; gives each worker's histograms by name. Fails
+with WireError if a line is missing, duplicated or out of order, or if the figures of a histogram contradict
+each other, as they do if a value was moved from one bucket to another.
 """
 
 from __future__ import annotations

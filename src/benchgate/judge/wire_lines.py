@@ -1,4 +1,4 @@
-"""The framed lines of a console (docs/wire.md), without their meaning. Pure.
+"""The framed lines of a console (`benchgate docs wire`), without their meaning. Pure.
 
 Takes the bytes of a console; gives `WireLine`s with correct frames, in order, and what an existing program
 printed, from its output lines. These bytes are untrusted. Fails with WireError, which names the line of the

@@ -1,7 +1,7 @@
 """The table of all marks of benchgate: arguments, meaning, and what planning and reports know of their kinds.
 
 Data only: takes nothing and does not fail. marks.py reads the marks of a test by these rows, pytest registers
-them, and docs/gates.md shows them. A user's own kind of gate has its row in its own file, as MARK.
+them, and `benchgate docs gates` shows them. A user's own kind of gate has its row in its own file, as MARK.
 """
 
 from __future__ import annotations

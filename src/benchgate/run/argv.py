@@ -55,7 +55,7 @@ def manifest(  # noqa: PLR0913 - keyword arguments
     measure: bool = False,
     files: str = "",
 ) -> str:
-    """The words that tell the guest which workload to run (docs/wire.md). An empty nonce is
+    """The words that tell the guest which workload to run (`benchgate docs wire`). An empty nonce is
     left out: each run of a part of a mix gets its own nonce in the guest."""
     words = {
         "workload": cell.workload,
@@ -86,7 +86,7 @@ class BootOptions:
     seed: int = 0
     """The seed of the instruction clock."""
     measure: bool = False
-    """Whether the guest prints measure lines (docs/wire.md)."""
+    """Whether the guest prints measure lines (`benchgate docs wire`)."""
     words: str | None = None
     """Replaces the whole kernel command line, including the workload's manifest."""
     records: Records = NO_RECORDS

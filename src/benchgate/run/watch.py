@@ -119,8 +119,8 @@ class Watch:
 _PANICS = (rb"Kernel panic - not syncing[^\n]*", rb"\npanic:[^\n]*")
 _FAILURES = (rb"\nbenchfail:[^\n]*",)
 
-# This is for systems that use the wire format (docs/wire.md). QEMU's status is 33 for a success through
-# isa-debug-exit.
+# This is for systems that use the wire format (`benchgate docs wire`). QEMU's status is 33 for a success
+# through isa-debug-exit.
 GUEST_WATCH = Watch(
     ready=rb"\nbenchready\b[^\n]*",
     result=rb"\n@bench begin ",

@@ -1,4 +1,4 @@
-"""The exit code of a session (docs/run-in-ci.md): pytest and `benchgate rejudge` use the same function.
+"""The exit code of a session (`benchgate docs run-in-ci`): pytest and `benchgate rejudge` share it.
 
 Takes the session's view; gives a number. Pure; does not fail.
 """

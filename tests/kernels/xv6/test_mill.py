@@ -1,4 +1,4 @@
-"""xv6 on x86: many forks, pipes and waits at once, for `benchgate explore` (docs/explore.md)."""
+"""xv6 on x86: many forks, pipes and waits at once, for `benchgate explore` (docs/how-to/explore.md)."""
 
 from __future__ import annotations
 

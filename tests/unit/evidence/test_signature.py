@@ -69,7 +69,7 @@ def test_a_signed_session_is_intact_and_names_its_signer(signed: Path, key: Path
 
 
 def test_ssh_keygen_alone_gives_the_same_answer(signed: Path, key: Path, tmp_path: Path) -> None:
-    """The command in docs/evidence.md."""
+    """The command in docs/reference/evidence.md."""
     file = signers(tmp_path, line_of(key, "ci@example.org", 'namespaces="benchgate-manifest"'))
     words = ["ssh-keygen", "-Y", "verify", "-f", str(file), "-I", "ci@example.org"]
     words += ["-n", "benchgate-manifest", "-s", str(signed / SIGNATURE)]

@@ -181,7 +181,7 @@ def test_the_hosts_kvm_is_for_runs_in_wall_time() -> None:
 
 
 def test_a_refusal_says_where_to_read_on() -> None:
-    assert with_words("-gdb", "tcp::1234").endswith("(docs/fleet.md)")
+    assert with_words("-gdb", "tcp::1234").endswith("(`benchgate docs fleet`)")
 
 
 def test_a_system_with_ports_runs_elsewhere() -> None:

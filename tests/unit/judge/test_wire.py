@@ -1,4 +1,4 @@
-"""The parser accepts the wire format of docs/wire.md and nothing else."""
+"""The parser accepts the wire format of docs/reference/wire.md and nothing else."""
 
 from __future__ import annotations
 

@@ -136,8 +136,8 @@ def test_the_operations_of_bench_lines_are_metrics_in_ns(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["linux", "native", "kernel"])
 def test_each_system_of_ours_says_what_it_has(name: str) -> None:
-    """docs/wire.md and guest/services.h promise these; tern has no files, no network and no signals, and
-    runs no programs of Linux."""
+    """docs/reference/wire.md and guest/services.h promise these; tern has no files, no network and no
+    signals, and runs no programs of Linux."""
     absent = {"files", "disk", "network", "signals", "programs"} if name == "kernel" else set()
     expected = set(systems.SERVICES) - absent
     assert set(catalog.load_system(name).services) == expected
@@ -270,7 +270,7 @@ def test_a_self_test_has_figures_and_known_answers(tmp_path: Path) -> None:
         ),
         (
             SELFTEST.replace("ask: selftest", "ask: cmdline"),
-            r"mine\.yaml:8: result\.format: .* for `ask: prompt` and `ask: selftest`.*oracle.*docs/wire\.md",
+            r"mine\.yaml:8: result\.format: .* for `ask: prompt` and `ask: selftest`.*benchgate docs wire",
         ),
         (
             SELFTEST.replace("begins: '^go$', ", ""),

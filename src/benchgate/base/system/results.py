@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class ResultFormat(StrEnum):
-    BENCH = "bench"  # docs/wire.md
+    BENCH = "bench"  # `benchgate docs wire`
     PATTERNS = "patterns"
     BENCH_LINES = "bench-lines"  # judge/console/bench_lines.py
 

@@ -20,9 +20,9 @@ def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
     """`source`: the value of the key; `remarks`: more than the draft's own, printed before them."""
     parts = [
         *_comment(
-            "Written by `benchgate machine calibrate`; docs/calibrate.md explains it. A comment says how the "
-            "figure below it is known: measured (with the range of what was seen), told by the host, or "
-            "assumed."
+            "Written by `benchgate machine calibrate`; `benchgate docs calibrate` explains it. A comment "
+            "says how the figure below it is known: measured (with the range of what was seen), told by the "
+            "host, or assumed."
         ),
         *(line for one in (*remarks, *draft.remarks) for line in _comment(f"- {one}")),
         f"name: {name}",

@@ -27,7 +27,7 @@ The time is counted from before the first spawn to after the last join, and part
 workers: the kernel's RCU thread completes their starts and exits. In quiet guests 0.2 to 2.3 ms were seen."""
 START_AND_END = 2
 """Lane `tcg` always allows so many times the total window less the work window. In 48 runs on an idle host,
-foreign time was 0.1 to 1.7 times that long (docs/write-a-workload.md)."""
+foreign time was 0.1 to 1.7 times that long (`benchgate docs write-a-workload`)."""
 COMPETES = 0.25
 """A share of the work window in wall time that only a task with work of its own uses: it takes half of a CPU
 for as long as it competes with a worker, at any number of CPUs."""

@@ -12,7 +12,7 @@ import re
 from benchgate.base.console.console_text import plain
 from benchgate.base.runs import RawRun
 
-DOCUMENT = "docs/linux-options.md"
+DOCUMENT = "`benchgate docs linux-options`"
 _PRINTED = {
     rb"^benchfail: init: /proc: No such device$": "CONFIG_PROC_FS",
     rb"^benchfail: init: /sys: No such device$": "CONFIG_SYSFS",

@@ -30,9 +30,9 @@ def read(top: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> 
     if form is not ResultFormat.BENCH and ask is AskMethod.CMDLINE and not top.refused("ask"):
         words.refuse(
             f"`{form}` is only for `ask: prompt` and `ask: selftest`: the oracle of a workload that is asked "
-            "for on the command line needs the answers of every worker. Print the wire format (docs/wire.md) "
-            "and leave `format` out. Or, if the kernel runs a fixed test of its own, write `ask: selftest` "
-            "and run the workload `selftest`",
+            "for on the command line needs the answers of every worker. Print the wire format "
+            "(`benchgate docs wire`) and leave `format` out. Or, if the kernel runs a fixed test of its own, "
+            "write `ask: selftest` and run the workload `selftest`",
             "format",
         )
     match form:

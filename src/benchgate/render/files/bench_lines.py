@@ -1,4 +1,4 @@
-"""bench-lines.txt: the cost of single operations as the lines that Kevlar's runner reads (docs/micro.md).
+"""bench-lines.txt: single operations' costs as the lines that Kevlar's runner reads (`benchgate docs micro`).
 
 Takes a SessionView; gives one block of lines for each system, lane and CPU count, or None if the session
 measured no operation. The cost is the median of the runs; an operation that the system lacks is a BENCH_SKIP

@@ -2,8 +2,8 @@
 
 Takes a SessionView; gives JSON, or None without verdicts. One test per verdict: PASS, FAIL and SKIP keep
 their names, INCONCLUSIVE is DONE (a figure, and no decision) and INVALID is ERROR (the state of the kernel is
-not known). The origin is `benchgate`; docs/run-in-ci.md has the command that puts a submitter's own origin
-and build into it. Does not fail.
+not known). The origin is `benchgate`; `benchgate docs run-in-ci` has the command that puts a submitter's own
+origin and build into it. Does not fail.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def test_what_a_kernel_lacks_is_named(console: bytes, status: int, reason: str, 
     said = missing(replace(raw_run(cell(2)), exit_status=status), console, reason)
     assert said.startswith("; so it is if the kernel is built without ")
     assert option in said
-    assert said.endswith("(docs/linux-options.md)")
+    assert said.endswith("(`benchgate docs linux-options`)")
 
 
 @pytest.mark.parametrize(
