@@ -194,6 +194,13 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Make the documents a site, build/site/index.html. Every warning is an error: a broken link, too."""
+    words = ("-W", "-n", "-q", "--keep-going", "-d", "build/doctrees", "-c", "docs", ".", "build/site")
+    _module("sphinx", *words, *session.posargs)
+
+
+@nox.session
 def long(session: nox.Session) -> None:
     """Run the tests that take longest: promises of which `tests` checks one case, at their full breadth."""
     where = () if _names_tests(session.posargs) else ALONGSIDE

@@ -92,7 +92,7 @@ def test_the_example_workflow_is_valid_and_runs_pytest() -> None:
 def test_our_workflow_runs_the_same_commands_as_a_developer() -> None:
     jobs = yaml.safe_load((REPO / ".github" / "workflows" / "ci.yml").read_text())["jobs"].values()
     commands = {step["run"] for job in jobs for step in job["steps"] if "run" in step}
-    assert {".ci/run", "./run lint", "./run types"} <= commands
+    assert {".ci/run", "./run lint", "./run types", "./run docs"} <= commands
     assert (REPO / ".ci" / "run").stat().st_mode & 0o111
 
 
