@@ -1,7 +1,7 @@
-"""Sphinx makes the site from the Markdown of this folder and of four files outside it: `nox -s docs`.
+"""Sphinx makes a site of the Markdown files of this folder, and of four others: `nox -s docs`.
 
-Every warning is an error there: a link to a page, a heading or a file that does not exist, too. Nothing comes from
-a network, and the search is Sphinx's own index, in the browser.
+Every warning is an error there: a link to a page, a heading or a file that does not exist, too. Nothing comes
+from a network, and the search is Sphinx's own index, in the browser.
 """
 
 from __future__ import annotations

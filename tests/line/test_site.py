@@ -17,7 +17,7 @@ OUTSIDE = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:http
 
 def build(source: Path, out: Path) -> tuple[int, str]:
     """As `nox -s docs` does."""
-    words = ["-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-b", "html", "-d", out / "trees"]
+    words: list[str | Path] = ["-m", "sphinx", "-W", "-n", "-q", "--keep-going", "-d", out / "trees"]
     return run([sys.executable, *words, "-c", source / "docs", source, out / "site"], source)
 
 
