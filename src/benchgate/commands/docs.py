@@ -15,7 +15,7 @@ from benchgate.base.text import suggestion
 
 NAME = "docs"
 ABOUT = "print a page of the documentation"
-PARTS = ("how-to", "reference", "explanation", "measured")
+PARTS = ("tutorial", "how-to", "reference", "explanation", "measured")
 """The folders of docs/, in the order in which a newcomer needs them."""
 
 
