@@ -162,7 +162,7 @@ def test_each_mark_of_the_window_is_in_the_program() -> None:
 
 def test_harness_and_workloads_need_no_libc(tmp_path: Path) -> None:
     guest = data_root() / "guest"
-    recipe = yamlfile.load(guest / "build.yaml")
+    recipe = yamlfile.load(guest / "build.yaml", programs.RECIPES)
     flags = [*recipe.texts("common"), *recipe.texts("portable"), f"-I{guest}"]
     headers = "".join(path.read_text() for path in guest.glob("*.h"))
     sources = [*guest.glob("*.c"), *(guest / "workloads").glob("*/*.c")]

@@ -21,6 +21,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.text import filled
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.keys import Block, Text, Texts, YamlFile, each
 from benchgate.build import cache, toolchain
 from benchgate.build.revision import Sources, exported
 from benchgate.build.toolchain import Compiler
@@ -28,6 +29,40 @@ from benchgate.build.toolchain import Compiler
 _COMPILE_S = 120.0
 _NOT_SOURCES = (".git", "__pycache__", "out")
 """Names in a source folder that are not inputs of its build."""
+
+
+RECIPES = YamlFile(
+    "How the guest's programs are built.",
+    name="build",
+    title="Programs of the guest",
+    places=("guest/build.yaml",),
+    forms=(
+        {
+            "common": Texts("the flags of every source"),
+            "portable": Texts("more flags of sources that run on every system"),
+            "link": Texts("the flags of the linker"),
+            "machine": each("more flags for `portable`", Texts("the flags"), names="ARCH", otherwise=""),
+            "services": each(
+                "the sources that only a workload which needs the service has", Texts("the sources")
+            ),
+            "programs": each(
+                "the programs",
+                Block(
+                    "a program",
+                    forms=(
+                        {
+                            "like": Text("it has the sources of this one, too", default=""),
+                            "portable": Texts("sources that run on every system", default=()),
+                            "hosted": Texts("sources that need Linux", default=()),
+                            "flags": Texts("more flags of all its sources", default=()),
+                        },
+                    ),
+                ),
+                otherwise="",
+            ),
+        },
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +286,7 @@ def _commands(
 @once
 def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
     """The programs for guests of this architecture."""
-    top = yamlfile.load(path)
+    top = yamlfile.load(path, RECIPES)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
     with top.optional("machine") as machine:
         portable += {name: machine.texts(name) for name in machine.keys()}[guest]  # noqa: SIM118
@@ -261,7 +296,7 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
             with programs.optional(name) as words:
-                other = found.get(words.text("like", ""))
+                other = found.get(words.text("like"))
                 sources = [*other.sources] if other else []
                 sources += [(one, common + portable) for one in words.texts("portable")]
                 sources += [(one, common) for one in words.texts("hosted")]

@@ -1,6 +1,6 @@
 """`benchgate verify`: checks a session folder against itself.
 
-The exit status is that of evidence/check.py, or 15 if a threshold is not that of its test.
+The exit status is that of evidence/check.py (MEANINGS).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(words: argparse.Namespace) -> int:
         return report.exit_code
     differing = thresholds.of_session(folder, words.tests)
     print_notes(remarks.remarks(folder, files, differing))
-    return report.exit_code or (thresholds.STATUS if differing else 0)
+    return report.exit_code or (check.OTHER_THRESHOLD if differing else 0)
 
 
 def _signers(words: argparse.Namespace) -> Signers | None:

@@ -14,10 +14,7 @@ from pathlib import Path
 
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import BenchgateError
-from benchgate.base.mix_runs import COLD_RUNS, MOST_RUNS
 from benchgate.base.paths import data_root
-from benchgate.base.system.machines import IDEAL
-from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.base.workload.workloads import Workload
@@ -38,15 +35,11 @@ from benchgate.mix.study import (
     StudySweep,
     written_number,
 )
+from benchgate.mix.study_keys import INPUT, STUDY
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 
-LEVELS = (75, 50, 25)
-MOST_SEEDS, MOST_MS, MOST_NEAR = 25, 3_600_000, 20
 MOST_UNITS = 10**15
-OF_INPUT = ("workers", "units")
-"""Keys of an input that are no parameters of its workload."""
-OVERCOMMIT = ("1", "1.25", "1.5", "2")
 FOLDER = "fixtures/mixes"
 
 
@@ -64,34 +57,34 @@ def load(path: Path) -> Study:
 
 
 def parse(text: str, path: Path) -> Study:
-    with yamlfile.collecting(yamlfile.parse(text, path)) as top:
-        cpus = top.integer("cpus", low=1, high=MAX_CPUS)
+    with yamlfile.collecting(yamlfile.parse(text, path, STUDY)) as top:
+        cpus = top.integer("cpus")
         inputs = _applications(top, cpus)
         levels, every_input = _sensitivity(top)
-        seeds = top.integer("seeds", 3, low=1, high=MOST_SEEDS)
+        seeds = top.integer("seeds")
         return Study(
-            name=top.name("name"),
-            about=top.text("about", ""),
+            name=top.text("name"),
+            about=top.text("about"),
             system=_system(top),
             cpus=cpus,
             machine=_machine(top),
-            clock=top.choice("clock", tuple(map(str, Clock)), str(Clock.INSN)),
+            clock=top.choice("clock"),
             resources=_resources(top),
             calibrate=_calibrate(top, inputs),
             antagonists=_antagonists(top, inputs),
             inputs=inputs,
-            least=top.integer("least", 3, low=1, high=MOST_RUNS - COLD_RUNS),
-            limit_ms=top.integer("limit_ms", 10_000, low=1, high=MOST_MS),
+            least=top.integer("least"),
+            limit_ms=top.integer("limit_ms"),
             seeds=seeds,
             limit_seeds=seeds,
             levels=levels,
             every_input=every_input,
-            least_use=_fraction(top, "least_use", "0.01", high=1),
+            least_use=_fraction(top, "least_use", high=1),
             capacity=_capacity(top),
             sweep=_sweep(top, inputs, cpus),
             scaling=_scaling(top, inputs),
             overcommit=_overcommit(top),
-            near=top.integer("near", 4, low=0, high=MOST_NEAR),
+            near=top.integer("near"),
             file=path,
             text=text,
         )
@@ -135,7 +128,7 @@ def _applications(top: Section, cpus: int) -> tuple[StudyInput, ...]:
 
 def _application(name: str, section: Section, cpus: int) -> list[StudyInput]:
     workload = _workload(section, section.text("workload", name))
-    score = section.text("score", RATE)
+    score = section.text("score")
     if workload is not None and score != RATE:
         _check_score(section, workload, score)
     inputs = section.section("inputs")
@@ -182,9 +175,9 @@ def _check_score(section: Section, workload: Workload, score: str) -> None:
 def _input(  # noqa: PLR0913, PLR0917 - what an input consists of
     application: str, name: str, section: Section, workload: Workload, score: str, cpus: int
 ) -> StudyInput:
-    workers = section.integer("workers", cpus, low=1, high=4 * MAX_CPUS)
+    workers = section.integer("workers", cpus)
     units = _units(section, workload, score)
-    given = {key: section.text(key) for key in section.keys() if key not in OF_INPUT}  # noqa: SIM118
+    given = {key: section.text(key) for key in section.keys() if key not in INPUT}  # noqa: SIM118
     try:
         params = fill(workload, given)[0]
     except BenchgateError as error:
@@ -199,7 +192,7 @@ def _units(section: Section, workload: Workload, score: str) -> Fraction | None:
     """Reads how much work one run completes."""
     if not section.has("units"):
         return None
-    value = _fraction(section, "units", "1", high=MOST_UNITS)
+    value = _fraction(section, "units", high=MOST_UNITS)
     if "units" in workload.params:
         section.refuse(f"{workload.name} has a parameter of this name; rename it", "units")
     elif score != RATE:
@@ -211,7 +204,7 @@ def _units(section: Section, workload: Workload, score: str) -> Fraction | None:
 
 
 def _system(top: Section) -> str:
-    word = top.text("system", "linux")
+    word = top.text("system")
     try:
         catalog.load_system(word)
     except BenchgateError as error:
@@ -220,7 +213,7 @@ def _system(top: Section) -> str:
 
 
 def _machine(top: Section) -> str:
-    word = top.text("machine", IDEAL)
+    word = top.text("machine")
     try:
         found = catalog.load_machine(word)
     except BenchgateError as error:
@@ -230,7 +223,7 @@ def _machine(top: Section) -> str:
 
 
 def _resources(top: Section) -> tuple[str, ...]:
-    words = top.texts("resources", RESOURCES)
+    words = top.texts("resources")
     for word in words:
         if word not in RESOURCES or words.count(word) > 1:
             top.refuse(f"`{word}` is twice, or not one of {', '.join(RESOURCES)}", "resources")
@@ -238,7 +231,7 @@ def _resources(top: Section) -> tuple[str, ...]:
 
 
 def _calibrate(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, str]:
-    is_wall = top.text("clock", str(Clock.INSN)) == Clock.WALL
+    is_wall = top.text("clock") == Clock.WALL
     calibrated = (*CALIBRATED, BANDWIDTH) if is_wall else CALIBRATED
     with top.optional("calibrate") as section:
         words = {name: section.text(name) for name in section.keys()}  # noqa: SIM118 - a Section
@@ -252,7 +245,7 @@ def _calibrate(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, str
 def _antagonists(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, Antagonists]:
     with top.optional("antagonists") as section:
         names = section.keys()
-        if names and top.text("clock", str(Clock.INSN)) != Clock.WALL:
+        if names and top.text("clock") != Clock.WALL:
             top.refuse(
                 "stand in for counters on wall time: give `clock: wall`, or a `machine`", "antagonists"
             )
@@ -268,9 +261,9 @@ def _antagonists(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, A
 
 
 def _antagonists_of(section: Section, inputs: tuple[StudyInput, ...]) -> Antagonists:
-    whole = _fraction(section, "whole", "1", high=MOST_UNITS)
+    whole = _fraction(section, "whole", high=MOST_UNITS)
     with section.optional("takes") as inner:
-        takes = {name: _fraction(inner, name, "1", high=MOST_UNITS) for name in inner.keys()}  # noqa: SIM118
+        takes = {name: _fraction(inner, name, high=MOST_UNITS) for name in inner.keys()}  # noqa: SIM118
         for name in takes:
             _known_input(inner, name, name, inputs)
     parts = [*takes.values()]
@@ -289,10 +282,10 @@ def _known_input(section: Section, key: str, word: str, inputs: tuple[StudyInput
 
 def _sensitivity(top: Section) -> tuple[tuple[int, ...], bool]:
     with top.optional("sensitivity") as section:
-        levels = section.integers("levels", LEVELS)
+        levels = section.integers("levels")
         if not levels or any(not 1 <= one <= 99 for one in levels) or len(set(levels)) < len(levels):
             section.refuse("expected different percentages from 1 to 99", "levels")
-        return levels, section.choice("inputs", ("last", "all"), "last") == "all"
+        return levels, section.choice("inputs") == "all"
 
 
 def _capacity(top: Section) -> Mapping[str, Fraction]:
@@ -301,7 +294,7 @@ def _capacity(top: Section) -> Mapping[str, Fraction]:
         for name in names:
             if name not in RESOURCES:
                 section.refuse(f"is no resource; there are {', '.join(RESOURCES)}", name)
-        return {name: _fraction(section, name, "1", high=100) for name in names}
+        return {name: _fraction(section, name, high=100) for name in names}
 
 
 def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySweep | None:
@@ -312,7 +305,7 @@ def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySwee
         section.text("input"),
         section.integers("cpus"),
         section.text("beside"),
-        section.integer("beside_cpus", 0, high=cpus),
+        section.integer("beside_cpus", high=cpus),
     )
     _known_input(section, "input", found.input, inputs)
     _known_input(section, "beside", found.beside, inputs)
@@ -325,7 +318,7 @@ def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySwee
 
 
 def _scaling(top: Section, inputs: tuple[StudyInput, ...]) -> str:
-    word = top.text("scaling", "")
+    word = top.text("scaling")
     known = {one.application for one in inputs}
     if word and inputs and word not in known:
         top.refuse(f"`{word}` is no application; there are {', '.join(sorted(known))}", "scaling")
@@ -333,7 +326,7 @@ def _scaling(top: Section, inputs: tuple[StudyInput, ...]) -> str:
 
 
 def _overcommit(top: Section) -> tuple[Fraction, ...]:
-    words = top.texts("overcommit", OVERCOMMIT)
+    words = top.texts("overcommit")
     try:
         found = tuple(map(_number, words))
     except ValueError:
@@ -348,13 +341,13 @@ def _number(word: str) -> Fraction:
     return written_number(word.replace("_", ""))  # as YAML writes 40_000
 
 
-def _fraction(section: Section, key: str, default: str, *, high: int) -> Fraction:
-    word = section.text(key, default)
+def _fraction(section: Section, key: str, *, high: int) -> Fraction:
+    word = section.text(key)
     try:
         value = _number(word)
     except ValueError:
         section.refuse(f"expected a number, found `{word}`", key)
-        return Fraction(default)
+        return Fraction(1)
     if not 0 < value <= high:
         section.refuse(f"is {word}, not above 0 and at most {high}", key)
     return value

@@ -13,36 +13,20 @@ import json
 import re
 from pathlib import Path
 
-from benchgate.base.system.machines import (
-    FASTEST_GB_S,
-    IDEAL,
-    LONGEST_NS,
-    SLOWEST_GB_S,
-    Cache,
-    Machine,
-    Node,
-    Tlb,
-)
-from benchgate.base.system.systems import MAX_CPUS
+from benchgate.base.system.machines import IDEAL, SLOWEST_GB_S, Cache, Machine, Node, Tlb
 from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.yaml_text import text_of
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.host.procfs import cpu_list
+from benchgate.plan.machine_keys import HIT_NS, MACHINE, NO_MEMORY, ORDERS
 
-NO_MEMORY = "none"
-"""The value of `memory` for a machine without a memory system."""
 LARGEST_CACHE = 1 << 32
 MOST_SETS = 1 << 22
-MOST_WAYS = 128
 MOST_NODES = 16
-MOST_ENTRIES = 1 << 16
-HIT_NS = 1
-"""The latency of the first level, which is the instruction's own time."""
 _SIZE = re.compile(r"([0-9]{1,9})([KM]?)\Z")
 _RESERVED = re.compile(rf"{IDEAL}|insn|wall|smp[0-9]+")
 """Names that other parts of a cell's name use."""
 _SHIFT = {"": 0, "K": 10, "M": 20}
-ORDERS = ("watch", "strict")
 Groups = tuple[tuple[int, ...], ...]
 
 
@@ -51,8 +35,8 @@ def load(path: Path) -> Machine | None:
 
 
 def parse(text: str, path: Path) -> Machine | None:
-    with yamlfile.collecting(yamlfile.parse(text, path)) as top:
-        name, source = top.name("name"), top.text("source")
+    with yamlfile.collecting(yamlfile.parse(text, path, MACHINE)) as top:
+        name, source = top.text("name"), top.text("source")
         if not top.is_text("memory"):
             return _read(top, name, source, text)
         if top.text("memory") != NO_MEMORY:
@@ -65,8 +49,8 @@ def parse(text: str, path: Path) -> Machine | None:
 def _read(top: Section, name: str, source: str, text: str) -> Machine:
     if _RESERVED.fullmatch(name):
         top.refuse(f"`{name}` has another meaning in the name of a cell", "name")
-    cpus = top.integer("cpus", low=1, high=MAX_CPUS)
-    line = _power_of_two(top, "line", low=16, high=256)
+    cpus = top.integer("cpus")
+    line = _power_of_two(top, "line")
     l1d, l1i, l2, l3 = _caches(top, line)
     sockets, clusters = _groups(top, "sockets", cpus), _groups(top, "clusters", cpus)
     nodes = _nodes(top, cpus)
@@ -91,11 +75,11 @@ def _read(top: Section, name: str, source: str, text: str) -> Machine:
         transfer_cluster_ns=cluster,
         transfer_across_ns=across,
         transfer_socket_ns=socket,
-        atomic_ns=top.integer("atomic_ns", high=LONGEST_NS),
-        interrupt_ns=top.integer("interrupt_ns", high=LONGEST_NS),
+        atomic_ns=top.integer("atomic_ns"),
+        interrupt_ns=top.integer("interrupt_ns"),
         bandwidth_gb_s=bandwidth,
         tlb=_tlb(top),
-        strict=top.choice("order", ORDERS, ORDERS[0]) == ORDERS[1],
+        strict=top.choice("order") == ORDERS[1],
         file=top.path,
         text=text,
         digest="",
@@ -111,8 +95,8 @@ def _digest(machine: Machine) -> str:
     return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
 
 
-def _power_of_two(section: Section, key: str, *, low: int, high: int) -> int:
-    value = section.integer(key, low=low, high=high)
+def _power_of_two(section: Section, key: str) -> int:
+    value = section.integer(key)
     if value & (value - 1) and not section.refused(key):
         section.refuse(f"is {value}, not a power of two", key)
     return value
@@ -138,8 +122,8 @@ def _cache(top: Section, level: str, line: int, inner_ns: int, usual_ns: int | N
         if not top.refused(level):
             top.refuse("is missing; expected {size: 32K, ways: 8, ...}", level)
         return Cache(line, 1, inner_ns)
-    size, ways = _size(section), section.integer("ways", low=1, high=MOST_WAYS)
-    latency = section.integer("latency_ns", usual_ns, low=1, high=LONGEST_NS)
+    size, ways = _size(section), section.integer("ways")
+    latency = section.integer("latency_ns")
     if usual_ns is not None and latency != usual_ns:
         why = f"is {latency}; a hit in the first level costs its instruction's own {usual_ns} ns, and no more"
         section.refuse(why, "latency_ns")
@@ -168,7 +152,7 @@ def _size(section: Section) -> int:
 
 
 def _check_sets(section: Section, size: int, ways: int, line: int) -> None:
-    stated = section.integer("sets", low=1)
+    stated = section.integer("sets")
     if stated * ways * line != size and not section.refused("sets"):
         product = f"{stated} sets of {ways} ways of {line} bytes are {stated * ways * line} bytes"
         section.refuse(f"contradicts `size`: {product}, not {size}", "sets")
@@ -231,7 +215,7 @@ def _nodes(top: Section, cpus: int) -> tuple[Node, ...]:
     nodes = []
     for section in sections:
         group = _cpus(section, "cpus", section.text("cpus"))
-        nodes.append(Node(group, section.integer("memory", low=1, high=100)))
+        nodes.append(Node(group, section.integer("memory")))
         if section.refused("cpus") or section.refused("memory"):
             top.problems.guessed.append("nodes.")
         section.close()
@@ -262,13 +246,13 @@ def _memory(top: Section, last_ns: int, nodes: int) -> tuple[int, int, float]:
         if not top.refused("memory"):
             top.refuse("is missing; expected {local_ns: 80, ...}", "memory")
         return last_ns, last_ns, 0.0
-    local = section.integer("local_ns", low=1, high=LONGEST_NS)
+    local = section.integer("local_ns")
     if local < last_ns and not section.refused("local_ns"):
         section.refuse(f"is {local}, less than the {last_ns} of the last cache", "local_ns")
-    remote = section.integer("remote_ns", local if nodes == 1 else None, low=1, high=LONGEST_NS)
+    remote = section.integer("remote_ns", local if nodes == 1 else None)
     if remote < local and not any(map(section.refused, ("local_ns", "remote_ns"))):
         section.refuse(f"is {remote}, less than `local_ns`: {local}", "remote_ns")
-    bandwidth = section.number("bandwidth_gb_s", 0.0, high=FASTEST_GB_S)
+    bandwidth = section.number("bandwidth_gb_s")
     if 0 < bandwidth < SLOWEST_GB_S:
         section.refuse(f"is {bandwidth:g}, not 0 (no limit) or at least {SLOWEST_GB_S:g}", "bandwidth_gb_s")
     section.close()
@@ -293,7 +277,7 @@ def _transfers(
     times = [inner_ns]
     for key, is_needed in needed.items():
         least = times[-1] if key == "cluster_ns" else max(times[-1], last_ns)
-        times.append(section.integer(key, None if is_needed else least, low=1, high=LONGEST_NS))
+        times.append(section.integer(key, None if is_needed else least))
         if times[-1] < least and not section.refused(key):
             section.refuse(f"is {times[-1]}, less than the {least} from a nearer CPU or cache", key)
     section.close()
@@ -306,9 +290,9 @@ def _tlb(top: Section) -> Tlb | None:
     section = top.section("tlb")
     if section is None:
         return None
-    entries, ways = (section.integer(key, low=1, high=MOST_ENTRIES) for key in ("entries", "ways"))
+    entries, ways = (section.integer(key) for key in ("entries", "ways"))
     if entries % ways and not section.refused("ways"):
         section.refuse(f"{entries} entries are not a whole number of sets of {ways} ways", "ways")
-    walk = section.integer("walk_ns", high=LONGEST_NS)
+    walk = section.integer("walk_ns")
     section.close()
     return Tlb(entries, ways, walk)

@@ -14,11 +14,7 @@ from benchgate.base.cells import Window
 from benchgate.base.workload.metrics import NS, WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.base.yaml.yaml_values import NAME
 from benchgate.base.yaml.yamlfile import Section
-
-_NAME = NAME.pattern.removesuffix(r"\Z")
-_OF_WORKERS = re.compile(rf"{_NAME}\Z")
-_REPORTED = re.compile(rf"{_NAME}(?:\.{_NAME})?\Z")
-_UNIT = re.compile(r"[A-Za-z0-9%/_.-]{0,24}\Z")
+from benchgate.plan.workload_keys import OF_WORKERS
 
 
 def read(top: Section) -> Mapping[str, Metric]:
@@ -36,59 +32,19 @@ def read(top: Section) -> Mapping[str, Metric]:
 
 def _metric(name: str, words: Section) -> Metric:
     """Reads only the keys that the kind has, so that closing the section refuses the others."""
-    kind = MetricKind(words.choice("kind", tuple(MetricKind)))
-    about = words.text("about", "")
-    match kind:
-        case MetricKind.TIME:
-            of = _reported(words, "of", "")
-            window = Window.WORK if of else _window(words)
-            per = _reported(words, "per", "")
-            return Metric(
-                name, kind, _better(words, MetricDirection.LESS), NS, of, per, window=window, about=about
-            )
-        case MetricKind.RATE:
-            of, per, unit = _reported(words, "of"), _reported(words, "per", ""), f"{_unit(words)}/s"
-            window = Window.WORK if per else _window(words)
-            return Metric(
-                name, kind, _better(words, MetricDirection.MORE), unit, of, per, window=window, about=about
-            )
-        case MetricKind.PERCENTILE:
-            of, at = _of_workers(words), words.number("at", high=100)
-            unit = _unit(words, NS)
-            return Metric(name, kind, _better(words, MetricDirection.LESS), unit, of, at=at, about=about)
-        case MetricKind.COUNT:
-            of, unit = _reported(words, "of"), _unit(words)
-            return Metric(name, kind, _better(words), unit, of, about=about)
-        case MetricKind.SHARE:
-            per = _reported(words, "per", "")
-            of = _reported(words, "of") if per else _of_workers(words)
-            return Metric(name, kind, _better(words), "", of, per, about=about)
-
-
-def _reported(words: Section, key: str, default: str | None = None) -> str:
-    found = words.text(key, default)
-    if found and not _REPORTED.match(found):
-        words.fail(f"`{found}` is not `VALUE`, `result.VALUE` or `HISTOGRAM.FIGURE`", key)
-    return found
-
-
-def _of_workers(words: Section) -> str:
-    found = words.text("of")
-    if not _OF_WORKERS.match(found):
-        words.fail(f"`{found}` is not the plain name of what each worker reports", "of")
-    return found
-
-
-def _window(words: Section) -> Window:
-    return Window(words.choice("window", tuple(Window), Window.WORK))
-
-
-def _unit(words: Section, default: str = "") -> str:
-    found = words.text("unit", default)
-    if not _UNIT.match(found):
-        words.fail(f"`{found}` is not a unit: at most 24 letters, digits and %/_.-", "unit")
-    return found
-
-
-def _better(words: Section, default: MetricDirection | None = None) -> MetricDirection:
-    return MetricDirection(words.choice("better", tuple(MetricDirection), default))
+    kind = MetricKind(words.choice("kind"))
+    of, per, unit = (words.text(key) if words.knows(key) else "" for key in ("of", "per", "unit"))
+    if kind is MetricKind.SHARE and not per and not re.match(OF_WORKERS.form, of):
+        words.fail(f"`{of}` {OF_WORKERS.wrong}", "of")
+    has_window = (kind is MetricKind.TIME and not of) or (kind is MetricKind.RATE and not per)
+    return Metric(
+        name,
+        kind,
+        MetricDirection(words.choice("better")),
+        {MetricKind.TIME: NS, MetricKind.RATE: f"{unit}/s"}.get(kind, unit),
+        of,
+        per,
+        at=words.number("at") if words.knows("at") else 0.0,
+        window=Window(words.choice("window")) if has_window else Window.WORK,
+        about=words.text("about"),
+    )

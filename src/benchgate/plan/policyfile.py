@@ -7,16 +7,18 @@ type, inconsistent values, or a machine that is not found.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchgate.base.errors import CatalogError, UsageError
-from benchgate.base.gates import MOST_RUNS, Policy
+from benchgate.base.gates import Policy
+from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import OFF, VoidRule
 from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.keys import Block, Integer, Integers, Key, Number
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.policy_keys import POLICY
 
 FindMachine = Callable[[str], object]
 """This fails with UsageError or CatalogError for the word of a missing or invalid machine."""
@@ -27,17 +29,15 @@ def _unchecked(word: str) -> object:
 
 
 def load(path: Path, find_machine: FindMachine = _unchecked) -> Policy:
-    return _read(yamlfile.load(path), find_machine)
+    return _read(yamlfile.load(path, POLICY), find_machine)
 
 
 def parse(text: str, path: Path, find_machine: FindMachine = _unchecked) -> Policy:
-    return _read(yamlfile.parse(text, path), find_machine)
+    return _read(yamlfile.parse(text, path, POLICY), find_machine)
 
 
 def _read(top: Section, find_machine: FindMachine) -> Policy:
-    """The keys and defaults are the fields of Policy, except those that the session sets."""
-    fields = (field for field in dataclasses.fields(Policy) if field.metadata.get("of") != "session")
-    values = {field.name: _value(top, field) for field in fields}
+    values = {key: _value(top, key, row) for key, row in POLICY.forms[0].items()}
     top.close()
     try:
         find_machine(values["machine"])
@@ -51,11 +51,9 @@ def _read(top: Section, find_machine: FindMachine) -> Policy:
 
 def _void_rule(section: Section) -> VoidRule:
     """A limit that is absent has its default; `off` takes a counter out of the rule."""
-    usual = VoidRule()
-    limits = {name: _limit(section, name, limit) for name, limit in usual.limits.items()}
-    most, share = section.integer("most", usual.most, high=MOST_RUNS), section.number("share", usual.share)
+    limits = {name: _limit(section, name, limit) for name, limit in DEFAULT_VOID_RULE.limits.items()}
     try:
-        return VoidRule(**limits, most=most, share=share)
+        return VoidRule(**limits, most=section.integer("most"), share=section.number("share"))
     except ValueError as wrong:
         section.fail(str(wrong))
 
@@ -66,25 +64,24 @@ def _limit(section: Section, name: str, usual: float | None) -> float | None:
     return None if section.text(name) == OFF else section.number(name)
 
 
-def _value(top: Section, field: dataclasses.Field[Any]) -> Any:
-    if field.default is dataclasses.MISSING and not top.has(field.name):
-        top.fail("is missing; fixtures/gates/default.yaml has all keys", field.name)
-    default = None if field.default is dataclasses.MISSING else field.default
-    match field.type:
-        case "int":
-            return top.integer(field.name, default)
-        case "float":
-            return top.number(field.name, default)
-        case "tuple[int, ...]":
-            return top.integers(field.name)
-        case "VoidRule":
-            with top.optional(field.name) as section:
+def _value(top: Section, key: str, row: Key) -> Any:
+    if row.is_needed and not top.has(key):
+        top.fail("is missing; fixtures/gates/default.yaml has all keys", key)
+    match row:
+        case Integer():
+            return top.integer(key)
+        case Number():
+            return top.number(key)
+        case Integers():
+            return top.integers(key)
+        case Block():
+            with top.optional(key) as section:
                 return _void_rule(section)
-    return _machine(top, default) if field.name == "machine" else top.name(field.name)
+    return _machine(top) if key == "machine" else top.text(key)
 
 
-def _machine(top: Section, usual: str | None) -> str:
+def _machine(top: Section) -> str:
     """The machine's name, or its path relative to the policy's file."""
-    word = top.text("machine", usual)
+    word = top.text("machine")
     is_path = "/" in word or word.endswith((".yaml", ".yml"))
     return str(top.path.absolute().parent / word) if is_path else word

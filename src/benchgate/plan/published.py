@@ -15,10 +15,61 @@ from pathlib import Path
 from benchgate.base.cells import Mode
 from benchgate.base.paths import data_root
 from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.keys import Block, Blocks, Choice, Integer, Table, Text, Texts, YamlFile, each
 from benchgate.base.yaml.yamlfile import Section
 
 FOLDER = "fixtures/published"
 MIDDLE = "50"
+
+_WORKLOAD = Block(
+    "the workload",
+    forms=(
+        {
+            "name": Text("its name"),
+            "mode": Choice("whether its workers are processes or threads", tuple(Mode)),
+        },
+    ),
+    others=Text("a parameter"),
+    names="PARAMETER",
+    otherwise="that of the file",
+)
+_FIGURES = each("by CPU count", Text("a figure"), names="CPUS")
+_OF_SYSTEM: Table = {
+    "unit": Text("of the medians", default=""),
+    "medians": _FIGURES,
+    "speedups": _FIGURES,
+    "speedups_total": _FIGURES,
+}
+_ROW: Table = {
+    "name": Text("what was measured"),
+    "workload": _WORKLOAD,
+    "commit": Text("of the kernel", default=""),
+    "host": Text("the machine", default=""),
+    "date": Text("when", default=""),
+    "runs": Integer("the number of runs; 0: not published", default=0),
+    "note": Text("what else is known", otherwise="that of the file"),
+    "smt": Texts("CPU counts that use hyperthreads", default=()),
+    "systems": each("the figures of each system", Block("a system", forms=(_OF_SYSTEM,)), names="SYSTEM"),
+    "system": Text("the system of the percentiles", default="linux"),
+    "percentiles": each(
+        "histograms", each("values by percentile", Text("a value"), names="PERCENT"), names="HISTOGRAM"
+    ),
+    "costs": each("of one operation on two systems", Text("a cost"), names="SYSTEM"),
+}
+PUBLISHED = YamlFile(
+    "Ratios that others published, for comparison only.",
+    name="published",
+    title="Published figures",
+    places=("fixtures/published/*.yaml",),
+    forms=(
+        {
+            "source": Text("who published them, and where"),
+            "note": Text("what else is known of all rows", default=""),
+            "workload": _WORKLOAD,
+            "rows": Blocks("the rows", Block("a row", forms=(_ROW,)), default=()),
+        },
+    ),
+)
 
 Ratios = tuple[tuple[str, float], ...]
 """Each pair, such as (`smp4 work`, 3.088), says what is divided, and gives the ratio."""
@@ -49,8 +100,8 @@ def _all() -> tuple[PublishedRow, ...]:
 
 
 def read(path: Path) -> tuple[PublishedRow, ...]:
-    top = yamlfile.load(path)
-    source, note = top.text("source"), top.text("note", "")
+    top = yamlfile.load(path, PUBLISHED)
+    source, note = top.text("source"), top.text("note")
     shared = top.section("workload") if top.has("workload") else None
     rows = tuple(_row(one, source, shared, note) for one in top.sections("rows"))
     if shared:
@@ -64,17 +115,17 @@ def _row(row: Section, source: str, shared: Section | None, note: str) -> Publis
     if workload is None:
         row.fail("is missing", "workload")
     named = {name: workload.text(name) for name in workload.keys()}  # noqa: SIM118 - a Section
-    row.text("commit", "")
+    row.text("commit")
     found = PublishedRow(
         source=source,
         name=row.text("name"),
         workload=named.pop("name"),
-        mode=Mode(workload.choice("mode", tuple(Mode))),
+        mode=Mode(workload.choice("mode")),
         params=tuple((name, value) for name, value in named.items() if name != "mode"),
         systems=tuple(_systems(row)),
-        host=row.text("host", ""),
-        date=row.text("date", ""),
-        runs=row.integer("runs", 0),
+        host=row.text("host"),
+        date=row.text("date"),
+        runs=row.integer("runs"),
         note=row.text("note", note),
     )
     row.close()
@@ -90,14 +141,14 @@ def _systems(row: Section) -> Iterator[tuple[str, Ratios]]:
             yield name, tuple(_speedups(one, smt))
     percentiles = row.section("percentiles") if row.has("percentiles") else None
     if percentiles:
-        yield row.text("system", "linux"), tuple(_tails(percentiles))
+        yield row.text("system"), tuple(_tails(percentiles))
     costs = row.plain("costs") if row.has("costs") else {}
     if costs:
         yield _quotient(costs)
 
 
 def _speedups(system: Section, smt: Collection[str]) -> Iterator[tuple[str, float]]:
-    system.text("unit", "")
+    system.text("unit")
     system.plain("medians")
     for key, window in (("speedups", "work"), ("speedups_total", "total")):
         for cpus, ratio in system.plain(key).items():

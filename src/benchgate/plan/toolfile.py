@@ -13,15 +13,11 @@ from collections.abc import Collection
 from benchgate.base.workload.workloads import Capture, Take, Tool
 from benchgate.base.yaml import yaml_values
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.workload_keys import BY_TOOL, DECIMALS
 
-BY_TOOL, NO = "by-tool", "no"
-_PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]+\Z")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _STEP = re.compile(r"[A-Za-z0-9_-]+|\*")
-_DECIMALS = {"s": 9, "ms": 6, "us": 3, "ns": 0}
-"""A length in one of these units becomes a whole number of ns."""
-_MOST_DECIMALS = 9
 _MOST_WORDS = 48
 
 
@@ -35,16 +31,16 @@ def read(program: Section, names: Collection[str]) -> Tool:
     for name in (found for word in command[1:] for found in _PLACEHOLDER.findall(word)):
         if name not in (*names, "cpus"):
             program.fail(f"`{{{name}}}` is none of {', '.join((*names, 'cpus'))}", "run")
-    verifies = program.choice("verified", (BY_TOOL, NO)) == BY_TOOL
+    verifies = program.choice("verified") == BY_TOOL
     with program.optional("worked") as section:
-        status = section.integer("exit", 0, high=125)
+        status = section.integer("exit")
         worked = section.texts("output")
         for pattern in worked:
             _compiled(section, "output", pattern)
     if verifies and not worked:
         program.fail("`by-tool` needs `worked.output`: what the program prints when it found its work right")
     return Tool(
-        package=_matching(program, "package", _PACKAGE),
+        package=program.text("package"),
         program=command[0],
         arguments=command[1:],
         captures=_captures(program),
@@ -52,13 +48,6 @@ def read(program: Section, names: Collection[str]) -> Tool:
         worked=worked,
         verifies=verifies,
     )
-
-
-def _matching(section: Section, key: str, form: re.Pattern[str]) -> str:
-    text = section.text(key)
-    if not form.match(text):
-        section.fail(f"`{text}` is not the name of a package", key)
-    return text
 
 
 def _captures(program: Section) -> tuple[Capture, ...]:
@@ -79,10 +68,10 @@ def _capture(name: str, results: Section) -> Capture:
             words.fail("expected keys and indexes between dots: `threads.0.max`", "json")
         if words.has("unit") and words.has("decimals"):
             words.fail("`unit` and `decimals` both say what the whole number counts: leave out one", "unit")
-        decimals = words.integer("decimals", 0, high=_MOST_DECIMALS)
+        decimals = words.integer("decimals")
         if words.has("unit"):
-            decimals = _DECIMALS[words.choice("unit", tuple(_DECIMALS))]
-        return Capture(name, pattern, path, decimals, Take(words.choice("take", tuple(Take), Take.ONLY)))
+            decimals = DECIMALS[words.choice("unit")]
+        return Capture(name, pattern, path, decimals, Take(words.choice("take")))
 
 
 def _compiled(section: Section, key: str, pattern: str) -> re.Pattern[str]:

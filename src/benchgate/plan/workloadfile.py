@@ -19,6 +19,7 @@ from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, ParamSpec, T
 from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan import metricsfile, toolfile
+from benchgate.plan.workload_keys import WORKLOAD
 
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 NO_SOURCE = "none"
@@ -26,12 +27,12 @@ NO_SOURCE = "none"
 
 
 def load(path: Path) -> Workload:
-    top = yamlfile.load(path)
+    top = yamlfile.load(path, WORKLOAD)
     params = _params(top)
     files = _files(top, params)
     tool = _tool(top, (*params, *([GUEST_FILES] if files else [])))
     found = Workload(
-        name=top.name("name"),
+        name=top.text("name"),
         # One worker process waits for the program, which starts its own threads and processes.
         mode=Mode.PROCESS if tool else _mode(top),
         file=path,
@@ -39,9 +40,9 @@ def load(path: Path) -> Workload:
         oracle=Path() if tool and not top.has("oracle") else _beside(top, "oracle"),
         params=params,
         quick=_quick(top, params),
-        about=top.text("about", ""),
+        about=top.text("about"),
         needs=(SERVICE,) if tool else _needs(top, files),
-        own_workers=bool(tool) or top.choice("workers", ("cpus", "own"), "cpus") == "own",
+        own_workers=bool(tool) or top.choice("workers") == "own",
         metrics=metricsfile.read(top),
         tool=tool,
         files=files,
@@ -56,7 +57,7 @@ def _has_no_program(top: Section) -> bool:
 
 
 def _mode(top: Section) -> Mode:
-    return Mode(top.choice("mode", tuple(Mode), Mode.PROCESS if _has_no_program(top) else None))
+    return Mode(top.choice("mode", default=Mode.PROCESS if _has_no_program(top) else None))
 
 
 def _beside(top: Section, key: str) -> Path:
@@ -118,10 +119,10 @@ def _param(name: str, params: Section) -> ParamSpec:
         if choices:
             default, low, high = words.choice("default", choices), 0, 0
         else:
-            low = words.integer("minimum", 0)
+            low = words.integer("minimum")
             high = words.integer("maximum", low=low)
             default = words.integer("default", low=low, high=high)
-        unit, about = words.text("unit", ""), words.text("about", "")
+        unit, about = words.text("unit"), words.text("about")
         return ParamSpec(name, default, choices, low, high, unit, about, _choice_needs(words, choices))
 
 

@@ -9,6 +9,7 @@ from benchgate.base.errors import CatalogError
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.yaml import yamlfile
 from benchgate.plan import metricsfile
+from benchgate.plan.workload_keys import WORKLOAD
 
 YAML = """\
 metrics:
@@ -25,7 +26,7 @@ metrics:
 
 
 def read(text: str) -> dict[str, Metric]:
-    return dict(metricsfile.read(yamlfile.parse(text, Path("mine.yaml"))))
+    return dict(metricsfile.read(yamlfile.parse(text, Path("mine.yaml"), WORKLOAD)))
 
 
 def test_each_kind_with_its_defaults() -> None:

@@ -1,16 +1,17 @@
 """Reads a YAML file as typed values with their line numbers.
 
-Takes a path, gives a `Section` for its top mapping. Every getter checks the type and marks the key as known;
-`close` refuses the other keys. Fails with CatalogError in the form `file:line: key: what is wrong`: at the
-first problem, or inside `collecting` once for all of them. Only plain values are read: tags and aliases are
-refused, and no Python object is constructed.
+Takes a path and the table of its kind of file (keys.py), gives a `Section` for its top mapping. A getter
+takes default and limits from the key's row, unless the caller knows better ones, and can read no other key.
+It checks the type and marks the key as known; `close` refuses the other keys. Fails with CatalogError in the
+form `file:line: key: what is wrong`: at the first problem, or inside `collecting` once for all of them. Only
+plain values are read: tags and aliases are refused, and no Python object is constructed.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -19,8 +20,21 @@ import yaml
 
 from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.text import one_line, suggestion
+from benchgate.base.yaml.keys import (
+    Block,
+    Blocks,
+    Choice,
+    Commands,
+    Integer,
+    Integers,
+    Key,
+    Number,
+    Pattern,
+    Text,
+    Texts,
+)
 from benchgate.base.yaml.yaml_text import text_of, top_of
-from benchgate.base.yaml.yaml_values import NAME, merged, regex, to_float, to_int
+from benchgate.base.yaml.yaml_values import merged, regex, to_float, to_int
 
 _QUOTED = re.compile(r"`([^`]{201,})`")
 _STAND_IN = "0"
@@ -28,6 +42,7 @@ _STAND_IN = "0"
 SHOWN = 60
 """The most characters of a value that a message shows."""
 Value = TypeVar("Value")
+_Row = TypeVar("_Row", bound=Key)
 
 
 def _shortened(key: str, problem: str) -> str:
@@ -64,14 +79,14 @@ class Problems:
         return lines[0] if len(lines) == 1 else "\n  ".join([f"{path}: {len(lines)} problems:", *lines])
 
 
-def load(path: Path) -> Section:
+def load(path: Path, kind: Block) -> Section:
     """The file's top mapping."""
-    return parse(text_of(path), path)
+    return parse(text_of(path), path, kind)
 
 
-def parse(text: str, path: Path) -> Section:
+def parse(text: str, path: Path, kind: Block) -> Section:
     """The same for text that was read before; messages name `path`."""
-    return Section(path, top_of(text, path), "")
+    return Section(path, top_of(text, path), "", kind)
 
 
 @contextlib.contextmanager
@@ -94,13 +109,14 @@ class Section:
     """One mapping of the file."""
 
     def __init__(
-        self, path: Path, node: yaml.MappingNode, prefix: str, problems: Problems | None = None
+        self, path: Path, node: yaml.MappingNode, prefix: str, block: Block, problems: Problems | None = None
     ) -> None:
         self.path = path
         self.problems = problems or Problems()
         self.line = node.start_mark.line + 1
         self._node = node
         self._prefix = prefix
+        self._block = block
         self._nodes: dict[str, yaml.Node] = {}
         self._lines: dict[str, int] = {}
         self._asked: set[str] = set()
@@ -128,7 +144,19 @@ class Section:
         """Whether the key's value is a stand-in, so that no other key can be checked against it."""
         return self.problems.has(f"{self._prefix}{key}")
 
+    def _row(self, key: str, kind: type[_Row]) -> _Row:
+        """The key's row of this kind. A key without one is a mistake of the reader, not of the file."""
+        for row in self._block.rows(key):
+            if isinstance(row, kind):
+                return row
+        raise LookupError(f"{self._prefix}{key}: there is no such {kind.__name__} in the table")
+
+    def knows(self, key: str) -> bool:
+        """Whether the table has the key, in the forms that the choices in this mapping leave."""
+        return bool(self._block.rows(key))
+
     def has(self, key: str) -> bool:
+        self._row(key, Key)
         self._asked.add(key)
         return key in self._nodes
 
@@ -155,55 +183,64 @@ class Section:
 
     def text(self, key: str, default: str | None = None) -> str:
         """The text. A required key without a value counts as missing."""
+        row = self._row(key, Text)
+        found = self._word(key, row.default if default is None else default)
+        if row.wrong and found and not re.match(row.form, found):
+            self.refuse(f"`{one_line(found, SHOWN)}` {row.wrong}", key)
+        return found
+
+    def _word(self, key: str, default: str | None) -> str:
         found = self._scalar(key, default, "text", str)
         if default is None and not found.strip():
             self.refuse("is missing: the key has no value", key)
         return found
 
-    def name(self, key: str) -> str:
-        found = self.text(key)
-        if not NAME.match(found):
-            self.refuse(
-                f"`{one_line(found, SHOWN)}` is not a name: lower-case letters, digits and _, beginning with "
-                "a letter",
-                key,
-            )
-        return found
-
-    def integer(self, key: str, default: int | None = None, *, low: int = 0, high: int = 2**63 - 1) -> int:
+    def integer(
+        self, key: str, default: int | None = None, *, low: int | None = None, high: int | None = None
+    ) -> int:
+        row = self._row(key, Integer)
+        low, high = row.low if low is None else low, row.high if high is None else high
+        default = row.default if default is None else default
         value = self._scalar(key, default, "a whole number", to_int)
         if not low <= value <= high:
             self.refuse(f"is {one_line(str(value), SHOWN)}, not between {low} and {high}", key)
             return low if default is None else default
         return value
 
-    def number(
-        self, key: str, default: float | None = None, *, low: float = 0.0, high: float = 1e12
-    ) -> float:
+    def number(self, key: str, default: float | None = None) -> float:
+        row = self._row(key, Number)
+        low, high, default = row.low, row.high, row.default if default is None else default
         value = self._scalar(key, default, "a number", to_float)
         if not low <= value <= high:
             self.refuse(f"is {value:g}, not between {low:g} and {high:g}", key)
             return low if default is None else default
         return value
 
-    def choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> str:
-        value = self.text(key, default)
+    def choice(self, key: str, choices: Sequence[str] = (), default: str | None = None) -> str:
+        """`choices` are needed if the file itself lists them."""
+        default = self._row(key, Choice).default if default is None else default
+        rows = (row for row in self._block.rows(key) if isinstance(row, Choice))
+        choices = choices or [word for row in rows for word in row.choices]
+        value = self._word(key, default)
         if value not in choices:
             near, shown = suggestion(value, choices), one_line(value, SHOWN)
             self.refuse(f"is `{shown}`, not one of {', '.join(choices)}{near and f'; {near}'}", key)
             self.problems.guessed.append(self._prefix)
-            return next(iter(choices), "") if default is None else default
+            value = next(iter(choices), "") if default is None else default
+        self._block = self._block.narrowed(key, value)
         return value
 
-    def pattern(self, key: str, default: str | None = None, *, groups: tuple[str, ...] = ()) -> str:
-        """A valid regular expression that contains the named groups, unless it is empty."""
-        value = self.text(key, default)
+    def pattern(self, key: str, default: str | None = None) -> str:
+        """A valid regular expression that contains the row's named groups, unless it is empty."""
+        row = self._row(key, Pattern)
+        default = row.default if default is None else default
+        value = self._word(key, default)
         try:
             compiled = regex(value)
         except ValueError as error:
             self.refuse(str(error), key)
             return default or ""
-        missing = [group for group in groups if group not in compiled.groupindex]
+        missing = [group for group in row.groups if group not in compiled.groupindex]
         if value and missing:
             self.refuse(f"needs a named group (?P<{missing[0]}>...)", key)
         return value
@@ -231,6 +268,7 @@ class Section:
 
     def section(self, key: str) -> Section | None:
         """The mapping under `key`; None if it is absent."""
+        block = self._row(key, Block)
         self._asked.add(key)
         node = self._nodes.get(key)
         if node is None:
@@ -238,14 +276,14 @@ class Section:
         if not isinstance(node, yaml.MappingNode):
             self.refuse("expected a mapping", key)
             return None
-        return Section(self.path, node, f"{self._prefix}{key}.", self.problems)
+        return Section(self.path, node, f"{self._prefix}{key}.", block, self.problems)
 
     def sections(self, key: str) -> tuple[Section, ...]:
         """A list of mappings: `- {image: fs.img, format: raw}`."""
-        found = []
+        found, block = [], self._row(key, Blocks).item
         for number, node in enumerate(self._items(key)):
             if isinstance(node, yaml.MappingNode):
-                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", self.problems))
+                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", block, self.problems))
             else:
                 self.refuse("expected mappings: `- {key: value}`", key, node.start_mark.line + 1)
         return tuple(found)
@@ -254,14 +292,14 @@ class Section:
     def optional(self, key: str) -> Iterator[Section]:
         """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
         empty = yaml.MappingNode("", [], self._node.start_mark)
-        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.", self.problems)
+        block = self._row(key, Block)
+        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.", block, self.problems)
         yield found
         found.close()
 
-    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        if not self.has(key):
-            return default
-        return tuple(self._words(key, self._items(key)))
+    def texts(self, key: str) -> tuple[str, ...]:
+        default = self._row(key, Texts).default or ()
+        return tuple(self._words(key, self._items(key))) if self.has(key) else default
 
     def one_or_more(self, key: str) -> tuple[str, ...]:
         """A text, or a list of texts."""
@@ -272,8 +310,9 @@ class Section:
         """Whether the value is a text, and no mapping, list or absent key."""
         return isinstance(self._nodes.get(key), yaml.ScalarNode)
 
-    def integers(self, key: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
-        words = self.texts(key, ())
+    def integers(self, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        default = self._row(key, Integers).default or () if default is None else default
+        words = self._words(key, self._items(key))
         try:
             return tuple(to_int(word) for word in words) if self.has(key) else default
         except ValueError:
@@ -282,6 +321,7 @@ class Section:
 
     def commands(self, key: str) -> tuple[tuple[str, ...], ...]:
         """A list of argument lists: `- [make, -C, kernel]`."""
+        self._row(key, Commands)
         found = []
         for node in self._items(key):
             if not isinstance(node, yaml.SequenceNode) or not node.value:

@@ -13,22 +13,24 @@ from types import MappingProxyType
 
 from benchgate.base.system.boots import WORKLOAD_INITRD
 from benchgate.base.system.results import ResultDefinition, ResultFormat
-from benchgate.base.system.systems import MAX_CPUS, AskMethod, Settings, System, SystemKind, not_a_service
+from benchgate.base.system.systems import AskMethod, Settings, System, SystemKind, not_a_service
 from benchgate.base.system.watching import End
 from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.keys import LARGEST
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.systemfile import boot, console, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
 def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
     """Reads the file. Settings in `chosen` that differ from the file's defaults become part of the name."""
-    return _checked(yamlfile.load(path), path, chosen)
+    return _checked(yamlfile.load(path, SYSTEM), path, chosen)
 
 
 def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:
     """Works like `load` on a file's recorded text; messages name `path`."""
-    return _checked(yamlfile.parse(text, path), path, chosen)
+    return _checked(yamlfile.parse(text, path, SYSTEM), path, chosen)
 
 
 def _checked(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
@@ -37,10 +39,10 @@ def _checked(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
 
 
 def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
-    if top.integer("version") != 1:
+    if top.integer("version", low=0, high=LARGEST) != 1:
         top.refuse("must be 1, the version that this benchgate reads", "version")
-    name = top.name("name")
-    kind = SystemKind(top.choice("kind", tuple(SystemKind)))
+    name = top.text("name")
+    kind = SystemKind(top.choice("kind"))
     if top.refused("kind"):  # it decides which other keys there are
         top.fail("is invalid", "kind")
     settings, label = settings_of.read(top, name, chosen)
@@ -51,7 +53,7 @@ def _native(top: Section, path: Path, name: str) -> System:
     return System(
         name=name,
         kind=SystemKind.NATIVE,
-        about=top.text("about", ""),
+        about=top.text("about"),
         file=path,
         result=ResultDefinition(counts_foreign=False),  # other processes run on this host too
         end=End(exit_codes=(0,)),
@@ -69,7 +71,7 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
     system = System(
         name=name,
         kind=SystemKind.QEMU,
-        about=top.text("about", ""),
+        about=top.text("about"),
         file=path,
         arch=guest,
         qemu=boot.qemu(top, guest.machine, settings),
@@ -114,8 +116,8 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
 
 def _cpus(top: Section) -> tuple[int, int]:
     with top.optional("cpus") as words:
-        low = words.integer("minimum", 1, low=1, high=MAX_CPUS)
-        return low, words.integer("maximum", MAX_CPUS, low=low, high=MAX_CPUS)
+        low = words.integer("minimum")
+        return low, words.integer("maximum", low=low)
 
 
 def _services(top: Section) -> Mapping[str, str]:

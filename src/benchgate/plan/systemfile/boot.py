@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchgate.base.system.boots import DEFAULT_FIRMWARE, FETCHED_LINUX, BootDefinition, Build, QemuWords
-from benchgate.base.system.disks import FORMATS, Disk, Interface
-from benchgate.base.system.network import CARD, MOST_PORTS, Port, port_values
-from benchgate.base.system.qemu import CONSOLES, SERIAL
+from benchgate.base.system.boots import FETCHED_LINUX, BootDefinition, Build, QemuWords
+from benchgate.base.system.disks import Disk, Interface
+from benchgate.base.system.network import MOST_PORTS, Port, port_values
 from benchgate.base.system.script import PORT, Script
 from benchgate.base.system.systems import WORKTREE, Settings
 from benchgate.base.text import filled
 from benchgate.base.yaml.yaml_values import NAME
 from benchgate.base.yaml.yamlfile import Section
-
-_HIGHEST = 65535
 
 
 def read(top: Section, settings: Settings) -> BootDefinition:
@@ -28,15 +25,15 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         top.refuse("is missing", "boot")
         return BootDefinition()
     values = settings.values
-    disks, firmware = _disks(words, settings), words.text("firmware", DEFAULT_FIRMWARE)
+    disks, firmware = _disks(words, settings), words.text("firmware")
     if not (words.has("kernel") or disks or words.has("firmware")):
         words.refuse("is missing; or give `disks` or `firmware` that the machine starts from", "kernel")
     kernel = words.text("kernel") if words.has("kernel") else ""
     found = BootDefinition(
         kernel=filled(kernel, values),
-        initrd=filled(words.text("initrd", ""), values),
-        append=filled(words.text("append", ""), values),
-        symbols=filled(words.text("symbols", ""), values),
+        initrd=filled(words.text("initrd"), values),
+        append=filled(words.text("append"), values),
+        symbols=filled(words.text("symbols"), values),
         disks=disks,
         firmware=filled(firmware, values),
         is_linux=filled(kernel, settings.defaults) == FETCHED_LINUX,
@@ -54,8 +51,8 @@ def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
         found.append(
             Disk(
                 image=filled(words.text("image"), settings.values),
-                format=words.choice("format", FORMATS, "raw"),
-                interface=Interface(words.choice("interface", tuple(Interface), Interface.VIRTIO)),
+                format=words.choice("format"),
+                interface=Interface(words.choice("interface")),
             )
         )
         words.close()
@@ -65,18 +62,18 @@ def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
 def qemu(top: Section, machine: str, settings: Settings) -> QemuWords:
     """Reads `qemu`. `machine` is the architecture's usual machine type."""
     with top.optional("qemu") as words:
-        smp = words.text("smp", "{n}")
+        smp = words.text("smp")
         if "{n}" not in smp or "{" in smp.replace("{n}", ""):
             words.refuse("must contain {n}, and no other braces", "smp")
         return QemuWords(
             machine=words.text("machine", machine),
-            cpu=words.text("cpu", ""),
-            memory=words.text("memory", "256M"),
+            cpu=words.text("cpu"),
+            memory=words.text("memory"),
             smp=smp,
             arguments=words.texts("arguments"),
-            network=words.text("network", CARD),
-            console=words.choice("console", tuple(CONSOLES), SERIAL),
-            binary=filled(words.text("binary", ""), settings.values),
+            network=words.text("network"),
+            console=words.choice("console"),
+            binary=filled(words.text("binary"), settings.values),
         )
 
 
@@ -94,8 +91,8 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
         commands=commands,
         part=part,
         mix=mix,
-        folder=folder / words.text("folder", "."),
-        sources=tuple(folder / source for source in words.texts("sources", (".",))),
+        folder=folder / words.text("folder"),
+        sources=tuple(folder / source for source in words.texts("sources")),
         revision="" if revision == WORKTREE else revision,
         files=tuple(
             Path(settings.values[name])
@@ -133,6 +130,6 @@ def read_ports(top: Section, script: Script | None) -> Mapping[str, Port]:
 def _port(words: Section, name: str) -> Port:
     """Reads `web: 80` or `web: {guest: 80, host: 8080}`."""
     if not words.is_mapping(name):
-        return Port(words.integer(name, low=1, high=_HIGHEST))
+        return Port(words.integer(name))
     with words.optional(name) as one:
-        return Port(one.integer("guest", low=1, high=_HIGHEST), one.integer("host", 0, low=0, high=_HIGHEST))
+        return Port(one.integer("guest"), one.integer("host"))

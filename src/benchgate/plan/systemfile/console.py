@@ -11,26 +11,25 @@ from collections.abc import Mapping
 
 from benchgate.base.console.console_text import by_lines
 from benchgate.base.runs import Deadlines
-from benchgate.base.system.watching import DEADLINES, REPEAT_BYTES, ConsoleWords, End, EndBy, Smoke
+from benchgate.base.system.watching import ConsoleWords, End, EndBy, Smoke
 from benchgate.base.text import filled
 from benchgate.base.yaml import yaml_values
 from benchgate.base.yaml.yamlfile import Section
 
 CLOCK = "clock"
 """The value of `online` that stands in place of a pattern."""
-_MOST_REPEATED = 1 << 30
 
 
 def read(top: Section) -> ConsoleWords:
     with top.optional("console") as words:
         failures, harmless = _watched(words, "failures"), _watched(words, "harmless")
-        repeats = words.integer("repeat_bytes", REPEAT_BYTES, high=_MOST_REPEATED)
-        ready = words.text("ready", "")
+        repeats = words.integer("repeat_bytes")
+        ready = words.text("ready")
         if ready:
             check_watched(words, "ready", ready)
-        by_clock = words.text("online", "") == CLOCK
-        online = "" if by_clock else words.pattern("online", "", groups=("n",))
-        lines = words.text("online_lines", "")
+        by_clock = words.text("online") == CLOCK
+        online = "" if by_clock else words.pattern("online")
+        lines = words.text("online_lines")
         if lines:
             check_watched(words, "online_lines", lines)
         if (online or by_clock) and lines:
@@ -80,16 +79,16 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
 def read_end(top: Section, good: int) -> End:
     """Reads `end`. `good` is the usual exit status of success on this architecture."""
     with top.optional("end") as words:
-        by = EndBy(words.choice("by", tuple(EndBy), EndBy.EXIT))
-        may_reset = words.choice("reset", ("failure", "allowed"), "failure") == "allowed"
+        by = EndBy(words.choice("by"))
+        may_reset = words.choice("reset") == "allowed"
         return End(by, words.integers("exit_codes", (good,)), may_reset)
 
 
 def deadlines(top: Section) -> Deadlines:
     with top.optional("deadlines") as words:
         return Deadlines(
-            boot_s=words.number("boot_s", DEADLINES.boot_s, low=0.1, high=3600),
-            run_s=words.number("run_s", DEADLINES.run_s, low=0.1, high=86400),
+            boot_s=words.number("boot_s"),
+            run_s=words.number("run_s"),
         )
 
 
@@ -97,7 +96,7 @@ def smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | N
     words = top.section("smoke")
     if words is None:
         return None
-    found = Smoke(filled(words.text("append", ""), settings), words.pattern("pass"))
+    found = Smoke(filled(words.text("append"), settings), words.pattern("pass"))
     if re.search(found.passes, ""):
         words.refuse("matches the empty string, so any console would pass", "pass")
     if end_by is EndBy.KILL:

@@ -18,12 +18,10 @@ from benchgate.plan.systemfile.console import groups
 
 _OF_A_PROMPT = ("prompt", "steps", "input")
 _LINE_ENDS = ("\n", "\r", "\r\n")
-_FLAG = ("true", "false")
-_SLOWEST_US = 1_000_000
 
 
 def read_way(top: Section) -> AskMethod:
-    way = AskMethod(top.choice("ask", tuple(AskMethod), AskMethod.CMDLINE))
+    way = AskMethod(top.choice("ask"))
     given = [key for key in _OF_A_PROMPT if top.has(key)]
     if given and way is not AskMethod.PROMPT:
         top.refuse("is only for `ask: prompt`: write that, or leave this key out", given[0])
@@ -31,7 +29,7 @@ def read_way(top: Section) -> AskMethod:
 
 
 def modes(top: Section) -> tuple[Mode, ...]:
-    words = top.texts("modes", tuple(Mode))
+    words = top.texts("modes")
     unknown = [word for word in words if word not in tuple(Mode)]
     if unknown or not words:
         top.refuse(f"expected {' or '.join(Mode)}, found {', '.join(unknown) or 'nothing'}", "modes")
@@ -43,12 +41,12 @@ def read(top: Section, ask: AskMethod, ready: str, deadlines: Deadlines) -> Scri
         return None
     prompt = _prompt(top, None)
     with top.optional("input") as words:
-        echo = _echo(words, default=True)
-        line_end = words.text("line_end", "\n")
+        echo = _echo(words)
+        line_end = words.text("line_end")
         if line_end not in _LINE_ENDS:
             words.refuse(r'must be "\n", "\r" or "\r\n", in double quotes', "line_end")
-        delay_us = words.integer("delay_us", 1000, low=1, high=_SLOWEST_US)
-        byte_us = words.integer("byte_us", 100, low=1, high=_SLOWEST_US)
+        delay_us = words.integer("delay_us")
+        byte_us = words.integer("byte_us")
     steps = tuple(_step(one, prompt, deadlines, echo=echo) for one in top.sections("steps"))
     if not any(step.send is not None for step in steps):
         top.refuse("must have at least one step with `send`, the line to type", "steps")
@@ -59,10 +57,10 @@ def _step(words: Section, prompt: str, deadlines: Deadlines, *, echo: bool) -> S
     found = ScriptStep(
         send=words.text("send", "") if words.has("send") else None,
         prompt=_prompt(words, prompt),
-        expect=_line(words, "expect", words.text("expect", "")),
+        expect=_line(words, "expect", words.text("expect")),
         captures=tuple(_line(words, "capture", one) for one in words.one_or_more("capture")),
-        echo=_echo(words, default=echo),
-        deadline_s=words.number("deadline_s", deadlines.run_s, low=0.1, high=86400),
+        echo=_echo(words, "true" if echo else "false"),
+        deadline_s=words.number("deadline_s", deadlines.run_s),
     )
     words.close()
     if wrong := not_typable(found.send or ""):
@@ -88,5 +86,5 @@ def _line(words: Section, key: str, pattern: str) -> str:
     return pattern
 
 
-def _echo(words: Section, *, default: bool) -> bool:
-    return words.choice("echo", _FLAG, _FLAG[not default]) == "true"
+def _echo(words: Section, usual: str | None = None) -> bool:
+    return words.choice("echo", default=usual) == "true"

@@ -26,7 +26,7 @@ def read(top: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> 
             top.refuse("is missing: a self-test needs patterns for its figures and its answers", "result")
         _check_nonce(top, script)
         return ResultDefinition()
-    form = ResultFormat(words.choice("format", tuple(ResultFormat), ResultFormat.BENCH))
+    form = ResultFormat(words.choice("format"))
     if form is not ResultFormat.BENCH and ask is AskMethod.CMDLINE and not top.refused("ask"):
         words.refuse(
             f"`{form}` is only for `ask: prompt` and `ask: selftest`: the oracle of a workload that is asked "
@@ -61,7 +61,7 @@ def _check_nonce(top: Section, script: Script | None) -> None:
 def _bench(words: Section, ask: AskMethod) -> ResultDefinition:
     if ask is AskMethod.SELFTEST:
         words.refuse("a self-test needs `format: patterns` or `format: bench-lines`", "format")
-    called, foreign = words.text("system", ""), words.choice("foreign", ("counted", "na"), "counted")
+    called, foreign = words.text("system"), words.choice("foreign")
     return ResultDefinition(ResultFormat.BENCH, called, foreign == "counted")
 
 

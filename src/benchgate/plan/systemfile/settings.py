@@ -26,7 +26,7 @@ _LONGEST_PATH = 4096
 
 
 def read_arch(top: Section, settings: Mapping[str, str]) -> Architecture:
-    guest = _named(top, filled(top.text("arch", X86_64.name), settings), "arch")
+    guest = _named(top, filled(top.text("arch"), settings), "arch")
     parts = top.section("by_arch")
     if parts is not None:
         for name in parts.keys():  # noqa: SIM118 - a Section, not a dict
@@ -59,10 +59,10 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
             with words.optional(key) as one:
                 if one.has("file"):
                     files.append(key)
-                    defaults[key] = one.text("file", "")
+                    defaults[key] = one.text("file")
                     values[key] = _file(name, key, chosen.get(key, defaults[key]))
                 elif one.has("revision"):
-                    if revision or not top.has("build"):
+                    if revision or not (top.knows("build") and top.has("build")):
                         one.refuse("is for a system with `build`, and only once", "revision")
                     revision = key
                     defaults[key] = one.text("revision")

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 
-from benchgate.base.system.results import UNITS, LineWindow, MarkWindow, ResultPattern, WindowSource
+from benchgate.base.system.results import LineWindow, MarkWindow, ResultPattern, WindowSource
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.system_keys import MARKS
 
-_MARKS = "marks"
 _COUNTED = ("ticks", "cycles")
 _NS = 1e9
 
 
 def read(result: Section, key: str) -> WindowSource | None:
     if result.is_text(key):
-        if result.text(key) != _MARKS:
-            result.refuse(f"expected a mapping, or `{_MARKS}`", key)
+        if result.text(key) != MARKS:
+            result.refuse(f"expected a mapping, or `{MARKS}`", key)
         return MarkWindow()
     words = result.section(key)
     if words is None:
@@ -41,14 +41,14 @@ def _figure(words: Section) -> ResultPattern:
             "begins. Without it a figure that is too short could pass",
             "pattern",
         )
-    unit = words.choice("unit", UNITS)
+    unit = words.choice("unit")
     return ResultPattern(
         begins=_names_line(words, "begins") if words.has("begins") else "",
-        regex=words.pattern("pattern", groups=("value",)),
+        regex=words.pattern("pattern"),
         unit=unit,
-        shift=words.integer("shift", 0, high=40),
+        shift=words.integer("shift"),
         hz=_hz(words, unit),
-        step=words.number("step", 0.0),
+        step=words.number("step"),
     )
 
 
@@ -64,8 +64,8 @@ def _hz(words: Section, unit: str) -> float:
             "a figure in ticks needs `hz`, the ticks of a second, or `scale`, the ns of a tick", "unit"
         )
     if "scale" in given:
-        return _NS / words.number("scale", low=1e-3, high=1e12)
-    return words.number("hz", 0.0, low=1e-3 if given else 0.0, high=1e12)
+        return _NS / words.number("scale")
+    return words.number("hz") if given else 0.0
 
 
 def _names_line(words: Section, key: str) -> str:

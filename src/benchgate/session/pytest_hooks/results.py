@@ -39,10 +39,13 @@ class CellResult:
     """The value of the fixture `cell`."""
 
     id: str
+    """The cell's name, such as `primes-linux-smp2`."""
     runs: tuple[JudgedRun, ...]
+    """All attempts, also those that are no result."""
     verified: Verdict
     """The verdict of this cell's gate `verified`."""
     properties: Properties
+    """What pytest's own reports get of it, such as junit.xml."""
 
     def require_verified(self) -> None:
         """Passes only if every requested run was made and verified; SKIP skips the test with its reason."""
@@ -65,8 +68,11 @@ class VerdictResult:
     """The value of the fixture `verdict`."""
 
     verdict: Verdict
+    """The verdict itself: its outcome, figure, interval and reason."""
     inconclusive_fails: bool
+    """Whether `require_pass` fails on INCONCLUSIVE; else it skips (`--inconclusive`)."""
     properties: Properties
+    """What pytest's own reports get of it, such as junit.xml."""
 
     def require_pass(self) -> None:
         """Passes only on PASS; SKIP skips the test with its reason."""

@@ -25,8 +25,6 @@ from benchgate.evidence.files import SESSION, read_object
 from benchgate.judge.gates import name_of
 from benchgate.plan.planned import GateRequest
 
-STATUS = 15
-"""The exit status of `benchgate verify` if there is a difference."""
 _BOUNDS = ("at_least", "at_most", "insn")
 
 
