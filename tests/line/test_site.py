@@ -63,7 +63,7 @@ def test_a_link_that_leads_nowhere_stops_the_build(tmp_path: Path, line: str, me
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(REPO / name, copy / name)
     (copy / "kernel").mkdir()
-    (copy / "docs/reference/mix.md").write_text("# Mixes\n\n## How a mix runs\n")
+    (copy / "docs" / "reference" / "mix.md").write_text("# Mixes\n\n## How a mix runs\n")
     wire = copy / "docs/reference/wire.md"
     wire.write_text(wire.read_text().replace("../how-to/mix.md", "mix.md"))
     (copy / "docs/index.md").write_text("# Title\n\n```{toctree}\n:glob:\nreference/*\n```\n")

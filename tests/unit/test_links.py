@@ -109,7 +109,7 @@ def test_every_page_that_benchgate_docs_shall_show_exists() -> None:
     told: dict[str, Path] = {}
     for path in FILES:
         if path.suffix in {".md", ".py", ".yaml", ".yml"}:
-            told |= dict.fromkeys(re.findall(r"benchgate docs ([\w-]+)`", path.read_text()), path)
+            told |= dict.fromkeys(re.findall(r"benchgate docs ([a-z][\w-]*)`", path.read_text()), path)
     assert {"wire", "linux-options"} <= told.keys()
     assert {word: path.name for word, path in told.items() if word not in NAMES} == {}
     sources = [path for path in FILES if path.suffix == ".py" and (REPO / "src") in path.parents]
