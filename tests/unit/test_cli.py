@@ -169,17 +169,6 @@ def test_invalid_sizes_are_refused(word: str, capsys: pytest.CaptureFixture[str]
     assert "is not a size such as 500M or 2G" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("word", ["", "-1", "nan", "inf", "1e3", "many"])
-def test_invalid_days_are_refused(
-    word: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("BENCHGATE_CACHE", str(home / "cache"))
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["cache", "gc", f"--days={word}"])
-    assert caught.value.code == 4
-    assert "is not a number of days" in capsys.readouterr().err
-
-
 def test_verify_finds_an_edited_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = finished_session(home / "reports").folder
     (folder / "summary.md").write_text("# a better PASS\n")

@@ -19,8 +19,8 @@ from benchgate.base.text import csv_field, plain_field
 from benchgate.evidence.rows import RunRow
 
 UNITS = ("", "ns", "cycles", "insn")
-_Column = tuple[Callable[[Any], str], Callable[[str, str], object]]
-"""How the field of a RunRow is written, and how it is read: from its text and the place, for an error."""
+Column = tuple[Callable[[Any], str], Callable[[str, str], object]]
+"""How the field of a row is written, and how it is read: from its text and the place, for an error."""
 
 LONGEST_LINE = 8192
 MOST_LINES = 1_000_000
@@ -30,9 +30,7 @@ _HEX = re.compile(r"%([0-9A-F]{2})")
 
 
 def line(row: RunRow) -> str:
-    """One line with its line break."""
-    fields = (write(getattr(row, name)) for name, (write, _) in _COLUMNS.items())
-    return ",".join(map(csv_field, fields)) + "\n"
+    return written(_COLUMNS, row)
 
 
 def render(rows: Iterable[RunRow]) -> str:
@@ -51,13 +49,23 @@ def parse(text: str, where: str) -> tuple[RunRow, ...]:
     return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))
 
 
-def _row(text: str, where: str) -> RunRow:
+def written(columns: Mapping[str, Column], row: object) -> str:
+    """One line with its line break."""
+    fields = (write(getattr(row, name)) for name, (write, _) in columns.items())
+    return ",".join(map(csv_field, fields)) + "\n"
+
+
+def values_of(columns: Mapping[str, Column], text: str, where: str) -> dict[str, Any]:
+    """What `written` wrote in this line, by column."""
     fields = text[:LONGEST_LINE].split(",")
-    if len(text) > LONGEST_LINE or len(fields) != len(COLUMNS):
-        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
-    cells = zip(_COLUMNS.items(), map(plain_field, fields), strict=True)
-    values: dict[str, Any] = {name: read(one, f"{where}: {name}") for (name, (_, read)), one in cells}
-    row = RunRow(**values)
+    if len(text) > LONGEST_LINE or len(fields) != len(columns):
+        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(columns)}")
+    cells = zip(columns.items(), map(plain_field, fields), strict=True)
+    return {name: read(one, f"{where}: {name}") for (name, (_, read)), one in cells}
+
+
+def _row(text: str, where: str) -> RunRow:
+    row = RunRow(**values_of(_COLUMNS, text, where))
     _check(row, where)
     return row
 
@@ -126,32 +134,33 @@ def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
     return text
 
 
-def _member(kind: type[StrEnum]) -> _Column:
+def member(kind: type[StrEnum]) -> Column:
     return str, lambda text, where: kind(_choice(text, tuple(kind), where))
 
 
-_WORD: _Column = plain_word, lambda text, _: unencoded(text)
-_NUMBER: _Column = str, _whole
-_POSITIVE: _Column = str, partial(_whole, least=1)
-_TIME: _Column = _count, _time
-_COLUMNS: Mapping[str, _Column] = {
-    "system": _WORD,
-    "workload": _WORD,
-    "params": (joined_params, split_params),
-    "mode": _member(Mode),
+WORD: Column = plain_word, lambda text, _: unencoded(text)
+NUMBER: Column = str, _whole
+PARAMS: Column = joined_params, split_params
+_POSITIVE: Column = str, partial(_whole, least=1)
+_TIME: Column = _count, _time
+_COLUMNS: Mapping[str, Column] = {
+    "system": WORD,
+    "workload": WORD,
+    "params": PARAMS,
+    "mode": member(Mode),
     "cpus": _POSITIVE,
-    "lane": _member(Lane),
-    "placement": _member(Placement),
+    "lane": member(Lane),
+    "placement": member(Placement),
     "pins": (lambda pins: ";".join(map(str, pins)), _pins),
     "run": _POSITIVE,
-    "order": _NUMBER,
-    "seed": _NUMBER,
-    "outcome": _member(Outcome),
+    "order": NUMBER,
+    "seed": NUMBER,
+    "outcome": member(Outcome),
     "verified": (lambda is_verified: str(is_verified).lower(), _yes),
     "work": _TIME,
     "total": _TIME,
     "unit": (str, lambda text, where: _choice(text, UNITS, where)),
-    "guest_digest": _WORD,
+    "guest_digest": WORD,
 }
 COLUMNS = tuple(_COLUMNS)
 HEADER = ",".join(COLUMNS) + "\n"

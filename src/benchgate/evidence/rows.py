@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.runs import Outcome, VerifiedRun
-from benchgate.base.workload.metrics import Metric, with_windows
+from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
 from benchgate.judge.arms import NO_METRICS
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import printed_step
@@ -57,6 +57,17 @@ class RunRow:
     @property
     def counts(self) -> bool:
         return self.outcome is Outcome.OK and self.verified
+
+    @property
+    def figures(self) -> tuple[tuple[Metric, str, float], ...]:
+        """The windows and the metrics of a verified run, each with its unit; none of another run."""
+        if self.work is None or self.total is None:
+            return ()
+        windows = zip(WINDOWS.values(), (self.work, self.total), strict=True)
+        return (
+            *((metric, self.unit, float(value)) for metric, value in windows),
+            *((metric, metric.unit, value) for metric, value in self.metrics),
+        )
 
     @property
     def cell(self) -> Cell:

@@ -25,7 +25,8 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 LEAST_SHARE = 0.1
-"""A CPU must have been awake for this share of the time for which a worker reports that it worked there."""
+"""A CPU must have been awake for this share of the time for which a worker reports that it worked there,
+and a vCPU that a row counts must have worked for this share of its equal part of the window."""
 TICK_NS = 10_000_000
 """The host's account of a running thread may be behind by the longest tick of a Linux host."""
 WAITS = frozenset({"sleep", "disk", "network"})

@@ -27,9 +27,9 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
-from benchgate.judge.accounts.memory_books import check_balance
 from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
+from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
 from benchgate.judge.checks.transcript_checks import (
     check_books,

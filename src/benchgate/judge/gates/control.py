@@ -7,6 +7,8 @@ DecideError if the gate is invalid.
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
@@ -28,7 +30,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms = two_arms.arms_of(gate, measured)
     rule = Rule("<", "this row cannot scale by construction, so check the base arm, the pins and the clock")
     asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms))
-    return looks.judge(asked, two_arms.figures(asked))
+    return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
 
 def _require_threshold(gate: Gate) -> None:

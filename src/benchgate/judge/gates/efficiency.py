@@ -49,10 +49,11 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     ideal = gate.cell.cpus / base.cell.cpus
     rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
-    of_speedup = (
-        two_arms.figures_of(gate, measured, asked.limit * ideal, look) for look in asked.ready_looks
-    )
-    return looks.judge(asked, (scaled(one, ideal, KIND) for one in of_speedup))
+
+    def figures_at(look: int) -> GateFigures:
+        return scaled(two_arms.figures_of(gate, measured, asked.limit * ideal, look), ideal, KIND)
+
+    return looks.judge(asked, figures_at)
 
 
 def host_share(gate: Gate, measured: GateInput, ideal: float) -> CapacityBound | None:

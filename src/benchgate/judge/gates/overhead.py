@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -36,8 +37,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
     asked = GateQuestion(gate, measured, (arm,), inclusive(gate, _advice(arm)))
-    seen = (_figures(gate, measured, arm, asked.limit, look) for look in asked.ready_looks)
-    return looks.judge(asked, seen)
+    return looks.judge(asked, partial(_figures, gate, measured, arm, asked.limit))
 
 
 def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int) -> GateFigures:

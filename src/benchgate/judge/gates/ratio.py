@@ -8,6 +8,7 @@ DecideError if the gate is invalid.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
@@ -41,7 +42,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms = two_arms.arms_of(gate, measured)
     found = two_arms.contradiction(gate, *arms, on_other_lanes=Word.SKIP)
     asked = GateQuestion(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
-    return looks.judge(asked, two_arms.figures(asked))
+    return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
 
 def _advice(arm: Arm) -> str:

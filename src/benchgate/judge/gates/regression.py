@@ -9,6 +9,7 @@ other figures. Fails with DecideError if the gate is invalid.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.baselines import BaselineArm
 from benchgate.base.cells import Lane
@@ -49,7 +50,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     stale = f"it is better than the baseline, which is stale: {_accept(gate)}"
     rule, found = Rule("<=", _where(gate, arm), stale), (Word.INVALID, problem) if problem else None
     asked = GateQuestion(gate, measured, (arm,), rule, found)
-    return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
+    return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 
 
 # ---- what cannot be compared

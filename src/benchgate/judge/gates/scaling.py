@@ -9,6 +9,7 @@ gate is invalid.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -76,8 +77,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     pairs = (two_arms.contradiction(gate, arms[0], arm) for arm in arms[1:])
     found = next(filter(None, pairs), None)
     asked = GateQuestion(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
-    seen = (_figures(gate, measured, arms, asked.limit, look) for look in asked.ready_looks)
-    return looks.judge(asked, seen)
+    return looks.judge(asked, partial(_figures, gate, measured, arms, asked.limit))
 
 
 def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> GateFigures:

@@ -6,6 +6,8 @@ FAIL if it is at or below it; looks.py has the other outcomes. Fails with Decide
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -28,7 +30,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms, host = two_arms.arms_of(gate, measured), two_arms.host_capacity(gate, measured)
     rule = Rule(">", advice(arms[-1]))
     asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms), host)
-    return looks.judge(asked, two_arms.figures(asked))
+    return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
 
 def _require_threshold(gate: Gate) -> None:

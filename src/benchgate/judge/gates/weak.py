@@ -10,6 +10,7 @@ INVALID. Fails with DecideError if the gate is invalid.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
@@ -42,7 +43,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     growth = gate.cell.cpus / base.cell.cpus
     rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
-    return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
+    return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 
 
 def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFigures:

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Word
-from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
+from benchgate.judge.accounts.noise_floor import NoiseFloor
+from benchgate.judge.accounts.ungated import UngatedRow
 from benchgate.render.page.chapters import floor
 from tests.unit.factories import scaled_view, view
 
@@ -14,7 +15,7 @@ FLOOR = NoiseFloor("<script>-smp1", Lane.TCG, 5, 0.0213, 1.002, 0.011)
 
 
 def test_it_has_floors_effects_and_ungated_counts_as_text() -> None:
-    found = floor.body(scaled_view(floors=(FLOOR,), ungated=(UngatedRow("<i>", (4,), 3),))) or ""
+    found = floor.body(scaled_view(floors=(FLOOR,), ungated=(UngatedRow("<i>", (4,)),))) or ""
     assert "<caption>Noise floor of each arm</caption>" in found
     assert "&lt;script&gt;-smp1" in found
     assert "<script>" not in found
