@@ -262,9 +262,10 @@ class _ReportCollector:
         self._state = state
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self) -> Generator[None]:
-        """pytest handles no interrupt from here on."""
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """pytest handles no interrupt from here on. The session ends before those of other plugins."""
         self._state.interruptions.hold_off()
+        self._state.end(exitstatus, session.config)
         yield
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -281,10 +282,6 @@ def _message(report: pytest.TestReport) -> str:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     state = session.config.stash[STATE]
-    try:
-        state.close(interrupted=exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
-    except BenchgateError as error:
-        state.complaint = str(error)
     if state.complaint:
         session.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
         return
@@ -297,6 +294,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[STATE].interruptions.release()
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-benchmark's may raise
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     state = config.stash[STATE]
     shown = config.option.tbstyle not in ("no", "line")

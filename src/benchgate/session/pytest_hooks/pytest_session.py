@@ -38,6 +38,7 @@ from benchgate.session.exit_codes import UNDECIDED, exit_code
 from benchgate.session.measuring import MeasuringSession
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress
+from benchgate.session.pytest_hooks import benchmark_partner
 from benchgate.session.pytest_hooks.results import RowResult
 from benchgate.session.signals import Interruptions
 from benchgate.session.sweep import SweepResult, run_sweep
@@ -231,6 +232,15 @@ class PytestSession:
         failed = [line.message for line in self._reports if line.outcome == "failed"]
         inconclusive = failed and all(message.startswith(Word.INCONCLUSIVE) for message in failed)
         return code if inconclusive and code else pytests
+
+    def end(self, status: int, config: pytest.Config) -> None:
+        """Closes, and passes the result to the sessions of other plugins. An error becomes the complaint."""
+        try:
+            self.close(interrupted=status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
+        except BenchgateError as error:
+            self.complaint = str(error)
+        if self._view is not None and (told := benchmark_partner.add(config, self._view)):
+            self.progress.note(told)
 
     def close(self, *, interrupted: bool) -> None:
         self.progress.close()
