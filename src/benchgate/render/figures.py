@@ -35,8 +35,8 @@ class Speedup:
     """The verdict's word. If there is no gate, INVALID for contradictory figures, otherwise empty."""
     runs: int
     """The number of runs per arm that it uses."""
-    is_ceiling: bool
-    """True for a negative control, which passes below its threshold."""
+    sign: str
+    """What the gate requires of the ratio: `>`, `>=`, `<` or `<=` the threshold; empty without a gate."""
     paired: Interval | None
     """A diagnostic: the paired log-t interval of all counted runs."""
 
@@ -233,16 +233,16 @@ def _speedups(
         is_comparable = comparable(base, arm)
         paired = _paired(tops, bottoms, view.alpha) if is_comparable else None
         word, threshold = (str(verdict.outcome), verdict.threshold) if verdict else ("", None)
-        ceiling = verdict is not None and verdict.gate == "control"
+        sign = verdict.sign if verdict else ""
         if verdict and verdict.ratio and verdict.low and verdict.high and verdict.base_cpus:
             interval, runs = Interval(verdict.low, verdict.high), verdict.runs
             found[window] = Speedup(
-                verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, ceiling, paired
+                verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, sign, paired
             )
         elif is_comparable:
             interval = stats.ratio_interval(tops, bottoms, view.alpha, (base.printed_step, arm.printed_step))
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
-            speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+            speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, sign, paired)
             invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
             found[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
     return found

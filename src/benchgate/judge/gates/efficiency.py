@@ -17,7 +17,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
+from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import number
 
 KIND = "efficiency"
@@ -47,7 +47,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     two_arms.require_row(gate)
     base, arm = two_arms.arms_of(gate, measured)
     ideal = gate.cell.cpus / base.cell.cpus
-    rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    rule, found = rule_of(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
 
     def figures_at(look: int) -> GateFigures:

@@ -14,7 +14,7 @@ from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import Rule
+from benchgate.judge.gates.rule import rule_of
 
 KIND = "speedup"
 
@@ -28,7 +28,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
     two_arms.require_row(gate)
     arms, host = two_arms.arms_of(gate, measured), two_arms.host_capacity(gate, measured)
-    rule = Rule(">", advice(arms[-1]))
+    rule = rule_of(gate, advice(arms[-1]))
     asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms), host)
     return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 

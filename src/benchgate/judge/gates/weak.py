@@ -21,7 +21,7 @@ from benchgate.judge.gates import looks, say, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_one_bound
+from benchgate.judge.gates.rule import require_one_bound, rule_of
 from benchgate.judge.gates.wording import number, reason
 
 KIND = "weak"
@@ -41,7 +41,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_arms(gate)
     base, arm = two_arms.arms_of(gate, measured)
     growth = gate.cell.cpus / base.cell.cpus
-    rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    rule, found = rule_of(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
     return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 

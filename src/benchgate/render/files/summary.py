@@ -14,7 +14,8 @@ from benchgate.base.text import with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
-from benchgate.render.page.chapters import metrics as metrics_part
+from benchgate.render.page.details import metrics as metrics_part
+from benchgate.render.page.page_view import page_view
 from benchgate.render.tables import (
     columns,
     memory,
@@ -80,7 +81,7 @@ def render(view: SessionView) -> str:
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
         [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
-        [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(view) else [],
+        [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(page_view(view)) else [],
         sensitivity.lines_of_markdown(view),
         memory.lines_of_markdown(view),
         _runs(view),

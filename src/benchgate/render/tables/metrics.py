@@ -89,10 +89,7 @@ def _factor(one: MetricFigures) -> str:
 
 def gate(one: Verdict) -> str:
     """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`, `1.01x [1.00, 1.02] of the baseline`."""
-    unit = one.unit or ("" if one.base_cpus is None and one.baseline is None else "x")
-    limit = one.threshold or 0.0
-    sign = ">=" if one.bound == "least" else "<="
-    threshold = f"{sign} {f'{limit:g}x' if unit == 'x' else units.shown(limit, unit)} {one.outcome}"
+    threshold = f"{units.limit(one)} {one.outcome}"
     other = one.base_system or ("the baseline" if one.baseline else "")
     if not other:
         return threshold

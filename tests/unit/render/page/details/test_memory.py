@@ -11,7 +11,8 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Disorder, Resolution
 from benchgate.judge.accounts.sharing import Recording
-from benchgate.render.page.chapters import memory
+from benchgate.render.page.details import memory
+from benchgate.render.page.page_view import page_view
 from benchgate.render.view import SessionView
 from tests import pagekit
 from tests.unit.factories import cell, rows, view
@@ -33,7 +34,7 @@ def seen(tmp_path: Path) -> SessionView:
 
 
 def text_of(given: SessionView) -> str:
-    html = memory.body(given) or ""
+    html = memory.body(page_view(given)) or ""
     page = pagekit.Page()
     page.feed(html)
     assert page.problems == []
@@ -58,4 +59,4 @@ def test_the_order_of_the_ideal_machine_has_its_table_too(seen: SessionView) -> 
     text = text_of(replace(seen, books=()))
     assert "Accesses out of order" in text
     assert "Phase window" not in text
-    assert memory.body(view()) is None
+    assert memory.body(page_view(view())) is None

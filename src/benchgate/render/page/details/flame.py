@@ -1,20 +1,21 @@
 """Flame graphs: where the instructions of the window went, by call stack, of each cell that was recorded.
 
-Takes a SessionView; gives the chapter, or None without any recording. Does not fail.
+Takes a PageView; gives the part, or None without any recording. Does not fail.
 """
 
 from __future__ import annotations
 
 from benchgate.judge.accounts.timeline import Flame
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, join
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import flame
-from benchgate.render.page.tables import figure, more, scrolling, table
-from benchgate.render.view import SessionView
+from benchgate.render.page.tables import cut_of, figure, more, scrolling, table
 
 TITLE = "Flame graphs"
-ORDER = 75
+ORDER = 80
+IS_PICTURE = False
 
-MOST_BYTES = 600_000
+MOST_BYTES = 250_000
 MOST_BOXES = 500
 MOST_FUNCTIONS = 12
 HEADS = ("function", "own instructions", "own", "with its callees")
@@ -25,24 +26,19 @@ TOLD = (
 )
 
 
-def body(view: SessionView) -> Html | None:
-    if not view.flames:
+def about(page: PageView) -> str:
+    return TOLD if page.view.flames else ""
+
+
+def body(page: PageView) -> Html | None:
+    if not page.view.flames:
         return None
-    parts, left = [tag("p", TOLD)], MOST_BYTES
-    cut: list[str] = []
-    for number, one in enumerate(view.flames):
-        shown = _recording(one, is_open=number == 0)
-        left -= len(shown)
-        if left < 0:
-            cut.append(f"{one.folder}/stacks.folded")
-        else:
-            parts.append(shown)
-    if cut:
-        parts.append(tag("p", f"Not drawn, because the page would be too large: {', '.join(cut)}."))
-    return join(parts)
+    shown = [(f"{one.folder}/stacks.folded", _recording(one)) for one in page.view.flames]
+    drawn, cut = page.fitting(shown, MOST_BYTES)
+    return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(one: Flame, *, is_open: bool) -> Html:
+def _recording(one: Flame) -> Html:
     total = sum(one.stacks.values()) or 1
     name = f"{one.cell}, run {one.run:04}"
     label = f"Flame graph of {name}; the table below has the same functions"
@@ -53,4 +49,4 @@ def _recording(one: Flame, *, is_open: bool) -> Html:
         for function, own, whole in flame.by_function(one.stacks, MOST_FUNCTIONS)
     ]
     functions = table("The functions that executed most instructions themselves", HEADS, rows)
-    return more(name, figure(wide, caption), functions, is_open=is_open)
+    return more(name, figure(wide, caption), functions)

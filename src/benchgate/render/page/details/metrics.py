@@ -1,23 +1,24 @@
 """Metrics over CPU counts, and the histograms of latencies with their percentiles.
 
-Takes a SessionView; gives the chapter, or None if no workload declares a metric, no gate limits one and no
-guest printed a histogram. `panels_of` serves metrics.svg, too. Does not fail.
+Takes a PageView; gives the part, or None if no workload declares a metric, no gate limits one and no guest
+printed a histogram. All panels of one metric have one axis. `panels_of` serves metrics.svg, too. Does not
+fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.accounts.distributions import Distribution
-from benchgate.render.figures import ArmFigures, ArmSeries, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.look import legend, looks_of
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import by_cpus, histogram
-from benchgate.render.page.pictures.by_cpus import Panel, PlotLine, PlotPoint
+from benchgate.render.page.pictures.by_cpus import Panel, PlotLimit, PlotLine, PlotPoint
 from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.pictures.histogram import HistogramShape
 from benchgate.render.page.tables import figure, table, used
@@ -27,11 +28,13 @@ from benchgate.render.view import SessionView
 
 STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 TITLE = "Metrics, histograms and percentiles"
-ORDER = 60
+ORDER = 20
+IS_PICTURE = False
 ABOUT = (
     "The marker is the median of the runs' own figures, which the gates use; every small dot is a run. A "
-    "short line is the percentile of all counted runs together, from their merged histograms. The axis "
-    "begins at 0."
+    "short line is the percentile of all counted runs together, from their merged histograms. A line with "
+    "ticks at its ends is a gate's threshold at that CPU count. The axis begins at 0, and is the same for "
+    "all panels of one metric."
 )
 SHAPES = (
     "Histograms of all counted runs together, on a logarithmic axis: the height is the share of the values "
@@ -43,26 +46,23 @@ SHAPES = (
 class MetricPanel:
     heading: str
     panel: Panel
+    metric: str
     unit: str
     names: tuple[tuple[int, str], ...]
 
 
-def body(view: SessionView) -> Html | None:
-    drawn, shapes = panels_of(view), _shapes(view)
+def about(page: PageView) -> str:
+    drawn = ABOUT if any(metrics_of(page.view, one) for one in page.every) else ""
+    return " ".join(filter(None, (drawn, SHAPES if page.view.distributions else "")))
+
+
+def body(page: PageView) -> Html | None:
+    drawn, shapes = panels_of(page), _shapes(page)
     if not drawn and not shapes:
         return None
-    entries = [(look, place) for place, look in looks_of(view).items()]
     pictures = [figure(by_cpus.draw(one.panel, partial(shown, unit=one.unit)), one.heading) for one in drawn]
-    tables = [_table(view, series) for series in series_of(view)]
-    return join(
-        [
-            tag("p", ABOUT) if drawn else None,
-            legend(entries),
-            tag("div", *pictures, class_="panels") if drawn else None,
-            *tables,
-            *_histograms(shapes),
-        ]
-    )
+    panels = tag("div", *pictures, class_="panels") if drawn else None
+    return join([panels, _table(page), *_histograms(shapes)])
 
 
 def shown(value: float, unit: str) -> str:
@@ -73,17 +73,36 @@ def shown(value: float, unit: str) -> str:
     return f"{value / size:.4g} {name}"
 
 
-def panels_of(view: SessionView) -> tuple[MetricPanel, ...]:
+def panels_of(page: PageView) -> tuple[MetricPanel, ...]:
     """One panel per workload and metric."""
-    looks = looks_of(view)
-    found: dict[tuple[str, Metric, str], list[PlotLine]] = {}
-    for series in series_of(view):
-        figures = [one for one in metrics_of(view, series) if not one.arm.is_variant]
-        for metric, unit in dict.fromkeys((one.metric, one.unit) for one in figures):
-            points = tuple(_point(one) for one in figures if one.metric == metric)
-            line = PlotLine(looks[series.place], series.place, points)
-            found.setdefault((series.label, metric, unit), []).append(line)
-    return tuple(_drawn(*key, lines) for key, lines in found.items())
+    every: dict[tuple[str, str], list[Panel]] = {}
+    for one in _panels(page, page.every):
+        every.setdefault((one.metric, one.unit), []).append(one.panel)
+    return tuple(
+        replace(one, panel=panel)
+        for one in _panels(page, page.series)
+        for panel in by_cpus.on_one_axis([one.panel], every[one.metric, one.unit])
+    )
+
+
+def _panels(page: PageView, series: Sequence[ArmSeries]) -> list[MetricPanel]:
+    found: dict[tuple[str, Metric, str], list[tuple[PlotLine, list[PlotLimit]]]] = {}
+    for one in series:
+        figures = [each for each in metrics_of(page.view, one) if not each.arm.is_variant]
+        for metric, unit in dict.fromkeys((each.metric, each.unit) for each in figures):
+            mine = [each for each in figures if each.metric == metric]
+            line = PlotLine(page.looks[one.place], one.place, tuple(map(_point, mine)))
+            found.setdefault((one.label, metric, unit), []).append((line, [*_limits(mine)]))
+    return [_drawn(*key, lines) for key, lines in found.items()]
+
+
+def _limits(figures: Sequence[MetricFigures]) -> Iterator[PlotLimit]:
+    """The thresholds of the figures themselves, not those of ratios."""
+    for one in figures:
+        for verdict in one.verdicts:
+            if verdict.threshold is not None and units.unit_of(verdict) == one.unit and verdict.ratio is None:
+                title = f"threshold: {one.arm.name} {units.limit(verdict)}"
+                yield PlotLimit(one.arm.cpus, verdict.threshold, title)
 
 
 def _point(one: MetricFigures) -> PlotPoint:
@@ -93,31 +112,41 @@ def _point(one: MetricFigures) -> PlotPoint:
     return PlotPoint(one.arm.cpus, one.spread.median, samples, level=one.merged, title=title)
 
 
-def _drawn(label: str, metric: Metric, unit: str, lines: Sequence[PlotLine]) -> MetricPanel:
+def _drawn(
+    label: str, metric: Metric, unit: str, found: Sequence[tuple[PlotLine, list[PlotLimit]]]
+) -> MetricPanel:
+    lines = tuple(line for line, _ in found)
+    limits = {(one.cpus, one.value): one for _, some in found for one in some}
     said = f", {unit}" if unit not in ("", "ns") else ""
     heading = f"{label}: {metric.name}{said} ({metric.better} is better)"
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
     names = tuple((line.look, line.name) for line in lines)
-    return MetricPanel(heading, Panel(f"{heading}. {told}", tuple(lines)), unit, names)
+    panel = Panel(f"{heading}. {told}", lines, limits=tuple(limits.values()))
+    return MetricPanel(heading, panel, metric.name, unit, names)
 
 
-def _table(view: SessionView, series: ArmSeries) -> Html | None:
-    """The same rows as in summary.md."""
-    rows = metrics_table.rows_of(view, series)
-    if not rows:
+def _table(page: PageView) -> Html | None:
+    """The same lines as in summary.md, the systems of the row in one table."""
+    lines = [
+        [line[0], line[1], one.place, *line[2:]]
+        for one in page.series
+        for line in metrics_table.rows_of(page.view, one)
+    ]
+    if not lines:
         return None
-    heads, cells = used(metrics_table.NAMES, rows)
-    return table(f"{series.name}, {series.lane}", heads, cells, texts=2, prose=1 if "gate" in heads else 0)
+    names = metrics_table.NAMES
+    heads, cells = used((names[0], names[1], "system, lane", *names[2:]), lines)
+    return table("Metrics", heads, cells, texts=3, prose=1 if "gate" in heads else 0)
 
 
 Shapes = Mapping[tuple[str, str, int], list[tuple[HistogramShape, Distribution]]]
 
 
-def _shapes(view: SessionView) -> Shapes:
+def _shapes(page: PageView) -> Shapes:
     """The systems' shapes, by workload, histogram and CPU count."""
-    looks = looks_of(view)
+    looks, view = page.looks, page.view
     found: dict[tuple[str, str, int], list[tuple[HistogramShape, Distribution]]] = {}
-    for series in series_of(view):
+    for series in page.series:
         for arm in series.arms:
             for one in view.distributions.get(_cell_id(view, series, arm), ()):
                 shape = HistogramShape(
@@ -151,7 +180,6 @@ def _histograms(shapes: Shapes) -> list[Html]:
     rows = [_percentiles(key, shape, one) for key, some in shapes.items() for shape, one in some]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
     return [
-        tag("p", SHAPES),
         tag("div", *pictures, class_="panels"),
         table("Percentiles of all counted runs together", heads, rows, texts=2),
     ]

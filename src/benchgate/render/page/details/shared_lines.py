@@ -1,20 +1,22 @@
 """Shared lines: which lines of memory moved between CPUs, and who shares them falsely, of each recorded cell.
 
-Takes a SessionView; gives the chapter, or None without any recording. Does not fail.
+Takes a PageView; gives the part, or None without any recording. Does not fail.
 """
 
 from __future__ import annotations
 
 from benchgate.judge.accounts.sharing import Recording
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import line_map
-from benchgate.render.page.tables import commands, figure, listed, more, scrolling, table
+from benchgate.render.page.tables import commands, cut_of, figure, listed, more, run_folder, scrolling, table
 from benchgate.render.tables import shared_lines
 from benchgate.render.view import SessionView
 
 TITLE = "Lines that moved between CPUs"
-ORDER = 72
-MOST_BYTES = 600_000
+ORDER = 70
+IS_PICTURE = False
+MOST_BYTES = 250_000
 MOST_SAID = 12
 TOLD = (
     "The lines of memory that moved most in the window, of the first run of each cell. A row is a line, with "
@@ -24,32 +26,27 @@ TOLD = (
 )
 
 
-def body(view: SessionView) -> Html | None:
-    if not view.moved_lines:
+def about(page: PageView) -> str:
+    return TOLD if page.view.moved_lines else ""
+
+
+def body(page: PageView) -> Html | None:
+    if not page.view.moved_lines:
         return None
-    parts, left = [tag("p", TOLD)], MOST_BYTES
-    cut: list[str] = []
-    for number, one in enumerate(view.moved_lines):
-        shown = _recording(view, one, is_open=number == 0)
-        left -= len(shown)
-        if left < 0:
-            cut.append(one.folder)
-        else:
-            parts.append(shown)
-    if cut:
-        parts.append(tag("p", f"Not drawn, because the page would be too large: {', '.join(cut)}."))
-    return join(parts)
+    shown = [(one.folder, _recording(page.view, one)) for one in page.view.moved_lines]
+    drawn, cut = page.fitting(shown, MOST_BYTES)
+    return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(view: SessionView, one: Recording, *, is_open: bool) -> Html:
+def _recording(view: SessionView, one: Recording) -> Html:
     name, seen = f"{one.cell}, run {one.run:04}", one.sharing
-    paste = commands(f"benchgate replay reports/runs/{view.id}/{one.folder} --lines")
+    paste = commands(f"benchgate replay {run_folder(view, one.folder)} --lines")
     if not seen.lines:
-        return more(name, tag("p", "No line of memory moved between CPUs in the window."), is_open=is_open)
+        return more(name, tag("p", "No line of memory moved between CPUs in the window."))
     label = f"Lines that moved between CPUs, {name}; the table below has the same lines"
     drawn = scrolling(f"moved lines of {name}", line_map.picture(seen, label))
     found = shared_lines.shared_lines(seen, MOST_SAID)
     rows = [[*shared_lines.row(line), line.kind] for line in found]
     lines = table("The lines that moved most", (*shared_lines.HEADS, "kind"), rows, texts=2, prose=1)
     said = listed([line.said for line in found])
-    return more(name, figure(drawn, shared_lines.summary(seen)), said, lines, paste, is_open=is_open)
+    return more(name, figure(drawn, shared_lines.summary(seen)), said, lines, paste)

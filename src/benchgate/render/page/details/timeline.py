@@ -1,6 +1,6 @@
 """Timelines: the workers of the median and of the slowest run of each cell by CPU, and what each vCPU did.
 
-Takes a SessionView; gives the chapter, or None without any timeline. Does not fail.
+Takes a PageView; gives the part, or None without any timeline. Does not fail.
 """
 
 from __future__ import annotations
@@ -12,56 +12,51 @@ from benchgate.base.text import counted
 from benchgate.insn.activity import Activity, Wakes
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures.lanes import SPUN, WORKED, WORKERS, Piece, Steps, WorkerTrack, picture
-from benchgate.render.page.tables import NOTHING, commands, figure, more, table
+from benchgate.render.page.tables import NOTHING, commands, cut_of, figure, more, run_folder, table
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
 TITLE = "Timelines by CPU"
-ORDER = 70
+ORDER = 60
+IS_PICTURE = False
 
-MOST_BYTES = 600_000
-"""The most bytes of all pictures; cells for which nothing is left are named."""
+MOST_BYTES = 300_000
+"""The most bytes of all pictures of a session; cells for which nothing is left are named."""
 MOST_LANES = 64
 MOST_ROWS, MOST_COLUMNS = 17, 16
-FEW = 4
-"""Up to so many cells are all open."""
 APART = 1.05
 """A cell is open at once if its slowest run takes more than so many times the median."""
 
 
-def body(view: SessionView) -> Html | None:
-    cells = [list(of) for _, of in groupby(view.timelines, key=lambda one: one.cell)]
+TOLD = (
+    "The median and the slowest run of each cell, on one scale: the total window, from its begin to its "
+    "end. Workers are as the guest reported them, by their number; a dashed one ended on another CPU than it "
+    "began on. What a vCPU did is known on the instruction clock only, in up to 200 columns: below, it "
+    "executes; on top, it executes loops that only wait; free, it is halted."
+)
+
+
+def about(page: PageView) -> str:
+    return TOLD if page.view.timelines else ""
+
+
+def body(page: PageView) -> Html | None:
+    cells = [list(of) for _, of in groupby(page.view.timelines, key=lambda one: one.cell)]
     if not cells:
         return None
-    parts, left = [_legend(view.timelines)], MOST_BYTES
-    cut: list[str] = []
-    for of in cells:
-        shown = _cell(view, of, is_open=len(cells) <= FEW or of[-1].share > APART)
-        left -= len(shown)
-        if left < 0:
-            cut.append(of[0].cell)
-        else:
-            parts.append(shown)
-    if cut:
-        parts.append(tag("p", f"Not drawn, because the page would be too large: {', '.join(cut)}."))
-    return join(parts)
+    cells.sort(key=lambda of: -of[0].cpus)  # if something has to be left out, then what is least to see
+    shown = [(of[0].cell, _cell(page.view, of, is_open=of[-1].share > APART)) for of in cells]
+    drawn, cut = page.fitting(shown, MOST_BYTES)
+    return join([_legend(page.view.timelines) if drawn else None, *map(Html, drawn), cut_of(cut)])
 
 
 def _legend(every: Sequence[Timeline]) -> Html:
-    entries = [_key(WORKERS, "a worker, by its number; dashed: it ended on another CPU than it began on")]
+    entries = [_key(WORKERS, "worker")]
     if any(one.activity for one in every):
-        entries += [
-            _key(WORKED, "below: the vCPU executes"),
-            _key(SPUN, "on top: it executes loops that only wait"),
-            _key("halted", "free: it is halted"),
-        ]
-    told = (
-        "The median and the slowest run of each cell, on one scale: the total window, from its begin to its "
-        "end. Workers are as the guest reported them. What a vCPU did is known on the instruction clock "
-        "only, in up to 200 columns."
-    )
-    return join([tag("p", told), tag("ul", *entries, class_="legend")])
+        entries += [_key(WORKED, "executes"), _key(SPUN, "only waits"), _key("halted", "halted")]
+    return tag("ul", *entries, class_="legend")
 
 
 def _key(colour: str, name: str) -> Html:
@@ -78,9 +73,9 @@ def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
         told += f", slowest {slowest.share:.2f} times the median"
     longest = max(one.length for one in of)
     figures = tag("div", *(_figure(one, longest) for one in of), class_="panels")
-    paste = [f"benchgate timeline reports/runs/{view.id}/{one.folder}" for one in of]
+    paste = [f"benchgate timeline {run_folder(view, one.folder)}" for one in of]
     if slowest.seed is not None:
-        paste.append(f"benchgate replay reports/runs/{view.id}/{slowest.folder} --timeline --flame")
+        paste.append(f"benchgate replay {run_folder(view, slowest.folder)} --timeline --flame")
     tables = [made for made in map(_wakes, of) if made is not None]
     woke = more("Who woke whom", tag("div", *tables, class_="panels")) if tables else None
     return more(told, figures, woke, commands(*paste), is_open=is_open)

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.stacks import Stacks
 from benchgate.judge.accounts.timeline import Flame, Timeline, WorkerSpan
-from benchgate.render.page.chapters import flame, timeline
+from benchgate.render.page.details import flame, timeline
 from benchgate.render.page.page import session_page
+from benchgate.render.page.page_view import page_view
 from benchgate.render.page.pictures import flame as flame_picture
 from benchgate.render.page.pictures.lanes import Piece, Steps, WorkerTrack, picture
 from tests import pagekit
@@ -41,12 +42,12 @@ def page_of(**fields: object) -> pagekit.Page:
 
 
 def test_without_any_there_are_no_such_parts() -> None:
-    assert not {"timeline", "flame"} & set(page_of().parts)
+    assert not [one for one in (timeline.TITLE, flame.TITLE) if one in page_of().text]
 
 
 def test_the_slowest_run_stands_beside_the_median_and_says_how_much_slower_it_is() -> None:
     page = page_of(timelines=(MEDIAN, SLOWEST))
-    assert "timeline" in page.parts
+    assert timeline.TITLE in page.text
     assert "primes-linux-smp2: 150.0 ms, slowest 1.70 times the median" in page.text
     assert "median run 0003, seed 5: work 150.0 ms" in page.text
     assert "slowest run 0004, seed 6: work 255.0 ms" in page.text
@@ -64,7 +65,7 @@ def test_who_woke_whom_is_a_table() -> None:
 
 def test_cells_beyond_the_size_of_a_page_are_named() -> None:
     many = tuple(replace(MEDIAN, cell=f"cell{number}") for number in range(2_000))
-    text = str(timeline.body(replace(scaled_view(), timelines=many)))
+    text = str(timeline.body(page_view(replace(scaled_view(), timelines=many))))
     assert len(text) < timeline.MOST_BYTES + 100_000
     assert "Not drawn, because the page would be too large: cell" in text
 
@@ -94,7 +95,7 @@ def test_columns_are_drawn_from_the_bottom_and_halted_ones_are_not() -> None:
 
 def test_a_flame_graph_has_a_box_for_each_function_with_its_share() -> None:
     page = page_of(flames=(Flame("primes-linux-smp2", 1, "runs/0001-x", STACKS),))
-    assert "flame" in page.parts
+    assert flame.TITLE in page.text
     assert "main (user): 100 instructions, 100.00%" in page.text
     assert "work (user): 90 instructions, 90.00%" in page.text
     assert "schedule (kernel): 20 instructions, 20.00%" in page.text
@@ -126,4 +127,4 @@ def test_a_flame_graph_is_bounded() -> None:
     assert str(flame_picture.picture(wide, "x")).count("<rect") == 1  # each callee is too narrow to see
     assert str(flame_picture.picture(deep, "x")).count("<rect") <= flame_picture.MOST_ROWS
     many = tuple(Flame(f"c{number}", number, "f", STACKS) for number in range(3_000))
-    assert len(str(flame.body(replace(scaled_view(), flames=many)))) < flame.MOST_BYTES + 200_000
+    assert len(str(flame.body(page_view(replace(scaled_view(), flames=many))))) < flame.MOST_BYTES + 200_000

@@ -1,6 +1,6 @@
 """Where the time of the window went on a machine with memory: by cell, by CPU and phase, and the accesses.
 
-Takes a SessionView; gives the chapter, or None if nothing was measured on a machine with memory. Does not
+Takes a PageView; gives the part, or None if nothing was measured on a machine with memory. Does not
 fail.
 """
 
@@ -14,13 +14,15 @@ from benchgate.insn.memory_log import CLASSES, COUNTS, PARTS, PHASES, CpuBooks
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.memory_scaling import Spending, spendings
 from benchgate.judge.accounts.sharing import name_of
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, join
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import NOTHING, listed, more, table, used
 from benchgate.render.tables import memory
 from benchgate.render.view import SessionView
 
-TITLE = memory.TITLE
-ORDER = 52
+TITLE = "What the CPUs waited for in the window"
+ORDER = 40
+IS_PICTURE = False
 MOST_CPUS = 32
 BALANCE = (
     "The books balance, or the run is invalid: each vCPU's time is its start and what it executed, paused, "
@@ -36,21 +38,29 @@ ORDER_TOLD = (
 )
 
 
-def body(view: SessionView) -> Html | None:
-    found = spendings(view.books)
+def about(page: PageView) -> str:
+    books = f"{memory.ABOUT} {BALANCE}".replace("`", "") if page.view.books else ""
+    return " ".join(filter(None, (books, ORDER_TOLD if _orders(page.view) else "")))
+
+
+def body(page: PageView) -> Html | None:
+    found = spendings(page.view.books)
     if not found:
-        return _order(view)
+        return _order(page.view)
     heads, rows = used(memory.heads(), [list(memory.row_of(one)) for one in found])
-    told = listed(memory.sentences(view)) if memory.sentences(view) else None
+    said = memory.sentences(page.view)
     whole = table("Shares of the time of all CPUs, median run of each cell", heads, rows)
-    parts = [tag("p", memory.ABOUT.replace("`", "")), whole, told, tag("p", BALANCE.replace("`", ""))]
-    return join([*parts, _order(view), *map(_cell, found)])
+    return join([whole, listed(said) if said else None, _order(page.view), *map(_cell, found)])
+
+
+def _orders(view: SessionView) -> Mapping[str, Disorder]:
+    return {cell: one.order for cell, one in view.resolutions.items() if one.order}
 
 
 def _order(view: SessionView) -> Html | None:
     """How many accesses were out of order, and at which line the worst one was."""
     cells = {row.cell.id: (row.cell.row, row.cell.cpus) for row in view.rows}
-    found = {cell: one.order for cell, one in view.resolutions.items() if one.order}
+    found = _orders(view)
     seen = [(cell, found[cell]) for cell in sorted(found, key=lambda cell: cells.get(cell, (cell, 0)))]
     rows = [
         [cell, f"{one.count:,}", f"{one.crossed:,}", f"{one.worst_ns:,}", f"{one.total_ns:,}", line]
@@ -65,9 +75,7 @@ def _order(view: SessionView) -> Html | None:
         "all, ns",
         "the worst one's line",
     )
-    return (
-        join([tag("p", ORDER_TOLD), table("Accesses out of order", heads, rows, prose=1)]) if rows else None
-    )
+    return table("Accesses out of order", heads, rows, prose=1) if rows else None
 
 
 def _line(view: SessionView, cell: str, seen: Disorder) -> str:
