@@ -9,9 +9,6 @@ from __future__ import annotations
 import argparse
 import re
 
-NAME = "cache"
-ABOUT = "list the cache: QEMU, Linux image, built programs"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
