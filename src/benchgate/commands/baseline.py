@@ -17,9 +17,6 @@ from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
 if TYPE_CHECKING:
     from benchgate.session.comparing.acceptance import AcceptanceRequest
 
-NAME = "baseline"
-ABOUT = "keep the figures of a session, to find regressions against them"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)

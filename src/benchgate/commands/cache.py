@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import argparse
 
-NAME = "cache"
-ABOUT = "list the cache: QEMU, Linux image, built programs"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION")

@@ -8,9 +8,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-NAME = "doctor"
-ABOUT = "show what this host can be used for"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")

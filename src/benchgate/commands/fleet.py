@@ -14,9 +14,6 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.commands.shared import say, whole
 
-NAME = "fleet"
-ABOUT = "make runs on other machines: the scheduler, its workers, what they may run"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     found = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
