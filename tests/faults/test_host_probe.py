@@ -150,14 +150,9 @@ def test_a_qemu_built_without_kvm(fake: Qemu, device: Path) -> None:
     assert found.reason == f"kvm: absent: {fake.binary} is built without it"
 
 
-def test_a_probe_is_cached_and_repeated_on_request(fake: Qemu) -> None:
+def test_a_probe_is_cached(fake: Qemu) -> None:
     first = accel.probe(fake, Accel.TCG)
-    slower = but(fake, FAKE_MIPS_tcg="10")
-    assert accel.probe(slower, Accel.TCG) == first
-    again = accel.probe(slower, Accel.TCG, fresh=True)
-    assert again.figure is not None
-    assert again.figure <= 10.0
-    assert accel.probe(fake, Accel.TCG) == again
+    assert accel.probe(but(fake, FAKE_MIPS_tcg="10"), Accel.TCG) == first
 
 
 def test_a_cached_probe_that_was_changed_is_not_used(fake: Qemu, tmp_path: Path) -> None:

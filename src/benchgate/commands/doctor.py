@@ -11,12 +11,10 @@ from pathlib import Path
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
-    parser.add_argument("--fresh", action="store_true", help="probe the accelerators again")
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import doctor
 
-    qemu = None if words.qemu is None else Path(words.qemu).absolute()
-    print(doctor.report(qemu, fresh=words.fresh))
+    print(doctor.report(None if words.qemu is None else Path(words.qemu).absolute()))
     return 0

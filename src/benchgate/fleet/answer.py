@@ -32,7 +32,6 @@ _LEVEL = 1
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
     key: str
-    """The key of the task."""
     worker: str
     host: str
     files: Annotated[Mapping[str, bytes], Presence.APART] = field(default_factory=dict)

@@ -77,9 +77,8 @@ class AccelProbe:
         return f"{self.accel}: {self.state}: {self.detail}"
 
 
-def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: bool = False) -> AccelProbe:
-    """The cached result for this boot of the host, or a new one (about half a second). `fresh` probes again
-    and replaces the cached result."""
+def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm")) -> AccelProbe:
+    """The cached result for this boot of the host, or a new one (about half a second)."""
     boot_id = text_of(Path("/proc/sys/kernel/random/boot_id"))
     if boot_id is None:
         return probe_now(qemu, accel, device=device)  # without it a cached result could be from another boot
@@ -101,9 +100,6 @@ def probe(qemu: Qemu, accel: Accel, *, device: Path = Path("/dev/kvm"), fresh: b
 
     try:
         path = entry("accel", key, make) / "probe.json"
-        if fresh and not new:
-            path.unlink(missing_ok=True)  # the cache makes an incomplete folder again
-            path = entry("accel", key, make) / "probe.json"
     except ProbeError:
         return new[0]
     return new[0] if new else _load(path, accel) or probe_now(qemu, accel, device=device)

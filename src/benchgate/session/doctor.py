@@ -32,7 +32,7 @@ COLUMNS = 100
 _LABEL = 12
 
 
-def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
+def report(qemu_path: Path | None = None) -> str:
     seen = topology.read()
     pins = topology.choose_pins(seen)
     qemu, words = _qemu(qemu_path)
@@ -40,7 +40,7 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
     if qemu is not None:
         try:
             with lock.measuring(LOCK_WAIT_S, notice=_say):
-                host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
+                host = survey(qemu, seen, pins, tuple(THRESHOLDS))
         except BenchgateError as error:
             words += f"; it was not probed: {error}"
     found = HostFacts(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
