@@ -302,8 +302,8 @@ def yaml_page(file: YamlFile) -> str:
         file.title,
         f"{SAYS} the table by which such a file is read. {file.about} "
         f"Shipped are {' and '.join(code(place) for place in file.places)}.",
-        "A key that is not here is refused; the message names its line and the nearest key. Words in capitals "
-        "are names of your own. The keys of a mapping, and of each mapping in a list, follow it after a dot.",
+        "A key that is not here is refused; the message names its line and the nearest key. Words in "
+        "capitals are names of your own. The keys of a mapping, or of each mapping in a list, follow a dot.",
         table(("key", "value", "default", "meaning"), _keys(file, "")),
         "## In an editor",
         "Editors with a YAML language server complete and check a file with this line at its top:",

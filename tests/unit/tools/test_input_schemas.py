@@ -1,8 +1,8 @@
 """The schemas of YAML files refuse what the reader refuses of each key, and accept what it accepts.
 
-The examples have every key of every table. Each is changed at each of its keys, in each way that is wrong by the
-key's row, and both must refuse it. So a key that the reader does not read, a limit that it does not have, and a
-row that the schema does not have are all found.
+The examples have every key of every table. Each is changed at each of its keys, in each way that is wrong by
+the key's row, and both must refuse it. So a key that the reader does not read, a limit that it does not have,
+and a row that the schema does not have are all found.
 """
 
 from __future__ import annotations
