@@ -1,7 +1,8 @@
-"""Makes the JSON schemas of reports/schema whose files are written by the types of dataclasses.
+"""Makes the JSON schemas of reports/schema, of what benchgate writes, from the types of dataclasses.
 
-`python -m tools.schemas` writes them; tests/unit/tools/test_schemas.py compares them with the committed ones.
-What a type cannot say, such as which fields depend on another one, stands here. Does not fail.
+`python -m tools.schemas` writes them and those of the YAML that people write (input_schemas.py);
+tests/unit/tools/test_schemas.py compares them with the committed ones. What a type cannot say, such as which
+fields depend on another one, stands here. Does not fail.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import BaselineFile
 from benchgate.explore.exploration_result import Find, RunLine
 from benchgate.session.exploration import folder as exploration
+from tools.input_schemas import FILES, schema_of_file
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -190,11 +192,15 @@ def _verdicts() -> Schema:
 
 
 def schemas() -> Mapping[str, str]:
-    """The text of each file, by its name."""
-    found = (_explored(), _baseline(), _verdicts())
-    return {f"{one['$id'].partition('/')[2]}.json": json.dumps(one, indent=2) + "\n" for one in found}
+    """The text of each file, by its path below the root."""
+    found = [("reports/schema", one) for one in (_explored(), _baseline(), _verdicts())]
+    found += [("fixtures/schema", schema_of_file(one)) for one in FILES]
+    return {
+        f"{folder}/{one['$id'].partition('/')[2]}.json": json.dumps(one, indent=2) + "\n"
+        for folder, one in found
+    }
 
 
 if __name__ == "__main__":
     for name, text in schemas().items():
-        (data_root() / "reports/schema" / name).write_text(text, encoding="utf-8")
+        (data_root() / name).write_text(text, encoding="utf-8")

@@ -46,6 +46,7 @@ MODULES = {
         "commands.machine",
         "insn.machine_shape",
         "judge.checks.machine_agreement",
+        "plan.machine_keys",
         "render.tables.machine",
     },
     "part": {"judge.mix_part"},

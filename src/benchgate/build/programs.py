@@ -38,9 +38,9 @@ RECIPES = YamlFile(
     places=("guest/build.yaml",),
     forms=(
         {
-            "common": Texts("the flags of every source"),
-            "portable": Texts("more flags of sources that run on every system"),
-            "link": Texts("the flags of the linker"),
+            "common": Texts("the flags of every source", default=()),
+            "portable": Texts("more flags of sources that run on every system", default=()),
+            "link": Texts("the flags of the linker", default=()),
             "machine": each("more flags for `portable`", Texts("the flags"), names="ARCH", otherwise=""),
             "services": each(
                 "the sources that only a workload which needs the service has", Texts("the sources")
@@ -58,7 +58,6 @@ RECIPES = YamlFile(
                         },
                     ),
                 ),
-                otherwise="",
             ),
         },
     ),
@@ -289,7 +288,9 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
     top = yamlfile.load(path, RECIPES)
     common, portable, link = top.texts("common"), top.texts("portable"), top.texts("link")
     with top.optional("machine") as machine:
-        portable += {name: machine.texts(name) for name in machine.keys()}[guest]  # noqa: SIM118
+        if guest not in machine.keys():  # noqa: SIM118 - a Section, not a dict
+            top.fail(f"has no flags for {guest}", "machine")
+        portable += machine.texts(guest)
     with top.optional("services") as words:
         services = {name: tuple((one, common) for one in words.texts(name)) for name in words.keys()}  # noqa: SIM118
     found: dict[str, Recipe] = {}

@@ -22,7 +22,7 @@ from benchgate.base.yaml.keys import (
     each,
     name,
 )
-from benchgate.mix.study import RATE, RESOURCES
+from benchgate.mix.study import BANDWIDTH, CALIBRATED, PRESSED, RATE, RESOURCES
 
 LEVELS = (75, 50, 25)
 OVERCOMMIT = ("1", "1.25", "1.5", "2")
@@ -82,12 +82,16 @@ STUDY = YamlFile(
             "clock": Choice("the measure of time", tuple(map(str, Clock)), default=str(Clock.INSN)),
             "resources": Texts("what is measured", default=RESOURCES, choices=RESOURCES),
             "calibrate": each(
-                "who reaches all of a resource", Text("an application.input"), names="RESOURCE"
+                "who reaches all of a resource",
+                Text("an application.input"),
+                names="RESOURCE",
+                allowed=(*CALIBRATED, BANDWIDTH),
             ),
             "antagonists": each(
                 "on wall time, who stands in for counters of a resource",
                 Block("its antagonists", forms=(_ANTAGONISTS,)),
                 names="RESOURCE",
+                allowed=PRESSED,
             ),
             "applications": each(
                 "the applications", Block("an application", forms=(_APPLICATION,)), otherwise=""
@@ -106,6 +110,7 @@ STUDY = YamlFile(
                 "what a mix may use of a resource",
                 Text("a share of all"),
                 names="RESOURCE",
+                allowed=RESOURCES,
                 otherwise="1 each",
             ),
             "sweep": Block("one application over CPU counts", forms=(_SWEEP,), otherwise="none"),

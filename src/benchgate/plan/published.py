@@ -114,14 +114,14 @@ def _row(row: Section, source: str, shared: Section | None, note: str) -> Publis
     workload = row.section("workload") if row.has("workload") else shared
     if workload is None:
         row.fail("is missing", "workload")
-    named = {name: workload.text(name) for name in workload.keys()}  # noqa: SIM118 - a Section
+    named = {key: workload.text(key) for key in workload.keys()}  # noqa: SIM118 - a Section
     row.text("commit")
     found = PublishedRow(
         source=source,
         name=row.text("name"),
-        workload=named.pop("name"),
+        workload=workload.text("name"),
         mode=Mode(workload.choice("mode")),
-        params=tuple((name, value) for name, value in named.items() if name != "mode"),
+        params=tuple((key, value) for key, value in named.items() if key not in _WORKLOAD.forms[0]),
         systems=tuple(_systems(row)),
         host=row.text("host"),
         date=row.text("date"),

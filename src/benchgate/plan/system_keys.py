@@ -49,7 +49,11 @@ _SETTINGS = (
         "choices": Texts("the values of {NAME} in boot.append, smoke.append and build.commands"),
         "default": Choice("the value if none is picked"),
     },
-    {"file": Text("the default of a setting that is a file: a path, {out}/... or fetch:linux", default="")},
+    {
+        "file": Text(
+            "the default of a setting that is a file: a path, {out}/... or fetch:linux", may_be_empty=True
+        )
+    },
     {
         "revision": Text(
             "the default of the setting that says which commit of build.folder is built: worktree"
@@ -155,8 +159,13 @@ _CONSOLE: Table = {
         default=REPEAT_BYTES,
         high=1 << 30,
     ),
-    "online": Pattern(
-        "proves how many CPUs came up; or `clock`: each must work in the window", default="", groups=("n",)
+    "online": Either(
+        "proves how many CPUs came up",
+        (
+            Pattern("a line with their number", default="", groups=("n",)),
+            Choice("each must work in the window, on the instruction clock", ("clock",)),
+        ),
+        default="",
     ),
     "online_lines": Pattern("in place of `online`: matches one line for each CPU that came up", default=""),
 }
@@ -232,9 +241,7 @@ _EVERY: Table = {
     ),
     "cpus": Block("the CPU counts that it supports", forms=(_CPUS,), otherwise="the defaults of its keys"),
     "services": each(
-        f"what a workload may use in its window, and what it is made of: {', '.join(SERVICES)}",
-        Text("what it is made of"),
-        names="SERVICE",
+        "what a workload may use in its window", Text("what it is made of"), names="SERVICE", allowed=SERVICES
     ),
 }
 _NATIVE: Table = {"kind": Choice("this host's own Linux", (SystemKind.NATIVE,)), **_EVERY}
@@ -265,10 +272,12 @@ _GUEST: Table = {
     "result": Block("what it prints", forms=(_BENCH, _BY_PATTERNS, _BY_LINES), otherwise="the wire format"),
     "end": Block("how a run ends", forms=(_END,), otherwise="the defaults of its keys"),
 }
+_PART: Table = {key: row for key, row in _GUEST.items() if key not in ("version", "name", "kind")}
 _BY_ARCH = each(
     "what differs on an architecture; put over the file's own keys",
-    Block("keys of this table", forms=(_GUEST,), is_partial=True),
+    Block("keys of this table", forms=(_PART,), is_partial=True),
     names="ARCH",
+    allowed=tuple(ARCHITECTURES),
 )
 
 SYSTEM = YamlFile(

@@ -38,9 +38,11 @@ Table = Mapping[str, Key]
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Key):
-    """A scalar. Without a default it is not empty."""
+    """A scalar."""
 
     default: str | None = None
+    may_be_empty: bool = False
+    """Whether it may be empty although it is needed; one with a default may be."""
     form: str = ""
     """The pattern that all of it matches."""
     wrong: str = ""
@@ -107,6 +109,8 @@ class Block(Key):
     """The value of each key whose name the file chooses."""
     names: str = "NAME"
     """What such a name is called."""
+    allowed: Sequence[str] = ()
+    """The names that are valid, if not all are. The reader refuses others."""
     is_partial: bool = False
     """Whether each key may be left out, because this mapping is put over another one."""
 
@@ -153,6 +157,6 @@ def name(about: str) -> Text:
     return Text(about, form=NAME.pattern, wrong=wrong)
 
 
-def each(about: str, value: Key, names: str = "NAME", **more: Any) -> Block:
+def each(about: str, value: Key, *, otherwise: str = "none", **more: Any) -> Block:
     """A mapping whose names the file chooses."""
-    return Block(about, others=value, names=names, **{"otherwise": "none", **more})
+    return Block(about, others=value, otherwise=otherwise, **more)

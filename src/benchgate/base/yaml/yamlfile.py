@@ -184,14 +184,15 @@ class Section:
     def text(self, key: str, default: str | None = None) -> str:
         """The text. A required key without a value counts as missing."""
         row = self._row(key, Text)
-        found = self._word(key, row.default if default is None else default)
+        default = row.default if default is None else default
+        found = self._word(key, default, may_be_empty=row.may_be_empty)
         if row.wrong and found and not re.match(row.form, found):
             self.refuse(f"`{one_line(found, SHOWN)}` {row.wrong}", key)
         return found
 
-    def _word(self, key: str, default: str | None) -> str:
+    def _word(self, key: str, default: str | None, *, may_be_empty: bool = False) -> str:
         found = self._scalar(key, default, "text", str)
-        if default is None and not found.strip():
+        if default is None and not may_be_empty and not found.strip():
             self.refuse("is missing: the key has no value", key)
         return found
 
