@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -236,7 +237,8 @@ def test_the_reports_that_gitlab_gets_are_those_of_a_session(runner: Runner) -> 
 
 def block(heading: str, language: str) -> str:
     """The first block of a section of docs/how-to/run-in-ci.md."""
-    return DOC.split(f"## {heading}\n")[1].split(f"```{language}\n")[1].split("```")[0]
+    section = DOC.split(f"## {heading}\n")[1]
+    return re.split(rf"```{language}[^\n]*\n", section)[1].split("```")[0]
 
 
 def test_the_examples_use_what_the_files_offer() -> None:

@@ -6,24 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.paths import data_root
 from benchgate.judge.gates import find
 from benchgate.plan import mark_table, marks
 from benchgate.plan.mark_table import GATE, OF_KIND, PLAIN, TABLE, GateMark
 from benchgate.plan.marks import MarkArguments
-
-
-def in_docs(row: GateMark) -> str:
-    """Its line in docs/reference/gates.md: an example, the arguments that it leaves out, and the meaning."""
-    given = {word.partition("=")[0].strip() for word in row.example.split(",")}
-    more = [word for word in row.may if word.partition("=")[0] not in given and "|" not in word]
-    return f"| `{row.shown}` | {', '.join(f'`{word}`' for word in more)} | {row.about} |"
-
-
-def test_docs_gates_has_the_rows_of_the_table() -> None:
-    text = (data_root() / "docs" / "reference" / "gates.md").read_text()
-    rows = text.partition("|---|---|---|\n")[2].partition("\n\n")[0]
-    assert rows == "\n".join(in_docs(one) for one in TABLE)
 
 
 def test_no_name_is_used_twice() -> None:
