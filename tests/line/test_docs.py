@@ -58,30 +58,6 @@ def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) 
         names["check"]({"hi": 100}, (), {"count": 24}, None)
 
 
-def test_the_page_on_prompts_has_every_key_of_its_own() -> None:
-    table = set(re.findall(r"^\| `([a-z_.]+)` \|", PROMPT, re.MULTILINE))
-    step = {f"steps.{name}" for name in ("send", "prompt", "expect", "capture", "echo", "deadline_s")}
-    given = {f"input.{name}" for name in ("line_end", "echo", "byte_us", "delay_us")}
-    assert {"prompt", "steps", *step, *given} <= table
-
-
-def keys_of(value: object, before: str = "") -> set[str]:
-    """The dotted paths of all keys: `boot.kernel`. Below these three are values."""
-    if not isinstance(value, dict) or before in {"result.work.", "result.expect.", "services."}:
-        return {before.rstrip(".")}
-    return {one for key, inner in value.items() for one in keys_of(inner, f"{before}{key}.")}
-
-
-def test_the_table_lists_every_key_of_our_systems_and_the_examples() -> None:
-    table = set(re.findall(r"`([a-zA-Z_.]+)`", DOC.split("## Every key")[1].split("## What is refused")[0]))
-    ours = [path.read_text() for path in (REPO / "fixtures" / "systems").glob("*.yaml")]
-    seen = {key for text in [*ours, *EXAMPLES] for key in keys_of(yaml.safe_load(text))}
-    seen = {re.sub(r"^settings\.\w+\.", "settings.NAME.", key) for key in seen} | {"by_arch"}
-    seen = {re.sub(r"^by_arch\.\w+\.", "", key) for key in seen}  # whose keys are those of the table
-    assert len(seen) > 15
-    assert sorted(seen - table) == []
-
-
 def test_the_example_workflow_is_valid_and_runs_pytest() -> None:
     section = CI.split("## A workflow without the action")[1]
     (first, *_) = re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
