@@ -1,7 +1,7 @@
 """The commands of the documents: each runs here, or its fence says why it does not.
 
 A fence of commands begins with ```sh, or with ```sh not run: REASON; a recording, with what was printed, with
-```console not run: REASON. Nothing boots: pytest gets --plan, and `benchgate` sessions that are made in memory.
+```console not run: REASON. Nothing boots: pytest gets --plan, and `benchgate` sessions that are made here.
 Of a command that does not run, the words are checked as far as its program can: the parser of `benchgate`,
 the sessions of nox, the tests and the tools that exist.
 """
@@ -175,7 +175,7 @@ def problem(words: list[str]) -> str:
             given, _ = cli._split(rest)
             given = ["-".join(given[:2]), *given[2:]] if tuple(given[:2]) in cli.TWO_WORDS else list(given)
             try:
-                cli._parser().parse_args(given, argparse.Namespace())
+                cli._parser(given[0]).parse_args(given, argparse.Namespace())
             except SystemExit:
                 return "the parser of benchgate refuses it"
         case ["./run", name, *_] | ["nox", "-s", name, *_]:

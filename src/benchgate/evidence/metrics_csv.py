@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from benchgate.base.cells import Lane, Mode, Params
 from benchgate.base.errors import EvidenceError
 from benchgate.base.workload.metrics import MetricDirection, MetricKind
-from benchgate.evidence.results_csv import NUMBER, PARAMS, WORD, Column, member, values_of, written
+from benchgate.evidence.csv_columns import ANY, POSITIVE, RUN, WORD, CsvColumn
+from benchgate.evidence.results_csv import (
+    STORED_PARAMS,
+    StoredColumn,
+    member,
+    positive,
+    values_of,
+    word,
+    written,
+)
 from benchgate.evidence.rows import RunRow
 
 
@@ -107,21 +116,27 @@ def _step(text: str, where: str) -> float:
     return step
 
 
-_COLUMNS_1: Mapping[str, Column] = {
-    "run": NUMBER,
-    "system": WORD,
-    "workload": WORD,
-    "params": PARAMS,
+_FIGURE = r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$"
+_STEP = CsvColumn(
+    f"^{_FIGURE}",
+    about="by how much the value may be off because the guest prints it in steps, in the same unit; 0: "
+    "it does not",
+)
+_COLUMNS_1: Mapping[str, StoredColumn] = {
+    "run": positive(RUN),
+    "system": word(WORD),
+    "workload": word(WORD),
+    "params": STORED_PARAMS,
     "mode": member(Mode),
-    "cpus": NUMBER,
+    "cpus": positive(POSITIVE),
     "lane": member(Lane),
-    "metric": WORD,
+    "metric": word(CsvColumn("^[A-Za-z0-9_.:+-]+$")),
     "kind": member(MetricKind),
     "better": member(MetricDirection),
-    "unit": WORD,
-    "value": (_number, _value),
+    "unit": word(ANY),
+    "value": (CsvColumn(f"^-?{_FIGURE}"), _number, _value),
 }
-_COLUMNS: Mapping[str, Column] = {**_COLUMNS_1, "step": (_number, _step)}
-COLUMNS = tuple(_COLUMNS)
+_COLUMNS: Mapping[str, StoredColumn] = {**_COLUMNS_1, "step": (_STEP, _number, _step)}
+COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}
 HEADER = ",".join(COLUMNS) + "\n"
 _HEADER_1 = ",".join(_COLUMNS_1)

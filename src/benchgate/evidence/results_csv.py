@@ -16,11 +16,13 @@ from benchgate.base.cells import Lane, Mode, Params, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.runs import Outcome
 from benchgate.base.text import csv_field, plain_field
+from benchgate.evidence.csv_columns import ANY, NUMBER, PARAMS, POSITIVE, RUN, WORD, CsvColumn, words
 from benchgate.evidence.rows import RunRow
 
 UNITS = ("", "ns", "cycles", "insn")
-Column = tuple[Callable[[Any], str], Callable[[str, str], object]]
-"""How the field of a row is written, and how it is read: from its text and the place, for an error."""
+StoredColumn = tuple[CsvColumn, Callable[[Any], str], Callable[[str, str], object]]
+"""What the column holds, how the field of a row is written, and how it is read: from its text and the place,
+for an error."""
 
 LONGEST_LINE = 8192
 MOST_LINES = 1_000_000
@@ -49,19 +51,19 @@ def parse(text: str, where: str) -> tuple[RunRow, ...]:
     return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))
 
 
-def written(columns: Mapping[str, Column], row: object) -> str:
+def written(columns: Mapping[str, StoredColumn], row: object) -> str:
     """One line with its line break."""
-    fields = (write(getattr(row, name)) for name, (write, _) in columns.items())
+    fields = (write(getattr(row, name)) for name, (_, write, _) in columns.items())
     return ",".join(map(csv_field, fields)) + "\n"
 
 
-def values_of(columns: Mapping[str, Column], text: str, where: str) -> dict[str, Any]:
+def values_of(columns: Mapping[str, StoredColumn], text: str, where: str) -> dict[str, Any]:
     """What `written` wrote in this line, by column."""
     fields = text[:LONGEST_LINE].split(",")
     if len(text) > LONGEST_LINE or len(fields) != len(columns):
         raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(columns)}")
     cells = zip(columns.items(), map(plain_field, fields), strict=True)
-    return {name: read(one, f"{where}: {name}") for (name, (_, read)), one in cells}
+    return {name: read(one, f"{where}: {name}") for (name, (_, _, read)), one in cells}
 
 
 def _row(text: str, where: str) -> RunRow:
@@ -134,33 +136,40 @@ def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
     return text
 
 
-def member(kind: type[StrEnum]) -> Column:
-    return str, lambda text, where: kind(_choice(text, tuple(kind), where))
+def member(kind: type[StrEnum]) -> StoredColumn:
+    return words(kind), str, lambda text, where: kind(_choice(text, tuple(kind), where))
 
 
-WORD: Column = plain_word, lambda text, _: unencoded(text)
-NUMBER: Column = str, _whole
-PARAMS: Column = joined_params, split_params
-_POSITIVE: Column = str, partial(_whole, least=1)
-_TIME: Column = _count, _time
-_COLUMNS: Mapping[str, Column] = {
-    "system": WORD,
-    "workload": WORD,
-    "params": PARAMS,
+def word(column: CsvColumn) -> StoredColumn:
+    return column, plain_word, lambda text, _: unencoded(text)
+
+
+def positive(column: CsvColumn) -> StoredColumn:
+    return column, str, partial(_whole, least=1)
+
+
+STORED_PARAMS: StoredColumn = PARAMS, joined_params, split_params
+_NUMBER: StoredColumn = NUMBER, str, _whole
+_TIME: StoredColumn = CsvColumn("^([1-9][0-9]*)?$"), _count, _time
+_PINS = CsvColumn("^([0-9]+(;[0-9]+)*)?$", about="host CPUs in order of vCPU or worker; empty: not pinned")
+_COLUMNS: Mapping[str, StoredColumn] = {
+    "system": word(WORD),
+    "workload": word(WORD),
+    "params": STORED_PARAMS,
     "mode": member(Mode),
-    "cpus": _POSITIVE,
+    "cpus": positive(POSITIVE),
     "lane": member(Lane),
     "placement": member(Placement),
-    "pins": (lambda pins: ";".join(map(str, pins)), _pins),
-    "run": _POSITIVE,
-    "order": NUMBER,
-    "seed": NUMBER,
+    "pins": (_PINS, lambda pins: ";".join(map(str, pins)), _pins),
+    "run": positive(RUN),
+    "order": _NUMBER,
+    "seed": _NUMBER,
     "outcome": member(Outcome),
-    "verified": (lambda is_verified: str(is_verified).lower(), _yes),
+    "verified": (words(("true", "false")), lambda is_verified: str(is_verified).lower(), _yes),
     "work": _TIME,
     "total": _TIME,
-    "unit": (str, lambda text, where: _choice(text, UNITS, where)),
-    "guest_digest": WORD,
+    "unit": (words(UNITS), str, lambda text, where: _choice(text, UNITS, where)),
+    "guest_digest": word(ANY),
 }
-COLUMNS = tuple(_COLUMNS)
+COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}
 HEADER = ",".join(COLUMNS) + "\n"
