@@ -10,6 +10,7 @@ from benchgate.base import interrupts
 
 with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
     import contextlib
+    import os
     from collections.abc import Callable, Generator, Iterator
     from typing import Any
 
@@ -20,10 +21,9 @@ with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
     from benchgate.session import progress
     from benchgate.session.pytest_hooks import pytest_items, pytest_marks, pytest_options
     from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
-    from benchgate.session.pytest_hooks.results import CellResult, NotPassed, VerdictResult
+    from benchgate.session.pytest_hooks.results import CellResult, NotPassed, VerdictResult, is_ours
 
 STATE = pytest.StashKey[PytestSession]()
-SPENT_S = pytest.StashKey[float]()
 TIMED = "benchgate_timed"
 """The key under which an xdist worker reports to the controller that it has timed tests."""
 COMPLAINT = "benchgate_complaint"
@@ -199,10 +199,7 @@ def _planned(request: pytest.FixtureRequest) -> Any:
 
 
 def _measured(request: pytest.FixtureRequest, state: PytestSession, row: str) -> Any:
-    before = state.spent_s
-    found = _or_exit(request.config, lambda: state.row(row))
-    request.node.stash[SPENT_S] = state.spent_s - before
-    return found
+    return _or_exit(request.config, lambda: state.row(row))
 
 
 def _or_exit(config: pytest.Config, action: Callable[[], Any]) -> Any:
@@ -231,28 +228,14 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Subtracts the time of the sweep, which would otherwise count for the first item of its row. The reason
-    of a verdict is shown once and whole."""
+    """The reason of a verdict is a failure's whole text. The place of a skip is the test, not our code."""
     report = yield
     if call.excinfo is not None and isinstance(call.excinfo.value, NotPassed):
-        report.longrepr = _Sentence(str(call.excinfo.value))  # type: ignore[assignment]
-    spent_s = item.stash.get(SPENT_S, 0.0)
-    if call.when == "setup" and spent_s:
-        report.duration = max(0.0, report.duration - spent_s)
+        report.longrepr = str(call.excinfo.value)
+    if isinstance(report.longrepr, tuple) and is_ours(report.longrepr[0]):
+        path, line = item.reportinfo()[:2]
+        report.longrepr = (os.fspath(path), (line or 0) + 1, report.longrepr[2])
     return report
-
-
-class _Sentence:
-    """A failure that pytest shows whole, and whose beginning its short summary does not repeat."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-    def toterminal(self, writer: Any) -> None:
-        writer.line(self._text)
 
 
 class _ReportCollector:

@@ -7,7 +7,6 @@ RenderError, when all results are already on disk.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -61,7 +60,6 @@ class PytestSession:
 
     options: Options
     progress: Progress
-    spent_s: float = 0.0
     complaint: str = ""
     _sweeps: dict[str, SweepPlan] = field(default_factory=dict)
     _images: tuple[PlannedCell, ...] = ()
@@ -144,14 +142,11 @@ class PytestSession:
                 pytrace=False,
             )
         if row not in self._results:
-            began = time.monotonic()
             try:
                 self._measure(row)
             except BaseException as stop:
                 self._interrupted[row] = one_line(f"{type(stop).__name__}: {stop}")
                 raise
-            finally:
-                self.spent_s += time.monotonic() - began
         return RowResult(self._results[row], self.options.inconclusive_fails)
 
     def _measure(self, row: str) -> None:
