@@ -12,6 +12,7 @@ with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
     import contextlib
     import os
     from collections.abc import Callable, Generator, Iterator
+    from functools import partial
     from typing import Any
 
     import pytest
@@ -19,7 +20,7 @@ with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
     from benchgate.base.errors import BenchgateError, UsageError
     from benchgate.plan.planned import PlannedCell, PlannedGate
     from benchgate.session import progress
-    from benchgate.session.pytest_hooks import pytest_items, pytest_marks, pytest_options
+    from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options
     from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
     from benchgate.session.pytest_hooks.results import CellResult, NotPassed, VerdictResult, is_ours
 
@@ -217,8 +218,11 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
     with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
         state, reporter = config.stash[STATE], config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            state.progress.before_first = reporter.ensure_newline
-        yield
+            state.progress.end_line = partial(console.end_line, reporter)
+        try:
+            yield
+        finally:
+            state.progress.close()  # pytest goes on at the beginning of a line
 
 
 # ---- reporting
@@ -284,4 +288,4 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     text = state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
     if text:
         terminalreporter.section("benchgate")
-        terminalreporter.write_line(text)
+        terminalreporter.write_line(console.coloured(text, terminalreporter._tw.markup))
