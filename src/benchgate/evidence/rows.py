@@ -53,6 +53,8 @@ class RunRow:
     steps: tuple[tuple[str, float], ...] | None = None
     """A metric of this name may be off by so much, because the guest prints it in steps; others are exact.
     None: not known, in a row of results.csv."""
+    host_span_ns: int | None = None
+    """The run's length by the host's clock; None: not known."""
 
     @property
     def counts(self) -> bool:
@@ -112,6 +114,7 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         else (),
         lead=run.lead if run else None,
         steps=_steps(run, declared) if run else (),
+        host_span_ns=raw.host_span_ns,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,7 +18,8 @@ import pytest
 from benchgate.base.errors import BenchgateError
 from benchgate.base.runs import Image
 from benchgate.plan.planned import PlannedCell, PlannedGate
-from benchgate.session.pytest_hooks.pytest_run import NOT_IN_PARALLEL, SPENT_S, state_of
+from benchgate.session.pytest_hooks import console
+from benchgate.session.pytest_hooks.pytest_run import NOT_IN_PARALLEL, state_of
 from benchgate.session.pytest_hooks.pytest_session import Boots, PytestSession
 from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 
@@ -73,10 +75,7 @@ def _planned(request: pytest.FixtureRequest) -> Any:
 
 
 def _measured(request: pytest.FixtureRequest, state: PytestSession, row: str) -> Any:
-    before = state.spent_s
-    found = or_exit(request.config, lambda: state.row(row))
-    request.node.stash[SPENT_S] = state.spent_s - before
-    return found
+    return or_exit(request.config, lambda: state.row(row))
 
 
 def or_exit(config: pytest.Config, action: Callable[[], Any]) -> Any:
@@ -95,5 +94,8 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
     with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
         state, reporter = state_of(config), config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            state.progress.before_first = reporter.ensure_newline
-        yield
+            state.progress.end_line = partial(console.end_line, reporter)
+        try:
+            yield
+        finally:
+            state.progress.close()  # pytest goes on at the beginning of a line

@@ -7,6 +7,7 @@ registers. A user's mistake is a pytest.UsageError or a collection error in one 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from typing import Any
 
@@ -14,13 +15,12 @@ import pytest
 
 from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.session import progress
-from benchgate.session.pytest_hooks import pytest_items, pytest_marks, pytest_options
+from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options
 from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
 from benchgate.session.pytest_hooks.pytest_use import COMPLAINT, SESSION
-from benchgate.session.pytest_hooks.results import NotPassed
+from benchgate.session.pytest_hooks.results import NotPassed, is_ours
 
 STATE = pytest.StashKey[PytestSession]()
-SPENT_S = pytest.StashKey[float]()
 NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
 
 
@@ -105,14 +105,13 @@ class SessionHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Subtracts the time of the sweep, which would otherwise count for the first item of its row. The
-        reason of a verdict is shown once and whole."""
+        """The reason of a verdict is a failure's whole text. The place of a skip is the test, not our code."""
         report = yield
         if call.excinfo is not None and isinstance(call.excinfo.value, NotPassed):
-            report.longrepr = _Sentence(str(call.excinfo.value))  # type: ignore[assignment]
-        spent_s = item.stash.get(SPENT_S, 0.0)
-        if call.when == "setup" and spent_s:
-            report.duration = max(0.0, report.duration - spent_s)
+            report.longrepr = str(call.excinfo.value)
+        if isinstance(report.longrepr, tuple) and is_ours(report.longrepr[0]):
+            path, line = item.reportinfo()[:2]
+            report.longrepr = (os.fspath(path), (line or 0) + 1, report.longrepr[2])
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -137,7 +136,7 @@ class SessionHooks:
         text = self._state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
         if text:
             terminalreporter.section("benchgate")
-            terminalreporter.write_line(text)
+            terminalreporter.write_line(console.coloured(text, terminalreporter._tw.markup))
 
 
 class _FinishHooks:
@@ -150,19 +149,6 @@ class _FinishHooks:
         self._state.interruptions.hold_off()
         self._state.end(exitstatus, session.config)
         yield
-
-
-class _Sentence:
-    """A failure that pytest shows whole, and whose beginning its short summary does not repeat."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-    def toterminal(self, writer: Any) -> None:
-        writer.line(self._text)
 
 
 def _message(report: pytest.TestReport) -> str:
