@@ -105,7 +105,7 @@ class SessionHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """The reason of a verdict is a failure's whole text. The place of a skip is the test, not our code."""
+        """The reason of a verdict is a failure's whole text. A skip is where the test is, not our code."""
         report = yield
         if call.excinfo is not None and isinstance(call.excinfo.value, NotPassed):
             report.longrepr = str(call.excinfo.value)
