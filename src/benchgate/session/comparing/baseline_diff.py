@@ -49,7 +49,7 @@ class _Pair:
 def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
     """`asked.folder` is a session's folder, or that of a run, whose cell alone is shown."""
     folder, run = _session_of(asked.folder)
-    session = acceptance.checked(folder, asked.trusted)
+    session = acceptance.checked(folder, asked)
     where = str(folder / SESSION)
     of = acceptance.measured_arms(session, where)
     here = origin_of(session.facts, where)
