@@ -37,7 +37,10 @@ def test_the_cause_is_said_once_with_the_command_for_the_run_at_fault() -> None:
 
 def test_advice_has_paths_from_the_folder_that_holds_reports() -> None:
     failed = cards(problems.body(page_view(wide_view(6, 2, 3))) or "")[1]
-    assert re.search(rf"Next: benchgate replay {HOME}/runs/\d+-pipe-linux-smp4 --profile shows", failed)
+    assert re.search(
+        rf"Next: this command shows where .*benchgate replay {HOME}/runs/\d+-pipe-linux-smp4 --profile",
+        failed,
+    )
     assert not re.search(r"(?<!abcdef/)runs/\d{4}-", failed)
 
 
