@@ -17,7 +17,7 @@ from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, Ve
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Between, read_key
 from benchgate.base.jsonfields import read as read_typed
-from benchgate.base.system.machines import IDEAL, machine_in
+from benchgate.base.system.machines import IDEAL, machine_in, unit_on
 from benchgate.base.system.systems import SELFTEST
 from benchgate.base.workload.metrics import WINDOWS, MetricDirection
 from benchgate.evidence import metrics_csv, results_csv
@@ -161,10 +161,11 @@ def _grouped(values: Iterable[MetricValue]) -> Mapping[FigureKey, Samples]:
     found: dict[FigureKey, Samples] = {}
     for one in values:
         key = FigureKey(one.workload, one.params, one.cpus, one.metric, one.system)
-        before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
-        if (before.lane, before.unit) != (one.lane, one.unit):
+        unit = unit_on(one.system, one.unit)
+        before = found.get(key, Samples(one.lane, unit, one.better, ()))
+        if (before.lane, before.unit) != (one.lane, unit):
             key = replace(key, what=f"{one.workload} ({one.lane})")
-            before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
+            before = found.get(key, Samples(one.lane, unit, one.better, ()))
         step = larger_step(before.step, one.step)
         found[key] = replace(before, values=(*before.values, one.value), step=step)
     return found

@@ -15,7 +15,7 @@ from typing import Any
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, HistoryError
-from benchgate.base.system.machines import machine_in
+from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.evidence.facts import read_policy
 from benchgate.evidence.figures_file import larger_step
@@ -53,6 +53,10 @@ class CourseSeries:
     metric: str
     better: str
     unit: str
+
+    @property
+    def shown_unit(self) -> str:
+        return unit_on(self.system, self.unit)
 
 
 @dataclass(frozen=True, slots=True)

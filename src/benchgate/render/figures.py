@@ -15,7 +15,7 @@ from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval, Spread
-from benchgate.base.system.machines import machine_in
+from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.workload.metrics import WINDOWS, Metric
 from benchgate.evidence.rows import RunRow
 from benchgate.plan.mark_table import OWN_FIGURE
@@ -67,6 +67,7 @@ class ArmFigures:
     placement: Placement
     pins: tuple[int, ...]
     unit: str
+    """As people read it; `metrics` have the unit that the files of the session have."""
     outcomes: Counter[Outcome]
     work: Spread | None
     total: Spread | None
@@ -132,6 +133,10 @@ class ArmSeries:
     arms: tuple[ArmFigures, ...]
 
     @property
+    def key(self) -> SeriesKey:
+        return self.system, self.workload, self.params, self.mode, self.lane
+
+    @property
     def machine(self) -> str:
         """The machine whose memory was simulated; empty: the ideal one."""
         return machine_in(self.system)
@@ -181,7 +186,7 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
         name=f"smp{rows[0].cpus}" + (f"-{rows[0].variant}" if rows[0].variant else ""),
         placement=rows[0].placement,
         pins=rows[0].pins,
-        unit=next((row.unit for row in counted), ""),
+        unit=unit_on(rows[0].system, next((row.unit for row in counted), "")),
         outcomes=Counter(row.outcome for row in rows),
         work=stats.spread([work for work, _ in samples]) if samples else None,
         total=stats.spread([total for _, total in samples]) if samples else None,

@@ -16,6 +16,7 @@ from io import StringIO
 from typing import TextIO
 
 from benchgate.base.runs import Outcome
+from benchgate.base.system.machines import unit_on
 from benchgate.base.text import visible
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.tables import units
@@ -116,5 +117,6 @@ def figure(judged: JudgedRun) -> str:
         return f"{judged.outcome.upper()}: {judged.reason}"
     if judged.outcome is Outcome.VOID:
         return f"VOID, to be made again: {judged.reason}"
-    shown = units.shown(judged.verified.work, judged.verified.unit)
+    unit = unit_on(judged.run.cell.system, judged.verified.unit)
+    shown = units.shown(judged.verified.work, unit)
     return f"{shown}, verified" + (f" ({judged.outcome})" if judged.run.warmup else "")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
-from benchgate.base.text import with_interval
+from benchgate.base.text import rooted, with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
@@ -101,7 +101,8 @@ def _clocks(view: SessionView) -> list[str]:
 
 
 def _verdicts(view: SessionView) -> list[str]:
-    lines = [f"- **{word}** {markdown(text)}" for word, text in sentences_of(view.shown_verdicts)]
+    told = sentences_of(view.shown_verdicts)
+    lines = [f"- **{word}** {markdown(rooted(text, view.home))}" for word, text in told]
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error
         lines += [

@@ -183,6 +183,7 @@ border-radius:4px}
 margin-top:8px}
 .parts .whole{grid-column:1/-1;min-width:0}.parts h3{margin:8px 0 4px}
 .parts details{margin:4px 0}
+.warning{color:var(--maybe);font-size:.8125rem;margin:2px 0}
 .badge{border:1px dashed var(--soft);border-radius:4px;padding:0 5px;margin-left:6px;font-size:.75rem}
 .ratios{display:inline-block;margin-left:14px;font-size:.875rem;font-variant-numeric:tabular-nums}
 pre,code{font:.8125rem/1.45 ui-monospace,monospace}

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from benchgate.base.cells import Mode, Params
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import rooted
-from benchgate.render.figures import ArmFigures, ArmSeries, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, series_of
+from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.view import WORST_FIRST, SessionView
 
 RowKey = tuple[str, Params, Mode]
@@ -26,6 +27,7 @@ class PageView:
     """The series of this part of the page."""
     every: tuple[ArmSeries, ...]
     """The series of the whole session, from which axes take their ranges."""
+    metrics: Mapping[SeriesKey, tuple[MetricFigures, ...]]
     looks: Mapping[str, int]
     """The number of the look of each system and lane (`Series.place`), in the order in which they ran."""
     share: float = 1.0
@@ -51,7 +53,8 @@ class PageView:
 def page_view(view: SessionView) -> PageView:
     every = series_of(view)
     places = dict.fromkeys(one.place for one in every)
-    return PageView(view, every, every, {place: number for number, place in enumerate(places)})
+    metrics = {one.key: metrics_of(view, one) for one in every}
+    return PageView(view, every, every, metrics, {place: number for number, place in enumerate(places)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from benchgate.base.cells import Window
 from benchgate.base.gates import Verdict
 from benchgate.base.statistics.stats import VISIBLE_STEP, Spread
+from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
+from benchgate.base.workload.metrics import time_size
 from benchgate.render.figures import ArmFigures, Speedup
 
-_STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 _COMPACT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
 
 
@@ -19,7 +20,7 @@ def shown(value: float, unit: str) -> str:
     """`637.7 ms`, `1,639 cycles`, `0.9312`."""
     if unit != "ns":
         return f"{_number(value)} {unit}".rstrip()
-    size, name = next((step for step in _STEPS if value >= step[0]), _STEPS[-1])
+    size, name = time_size(value)
     return f"{_four(value / size)} {name}"
 
 
@@ -27,7 +28,7 @@ def span(spread: Spread, unit: str) -> str:
     """`630.2 .. 641.0 ms`, both in the unit of the larger one."""
     if unit != "ns":
         return f"{_number(spread.low)} .. {_number(spread.high)} {unit}".rstrip()
-    size, name = next((step for step in _STEPS if spread.high >= step[0]), _STEPS[-1])
+    size, name = time_size(spread.high)
     return f"{_four(spread.low / size)} .. {_four(spread.high / size)} {name}"
 
 
@@ -88,7 +89,7 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
 def unit_of(one: Verdict) -> str:
     """The unit of a verdict's figure and threshold; earlier versions did not name that of a ratio."""
     is_ratio = one.base_cpus is not None or one.baseline is not None
-    return one.unit or ("x" if is_ratio and not one.parameter else "")
+    return unit_on(one.system, one.unit or ("x" if is_ratio and not one.parameter else ""))
 
 
 def limit(one: Verdict) -> str:

@@ -14,7 +14,7 @@ from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
 from benchgate.render.page.pictures.strip import MOST
 from tests import pagekit
-from tests.pageviews import VOID_WHY, full_view, long_view
+from tests.pageviews import VOID_WHY, full_view, long_view, wide_view
 from tests.unit.factories import cell, raw_run, rows, run_row, view
 
 FULL = full_view()
@@ -121,6 +121,13 @@ def test_the_machine_has_all_its_facts() -> None:
 def test_attribution_is_there_only_with_measure() -> None:
     assert "busy_timens4,100" in text_of(attribution.body(PAGE))
     assert attribution.body(page_view(replace(FULL, attributions=None))) is None
+
+
+def test_two_hundred_cells_stay_below_1_5_mb_in_few_tables() -> None:
+    text = session_page(wide_view(10, 5, 4))
+    assert len(text.encode()) < 1_500_000
+    assert text.count('class="matrix"') == 1
+    assert text.count("<table") < 30
 
 
 def test_five_hundred_runs_stay_below_2_mb() -> None:

@@ -46,8 +46,10 @@ def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
     children: list[Child] = [
         tag("h3", word(str(outcome)), " ", tag("a", row.name, href=f"#{row.id}"), f" {_about(of)}"),
         tag("p", what),
-        tag("p", f"Next: {then}", class_="soft") if then else None,
-        commands(paste) if paste and paste not in then else None,
+        tag("p", f"Next: {then.replace(paste, 'this command') if paste else then}", class_="soft")
+        if then
+        else None,
+        commands(paste) if paste else None,
         more(f"{len(others)} more of this row", listed(others)) if others else None,
     ]
     systems = {one.system for one in of}
@@ -88,10 +90,10 @@ def _command(page: PageView, of: Iterable[Verdict]) -> str:
         for row in page.view.rows
         if row.lane is Lane.INSN and (row.system, row.workload, row.params, row.mode, row.cpus) in cells
     ]
-    bad = [row for row in mine if _is_broken(row)]
+    bad, counted = [row for row in mine if _is_broken(row)], [row for row in mine if row.counts]
     if bad:
         return replay_command(page.view, bad[0])
-    return f"{replay_command(page.view, mine[0])} --profile" if mine else ""
+    return f"{replay_command(page.view, counted[0])} --profile" if counted else ""
 
 
 def _is_broken(row: RunRow) -> bool:

@@ -27,6 +27,8 @@ TITLE = "Row by row"
 ORDER = 10
 FEW = 3
 """So few rows are all open."""
+MOST_RATIOS = 3
+"""So many systems have their ratio in the line of a row."""
 MOST_PASSED = 6
 """So many sentences of verdicts that are PASS are shown at once."""
 
@@ -75,12 +77,12 @@ def _part(part: ModuleType, inner: Html) -> Html:
 
 
 def _line(row: PageRow) -> list[Child]:
-    """Name, worst word, how many gates passed, and the ratio of each system at its largest CPU count."""
+    """Name, worst word, how many gates passed, and of few systems the ratio at the largest CPU count."""
     settings = ", ".join(f"{name}={value}" for name, value in row.key[1])
     passed = sum(one.outcome is Word.PASS for one in row.thresholds)
     gates = f"{passed} of {counted(len(row.thresholds), 'gate')} passed" if row.thresholds else "no threshold"
     said = ", ".join(filter(None, (f"{row.mode} mode", settings, gates)))
-    ratios = [(one.place, _ratio(one)) for one in row.series]
+    ratios = [(one.place, _ratio(one)) for one in row.series] if len(row.series) <= MOST_RATIOS else []
     return [
         tag("strong", row.name),
         " ",

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Outcome
 from benchgate.base.statistics import stats
+from benchgate.base.system.machines import unit_on
 from benchgate.base.void_rule import said
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.noise import RunNoise
@@ -126,11 +127,15 @@ def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
 def _mark(row: RunRow, look: int, median: float | None) -> StripPoint:
     value = row.work / median if row.work and median else None
     state = STATES.get(row.outcome, StripState.BROKEN)
-    shown = units.shown(row.work, row.unit) if row.work else ""
+    shown = _shown(row, row.work)
     why = f": {row.reason}" if row.reason else ""
     return StripPoint(
         row.run, look, value, state, f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
     )
+
+
+def _shown(row: RunRow, value: int | None) -> str:
+    return units.shown(value, unit_on(row.system, row.unit)) if value else ""
 
 
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
@@ -169,8 +174,8 @@ def _row(view: SessionView, row: RunRow) -> list[Child]:
         row.cell.id,
         str(row.seed) if row.lane is Lane.INSN else NOTHING,
         word(str(row.outcome)),
-        units.shown(row.work, row.unit) if row.work else NOTHING,
-        units.shown(row.total, row.unit) if row.total else NOTHING,
+        _shown(row, row.work) or NOTHING,
+        _shown(row, row.total) or NOTHING,
         _noise(view, row),
         tag("span", row.reason, class_="reason") if row.reason else NOTHING,
         tag("code", replay) if replay else NOTHING,

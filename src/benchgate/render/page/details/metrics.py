@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import NS, Metric, time_size
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.render.figures import ArmFigures, ArmSeries
-from benchgate.render.metrics import MetricFigures, metrics_of
+from benchgate.render.metrics import MetricFigures
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import by_cpus, histogram
@@ -26,7 +26,8 @@ from benchgate.render.tables import metrics as metrics_table
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
-STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+MUCH = 0.1
+"""From this share on, values below the clock's step are pointed out."""
 TITLE = "Metrics, histograms and percentiles"
 ORDER = 20
 IS_PICTURE = False
@@ -52,7 +53,7 @@ class MetricPanel:
 
 
 def about(page: PageView) -> str:
-    drawn = ABOUT if any(metrics_of(page.view, one) for one in page.every) else ""
+    drawn = ABOUT if any(page.metrics.values()) else ""
     return " ".join(filter(None, (drawn, SHAPES if page.view.distributions else "")))
 
 
@@ -69,7 +70,7 @@ def shown(value: float, unit: str) -> str:
     """A value of the axis, short. Only a time has its unit here, because it changes with the size."""
     if unit != "ns" or not value:
         return short(value)
-    size, name = next(step for step in STEPS if value >= step[0] or step[0] == 1)
+    size, name = time_size(value)
     return f"{value / size:.4g} {name}"
 
 
@@ -88,7 +89,7 @@ def panels_of(page: PageView) -> tuple[MetricPanel, ...]:
 def _panels(page: PageView, series: Sequence[ArmSeries]) -> list[MetricPanel]:
     found: dict[tuple[str, Metric, str], list[tuple[PlotLine, list[PlotLimit]]]] = {}
     for one in series:
-        figures = [each for each in metrics_of(page.view, one) if not each.arm.is_variant]
+        figures = [each for each in page.metrics[one.key] if not each.arm.is_variant]
         for metric, unit in dict.fromkeys((each.metric, each.unit) for each in figures):
             mine = [each for each in figures if each.metric == metric]
             line = PlotLine(page.looks[one.place], one.place, tuple(map(_point, mine)))
@@ -130,7 +131,7 @@ def _table(page: PageView) -> Html | None:
     lines = [
         [line[0], line[1], one.place, *line[2:]]
         for one in page.series
-        for line in metrics_table.rows_of(page.view, one)
+        for line in metrics_table.rows_of(page.metrics[one.key])
     ]
     if not lines:
         return None
@@ -139,20 +140,46 @@ def _table(page: PageView) -> Html | None:
     return table("Metrics", heads, cells, texts=3, prose=1 if "gate" in heads else 0)
 
 
-Shapes = Mapping[tuple[str, str, int], list[tuple[HistogramShape, Distribution]]]
+@dataclass(frozen=True, slots=True)
+class ShownDistribution:
+    shape: HistogramShape
+    of: Distribution
+    step: int
+    """The largest step of the instruction clock, in ns; 0: wall time."""
+
+    @property
+    def below(self) -> float:
+        """The share of the values that are shorter than the clock's step."""
+        if self.of.unit != NS or not self.of.count:
+            return 0.0
+        return sum(count for _, high, count in self.of.columns if high <= self.step) / self.of.count
+
+    @property
+    def warning(self) -> str:
+        """Empty if few values are."""
+        if self.below < MUCH:
+            return ""
+        return (
+            f"{self.shape.name}: {self.below:.0%} of the values are below the clock's step of "
+            f"{units.shown(self.step, NS)}, so how they differ from each other is the clock's doing"
+        )
+
+
+Shapes = Mapping[tuple[str, str, int], list[ShownDistribution]]
 
 
 def _shapes(page: PageView) -> Shapes:
     """The systems' shapes, by workload, histogram and CPU count."""
     looks, view = page.looks, page.view
-    found: dict[tuple[str, str, int], list[tuple[HistogramShape, Distribution]]] = {}
+    found: dict[tuple[str, str, int], list[ShownDistribution]] = {}
     for series in page.series:
         for arm in series.arms:
+            step = arm.resolution.step if arm.resolution else 0
             for one in view.distributions.get(_cell_id(view, series, arm), ()):
-                shape = HistogramShape(
-                    looks[series.place], f"{series.place}, {arm.name}", one.columns, one.count
-                )
-                found.setdefault((series.label, one.name, arm.cpus), []).append((shape, one))
+                name = f"{series.place}, {arm.name}"
+                shape = HistogramShape(looks[series.place], name, one.columns, one.count)
+                key = series.label, one.name, arm.cpus
+                found.setdefault(key, []).append(ShownDistribution(shape, one, step))
     return found
 
 
@@ -170,19 +197,19 @@ def _cell_id(view: SessionView, series: ArmSeries, arm: ArmFigures) -> str:
 def _histograms(shapes: Shapes) -> list[Html]:
     if not shapes:
         return []
-    pictures = (
-        figure(
-            histogram.draw(_heading(key), [shape for shape, _ in some], partial(shown, unit=some[0][1].unit)),
-            _heading(key),
-        )
-        for key, some in shapes.items()
-    )
-    rows = [_percentiles(key, shape, one) for key, some in shapes.items() for shape, one in some]
+    pictures = (_histogram(key, some) for key, some in shapes.items())
+    rows = [_percentiles(key, one.shape, one.of) for key, some in shapes.items() for one in some]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
     return [
         tag("div", *pictures, class_="panels"),
         table("Percentiles of all counted runs together", heads, rows, texts=2),
     ]
+
+
+def _histogram(key: tuple[str, str, int], some: Sequence[ShownDistribution]) -> Html:
+    axis = partial(shown, unit=some[0].of.unit)
+    warnings = (tag("p", one.warning, class_="warning") for one in some if one.warning)
+    return figure(histogram.draw(_heading(key), [one.shape for one in some], axis), _heading(key), *warnings)
 
 
 def _heading(key: tuple[str, str, int]) -> str:
