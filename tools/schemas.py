@@ -38,6 +38,7 @@ from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import BaselineFile
 from benchgate.explore.exploration_result import Find, RunLine
 from benchgate.session.exploration import folder as exploration
+from benchgate.session.kvm_report import KvmReport
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -165,6 +166,12 @@ def _baseline() -> Schema:
     return _file("baseline-1", "a baseline, version 1", found, **head)
 
 
+def _kvm() -> Schema:
+    return _file(
+        "kvm-1", "the file of `benchgate doctor --kvm-report`, version 1", schema_of(form_of(KvmReport))
+    )
+
+
 def _decided(gate: Schema, others: Schema, **types: str) -> Schema:
     """A PASS or FAIL of such gates rests on runs, and on figures of these types."""
     given = {"outcome": {"enum": ["PASS", "FAIL"]}, "gate": gate, **others}
@@ -191,7 +198,7 @@ def _verdicts() -> Schema:
 
 def schemas() -> Mapping[str, str]:
     """The text of each file, by its name."""
-    found = (_explored(), _baseline(), _verdicts())
+    found = (_explored(), _baseline(), _verdicts(), _kvm())
     return {f"{one['$id'].partition('/')[2]}.json": json.dumps(one, indent=2) + "\n" for one in found}
 
 
