@@ -22,6 +22,7 @@ import tarfile
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,7 +141,7 @@ def boot(machine: NestedMachine, made: NestedDisk, words: Sequence[str], results
                 print(*(line for line in said if "warning: TCG doesn't support" not in line), sep="")
         shutil.rmtree(results, ignore_errors=True)
         results.mkdir(parents=True)
-        with tarfile.open(out) as archive:
+        with suppress(tarfile.ReadError), tarfile.open(out) as archive:  # nothing came out: no check ran
             archive.extractall(results, filter="tar")
     return status
 

@@ -35,7 +35,6 @@ _INPUTS = (
     "requirements.lock",
     "pyproject.toml",
     "run",
-    "tools/nested_root.py",
     "fixtures",
     "guest",
     "kernel",
@@ -61,9 +60,10 @@ $b mount -t proc proc /proc
 $b mount -t sysfs sysfs /sys
 $b mount -t devtmpfs dev /dev
 $b insmod /virtio_blk.ko
+until [ -b /dev/vda ] && [ -b /dev/vdb ] && [ -b /dev/vdc ]; do $b sleep 0.1; done
 $b mount -t ext4 -o noatime /dev/vda /root || $b poweroff -f
+$b tar x -f /dev/vdb -C /root/{checkout} || $b poweroff -f
 for one in proc sys dev; do $b mount --move /$one /root/$one; done
-$b tar x -f /dev/vdb -C /root/{checkout}
 exec $b switch_root /root /bin/bash /{checkout}/tests/nested/init.sh
 """
 
@@ -91,7 +91,7 @@ def checkout_names() -> list[str]:
 
 def digest_of(names: Iterable[str]) -> str:
     """Of the inputs of a disk among these files."""
-    found = hashlib.sha256()
+    found = hashlib.sha256(repr((RELEASE, PACKAGES, _FILL)).encode())
     for name in names:
         if name.split("/")[0] in _INPUTS or name.startswith((*_INPUTS, *_MORE_INPUTS)):
             found.update(f"{name}\0".encode() + hashlib.sha256((fresh.HERE / name).read_bytes()).digest())
@@ -107,7 +107,7 @@ def disk(kept: Path) -> NestedDisk:
         new.mkdir(parents=True)
         _make(new)
         new.rename(place)
-    return NestedDisk(place / "disk.ext4", place / "vmlinuz", place / "initrd")
+    return NestedDisk(place / "disk.ext4", place / "vmlinuz", _initrd(place))
 
 
 def _make(folder: Path) -> None:
@@ -120,16 +120,21 @@ def _make(folder: Path) -> None:
         _inside(system, *words)
     (modules,) = (system.root / "lib/modules").iterdir()
     shutil.copy(system.root / "boot" / f"vmlinuz-{modules.name}", folder / "vmlinuz")
-    module = next(modules.rglob("virtio_blk.ko.xz"))
-    content = {
-        "init": _INIT.format(checkout=CHECKOUT).encode(),
-        "bin/busybox": (system.root / "usr/bin/busybox").read_bytes(),
-        "virtio_blk.ko": lzma.decompress(module.read_bytes()),
-    }
-    (folder / "initrd").write_bytes(initramfs(content))
+    shutil.copy(next(modules.rglob("virtio_blk.ko.xz")), folder)
+    shutil.copy(system.root / "usr/bin/busybox", folder)
     options = ("-q", "-t", "ext4", "-O", "^has_journal", "-d", str(system.root))
     subprocess.run(["mke2fs", *options, str(folder / "disk.ext4"), SIZE], check=True)
     shutil.rmtree(system.root)
+
+
+def _initrd(folder: Path) -> Path:
+    content = {
+        "init": _INIT.format(checkout=CHECKOUT).encode(),
+        "bin/busybox": (folder / "busybox").read_bytes(),
+        "virtio_blk.ko": lzma.decompress((folder / "virtio_blk.ko.xz").read_bytes()),
+    }
+    (folder / "initrd").write_bytes(initramfs(content))
+    return folder / "initrd"
 
 
 def _inside(system: fresh.System, *words: str) -> None:
