@@ -1,4 +1,4 @@
-"""Guests under the nested machine's KVM: each count of CPUs, both of our systems, and a kernel with a prompt."""
+"""Guests under the nested machine's KVM: each count of CPUs, both systems, and a kernel with a prompt."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Noise on a nested, very slow host: no row of the baseline is INVALID by it, and a task that takes a CPU in the
-guest is still refused."""
+"""Noise on a nested, very slow host: no row of the baseline is INVALID by it, and a task that takes a CPU in
+the guest is still refused."""
 
 from __future__ import annotations
 
