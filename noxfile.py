@@ -222,9 +222,15 @@ def fresh(session: nox.Session) -> None:
     _module("tools.fresh", *session.posargs)
 
 
+@nox.session(name="nested-kvm")
+def nested_kvm(session: nox.Session) -> None:
+    """Boot a machine with a real KVM under TCG, and run tests/nested in it (docs/nested-kvm.md)."""
+    _module("tools.nested_kvm", *session.posargs)
+
+
 @nox.session(venv_backend="venv", reuse_venv=True)
 def release(session: nox.Session) -> None:
-    """Build and check what would be published, and upload nothing. `-- --no-fresh` boots no new Debian."""
+    """Build and check what would be published, and upload nothing. `-- --no-fresh` boots no new machine."""
     shutil.rmtree(DIST, ignore_errors=True)
     session.install("build>=1.2", "twine>=5")
     session.run("python", "-m", "build", "--outdir", str(DIST), str(HERE))
@@ -233,6 +239,7 @@ def release(session: nox.Session) -> None:
     _pytest("tests/line/test_wheel.py", "-q")
     if "--no-fresh" not in session.posargs:
         _module("tools.fresh")
+        _module("tools.nested_kvm")
     for path in files:
         session.log(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}")
 

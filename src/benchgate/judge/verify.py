@@ -146,7 +146,8 @@ def verify(
     transcript, seen = check_answers(workload, run.cell.params, run.cell.cpus, transcript)
     unit, work, total, lead = _window(files, transcript)
     void = _void(files, rule, transcript, result)
-    used = {} if void else cpu_use.of_wire(files, transcript, workload, work, total)
+    used, unseen = ({}, void) if void else cpu_use.of_wire(files, transcript, workload, work, total)
+    void = void or unseen
     check_span(files, unit, work, total, transcript.hz, void=void)
     hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
     figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz)
