@@ -1,4 +1,5 @@
-"""Makes the JSON schemas of reports/schema, of what benchgate writes, from the types of dataclasses.
+"""Makes the JSON schemas of reports/schema, of what benchgate writes, from the types of dataclasses
+and the columns of CSV files.
 
 `python -m tools.schemas` writes them and those of the YAML that people write (input_schemas.py);
 tests/unit/tools/test_schemas.py compares them with the committed ones. What a type cannot say, such as which
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import NoneType
 from typing import Any
@@ -34,10 +35,14 @@ from benchgate.base.jsonfields import (
     form_of,
 )
 from benchgate.base.paths import data_root
+from benchgate.base.runs import Outcome
 from benchgate.base.workload.metrics import WINDOWS
-from benchgate.evidence import baseline_file
+from benchgate.evidence import baseline_file, metrics_csv, results_csv, session_folder
 from benchgate.evidence.baseline_file import BaselineFile
+from benchgate.evidence.csv_columns import CsvColumn
+from benchgate.evidence.session_folder import COMPLETE, SessionHead
 from benchgate.explore.exploration_result import Find, RunLine
+from benchgate.render.files import memory_csv
 from benchgate.session.exploration import folder as exploration
 from tools.input_schemas import FILES, schema_of_file
 
@@ -191,9 +196,79 @@ def _verdicts() -> Schema:
     return _file("verdicts-2", "verdicts.json, version 2", {"type": "array", "items": item})
 
 
+def _csv(name: str, title: str, about: str, columns: Mapping[str, CsvColumn]) -> Schema:
+    rows = {"type": "array", "items": _closed(**{one: _column(column) for one, column in columns.items()})}
+    found = _file(name, f"{title}: its rows, each as an object of strings", rows)
+    return {key: found[key] for key in ("$schema", "$id", "title")} | {"description": about} | found
+
+
+def _column(column: CsvColumn) -> Schema:
+    form: Schema = {"enum": [*column.words]} if column.words else {"type": "string"}
+    pattern = {"pattern": column.form} if column.form else {}
+    return form | pattern | ({"description": column.about} if column.about else {})
+
+
+def _results() -> Schema:
+    about = (
+        "UTF-8, LF, a header line with these columns in this order, fields never quoted. A field that begins "
+        "with one of = + - @ ' has a ' put before it."
+    )
+    found = _csv("results-1", "results.csv, version 1", about, results_csv.COLUMNS)
+    verified, figures = (Outcome.OK, Outcome.WARMUP, Outcome.VOID), ("work", "total", "unit")
+    others = (Outcome.VOID, Outcome.INVALID, Outcome.CRASHED)
+    found["items"] |= {
+        "if": {"properties": {"verified": {"const": "true"}}},
+        "then": {
+            "properties": {one: {"minLength": 1} for one in figures} | {"outcome": {"enum": [*verified]}}
+        },
+        "else": {"properties": {one: {"const": ""} for one in figures} | {"outcome": {"enum": [*others]}}},
+    }
+    return found
+
+
+def _metrics() -> Schema:
+    about = (
+        "One line per verified run (warm-ups and void runs, too) and metric; written as results.csv is. The "
+        "run's number finds its line there."
+    )
+    return _csv("metrics-2", "metrics.csv, version 2", about, metrics_csv.COLUMNS)
+
+
+def _memory() -> Schema:
+    about = (
+        "The books of each counted run on a machine with memory: one line per phase and CPU. reads + "
+        "writes + fetches + atomics = l1 + l2 + l3 + local + remote + the three transfers."
+    )
+    return _csv("memory-1", "memory.csv, version 1", about, memory_csv.COLUMNS)
+
+
+def _session() -> Schema:
+    head = {"format": session_folder.FORMAT, "version": session_folder.VERSION}
+    found = _file("session-1", "session.json, version 1", schema_of(form_of(SessionHead)), **head)
+    del found["additionalProperties"]
+    return found | {
+        "description": "Fields beyond these may be there (gates, policy, order, capacity ...); readers "
+        "ignore what they do not know.",
+        "if": {"properties": {"state": {"const": COMPLETE}}},
+        "then": {
+            "required": ["chain"],
+            "properties": {
+                "finished": {"type": "string"},
+                "pid": {"type": "null"},
+                "state_reason": {"const": ""},
+            },
+        },
+        "else": {"properties": {"state_reason": {"minLength": 1}}},
+    }
+
+
+def _reports() -> Sequence[Schema]:
+    return (_explored(), _baseline(), _verdicts(), _results(), _metrics(), _memory(), _session())
+
+
 def schemas() -> Mapping[str, str]:
     """The text of each file, by its path below the root."""
-    found = [("reports/schema", one) for one in (_explored(), _baseline(), _verdicts())]
+    found = [("reports/schema", one) for one in _reports()]
     found += [("fixtures/schema", schema_of_file(one)) for one in FILES]
     return {
         f"{folder}/{one['$id'].partition('/')[2]}.json": json.dumps(one, indent=2) + "\n"

@@ -23,6 +23,7 @@ FILES = (
     "guest/workloads/primes/primes.c",
     "kernel/Makefile",
     "fixtures/systems/linux.yaml",
+    "fixtures/schema/system.json",
     "guest/workloads/primes/oracle.py",
     "guest/workloads/primes/workload.yaml",
     "fixtures/gates/default.yaml",

@@ -9,31 +9,37 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.cells import Params
 from benchgate.base.errors import EvidenceError
 from benchgate.base.text import csv_field, plain_field
-from benchgate.base.workload.metrics import WINDOWS, MetricDirection
+from benchgate.base.workload.metrics import WINDOWS, MetricDirection, MetricKind
+from benchgate.evidence.csv_columns import ANY, LANE, MODE, PARAMS, POSITIVE, RUN, WORD, CsvColumn, words
 from benchgate.evidence.results_csv import joined_params, plain_word, split_params, unencoded
 from benchgate.evidence.rows import RunRow
 
-COLUMNS = (
-    "run",
-    "system",
-    "workload",
-    "params",
-    "mode",
-    "cpus",
-    "lane",
-    "metric",
-    "kind",
-    "better",
-    "unit",
-    "value",
-    "step",
-)
+_FIGURE = r"[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$"
+COLUMNS: Mapping[str, CsvColumn] = {
+    "run": RUN,
+    "system": WORD,
+    "workload": WORD,
+    "params": PARAMS,
+    "mode": MODE,
+    "cpus": POSITIVE,
+    "lane": LANE,
+    "metric": CsvColumn("^[A-Za-z0-9_.:+-]+$"),
+    "kind": words(MetricKind),
+    "better": words(MetricDirection),
+    "unit": ANY,
+    "value": CsvColumn(f"^-?{_FIGURE}"),
+    "step": CsvColumn(
+        f"^{_FIGURE}",
+        about="by how much the value may be off because the guest prints it in steps, in the same unit; 0: "
+        "it does not",
+    ),
+}
 HEADER = ",".join(COLUMNS) + "\n"
 _HEADER_1 = HEADER.rpartition(",")[0]
 

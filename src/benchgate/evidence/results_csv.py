@@ -16,11 +16,13 @@ from benchgate.base.cells import Lane, Mode, Params, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.runs import Outcome
 from benchgate.base.text import csv_field, plain_field
+from benchgate.evidence.csv_columns import ANY, NUMBER, PARAMS, POSITIVE, RUN, WORD, CsvColumn, words
 from benchgate.evidence.rows import RunRow
 
 UNITS = ("", "ns", "cycles", "insn")
-_Column = tuple[Callable[[Any], str], Callable[[str, str], object]]
-"""How the field of a RunRow is written, and how it is read: from its text and the place, for an error."""
+_Column = tuple[CsvColumn, Callable[[Any], str], Callable[[str, str], object]]
+"""What the column holds, how the field of a RunRow is written, and how it is read: from its text and the
+place, for an error."""
 
 LONGEST_LINE = 8192
 MOST_LINES = 1_000_000
@@ -31,7 +33,7 @@ _HEX = re.compile(r"%([0-9A-F]{2})")
 
 def line(row: RunRow) -> str:
     """One line with its line break."""
-    fields = (write(getattr(row, name)) for name, (write, _) in _COLUMNS.items())
+    fields = (write(getattr(row, name)) for name, (_, write, _) in _COLUMNS.items())
     return ",".join(map(csv_field, fields)) + "\n"
 
 
@@ -56,7 +58,7 @@ def _row(text: str, where: str) -> RunRow:
     if len(text) > LONGEST_LINE or len(fields) != len(COLUMNS):
         raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
     cells = zip(_COLUMNS.items(), map(plain_field, fields), strict=True)
-    values: dict[str, Any] = {name: read(one, f"{where}: {name}") for (name, (_, read)), one in cells}
+    values: dict[str, Any] = {name: read(one, f"{where}: {name}") for (name, (_, _, read)), one in cells}
     row = RunRow(**values)
     _check(row, where)
     return row
@@ -127,31 +129,38 @@ def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
 
 
 def _member(kind: type[StrEnum]) -> _Column:
-    return str, lambda text, where: kind(_choice(text, tuple(kind), where))
+    return words(kind), str, lambda text, where: kind(_choice(text, tuple(kind), where))
 
 
-_WORD: _Column = plain_word, lambda text, _: unencoded(text)
-_NUMBER: _Column = str, _whole
-_POSITIVE: _Column = str, partial(_whole, least=1)
-_TIME: _Column = _count, _time
+def _word(column: CsvColumn) -> _Column:
+    return column, plain_word, lambda text, _: unencoded(text)
+
+
+def _positive(column: CsvColumn) -> _Column:
+    return column, str, partial(_whole, least=1)
+
+
+_NUMBER: _Column = NUMBER, str, _whole
+_TIME: _Column = CsvColumn("^([1-9][0-9]*)?$"), _count, _time
+_PINS = CsvColumn("^([0-9]+(;[0-9]+)*)?$", about="host CPUs in order of vCPU or worker; empty: not pinned")
 _COLUMNS: Mapping[str, _Column] = {
-    "system": _WORD,
-    "workload": _WORD,
-    "params": (joined_params, split_params),
+    "system": _word(WORD),
+    "workload": _word(WORD),
+    "params": (PARAMS, joined_params, split_params),
     "mode": _member(Mode),
-    "cpus": _POSITIVE,
+    "cpus": _positive(POSITIVE),
     "lane": _member(Lane),
     "placement": _member(Placement),
-    "pins": (lambda pins: ";".join(map(str, pins)), _pins),
-    "run": _POSITIVE,
+    "pins": (_PINS, lambda pins: ";".join(map(str, pins)), _pins),
+    "run": _positive(RUN),
     "order": _NUMBER,
     "seed": _NUMBER,
     "outcome": _member(Outcome),
-    "verified": (lambda is_verified: str(is_verified).lower(), _yes),
+    "verified": (words(("true", "false")), lambda is_verified: str(is_verified).lower(), _yes),
     "work": _TIME,
     "total": _TIME,
-    "unit": (str, lambda text, where: _choice(text, UNITS, where)),
-    "guest_digest": _WORD,
+    "unit": (words(UNITS), str, lambda text, where: _choice(text, UNITS, where)),
+    "guest_digest": _word(ANY),
 }
-COLUMNS = tuple(_COLUMNS)
+COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}
 HEADER = ",".join(COLUMNS) + "\n"

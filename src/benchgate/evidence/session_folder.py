@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
+from typing import Annotated, Final, Literal
 
 from benchgate.base.errors import EvidenceError
 from benchgate.base.files import own_source_digest
+from benchgate.base.jsonfields import Between, Matches, Presence, Sha256, as_json
 from benchgate.base.process import start_time
 from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.chain import chain_start, chained, manifest_text
@@ -41,7 +43,8 @@ FORMAT, VERSION = "benchgate-session", 1
 RESULTS, METRICS, VERDICTS = "results.csv", "metrics.csv", "verdicts.json"
 FORMATS = {RESULTS: 1, METRICS: 2, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1}
 """The versions of a session's files."""
-PARTIAL, COMPLETE = "partial", "complete"
+PARTIAL: Final = "partial"
+COMPLETE: Final = "complete"
 
 SESSION_NAME = re.compile(r"[0-9]{8}T[0-9]{6}Z-[0-9a-z]{4,16}")
 
@@ -56,6 +59,43 @@ class SessionInfo:
     """The digest of the uncommitted changes; empty if there are none, "unavailable" without git."""
     versions: Mapping[str, str]
     envelope: Mapping[str, object]
+
+
+_Moment = Annotated[str, Matches("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", "a moment")]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHead:
+    """What session.json says of each session. The last four fields come later; other facts are known by what
+    reads them (evidence/facts.py)."""
+
+    id: Annotated[str, Matches(SESSION_NAME.pattern, "a session's name")]
+    state: Literal["partial", "complete"]
+    """It is partial from the first byte until everything planned is done."""
+    state_reason: str
+    started: _Moment
+    finished: _Moment | None
+    pid: Annotated[int, Between(1)] | None
+    """The process that still writes; null when none does."""
+    pid_started: Annotated[int | None, Presence.LATER]
+    """When that process started, in clock ticks since boot: with its number, its identity."""
+    formats: Mapping[str, Annotated[int, Between(1)]]
+    options: Mapping[str, object]
+    commit: str
+    diff_digest: str
+    source: Annotated[str, Presence.LATER]
+    """The digest of the benchgate that wrote the session; absent in sessions of earlier versions."""
+    versions: Mapping[str, str]
+    envelope: Mapping[str, object]
+    chain: Annotated[Sha256, Presence.SPARSE] = ""
+    """The end of attempts.jsonl."""
+    binding: Annotated[Literal[1] | None, Presence.SPARSE] = None
+    """1: nonces, seeds, orders, warm-ups and guests of the runs follow the rules that verify checks. Sessions
+    of earlier versions do not have it."""
+    reports: Annotated[tuple[str, ...], Presence.SPARSE] = ()
+    """The files that were made from the runs; absent in sessions of earlier versions."""
+    letters: Annotated[Mapping[str, str], Presence.SPARSE] = field(default_factory=dict)
+    """The systems that marks call A, B ...; empty with one system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,24 +127,23 @@ class SessionFolder:
             (folder / "runs").mkdir(parents=True)
         except OSError as error:
             raise unwritable(folder, error, "choose another place with --reports") from None
-        facts: dict[str, object] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "id": name,
-            "state": PARTIAL,
-            "state_reason": "it is still running, or it was killed",
-            "started": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-            "finished": None,
-            "pid": os.getpid(),
-            "pid_started": start_time(os.getpid()),
-            "formats": dict(FORMATS),
-            "options": dict(info.options),
-            "commit": info.commit,
-            "diff_digest": info.diff_digest,
-            "source": own_source_digest(),
-            "versions": dict(info.versions),
-            "envelope": dict(info.envelope),
-        }
+        head = SessionHead(
+            id=name,
+            state=PARTIAL,
+            state_reason="it is still running, or it was killed",
+            started=f"{started:%Y-%m-%dT%H:%M:%SZ}",
+            finished=None,
+            pid=os.getpid(),
+            pid_started=start_time(os.getpid()),
+            formats=FORMATS,
+            options=info.options,
+            commit=info.commit,
+            diff_digest=info.diff_digest,
+            source=own_source_digest(),
+            versions=info.versions,
+            envelope=info.envelope,
+        )
+        facts: dict[str, object] = {"format": FORMAT, "version": VERSION, **as_json(head)}
         session = cls(name, folder, facts, chain_start(name))
         session._save()
         session.write(RESULTS, results_csv.HEADER)

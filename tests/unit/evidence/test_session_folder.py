@@ -62,8 +62,8 @@ def test_real_output_matches_its_schemas(tmp_path: Path) -> None:
     metrics = list(csv.DictReader(io.StringIO((session.folder / "metrics.csv").read_text())))
     jsonschema.validate(metrics, schema("metrics"))
     assert {one["metric"] for one in metrics} == {"work", "total"}
-    assert tuple(schema("metrics")["items"]["required"]) == metrics_csv.COLUMNS  # type: ignore[index]
-    assert tuple(schema("results")["items"]["required"]) == results_csv.COLUMNS  # type: ignore[index]
+    assert tuple(schema("metrics")["items"]["required"]) == tuple(metrics_csv.COLUMNS)  # type: ignore[index]
+    assert tuple(schema("results")["items"]["required"]) == tuple(results_csv.COLUMNS)  # type: ignore[index]
 
 
 @pytest.mark.parametrize(

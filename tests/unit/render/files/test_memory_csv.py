@@ -35,4 +35,4 @@ def test_each_phase_and_cpu_has_its_line(tmp_path: Path) -> None:
 
 def test_the_schema_names_each_column_in_order() -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))["items"]
-    assert tuple(schema["required"]) == tuple(schema["properties"]) == memory_csv.COLUMNS
+    assert tuple(schema["required"]) == tuple(schema["properties"]) == tuple(memory_csv.COLUMNS)
