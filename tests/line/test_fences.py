@@ -1,9 +1,9 @@
 """The commands of the documents: each runs here, or its fence says why it does not.
 
 A fence of commands begins with ```sh, or with ```sh not run: REASON; a recording, with what was printed, with
-```console not run: REASON. Nothing boots: pytest gets --plan, and `benchgate` sessions that are made here.
-Of a command that does not run, the words are checked as far as its program can: the parser of `benchgate`,
-the sessions of nox, the tests and the tools that exist.
+```console not run: REASON. Nothing boots: pytest gets --plan, and `benchgate` sessions made in memory. Of
+a command that does not run, the words are checked as far as its program can: the parser of `benchgate`, the
+sessions of nox, the tests and the tools that exist.
 """
 
 from __future__ import annotations
