@@ -28,7 +28,7 @@ from benchgate.judge.gates import ratio
 from benchgate.session import inner_pytest
 from benchgate.session.bisect.state import BisectQuestion, BisectStep, Term
 
-_PLUGIN = "benchgate.session.bisect.ending_plugin"
+PLUGIN = "benchgate.session.bisect.ending_plugin"
 _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
@@ -109,7 +109,7 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
 def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
     systems = [f"--system={_word(question, one)}" for one in (pair.good, pair.other) if one is not None]
     words = [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
-    argv = inner_pytest.argv(_PLUGIN, folder / _ENDED, words)
+    argv = inner_pytest.argv(PLUGIN, folder / _ENDED, words)
     with contextlib.ExitStack() as stack:
         output = stack.enter_context((folder / _OUTPUT).open("wb"))
         nothing = stack.enter_context(Path(os.devnull).open("rb"))
