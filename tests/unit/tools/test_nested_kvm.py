@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,6 @@ def test_the_disk_depends_on_what_is_compiled_and_not_on_the_checks() -> None:
 def test_a_machine_without_the_tools_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(nested_kvm.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert nested_kvm.main([]) == nested_kvm.NOTHING_DONE
     assert "only root" in capsys.readouterr().err
