@@ -1,7 +1,7 @@
-"""The topology on a real kernel's sysfs, compared with what QEMU was asked for: `nox -s nested-kvm -- --shapes`.
+"""The topology on a real kernel's sysfs is what QEMU was asked for: `nox -s nested-kvm -- --shapes`.
 
-The command line of the kernel has `nested.shape=SOCKETS,CORES,THREADS`: the cores of each socket and the threads
-of each core.
+The command line of the kernel has `nested.shape=SOCKETS,CORES,THREADS`: the cores of each socket and the
+threads of each core.
 """
 
 from __future__ import annotations
