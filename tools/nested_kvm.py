@@ -59,6 +59,31 @@ class NestedMachine:
         return f"{self.cpus},{self.topology}" if self.topology else str(self.cpus)
 
 
+def _shape(
+    sockets: int, cores: int, threads: int, cpu: str = CPU, *, append: str = "", nodes: int = 1
+) -> NestedMachine:
+    """A machine to be looked at. The kernel's command line tells the check what it was asked for."""
+    told = f"nested.shape={sockets},{cores},{threads}"
+    topology = f"sockets={sockets},cores={cores},threads={threads}"
+    cpus = sockets * cores * threads
+    return NestedMachine(cpus, topology, "2G", cpu, f"{told} {append}".strip(), nodes)
+
+
+INTEL = "Skylake-Client,-hypervisor"
+SHAPES = (
+    _shape(1, 4, 1),
+    _shape(1, 2, 2),
+    _shape(2, 2, 1),
+    _shape(2, 2, 2, nodes=2),
+    _shape(1, 4, 2, append="isolcpus=4-7"),
+    _shape(1, 4, 1, INTEL),
+    _shape(1, 2, 2, INTEL),
+    _shape(2, 2, 2, INTEL, nodes=2),
+)
+"""Eight hosts, AMD's and Intel's style. QEMU has no hybrid cores."""
+SHAPE_CHECKS = f"{CHECKS}/test_topology.py"
+
+
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
     name: str
@@ -205,31 +230,48 @@ def obstacle() -> str:
     return fresh.obstacle(os.geteuid(), shutil.which) or (f"install {', '.join(missing)}" if missing else "")
 
 
-def arguments(words: Sequence[str]) -> tuple[NestedMachine, Path, list[str]]:
+def arguments(words: Sequence[str]) -> tuple[list[NestedMachine], Path, list[str]]:
     parser = argparse.ArgumentParser(prog="python -m tools.nested_kvm", description=__doc__)
     parser.add_argument("--cpus", type=int, default=4, help="the machine's CPUs")
     parser.add_argument("--topology", default="", help="more words of -smp: sockets=1,cores=2,threads=2")
     parser.add_argument("--memory", default="4G")
+    parser.add_argument(
+        "--shapes", action="store_true", help="boot eight hosts without KVM: is each one recognized?"
+    )
     parser.add_argument("--folder", type=Path, default=KEPT.parent / "nested-results")
     chosen, rest = parser.parse_known_args(words)
-    machine = NestedMachine(chosen.cpus, chosen.topology, chosen.memory, append="kvm")
-    return machine, chosen.folder.absolute(), rest
+    one = NestedMachine(chosen.cpus, chosen.topology, chosen.memory, append="kvm")
+    return [*SHAPES] if chosen.shapes else [one], chosen.folder.absolute(), rest
+
+
+def checks_of(machines: Sequence[NestedMachine], rest: Sequence[str]) -> list[str]:
+    """The words for pytest. Shapes have a check of their own, which other machines leave out."""
+    if any((fresh.HERE / one.partition("::")[0]).exists() for one in rest):
+        return [*rest]
+    if len(machines) > 1:
+        return [SHAPE_CHECKS, *rest]
+    return [CHECKS, f"--ignore={SHAPE_CHECKS}", *rest]
 
 
 def main(words: Sequence[str]) -> int:
-    machine, folder, rest = arguments(words)
+    machines, folder, rest = arguments(words)
     if problem := obstacle():
         print(f"nested: skipped: {problem}", file=sys.stderr)
         return NOTHING_DONE
-    chosen = rest if any((fresh.HERE / one.partition("::")[0]).exists() for one in rest) else [CHECKS, *rest]
+    chosen = checks_of(machines, rest)
     names = collected(chosen)
     try:
         made = disk(KEPT)
     except FetchError as error:
         print(f"nested: skipped: {error}", file=sys.stderr)
         return NOTHING_DONE
-    boot(machine, made, [*chosen, "-v", "--color=no"], folder)
-    return judged(names, folder)
+    status = 0
+    for number, machine in enumerate(machines):
+        results = folder / str(number) if len(machines) > 1 else folder
+        print(f"nested: -smp {machine.smp} -cpu {machine.cpu} {machine.append}", flush=True)
+        boot(machine, made, [*chosen, "-v", "--color=no"], results)
+        status |= judged(names, results)
+    return status
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def test_a_session_that_is_not_intact_is_red(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_machine_has_the_processor_and_topology_that_were_asked_for() -> None:
-    machine, folder, rest = nested_kvm.arguments(
+    (machine,), folder, rest = nested_kvm.arguments(
         ["--cpus", "8", "--topology", "sockets=2,cores=2,threads=2", "-k", "kernel"]
     )
     words = nested_kvm.argv(QEMU, machine, DISK, Path("/c,o.tar"), Path("/out"))
@@ -92,3 +92,12 @@ def test_a_machine_without_the_tools_is_told(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert nested_kvm.main([]) == nested_kvm.NOTHING_DONE
     assert "only root" in capsys.readouterr().err
+
+
+def test_the_shapes_have_a_check_of_their_own() -> None:
+    machines, _, rest = nested_kvm.arguments(["--shapes"])
+    assert len({(one.smp, one.cpu) for one in machines}) == 8
+    assert all("kvm" not in one.append.split() for one in machines)
+    assert nested_kvm.checks_of(machines, rest) == [nested_kvm.SHAPE_CHECKS]
+    assert nested_kvm.checks_of(machines[:1], []) == ["tests/nested", f"--ignore={nested_kvm.SHAPE_CHECKS}"]
+    assert nested_kvm.checks_of(machines[:1], ["tests/nested/test_host.py"]) == ["tests/nested/test_host.py"]
