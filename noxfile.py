@@ -34,6 +34,8 @@ SIDE_BY_SIDE = ("-n", str(len(os.sched_getaffinity(0)) * 3 // 2), "--dist", "loa
 ALONE = (*BOOTS, "tests/faults")
 """Their tests with the mark `alone` measure wall time, kill sessions or inspect the host: one at a time."""
 NOTHING_FOUND = 5
+OLDEST_PARTNERS = ("pytest-benchmark[histogram]==4.0.0", "pytest==8.2.0", "pytest-xdist==3.5.0")
+"""Before 5.2 the fixture of pytest-benchmark itself does not work with pytest 9.2."""
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 """The versions for which requirements.lock has packages."""
 
@@ -220,9 +222,15 @@ def fresh(session: nox.Session) -> None:
     _module("tools.fresh", *session.posargs)
 
 
+@nox.session(name="nested-kvm")
+def nested_kvm(session: nox.Session) -> None:
+    """Boot a machine with a real KVM under TCG, and run tests/nested in it (docs/nested-kvm.md)."""
+    _module("tools.nested_kvm", *session.posargs)
+
+
 @nox.session(venv_backend="venv", reuse_venv=True)
 def release(session: nox.Session) -> None:
-    """Build and check what would be published, and upload nothing. `-- --no-fresh` boots no new Debian."""
+    """Build and check what would be published, and upload nothing. `-- --no-fresh` boots no new machine."""
     shutil.rmtree(DIST, ignore_errors=True)
     session.install("build>=1.2", "twine>=5")
     session.run("python", "-m", "build", "--outdir", str(DIST), str(HERE))
@@ -231,8 +239,19 @@ def release(session: nox.Session) -> None:
     _pytest("tests/line/test_wheel.py", "-q")
     if "--no-fresh" not in session.posargs:
         _module("tools.fresh")
+        _module("tools.nested_kvm")
     for path in files:
         session.log(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}")
+
+
+@nox.session(venv_backend="venv", reuse_venv=True)
+@nox.parametrize("versions", [OLDEST_PARTNERS, ("pytest-benchmark[histogram]",)], ids=["oldest", "newest"])
+def partners(session: nox.Session, versions: Sequence[str]) -> None:
+    """Run the tests of pytest-benchmark as a partner with its oldest supported and its newest version."""
+    session.install("--upgrade", "-e", ".[dev]", *versions)
+    names = ("tests/unit/session/pytest_hooks", "tests/plugin")
+    where = [f"{name}/test_benchmark_partner.py" for name in names]
+    session.run("python", "-m", "pytest", *where, "-q", *session.posargs)
 
 
 @nox.session(python=PYTHONS, venv_backend="venv", reuse_venv=True)

@@ -66,8 +66,9 @@ class Browser:
             self.events.append(message)
         return message
 
-    def open(self, page: Path, width: int, *, scheme: str = "light") -> None:
-        """Loads a file as on a screen of this width, in a dark or light scheme."""
+    def open(self, page: Path, width: int, *, scheme: str = "light", scripts: bool = True) -> None:
+        """Loads a file as on a screen of this width, in a dark or light scheme; `scripts`: whether the page's
+        own may run."""
         self.session = ""
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -77,13 +78,14 @@ class Browser:
         self.ask("Emulation.setDeviceMetricsOverride", **shape)
         wanted = [{"name": "prefers-color-scheme", "value": scheme}]
         self.ask("Emulation.setEmulatedMedia", features=wanted)
+        self.ask("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.events.clear()
         self.ask("Page.navigate", url=page.absolute().as_uri())
         self.wait("Page.loadEventFired")
 
     def value(self, expression: str) -> Any:
         """What the page answers to a JavaScript expression of the test."""
-        done = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        done = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 

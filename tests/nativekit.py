@@ -1,7 +1,8 @@
 """Compiles a workload, runs it on this host, and judges what it printed.
 
 For tests of the guest's C: `run_of` makes a run, `verified_by` judges it, `broken` changes one line of the C
-first, `expect_refused` does all three with a `Lie`. Their test modules use the fixture `own_cache`, too.
+first. `right_answers` and `refusals` give the two tests that every workload has. Modules with other tests use
+the fixture `own_cache`, too.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,21 @@ def execute(workload: Workload, asked: dict[str, object]) -> subprocess.Complete
     return subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=False, pass_fds=inherited)
 
 
-def expect_right(folder: Path, name: str, change: Mapping[str, object], cpus: int) -> None:
-    workload = catalog.load_workload(name)
-    verified = verified_by(run_of(folder, workload, cpus, **change), workload)
-    assert verified.metrics.keys() >= {"work", "total", *workload.metrics}
+def right_answers(
+    name: str, *changes: Mapping[str, object], cpus: Sequence[int] = (1, 2, 3, 6)
+) -> Callable[..., None]:
+    """A test that the workload verifies with each of these numbers of workers, and each change of its
+    parameters, and has all of its metrics."""
+
+    @pytest.mark.usefixtures("own_cache")
+    @pytest.mark.parametrize("workers", cpus)
+    @pytest.mark.parametrize("change", changes or [{}])
+    def every_worker_is_right(tmp_path: Path, change: Mapping[str, object], workers: int) -> None:
+        workload = catalog.load_workload(name)
+        verified = verified_by(run_of(tmp_path, workload, workers, **change), workload)
+        assert verified.metrics.keys() >= {"work", "total", *workload.metrics}
+
+    return every_worker_is_right
 
 
 _PLACES = ("disk", "network", "listen")
@@ -150,8 +162,14 @@ class Lie:
     params: Mapping[str, object] = field(default_factory=dict)
 
 
-def expect_refused(tmp_path: Path, lie: Lie) -> None:
-    """Runs the lie with two workers, and expects that it is refused."""
-    workload = broken(tmp_path, lie.workload, lie.old, lie.new)
-    with pytest.raises(VerifyError, match=lie.reason):
-        verified_by(run_of(tmp_path, workload, 2, **lie.params), workload)
+def refusals(lies: Sequence[Lie]) -> Callable[..., None]:
+    """A test that runs each lie with two workers, and expects that it is refused."""
+
+    @pytest.mark.usefixtures("own_cache")
+    @pytest.mark.parametrize("lie", lies, ids=lambda lie: f"{lie.params.get('lock', '')}{lie.new}")
+    def a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
+        workload = broken(tmp_path, lie.workload, lie.old, lie.new)
+        with pytest.raises(VerifyError, match=lie.reason):
+            verified_by(run_of(tmp_path, workload, 2, **lie.params), workload)
+
+    return a_lie_is_found

@@ -1,13 +1,16 @@
-"""Reads a page strictly: balanced tags, unique ids, no active content; and gives its text and parts."""
+"""Reads a page strictly: balanced tags, unique ids, no active content but its one script, which its policy
+names by its digest; and gives its text and parts."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 """Elements without an end tag, by the HTML standard."""
-ACTIVE = {"script", "iframe", "object", "embed", "form", "link", "base", "img", "audio", "video", "use"}
+ACTIVE = {"iframe", "object", "embed", "form", "link", "base", "img", "audio", "video", "use"}
 
 
 @dataclass
@@ -18,6 +21,8 @@ class Page(HTMLParser):
     open: list[str] = field(default_factory=list)
     seen: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
     text: str = ""
+    script: str = ""
+    style: str = ""
 
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -31,6 +36,12 @@ class Page(HTMLParser):
         names = [name for name, _ in attrs]
         if len(names) != len(set(names)):
             self.problems.append(f"<{tag}> has an attribute twice: {names}")
+        if tag == "script" and attrs:
+            self.problems.append(f"<script> with {names}")
+        if tag == "meta" and "http-equiv" in names and dict(attrs)["http-equiv"] != "Content-Security-Policy":
+            self.problems.append(f"<meta> with {attrs}")
+        if "style" in names:
+            self.problems.append(f"<{tag}> has a style of its own, which the policy refuses")
         if tag in ACTIVE or any(name.startswith("on") or name == "src" for name in names):
             self.problems.append(f"<{tag}> with {names} is active, or loads something")
         self.seen.append((tag, dict(attrs)))
@@ -40,15 +51,31 @@ class Page(HTMLParser):
             self.problems.append(f"</{tag}> ends another element, at {self.getpos()}")
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        inside = self.open[-1] if self.open else ""
+        if inside == "script":
+            self.script += data
+        elif inside == "style":
+            self.style += data
+        else:
             self.text += data
 
     def attributes(self, tag: str) -> list[dict[str, str | None]]:
         return [attrs for name, attrs in self.seen if name == tag]
 
     @property
+    def policy(self) -> str:
+        """What the page lets a browser do."""
+        (found,) = [one for one in self.attributes("meta") if "http-equiv" in one]
+        return str(found["content"])
+
+    @property
     def parts(self) -> list[str | None]:
         return [attrs.get("id") for attrs in self.attributes("section")]
+
+
+def digest(text: str) -> str:
+    """As a policy names it."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def read(text: str) -> Page:
@@ -64,4 +91,7 @@ def read(text: str) -> Page:
     links = [str(attrs.get("href")) for attrs in page.attributes("a")]
     assert {link.removeprefix("#") for link in links} <= set(ids)
     assert all(link.startswith("#") for link in links)
+    assert len(page.attributes("script")) == 1
+    wanted = {f"script-src {digest(page.script)}", f"style-src {digest(page.style)}", "default-src 'none'"}
+    assert set(page.policy.split("; ")) == wanted | {"base-uri 'none'", "form-action 'none'"}
     return page

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchgate.base.cells import Lane
-from benchgate.base.gates import CapacityBound
-from benchgate.base.runs import Ending, Outcome
+from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.gates import Arm, CapacityBound, Gate
+from benchgate.base.runs import Ending, Outcome, Resolution
 from benchgate.base.statistics.histogram import Histogram, bucket_of
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence.rows import RunRow
+from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.accounts.attribution import Table, table
 from benchgate.judge.accounts.distributions import distributions
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.sharing import Recording
+from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
+from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.noise import RunNoise
 from benchgate.judge.wire import parse
 from benchgate.plan import published
 from benchgate.render.view import SessionView
-from tests.unit.factories import cell, raw_run, rows, run_row, scaled_view, verified, view
+from tests.unit.factories import POLICY, arm, cell, raw_run, rows, run_row, scaled_view, verified, view
 from tests.unit.memory_logs import LOG, ONE_CPU
 from tests.unit.moved_lines import sharing
 from tests.wirekit import NONCE, console, recorded, unframed
@@ -102,3 +106,85 @@ def long_view(runs: int) -> SessionView:
         row.run: RunNoise(1.5, 1.0, {"run_delay": 0.01, "steal": 0.0, "migrations": 0.0}, ()) for row in arms
     }
     return view(*halves, noise=noise)
+
+
+WIDE = ("primes", "primes.split-one", "pipe", "wake", "mutex", "walk", "checksum", "matmul", "sort", "spawn")
+"""Names of rows; `primes.split-one` is a negative control."""
+COUNTS = (1, 2, 4, 8, 16)
+FAILED, UNDECIDED, INVALID_ROW, UNGATED = "pipe", "mutex", "wake", "walk"
+"""The rows in which larger counts fail, are not decided, or have no right answer, or have no threshold."""
+
+
+def wide_view(workloads: int, systems: int, counts: int, runs: int = 5, **changes: object) -> SessionView:
+    """Rows by systems and CPU counts on the instruction clock, with timelines and the guests' counters."""
+    made: list[RunRow] = []
+    gates: list[Gate] = []
+    cells = [
+        _wide_cell(name, system, cpus)
+        for cpus in COUNTS[:counts]
+        for name in WIDE[:workloads]
+        for system in ("linux", "kernel", "own", "other", "fifth")[:systems]
+    ]
+    for number in range(runs):
+        made += [_wide_run(one, len(made) + 1 + place, number) for place, one in enumerate(cells)]
+    arms = {one.id: _wide_arm(one, [row for row in made if row.cell == one]) for one in cells}
+    for one in cells:
+        gates.append(Gate(f"{one.id}-verified", "verified", None, one, "work"))
+        base = replace(one, cpus=1)
+        if one.cpus > 1 and one.workload != UNGATED:
+            is_control = "split" in one.workload
+            kind, limit = ("control", 1.1) if is_control else ("speedup", round(0.9 * one.cpus, 1))
+            least, most = (None, limit) if is_control else (limit, None)
+            gates.append(Gate(f"{one.id}-{kind}", kind, base, one, "work", least, most))
+    facts: dict[str, object] = {
+        "verdicts": decide(gates, arms, POLICY).verdicts,
+        "timelines": tuple(_wide_timeline(one, made) for one in cells),
+        "attributions": tuple(replace(attributed(), cell=one.id) for one in cells),
+        "resolutions": {one.id: Resolution(40_000, 12, 90_000) for one in cells},
+        "envelope": tuple((f"fact {number}", "a value of the host") for number in range(80)),
+    }
+    return view(*made, **{**facts, **changes})  # type: ignore[arg-type]
+
+
+def _wide_cell(name: str, system: str, cpus: int) -> Cell:
+    return replace(cell(cpus, workload=name, system=system), params=(("n", 4096),))
+
+
+def _wide_run(of: Cell, attempt: int, number: int) -> RunRow:
+    lost = {FAILED: 0.35, UNDECIDED: 0.076}.get(of.workload, 0.01) if of.cpus >= 4 else 0.01
+    reached = 1.0 if "split" in of.workload else of.cpus ** (1 - lost)
+    spread = 0.01 if of.workload == UNDECIDED else 0.0004
+    work = int(1_948_523_766 * (1 + len(of.system) / 50) / reached * (1 + spread * ((number * 7) % 5 - 2)))
+    raw = raw_run(of, attempt=attempt, lane=Lane.INSN, placement=Placement.VIRTUAL)
+    if (of.workload, of.cpus, number) == (INVALID_ROW, 4, 2):
+        return run_row(replace(raw, ending=Ending.PANIC), None, "Kernel panic: attempted to kill init")
+    return replace(run_row(raw, verified(raw, work, work + 90_000 * of.cpus, unit="insn")), lead=40_000)
+
+
+def _wide_arm(of: Cell, made: Sequence[RunRow]) -> Arm:
+    counted = [row for row in made if row.counts]
+    bad = tuple(row.reason for row in made if row.outcome in (Outcome.INVALID, Outcome.CRASHED))
+    works = [row.work or 0 for row in counted]
+    found = arm(of, works, lane=Lane.INSN, placement=Placement.VIRTUAL, unit="insn", invalid=bad)
+    folders = [f"runs/{row.run:04}-{of.id}" for row in made]
+    return replace(found, sample=folders[0], culprit=folders[0])
+
+
+def _wide_timeline(of: Cell, made: Sequence[RunRow]) -> Timeline:
+    row = next(row for row in made if row.cell == of)
+    columns = tuple(tuple(Column(1.0 - 0.01 * (n % 7), 0.0) for n in range(200)) for _ in range(of.cpus))
+    length = row.total or 1000
+    return Timeline(
+        cell=of.id,
+        cpus=of.cpus,
+        folder=f"runs/{row.run:04}-{of.id}",
+        run=row.run,
+        seed=7,
+        which="median",
+        share=1.0,
+        work=row.work or 900,
+        unit="insn",
+        length=length,
+        workers=tuple(WorkerSpan(n, n, n, 0, row.work or 900) for n in range(of.cpus)),
+        activity=Activity(0, length, length // 200 + 1, columns, (Wakes(0, None, 3, 12),)),
+    )

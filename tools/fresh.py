@@ -156,7 +156,7 @@ def environment(home: str, folder: str) -> list[str]:
     return ["env", "-i", f"--chdir={folder}", f"HOME={home}", f"PATH={path}", "LC_ALL=C.UTF-8", *kept]
 
 
-def make(system: System, text: str) -> None:
+def make(system: System, text: str, packages: Sequence[str] = ("ca-certificates",)) -> None:
     """Makes the system and copies the checkout into it."""
     print(f"fresh: making Debian {system.release} for {system.user} ...", flush=True)
     settings = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
@@ -168,7 +168,7 @@ def make(system: System, text: str) -> None:
     hook = 'chroot "$1" useradd --create-home user'
     subprocess.run(
         [
-            *("mmdebstrap", "--quiet", "--variant=minbase", "--include=ca-certificates", *options),
+            *("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}", *options),
             *(f"--customize-hook={hook}", RELEASES[system.release], str(system.root), "-"),
         ],
         input=text,

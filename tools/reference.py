@@ -218,7 +218,7 @@ def fixtures() -> str:
 
 def command_pages() -> str:
     parts, names = list[str](), {"-".join(words): " ".join(words) for words in TWO_WORDS}
-    for one in commands.all_commands():
+    for one in commands.TABLE:
         parser = argparse.ArgumentParser(prog=f"benchgate {names.get(one.name, one.name)}")
         one.declare(parser)
         parts += [f"## {parser.prog}", f"{one.about[0].upper()}{one.about[1:]}.", *words_of(parser)]

@@ -44,6 +44,7 @@ from benchgate.evidence.session_folder import COMPLETE, SessionHead
 from benchgate.explore.exploration_result import Find, RunLine
 from benchgate.render.files import memory_csv
 from benchgate.session.exploration import folder as exploration
+from benchgate.session.kvm_report import KvmReport
 from tools.input_schemas import FILES, schema_of_file
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -172,6 +173,12 @@ def _baseline() -> Schema:
     return _file("baseline-1", "a baseline, version 1", found, **head)
 
 
+def _kvm() -> Schema:
+    return _file(
+        "kvm-1", "the file of `benchgate doctor --kvm-report`, version 1", schema_of(form_of(KvmReport))
+    )
+
+
 def _decided(gate: Schema, others: Schema, **types: str) -> Schema:
     """A PASS or FAIL of such gates rests on runs, and on figures of these types."""
     given = {"outcome": {"enum": ["PASS", "FAIL"]}, "gate": gate, **others}
@@ -263,7 +270,7 @@ def _session() -> Schema:
 
 
 def _reports() -> Sequence[Schema]:
-    return (_explored(), _baseline(), _verdicts(), _results(), _metrics(), _memory(), _session())
+    return (_explored(), _baseline(), _verdicts(), _results(), _metrics(), _memory(), _session(), _kvm())
 
 
 def schemas() -> Mapping[str, str]:

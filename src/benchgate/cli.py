@@ -51,7 +51,7 @@ def _told(output: standard_streams.OutputState, status: int) -> int:
 def _status(given: Sequence[str]) -> int:
     given, after = _split(given)
     try:
-        words = _parser().parse_args(given, argparse.Namespace(after=after))
+        words = _parser(next(iter(given), "")).parse_args(given, argparse.Namespace(after=after))
         command: Command = words.command
         return command(words)
     except BenchgateError as error:
@@ -79,16 +79,17 @@ class _Parser(argparse.ArgumentParser):
         self.exit(4, f"{self.prog}: error: {message}\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: str) -> argparse.ArgumentParser:
+    """Knows the names of all commands, and the words of the one that is the first word."""
     parser = _Parser(
         prog="benchgate",
         description="Kernel benchmarks as gated tests. `pytest` measures; this command does the rest.",
     )
     found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for one in commands.all_commands():
+    for one in commands.TABLE:
         sub = found.add_parser(one.name, help=one.about, description=one.about)
-        sub.set_defaults(command=one.run)
-        one.declare(sub)
+        if one.name == first:
+            one.declare(sub)
     return parser
 
 

@@ -1,118 +1,78 @@
-"""pytest's hooks and fixtures. Collection is planning; an item is a cell, a gate or a user's own test.
+"""The door for pytest: options, marks, fixtures, and when a run of pytest becomes one that uses benchgate.
 
-Takes pytest's configuration and marks; gives parametrized items and their outcomes. A user's mistake is a
-UsageError or a collection error in one sentence; an error that stops measuring ends pytest with exit code 4.
+Options and marks are known at once. All else is imported at the first use: an option, or a function with a
+fixture or a mark of ours. A run of other tests has none of these, and costs nothing. Fails as the functions
+of session/pytest_hooks/pytest_run.py do, which are behind this door.
 """
 
 from __future__ import annotations
 
-from benchgate.base import interrupts
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
 
-with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
-    import contextlib
-    from collections.abc import Callable, Generator, Iterator
-    from typing import Any
+import pytest
 
-    import pytest
+from benchgate.plan import mark_table
+from benchgate.session.pytest_hooks import pytest_flags, pytest_use
 
-    from benchgate.base.errors import BenchgateError, UsageError
-    from benchgate.plan.planned import PlannedCell, PlannedGate
-    from benchgate.session import progress
-    from benchgate.session.pytest_hooks import pytest_items, pytest_marks, pytest_options
-    from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
-    from benchgate.session.pytest_hooks.results import CellResult, NotPassed, VerdictResult
-
-STATE = pytest.StashKey[PytestSession]()
-SPENT_S = pytest.StashKey[float]()
-TIMED = "benchgate_timed"
-"""The key under which an xdist worker reports to the controller that it has timed tests."""
-COMPLAINT = "benchgate_complaint"
-"""The key under which it reports a user's mistake."""
-NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
+if TYPE_CHECKING:
+    from benchgate.base.runs import Image
+    from benchgate.session.mix_study.isolation_mark import IsolationResult
+    from benchgate.session.pytest_hooks.pytest_session import Boots, PytestSession
+    from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    pytest_options.register(parser)
+    pytest_flags.register(parser)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> None:
-    try:
-        pytest_options.choose_root_again(early_config, parser, args)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+    pytest_flags.choose_root_again(early_config, parser, args)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    try:
-        options = pytest_options.read(config)
-        pytest_marks.register(config, options.gate_files)
-        state = config.stash[STATE] = PytestSession(options, progress.on_stderr())
-        state.check_host()
-    except BenchgateError as error:
-        raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(_ReportCollector(state), "benchgate-reports")
+    for line in mark_table.lines():
+        config.addinivalue_line("markers", line)
+    if pytest_use.is_configured(config):
+        from benchgate.session.pytest_hooks import pytest_run
 
-
-# ---- collection is planning
+        pytest_run.state_of(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    mistake = pytest_items.plan_items(metafunc, metafunc.config.stash[STATE])
-    if mistake:
-        pytest.fail(mistake, pytrace=False)
+    if pytest_use.is_planned(metafunc):
+        from benchgate.session.pytest_hooks import pytest_run
+
+        pytest_run.plan_items(metafunc)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    items, state = session.items, session.config.stash[STATE]
-    picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
-    output = getattr(session.config, "workeroutput", None)
-    if any(picked) and output is not None:  # an xdist worker, which must not measure
-        output[TIMED] = True
-    try:
-        pytest_marks.check(items)
-        state.pick(*picked)
-        state.point_out()
-        if output is None and not (state.options.plan or session.config.option.collectonly):
-            state.require_oracles()
-    except UsageError as error:
-        if output is None:
-            raise pytest.UsageError(str(error)) from None
-        output[COMPLAINT] = str(error)
+    if pytest_use.has_begun(session.config) or any(map(pytest_use.is_marked, session.items)):
+        from benchgate.session.pytest_hooks import pytest_run
+
+        pytest_run.pick(session)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    output = getattr(node, "workeroutput", {})
-    complaint = output.get(COMPLAINT) or (NOT_IN_PARALLEL if output.get(TIMED) else "")
-    if complaint:
-        node.config.stash[STATE].complaint = complaint
+    if pytest_use.COMPLAINT in getattr(node, "workeroutput", {}):
+        from benchgate.session.pytest_hooks import pytest_run
+
+        pytest_run.take_complaint(node)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test fails if a mark is added while it runs, because that is too late for a plan."""
     outcome = yield
-    if mistake := pytest_marks.mistake(item):
-        pytest.fail(mistake, pytrace=False)
+    if pytest_use.has_begun(item.config) or pytest_use.is_marked(item):
+        from benchgate.session.pytest_hooks import pytest_run
+
+        pytest_run.require_no_late_mark(item)
     return outcome
-
-
-def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    state = session.config.stash[STATE]
-    if not state.options.plan or session.config.option.collectonly:
-        return None
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None:
-        reporter.write_line(state.describe())
-    try:
-        state.try_qemus()
-    except BenchgateError as error:
-        raise pytest.UsageError(str(error)) from None
-    return True
 
 
 # ---- fixtures: each can be requested alone
@@ -121,186 +81,52 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 @pytest.fixture(scope="session")
 def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
     """The session of this pytest run; measuring starts with the first item that needs a result."""
-    state = request.config.stash[STATE]
-    if hasattr(request.config, "workerinput"):
-        pytest.fail(NOT_IN_PARALLEL, pytrace=False)
-    state.interruptions.watch()  # they last until pytest_unconfigure
-    return state
+    from benchgate.session.pytest_hooks import pytest_fixtures
+
+    return pytest_fixtures.session(request)
 
 
 @pytest.fixture
 def cell(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> CellResult:
     """The verified runs of a cell: `cell.require_verified()`."""
-    planned: PlannedCell = _planned(request)
-    if planned.skip:
-        pytest.skip(planned.skip)
-    row = _measured(request, benchgate_session, planned.cell.row)
-    if skip := row.skip(planned):  # this is known only since the host was probed
-        pytest.skip(skip)
-    result: CellResult = row.cell(planned)
-    request.node.user_properties.extend(result.properties)
-    return result
+    from benchgate.session.pytest_hooks import pytest_fixtures
+
+    return pytest_fixtures.cell(request, benchgate_session)
 
 
 @pytest.fixture
 def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> VerdictResult:
     """The verdict of a gate: `verdict.require_pass()`."""
-    planned: PlannedGate = _planned(request)
-    row = _measured(request, benchgate_session, planned.arm.cell.row)
-    result: VerdictResult = row.verdict(planned)
-    request.node.user_properties.extend(result.properties)
-    return result
+    from benchgate.session.pytest_hooks import pytest_fixtures
+
+    return pytest_fixtures.verdict(request, benchgate_session)
 
 
 @pytest.fixture
-def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
+def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> IsolationResult:
     """How the best mix of a study isolates its parts: `isolation.require_pass()`."""
-    from benchgate.session.mix_study import guest_runner, isolation_mark  # noqa: PLC0415 - the solver takes long to import
+    from benchgate.session.mix_study import isolation_fixture
 
-    asked = isolation_mark.asked(request.node)
-    options = benchgate_session.options
-    if options.plan:
-        pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
-    return _or_exit(
-        request.config,
-        lambda: isolation_mark.measure(asked, options, guest_runner.opened, benchgate_session.progress),
-    )
+    return isolation_fixture.value(request, benchgate_session)
 
 
 @pytest.fixture
-def image(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Any:
+def image(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> Image:
     """A system's image with the workload of the `workload` mark, ready to boot."""
-    planned: PlannedCell = _planned(request)
-    return _or_exit(request.config, lambda: benchgate_session.image(planned))
+    from benchgate.session.pytest_hooks import pytest_fixtures
+
+    return pytest_fixtures.image(request, benchgate_session)
 
 
 @pytest.fixture
 def boot(
     request: pytest.FixtureRequest,
     benchgate_session: PytestSession,
-    image: Any,  # noqa: ARG001 - requested so that the image is built and the test parametrized
-) -> Iterator[Any]:
+    image: Image,  # noqa: ARG001 - requested so that the image is built and the test parametrized
+) -> Iterator[Boots]:
     """`boot(cpus=2)` boots the image, pinned, and gives its console as pexpect; `boot(cpus=2, clock="insn")`
     on the instruction clock. It ends with the test."""
-    with benchgate_session.boots(request.node.callspec.params["image"]) as start:
+    from benchgate.session.pytest_hooks import pytest_fixtures
+
+    with pytest_fixtures.boots(request, benchgate_session) as start:
         yield start
-
-
-def _planned(request: pytest.FixtureRequest) -> Any:
-    """The plan of this item, which collection made from the arguments and marks of its function."""
-    if not hasattr(request, "param"):
-        pytest.fail(
-            f"nothing was planned for the fixture `{request.fixturename}`: the test function must have "
-            '@pytest.mark.workload("primes", ...) and request the fixture, directly or through another one, '
-            "by an argument; getfixturevalue and unittest classes are not supported",
-            pytrace=False,
-        )
-    return request.param
-
-
-def _measured(request: pytest.FixtureRequest, state: PytestSession, row: str) -> Any:
-    before = state.spent_s
-    found = _or_exit(request.config, lambda: state.row(row))
-    request.node.stash[SPENT_S] = state.spent_s - before
-    return found
-
-
-def _or_exit(config: pytest.Config, action: Callable[[], Any]) -> Any:
-    try:
-        with _uncaptured(config):
-            return action()
-    except BenchgateError as error:
-        pytest.exit(f"benchgate: {error}", returncode=4)
-
-
-@contextlib.contextmanager
-def _uncaptured(config: pytest.Config) -> Iterator[None]:
-    """Shows the progress at once, although pytest captures the output of fixtures."""
-    capture = config.pluginmanager.get_plugin("capturemanager")
-    with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
-        state, reporter = config.stash[STATE], config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            state.progress.before_first = reporter.ensure_newline
-        yield
-
-
-# ---- reporting
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Subtracts the time of the sweep, which would otherwise count for the first item of its row. The reason
-    of a verdict is shown once and whole."""
-    report = yield
-    if call.excinfo is not None and isinstance(call.excinfo.value, NotPassed):
-        report.longrepr = _Sentence(str(call.excinfo.value))  # type: ignore[assignment]
-    spent_s = item.stash.get(SPENT_S, 0.0)
-    if call.when == "setup" and spent_s:
-        report.duration = max(0.0, report.duration - spent_s)
-    return report
-
-
-class _Sentence:
-    """A failure that pytest shows whole, and whose beginning its short summary does not repeat."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __str__(self) -> str:
-        return self._text
-
-    def toterminal(self, writer: Any) -> None:
-        writer.line(self._text)
-
-
-class _ReportCollector:
-    """Passes on every report. Each session registers its own, because the hook has no session argument."""
-
-    def __init__(self, state: PytestSession) -> None:
-        self._state = state
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_sessionfinish(self) -> Generator[None]:
-        """pytest handles no interrupt from here on."""
-        self._state.interruptions.hold_off()
-        yield
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.when == "call" or report.outcome != "passed":
-            self._state.note_report(ReportLine(report.outcome, _message(report)))
-
-
-def _message(report: pytest.TestReport) -> str:
-    if isinstance(report.longrepr, tuple):
-        return str(report.longrepr[2]).removeprefix("Skipped: ")
-    return report.longreprtext.strip()
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    state = session.config.stash[STATE]
-    try:
-        state.close(interrupted=exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
-    except BenchgateError as error:
-        state.complaint = str(error)
-    if state.complaint:
-        session.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
-        return
-    if not (state.options.plan or session.config.option.collectonly):
-        session.exitstatus = state.exit_code(int(exitstatus))
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if STATE in config.stash:
-        config.stash[STATE].interruptions.release()
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    state = config.stash[STATE]
-    shown = config.option.tbstyle not in ("no", "line")
-    text = state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
-    if text:
-        terminalreporter.section("benchgate")
-        terminalreporter.write_line(text)

@@ -72,7 +72,7 @@ def test_kvm_that_emulates_is_present_but_unusable(fake: Qemu, device: Path) -> 
     assert found.reason.startswith("kvm: present, unusable: ")
     assert "times slower than tcg" in found.reason
     assert found.figure is not None
-    assert found.figure <= float(SLOW_KVM)
+    assert found.figure < (float(SLOW_KVM) + float(SLOW_TCG)) / 2
     with pytest.raises(HostError, match=r"^--accel kvm: kvm: present, unusable: "):
         accel.choose("kvm", {Accel.KVM: found})
 
@@ -100,16 +100,15 @@ def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -
         ("refuses", r"QEMU ended with status 1: qemu: no \\x1b\[31msuch\\x1b\[0m machine"),
         ("babbles", "printed no line end"),
         ("other guest", "printed 'Linux version 6.12' first"),
-        ("wrong answer", "wrong answer for 1000 steps"),
-        ("other order", "wrong answer for 1000 steps"),
+        ("wrong answer", "wrong answer for 1 steps"),
+        ("other order", "wrong answer for 1 steps"),
         ("bad end", "QEMU ended with status 35"),
     ],
 )
 def test_a_misbehaving_guest_gives_a_reason_and_no_figure(
     fake: Qemu, fault: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accel, "_BOOT_S", 1.5 if fault == "hangs" else PATIENCE_S)
-    monkeypatch.setattr(accel, "_PATIENCE_S", 2.5 if fault.startswith("hangs") else PATIENCE_S)
+    monkeypatch.setattr(accel, "_TCG_BOOT_S", 1.5 if fault.startswith("hangs") else PATIENCE_S)
     found = accel.probe_now(but(fake, FAKE_tcg=fault), Accel.TCG)
     assert (found.usable, found.figure) == (False, None)
     with pytest.raises(HostError, match=f"tcg: unusable: .*{says}"):
@@ -150,14 +149,9 @@ def test_a_qemu_built_without_kvm(fake: Qemu, device: Path) -> None:
     assert found.reason == f"kvm: absent: {fake.binary} is built without it"
 
 
-def test_a_probe_is_cached_and_repeated_on_request(fake: Qemu) -> None:
+def test_a_probe_is_cached(fake: Qemu) -> None:
     first = accel.probe(fake, Accel.TCG)
-    slower = but(fake, FAKE_MIPS_tcg="10")
-    assert accel.probe(slower, Accel.TCG) == first
-    again = accel.probe(slower, Accel.TCG, fresh=True)
-    assert again.figure is not None
-    assert again.figure <= 10.0
-    assert accel.probe(fake, Accel.TCG) == again
+    assert accel.probe(but(fake, FAKE_MIPS_tcg="10"), Accel.TCG) == first
 
 
 def test_a_cached_probe_that_was_changed_is_not_used(fake: Qemu, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def test_the_reports_of_an_interrupted_session_say_what_rejudge_says(
         process.send_signal(number)
         said, _ = process.communicate(timeout=PATIENCE_S)
     assert "\nPARTIAL: interrupted before " in said
+    assert f"\nnext:   the same command with --resume={session.latest.parent / 'runs'}" in said
     assert (session.latest / "summary.md").read_text().startswith("# PARTIAL: interrupted before ")
     verdicts = json.loads((session.latest / "verdicts.json").read_text())
     _, again = benchgate("rejudge", session.latest)

@@ -16,7 +16,7 @@ from benchgate.base.system.arch import Architecture
 from benchgate.insn.explore_log import StallLog
 from benchgate.insn.log import ClockLog
 from benchgate.insn.plugin import build
-from benchgate.judge.accounts.memory_books import check_balance
+from benchgate.judge.checks.balance import check_balance
 from tests.barekit import GOOD, GUESTS, NAMED, kernel
 from tests.barekit import boot as boot_virt
 from tests.guests.test_insn_bare import boot, guest

@@ -17,8 +17,8 @@ from benchgate.build.fetch import inputs
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.sharing import MovedLine, Sharing, read_sharing
-from benchgate.judge.accounts.memory_books import check_balance
 from benchgate.judge.accounts.sharing import SharingKind, shared
+from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan import catalog
 from benchgate.session import recordings

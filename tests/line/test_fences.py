@@ -175,7 +175,7 @@ def problem(words: list[str]) -> str:
             given, _ = cli._split(rest)
             given = ["-".join(given[:2]), *given[2:]] if tuple(given[:2]) in cli.TWO_WORDS else list(given)
             try:
-                cli._parser().parse_args(given, argparse.Namespace())
+                cli._parser(given[0]).parse_args(given, argparse.Namespace())
             except SystemExit:
                 return "the parser of benchgate refuses it"
         case ["./run", name, *_] | ["nox", "-s", name, *_]:

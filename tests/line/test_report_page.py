@@ -6,6 +6,7 @@ look at. BENCHGATE_SESSIONS=FOLDER:FOLDER adds the pages of finished sessions.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from benchgate.render.page.page import session_page
 from benchgate.render.view import SessionView
 from tests import browserkit, pagekit
 from tests.browserkit import Browser
-from tests.pageviews import full_view, long_view
+from tests.pageviews import full_view, long_view, wide_view
 from tests.unit.factories import failing
 from tests.unit.render.test_escape import evil_view
 
@@ -44,6 +45,9 @@ VIEWS: dict[str, Callable[[], SessionView]] = {
     "hostile": evil_view,
     "failing": lambda: failing(Word.FAIL),
     "long": lambda: long_view(500),
+    "4 cells": lambda: wide_view(2, 1, 2),
+    "30 cells": lambda: wide_view(5, 2, 3),
+    "200 cells": lambda: wide_view(10, 5, 4),
 }
 
 
@@ -82,6 +86,102 @@ def test_a_page_in_a_browser(name: str, browser: Browser, tmp_path: Path) -> Non
     check(browser, written(name, VIEWS[name](), tmp_path), name)
 
 
+SHOWN = "[...document.querySelectorAll('%s')].filter(one => !one.hidden).length"
+CHOOSE = """
+(([name, value]) => {
+  const control = document.querySelector(`[aria-label="${name}"]`)
+  control.value = value
+  control.dispatchEvent(new Event(control.tagName === 'INPUT' ? 'input' : 'change'))
+})(%s)
+"""
+
+
+@pytest.fixture
+def thirty(browser: Browser, tmp_path: Path) -> Browser:
+    browser.open(written("thirty", wide_view(5, 2, 3), tmp_path), SCREEN)
+    return browser
+
+
+def choose(browser: Browser, name: str, value: str) -> None:
+    browser.value(CHOOSE % json.dumps([name, value]))
+
+
+def test_the_filter_hides_what_does_not_fit(thirty: Browser) -> None:
+    lines, rows = SHOWN % "#side tr.item", SHOWN % "details.row"
+    assert (thirty.value(lines), thirty.value(rows)) == (30, 5)
+    choose(thirty, "filter by word", "primes smp2")
+    assert thirty.value(lines) == 2
+    choose(thirty, "filter by word", "")
+    choose(thirty, "every system", "1")
+    assert thirty.value(lines) == 15
+    assert thirty.value(SHOWN % ".matrix td") == 15
+    choose(thirty, "every verdict", "fail")
+    assert thirty.value(rows) == 1
+    assert thirty.value(SHOWN % "article") == 1
+    assert thirty.value(SHOWN % ".matrix tr.item") == 1
+    assert thirty.value("document.querySelector('.tools [role=status]').textContent").endswith("shown")
+    choose(thirty, "every system", "")
+    choose(thirty, "every verdict", "")
+    assert thirty.value("document.querySelectorAll('.item[hidden], .off').length") == 0
+    assert thirty.complaints() == []
+
+
+def test_a_heading_sorts_by_size_and_the_third_click_restores_the_order(thirty: Browser) -> None:
+    texts = "[...document.querySelectorAll('#side tbody tr')].map(one => one.cells[3].firstChild.textContent)"
+    click = (
+        "[...document.querySelectorAll('#side thead button')].find(one => one.textContent === 'work').click()"
+    )
+    before = thirty.value(texts)
+    thirty.value(click)
+    sizes = [int(one.partition(" ")[0].replace(",", "")) for one in thirty.value(texts)]
+    assert sizes == sorted(sizes)
+    thirty.value(click)
+    assert thirty.value(texts)[0] == f"{max(sizes):,} insn"
+    thirty.value(click)
+    assert thirty.value(texts) == before
+
+
+def test_a_cell_opens_its_row_and_the_contents_follow(thirty: Browser) -> None:
+    assert thirty.value("document.querySelector('#row-3').open") is False
+    thirty.value("document.querySelector('.matrix a[href=\"#row-3\"]').click()")
+    thirty.value("new Promise(done => setTimeout(done, 300))")
+    assert thirty.value("document.querySelector('#row-3').open") is True
+    assert thirty.value("document.querySelector('#row-3').getBoundingClientRect().top < innerHeight") is True
+    thirty.value("new Promise(done => requestAnimationFrame(() => setTimeout(done, 100)))")
+    assert thirty.value("document.querySelector('nav [aria-current]').textContent") == "Row by row"
+
+
+def test_a_command_can_be_copied(thirty: Browser) -> None:
+    texts = "[...document.querySelectorAll('.copy')].map(one => one.previousSibling.textContent)"
+    commands = "[...document.querySelectorAll('.command code, td code')].map(one => one.textContent)"
+    assert thirty.value(texts) == thirty.value(commands)
+    assert len(thirty.value(commands)) > 150
+    asked = "navigator.clipboard.writeText = text => { window.asked = text; return Promise.resolve() }"
+    thirty.value(f"({asked}, document.querySelector('.copy').click())")
+    assert thirty.value("window.asked") == thirty.value(commands)[0]
+
+
+def test_without_a_script_the_page_is_whole(browser: Browser, tmp_path: Path) -> None:
+    page = written("plain", wide_view(5, 2, 3), tmp_path)
+    browser.open(page, SCREEN, scripts=False)
+    assert browser.value("document.querySelectorAll('input, button, select').length") == 0
+    assert browser.value("document.querySelectorAll('section').length") == len(
+        pagekit.read(page.read_text()).parts
+    )
+    assert browser.value("document.querySelectorAll('#side tbody tr').length") == 30
+    assert browser.value("getComputedStyle(document.querySelector('#side tbody th')).position") == "sticky"
+
+
+def test_a_script_of_a_guest_does_not_run_even_if_it_were_markup(browser: Browser, tmp_path: Path) -> None:
+    page = written("injected", full_view(), tmp_path)
+    bad = "<script>window.owned = 1</script><img src=x onerror='window.owned = 2'>"
+    page.write_text(page.read_text().replace("</main>", f"{bad}</main>"))
+    browser.open(page, SCREEN)
+    assert browser.value("window.owned") is None
+    assert browser.value("document.querySelectorAll('.tools').length") == 1  # ours ran
+    assert any("Content Security Policy" in one for one in browser.complaints())
+
+
 def test_the_pages_of_real_sessions(browser: Browser) -> None:
     folders = [Path(one) for one in os.environ.get("BENCHGATE_SESSIONS", "").split(":") if one]
     if not folders:
@@ -94,9 +194,9 @@ def test_a_page_that_scrolls_sideways_or_complains_is_found(browser: Browser, tm
     page = written("bad", full_view(), tmp_path)
     good = page.read_text()
     for bad, problem in (
-        (good.replace("</main>", "<div style='width:900px'>x</div></main>"), "scroll sideways"),
-        (good.replace("</main>", "<p style='background:url(x.png)'>x</p></main>"), "violates"),
-        (good.replace('id="runs" aria', 'id="runs" style="display:none" aria'), r"\['runs'\]"),
+        (good.replace("</main>", "<svg width='900' height='9'></svg></main>"), "scroll sideways"),
+        (good.replace("</main>", "<svg><image href='x.png'/></svg></main>"), "violates"),
+        (good.replace('id="runs" aria', 'id="runs" hidden="" aria'), r"\['runs'\]"),
     ):
         assert bad != good
         page.write_text(bad)

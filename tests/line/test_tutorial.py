@@ -1,4 +1,4 @@
-"""The tutorial, done by a newcomer in an empty folder: its commands in their order print what the page says.
+"""The tutorial, done by a newcomer in an empty folder: its commands, in order, print what the page says.
 
 The digits are of one compiler and one QEMU, so of other ones only the words are compared.
 """

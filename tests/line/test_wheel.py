@@ -142,6 +142,70 @@ def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed) ->
     assert "already exists" in output
 
 
+STRICT = {
+    "pytest": """[pytest]
+minversion = 2.0
+addopts = -rfEX -p pytester --strict-markers
+xfail_strict = true
+filterwarnings =
+    error
+    ignore::pytest.PytestExperimentalApiWarning
+pytester_example_dir = testing/example_scripts
+""",
+    "scipy": """[pytest]
+addopts = -l
+junit_family = xunit2
+filterwarnings =
+    error
+    ignore:assertions not in test modules or plugins:pytest.PytestConfigWarning
+""",
+    "trio": """[pytest]
+addopts = --strict-markers --strict-config
+faulthandler_timeout = 60
+filterwarnings =
+    error
+junit_family = xunit2
+xfail_strict = true
+cache_dir = .kept
+""",
+}
+"""The strict parts of these projects' own settings, and a key that only pytest's cache knows."""
+
+
+@pytest.fixture(params=STRICT)
+def strict(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A project with one row."""
+    (tmp_path / "pytest.ini").write_text(STRICT[request.param])
+    (tmp_path / "test_row.py").write_text(TERN.format(system=SYSTEM))
+    return tmp_path
+
+
+def test_explore_collects_in_a_strict_project(installed: Installed, strict: Path) -> None:
+    code, output = run_benchgate(strict, "explore", "--plan", "test_row.py", python=installed.python)
+    assert (code, "tasks.steps-4000-kernel-smp2" in output) == (0, True), output
+    assert not (strict / ".kept").exists()
+
+
+def test_verify_collects_in_a_strict_project(installed: Installed, gated: Session, strict: Path) -> None:
+    words = ("verify", gated.folder, "--tests", "test_row.py")
+    code, output = run_benchgate(strict, *words, python=installed.python)
+    assert (code, "the thresholds of 1 gate are those of the tests" in output) == (0, True), output
+
+
+def test_a_step_of_bisect_begins_in_a_strict_project(installed: Installed, strict: Path) -> None:
+    code = (
+        "import subprocess, sys\n"
+        "from pathlib import Path\n"
+        "from benchgate.session import inner_pytest\n"
+        "from benchgate.session.bisect.step import PLUGIN\n"
+        "words = ['--clock=insn', '--plan', 'test_row.py']\n"
+        "sys.exit(subprocess.call(inner_pytest.argv(PLUGIN, Path('ended.json'), words)))\n"
+    )
+    status, output = run([installed.python, "-c", code], strict)
+    assert (status, "sweep tasks.steps-4000-kernel" in output) == (0, True), output
+    assert (strict / "ended.json").read_text() == '{"error": "", "text": ""}'
+
+
 def test_the_ratio_interval_and_outcome_follow_from_the_runs(installed: Installed, gated: Session) -> None:
     assert [gated.outcomes(cpus, SYSTEM) for cpus in (1, 2)] == [["ok"] * 5, ["ok"] * 5], gated.output
     work = {cpus: gated.work(cpus, SYSTEM) for cpus in (1, 2)}

@@ -19,12 +19,13 @@ import scipy.stats
 from benchgate.host import accel, capacity, lock
 from benchgate.run import thread_use
 from benchgate.session.measuring import MeasuringSession
+from benchgate.session.pytest_hooks import pytest_fixtures
 from benchgate.session.workbench import Workbench
 from tests.machines import PATIENCE_S
 
 HI = 10_000
-KEPT_LOADED = (np, scipy.stats)
-"""pytester unloads the modules that a run in this process imports; these two cannot be loaded twice."""
+KEPT_LOADED = (np, scipy.stats, pytest_fixtures)
+"""pytester unloads the modules that a run in this process imports; these cannot be loaded twice."""
 FAKE_QEMU = Path(__file__).parents[1] / "data" / "fake-qemu"
 
 # The stand-in only plays consoles, so the accelerator probe and the capacity guests cannot run in it.

@@ -136,7 +136,8 @@ def test_a_gate_that_fails_says_so_in_one_line(rig: Rig) -> None:
     result = rig.run()
     assert result.ret == 1
     result.assert_outcomes(passed=2, failed=1)
-    (line,) = [line for line in result.outlines if "FAIL: " in line and "verdicts" not in line]
+    line, short = [line for line in result.outlines if "FAIL: " in line and "verdicts" not in line]
+    assert short.startswith(f"FAILED {GATE} - FAIL: ")
     assert line.startswith(
         "FAIL: primes.hi-10000-fake smp2/smp1 = 1.46 [1.46, 1.46] < 1.6 (work, tcg, 5 runs "
     )
@@ -158,10 +159,18 @@ def test_a_fail_is_in_the_summary_if_pytest_does_not_show_it(rig: Rig, words: tu
     assert "FAIL: primes.hi-10000-fake smp2/smp1 = 1.46" in result.stdout.str().partition("= benchgate =")[2]
 
 
+def test_a_skip_is_at_its_test(rig: Rig) -> None:
+    result = rig.run("--runs=1", "-rs", "-k", "scales")
+    line = TEST_FILE[
+        : TEST_FILE.index('@pytest.mark.workload("primes", hi=10_000)\n@pytest.mark.speedup')
+    ].count("\n")
+    result.stdout.fnmatch_lines([f"SKIPPED [[]1] test_scaling.py:{line + 1}: SKIP: *--runs 1 is too few*"])
+
+
 def test_an_invalid_run_is_named_with_its_real_folder(rig: Rig) -> None:
     rig.consoles((19_000_000, 9_600_000), wrong_worker=1)
     result = rig.run("-k", "scales")
-    (line,) = [line for line in result.outlines if "INVALID: " in line and "verdicts" not in line]
+    line, _ = [line for line in result.outlines if "INVALID: " in line and "verdicts" not in line]
     log = re.search(r"; next: read (\S+) first, then the other logs beside it$", line)
     assert log is not None
     assert b"online=2" in Path(log[1]).read_bytes()
@@ -338,16 +347,22 @@ def test_an_interrupted_sweep_is_not_repeated_and_the_session_is_incomplete(rig:
     assert check.exit_code == INCOMPLETE, check.text
 
 
-def test_junit_has_the_ratio_and_no_test_is_charged_for_the_sweep(rig: Rig) -> None:
-    rig.run("--junitxml", str(rig.folder / "mine.xml"), "--durations", "3")
+def test_junit_has_the_ratio_and_the_first_item_of_a_row_took_the_time_of_the_sweep(rig: Rig) -> None:
+    result = rig.run("--junitxml", str(rig.folder / "mine.xml"), "--durations", "1")
+    result.stdout.fnmatch_lines(["*s setup    test_scaling.py::test_every_run_is_right[[]*smp1]"])
     mine = ElementTree.parse(rig.folder / "mine.xml").getroot()
     properties = {one.get("name"): one.get("value") for one in mine.iter("property")}
     assert properties["benchgate.verdict"] == "PASS"
     assert float(properties["benchgate.ratio"] or 0) == pytest.approx(1.9)
     (suite,) = mine.iter("testsuite")
-    charged = [float(case.attrib["time"]) for case in suite.iter("testcase")]
-    assert sum(charged) < float(suite.attrib["time"]) / 2
-    assert list(ElementTree.parse(rig.latest / "junit.xml").getroot().iter("testcase"))
+    first, *others = [float(case.attrib["time"]) for case in suite.iter("testcase")]
+    assert first > float(suite.attrib["time"]) / 2
+    assert sum(others) < first
+    ours = [
+        float(case.attrib["time"]) for case in ElementTree.parse(rig.latest / "junit.xml").iter("testcase")
+    ]
+    assert len(ours) == 3
+    assert 0 < sum(ours) < first
 
 
 def test_pytest_benchmark_reads_our_json(rig: Rig) -> None:

@@ -87,7 +87,7 @@ def test_tests_that_are_deselected_by_their_own_configuration_are_compared(verif
 def test_tests_that_cannot_be_collected_are_a_usage_error(verified: Verified) -> None:
     verified.rewrite("raise RuntimeError('broken')\n")
     assert cli.main(["verify", str(verified.rig.latest), "--tests", "test_scaling.py"]) == 4
-    assert "pytest cannot collect these tests" in (said := verified.capsys.readouterr().err)
+    assert "pytest cannot collect test_scaling.py (status 2)" in (said := verified.capsys.readouterr().err)
     assert "RuntimeError: broken" in said
 
 

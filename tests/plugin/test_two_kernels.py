@@ -97,6 +97,20 @@ def test_the_plan_says_which_is_which(rig: Rig, run: Run) -> None:
     assert not rig.latest.exists()
 
 
+def test_the_plan_names_the_letters_of_a_setting(rig: Rig, run: Run) -> None:
+    result = run(other(rig, "speed=half"), more=("--plan",))
+    result.stdout.fnmatch_lines(
+        ["A is fake", "B is fake.speed-half", "*: ratio of work to fake, at least 0.98"]
+    )
+
+
+def test_the_plan_of_one_system_skips_its_ratio(run: Run) -> None:
+    result = run(more=("--plan",))
+    result.stdout.fnmatch_lines(
+        ["  gate *: ratio of work to fake, at least 0.98: SKIP: *not compared with itself*"]
+    )
+
+
 def test_the_thresholds_of_a_letter_are_those_of_the_marks(rig: Rig, run: Run) -> None:
     run(other(rig, "speed=half"))
     assert thresholds.of_session(rig.latest, [str(rig.pytester.path / "test_scaling.py")]) == ()

@@ -1,6 +1,6 @@
 """A clock's log of a machine with memory, written by hand: two vCPUs, all figures chosen and added by hand.
 
-With seed 7 and a quantum of 5000 the vCPUs begin at 691 and 1883 ns (judge/accounts/memory_books.py).
+With seed 7 and a quantum of 5000 the vCPUs begin at 691 and 1883 ns (judge/checks/balance.py).
 """
 
 from __future__ import annotations

@@ -73,17 +73,10 @@ def test_init_reports_an_unwritable_place(home: Path, capsys: pytest.CaptureFixt
 def test_doctor_prints_its_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen: list[object] = []
-
-    def report(path: Path | None, *, fresh: bool) -> str:
-        seen.append((path, fresh))
-        return "all is well"
-
-    monkeypatch.setattr(doctor, "report", report)
+    monkeypatch.setattr(doctor, "report", lambda path: f"all is well with {path}")
     assert cli.main(["doctor"]) == 0
-    assert cli.main(["doctor", "--qemu", "/q", "--fresh"]) == 0
-    assert seen == [(None, False), (Path("/q"), True)]
-    assert capsys.readouterr().out == "all is well\n" * 2
+    assert cli.main(["doctor", "--qemu", "/q"]) == 0
+    assert capsys.readouterr().out == "all is well with None\nall is well with /q\n"
 
 
 def test_a_benchgate_error_is_one_sentence(
@@ -167,17 +160,6 @@ def test_invalid_sizes_are_refused(word: str, capsys: pytest.CaptureFixture[str]
         cli.main(["cache", "gc", f"--keep={word}"])
     assert caught.value.code == 4
     assert "is not a size such as 500M or 2G" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("word", ["", "-1", "nan", "inf", "1e3", "many"])
-def test_invalid_days_are_refused(
-    word: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("BENCHGATE_CACHE", str(home / "cache"))
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["cache", "gc", f"--days={word}"])
-    assert caught.value.code == 4
-    assert "is not a number of days" in capsys.readouterr().err
 
 
 def test_verify_finds_an_edited_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,15 +258,15 @@ STALLS = "import pathlib, time\npathlib.Path({sign!r}).touch()\nwhile True:\n   
 
 
 @pytest.mark.parametrize(
-    ("program", "stalls", "status"),
+    ("program", "stalls", "status", "says"),
     [
-        ("benchgate.cli", "difflib", 130),
-        ("benchgate.cli", "yaml", 130),
-        ("pytest", "yaml", 2),
+        ("benchgate.cli", "difflib", 130, "benchgate: interrupted\n"),
+        ("benchgate.cli", "yaml", 130, "benchgate: interrupted\n"),
+        ("pytest", "yaml", 2, ""),
     ],
 )
 def test_an_interrupt_during_the_imports_leaves_no_traceback(
-    home: Path, program: str, stalls: str, status: int
+    home: Path, program: str, stalls: str, status: int, says: str
 ) -> None:
     """A module that never ends its import is in the place of one that is imported on the way."""
     folder, sign = home / "modules", home / "importing"
@@ -299,7 +281,7 @@ def test_an_interrupt_during_the_imports_leaves_no_traceback(
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=PATIENCE_S)
     assert sign.exists(), said
-    assert said == "benchgate: interrupted\n"
+    assert said == says
     assert process.returncode == status
 
 

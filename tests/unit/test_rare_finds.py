@@ -20,7 +20,7 @@ from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.progress import Progress
 from tests import exploresim
 from tests.exploresim import Simulated
-from tests.unit.judge.accounts.test_memory_books import IDEAL, explored
+from tests.unit.judge.checks.test_balance import IDEAL, explored
 
 ASKED = ExplorationRequest(paths=("a",), strategies=("sync",), runs=60)
 BALANCED = explored(IDEAL).replace("time 10191", "time 10271")

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3])
-@pytest.mark.parametrize("change", [{"layout": "packed"}, {"layout": "padded"}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "counters", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers(
+    "counters", {"layout": "packed"}, {"layout": "padded"}, cpus=(1, 2, 3)
+)
 
 LIES = [
     # an increment that is lost, work that is not done, counters elsewhere than asked for
@@ -25,7 +16,4 @@ LIES = [
     Lie("counters", "sum += *", "sum += k * *", "the result reported sum="),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

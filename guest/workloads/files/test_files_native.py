@@ -7,16 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchgate.plan import catalog
-from tests.nativekit import Lie, execute, expect_refused, expect_right, run_of, verified_by, words
+from tests.nativekit import Lie, execute, refusals, right_answers, run_of, verified_by, words
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{}, {"count": 2, "block_kb": 64}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "files", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("files", {}, {"count": 2, "block_kb": 64})
 
 LIES = [
     # a byte that is flipped, a block that is not written, one of the round before, a file that is left out
@@ -32,10 +28,7 @@ LIES = [
     Lie("files", "number < job->task[worker][TASK_HI]; number++) {", "number < 1; number++) {", "worker 0"),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)
 
 
 # ---- places: words of the manifest that whoever starts the program may add

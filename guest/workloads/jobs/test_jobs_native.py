@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{}, {"reach": 1, "inputs": 1}, {"inputs": 0}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "jobs", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers(
+    "jobs", {}, {"reach": 1, "inputs": 1}, {"inputs": 0}
+)
 
 CHAIN = {"jobs": 10, "reach": 1, "inputs": 1, "grain": 10_000_000}
 """Jobs so long that one which does not wait begins before its input is there."""
@@ -46,7 +37,4 @@ LIES = [
     ),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

@@ -7,16 +7,14 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from tests.nativekit import Lie, broken, expect_refused, expect_right, run_of, verified_by
+from tests.nativekit import Lie, broken, refusals, right_answers, run_of, verified_by
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 3])
-@pytest.mark.parametrize("change", [{"kind": "tas"}, {"kind": "ttas"}, {"kind": "ticket"}, {"kind": "mcs"}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "locks", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers(
+    "locks", {"kind": "tas"}, {"kind": "ttas"}, {"kind": "ticket"}, {"kind": "mcs"}, cpus=(1, 2, 3)
+)
 
 LIES = [
     # a lost turn inside and outside of the lock, a take that counts twice, no lock at all
@@ -27,10 +25,7 @@ LIES = [
     Lie("locks", "larger(passed, place", "larger(passed, 2000 + place", "the others took the lock"),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, cpus: int) -> None:
-    expect_right(tmp_path, "mapreduce", {}, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("mapreduce")
 
 LIES = [
     # a word that is skipped, one in the wrong bucket, a table that is not merged
@@ -23,7 +13,4 @@ LIES = [
     Lie("mapreduce", "merge(mine, &", "if (data->grain == 0)\n                merge(mine, &", "the result"),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

@@ -9,16 +9,12 @@ import pytest
 
 from benchgate.build import programs
 from benchgate.plan import catalog
-from tests.nativekit import Lie, execute, expect_refused, expect_right, run_of, verified_by, words
+from tests.nativekit import Lie, execute, refusals, right_answers, run_of, verified_by, words
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
 
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{}, {"requests": 12, "bytes": 65_536}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "sockets", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("sockets", {}, {"requests": 12, "bytes": 65_536})
 
 LIES = [
     # a reply too few, one that is not computed, one to another request, a latency that is dropped or made up
@@ -41,10 +37,7 @@ LIES = [
     Lie("sockets", "port_now() - began", "port_now() - began + 60000000000", "histogram"),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)
 
 
 # ---- places: words of the manifest that whoever starts the program may add

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{"kind": "thread"}, {"kind": "process", "live": 3}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "spawn", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers(
+    "spawn", {"kind": "thread"}, {"kind": "process", "live": 3}
+)
 
 LIES = [
     # an errand that is not done, done twice, not waited for, done by the worker itself
@@ -55,7 +46,4 @@ LIES = [
     ),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, cpus: int) -> None:
-    expect_right(tmp_path, "stencil", {}, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("stencil")
 
 LIES = [
     # a halo that is not taken over, a cell that is wrong, a row that is skipped
@@ -28,7 +18,4 @@ LIES = [
     ),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{}, {"stride": 8, "passes": 4}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "streamer", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("streamer", {}, {"stride": 8, "passes": 4})
 
 LIES = [
     # a pass that is skipped, a word that is read but not written, a last word that is not read
@@ -29,7 +18,4 @@ LIES = [
     Lie("streamer", "        read++;", "        read += i != 99;", "worker 0 reported read="),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{"pattern": "pong"}, {"pattern": "fan"}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "wake", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("wake", {"pattern": "pong"}, {"pattern": "fan"})
 
 LIES = [
     # a number that is not turned, a wake-up that is not recorded or made up
@@ -25,7 +14,4 @@ LIES = [
     Lie("wake", "port_now() - post->when", "port_now() - post->when + 60000000000", "histogram"),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

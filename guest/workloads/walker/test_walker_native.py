@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from tests.nativekit import Lie, refusals, right_answers
 
-import pytest
-
-from tests.nativekit import Lie, expect_refused, expect_right
-
-pytestmark = pytest.mark.usefixtures("own_cache")
-
-
-@pytest.mark.parametrize("cpus", [1, 2, 3, 6])
-@pytest.mark.parametrize("change", [{}, {"footprint_kb": 4, "seed": 9}])
-def test_every_worker_gives_the_correct_answer(tmp_path: Path, change: dict[str, object], cpus: int) -> None:
-    expect_right(tmp_path, "walker", change, cpus)
-
+test_every_worker_gives_the_correct_answer = right_answers("walker", {}, {"footprint_kb": 4, "seed": 9})
 
 LIES = [
     # a step that is skipped, one to the neighbour, a shorter cycle
@@ -24,7 +13,4 @@ LIES = [
     Lie("walker", "lines - 1; i > 0; i--", "lines - 1; i > lines / 2; i--", "worker 0 reported at="),
 ]
 
-
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.new)
-def test_a_lie_is_found(tmp_path: Path, lie: Lie) -> None:
-    expect_refused(tmp_path, lie)
+test_a_lie_is_found = refusals(LIES)

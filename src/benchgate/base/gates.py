@@ -285,6 +285,16 @@ class GateInput:
         return self.policy.void.too_many(sum(len(arm.void) for arm in self.arms.values()), runs)
 
 
+_STRICT = ("speedup", "control")
+"""The kinds of gate whose figure must not be equal to the threshold."""
+
+
+def sign_of(kind: str, bound: str) -> str:
+    """How a gate of this kind compares its figure with the threshold. `bound`: `least` or `most`."""
+    strict = ">" if bound == "least" else "<"
+    return strict if kind in _STRICT else f"{strict}="
+
+
 class Word(StrEnum):
     """The outcome of a gate."""
 
@@ -329,7 +339,8 @@ class Verdict:
     value: float | None = None
     """The figure itself, for a gate on one arm; `ratio` is None then."""
     bound: Annotated[str, Matches("least|most", "least or most")] | None = None
-    """`least` if the figure must be at or above the threshold, `most` if at or below it."""
+    """`least` if the figure must be above the threshold, `most` if below it; `sign` says whether it may be
+    equal."""
     unit: str | None = None
     """The unit of threshold, low and high; `x` for a ratio."""
     parameter: Annotated[str | None, Presence.LATER] = None
@@ -347,6 +358,11 @@ class Verdict:
             return self.reason
         what, then, advice = self.reason.partition("; next: ")
         return f"{what}; smallest effect {percent(self.smallest_effect)}{then}{advice}"
+
+    @property
+    def sign(self) -> str:
+        """What PASS requires of the figure: `>`, `>=`, `<` or `<=` the threshold; empty without a bound."""
+        return sign_of(self.gate, self.bound) if self.bound else ""
 
     @property
     def figure(self) -> float | None:

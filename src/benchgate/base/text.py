@@ -20,6 +20,9 @@ LONGEST = 160
 _RUN = re.compile(r"(?<![\w./-])runs/[0-9]{4,}-[^\s;:,()]+")
 """A run's folder, or a file in it, relative to the session's folder."""
 
+_SESSION = re.compile(r"(?<=benchgate baseline accept )SESSION\b")
+"""The session's folder, in the command that accepts it."""
+
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 _COMMAND = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
@@ -63,10 +66,16 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def located(text: str, folder: Path) -> str:
-    """The text with the path of each run that works from here. A verdict names a run by its folder below the
-    session's, so that its reason is the same in a copy of the session."""
-    below = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
-    return _RUN.sub(lambda found: shlex.quote(f"{below}/{found.group()}"), text)
+    """The text with paths that work from here."""
+    return rooted(text, str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder))
+
+
+def rooted(text: str, folder: str) -> str:
+    """The text with the path of each run below this folder, the session's. A verdict names a run by its
+    folder below the session's, and the session itself as `SESSION`, so that its reason is the same in a copy
+    of the session."""
+    whole = _SESSION.sub(lambda _: shlex.quote(folder), text)
+    return _RUN.sub(lambda found: shlex.quote(f"{folder}/{found.group()}"), whole)
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,6 +1,6 @@
 """Lists and trims the cache: stale temporary folders, damaged folders, the least recently used folders.
 
-Takes limits of age and size, gives the removed folders. Never removes a folder in use, on which another
+Takes a limit of size, gives the removed folders. Never removes a folder in use, on which another
 process holds a shared lock. Fails with HostError as the cache does.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,20 +82,16 @@ def listing() -> tuple[CacheEntry, ...]:
     return tuple(sorted((one for one in found if one), key=lambda one: (one.used_s, one.digest)))
 
 
-def collect_garbage(
-    *, keep_bytes: int | None = None, max_unused_s: float | None = None
-) -> tuple[CacheEntry, ...]:
-    """Removes stale temporary folders, damaged folders, folders unused for too long, and then the least
-    recently used ones until `keep_bytes` are left. Never removes a folder in use. Gives what was removed."""
-    now = time.time()
+def collect_garbage(keep_bytes: int) -> tuple[CacheEntry, ...]:
+    """Removes stale temporary folders, damaged folders, and then the least recently used ones until
+    `keep_bytes` are left. Never removes a folder in use. Gives what was removed."""
     with storage_trouble(cache_root()):
         collect_temporaries()
         kept = listing()
-        excess = sum(one.size_bytes for one in kept) - keep_bytes if keep_bytes is not None else 0
+        excess = sum(one.size_bytes for one in kept) - keep_bytes
         gone: list[CacheEntry] = []
         for one in kept:
-            old = max_unused_s is not None and now - one.used_s > max_unused_s
-            if (old or excess > 0 or not one.key) and _discard(one.folder):
+            if (excess > 0 or not one.key) and _discard(one.folder):
                 gone.append(one)
                 excess -= one.size_bytes
     return tuple(gone)

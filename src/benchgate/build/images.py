@@ -260,7 +260,8 @@ class Images:
         if "{out}" in word:
             if system.build is None:
                 raise BuildError(f"{system.file}: {key}: {{out}} needs the key `build`, which is missing")
-            self.notice(f"building {system.name}")
+            of = f" for {workload.name}" if system.build.per_workload else ""
+            self.notice(f"building {system.name}{of}")
             path = Path(word.replace("{out}", str(self._built(system, system.build, workload))))
         else:
             path = system.file.parent / word

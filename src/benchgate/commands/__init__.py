@@ -1,40 +1,67 @@
-"""The subcommands of `benchgate`, one module for each first word.
+"""The commands of `benchgate`, one module for each: `history-import` is in history_import.py.
 
-A module has NAME, ABOUT, `declare(parser)`, which declares its words, and `run(words)`, which gives the exit
-status; one whose actions are parsers of their own sets `command` for each, and needs no `run`. MORE are its
-commands of two words (cli.py). It imports the rooms inside `run`, because a usage message does not need them.
-A user's mistake is a BenchgateError; the door (cli.py) prints it.
+A module has `declare(parser)`, which declares its words, and `run(words)`, which gives the exit status; one
+whose actions are parsers of their own sets `command` for each, and needs no `run`. It imports the rooms
+inside `run`, because a usage message does not need them. A user's mistake is a BenchgateError; the door
+(cli.py) prints it.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-
-_ORDER = (
-    *("doctor", "setup", "plan", "init", "new_system", "sign", "verify", "rejudge", "report", "compare"),
-    *("history", "baseline", "bisect", "explore", "mix", "replay", "timeline", "machine", "fleet", "cache"),
-    "docs",
-)
-"""The help lists the commands in this order."""
+from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     name: str
     about: str
-    declare: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
 
+    def module(self) -> ModuleType:
+        """Imported now, so that a command does not pay for the others."""
+        return importlib.import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
-def all_commands() -> Iterator[Command]:
-    for name in _ORDER:
-        module = importlib.import_module(f"{__name__}.{name}")
-        yield Command(module.NAME, module.ABOUT, module.declare, getattr(module, "run", _no_action))
-        yield from getattr(module, "MORE", ())
+    def declare(self, parser: argparse.ArgumentParser) -> None:
+        module = self.module()
+        parser.set_defaults(command=getattr(module, "run", _no_action))
+        module.declare(parser)
 
 
 def _no_action(words: argparse.Namespace) -> int:
     raise AssertionError(f"an action is required, and argparse gave none: {words}")
+
+
+TABLE: tuple[Command, ...] = (
+    Command("doctor", "show what this host can be used for"),
+    Command("setup", "fetch QEMU and the Linux image; afterwards no network is needed"),
+    Command("plan", "show what pytest would measure; boots nothing (pytest --plan)"),
+    Command("init", "write a small test file to start from"),
+    Command("new-system", "boot an unknown kernel and write a YAML file for it"),
+    Command("sign", "sign a session with an SSH key, for `verify --signers`"),
+    Command("verify", "check a session folder: signature, hashes, verifiers, statistics, verdicts"),
+    Command("rejudge", "decide the verdicts again from the files; boots nothing"),
+    Command("report", "make the HTML page of a session again from its files; boots nothing"),
+    Command("compare", "print the figures of two sessions or programs side by side"),
+    Command(
+        "history",
+        "draw the course of a row over sessions, with its changes; `history import DIR...` adds sessions",
+    ),
+    Command("history-import", "import sessions into the history (`benchgate history import` is the same)"),
+    Command("baseline", "keep the figures of a session, to find regressions against them"),
+    Command("bisect", "find the commit of a system's source with which a verdict became FAIL"),
+    Command("explore", "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"),
+    Command("explore-replay", "repeat a find of an exploration exactly (benchgate explore replay)"),
+    Command("explore-small", "make a find of an exploration smaller (benchgate explore small)"),
+    Command(
+        "mix", "choose the mix of applications that exercises a system most, and measure how it isolates them"
+    ),
+    Command("replay", "repeat a run of the instruction clock exactly"),
+    Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
+    Command("machine", "show or check a machine with a memory system, or calibrate one from this host"),
+    Command("fleet", "make runs on other machines: the scheduler, its workers, what they may run"),
+    Command("cache", "list the cache: QEMU, Linux image, built programs"),
+    Command("docs", "print a page of the documentation"),
+)
+"""The help lists the commands in this order."""

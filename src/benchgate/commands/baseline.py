@@ -7,6 +7,7 @@ session/comparing/acceptance.py and session/comparing/baseline_diff.py.
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,6 @@ from benchgate.commands.shared import declare_trusted, print_notes, say, trusted
 
 if TYPE_CHECKING:
     from benchgate.session.comparing.acceptance import AcceptanceRequest
-
-NAME = "baseline"
-ABOUT = "keep the figures of a session, to find regressions against them"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -50,19 +48,23 @@ def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
     declare_trusted(parser)
 
 
-def _request(words: argparse.Namespace) -> AcceptanceRequest:
+def _request(words: argparse.Namespace, verb: str) -> AcceptanceRequest:
     from benchgate.session.comparing import acceptance
 
     systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
     folder = Path(words.folder)
-    return acceptance.AcceptanceRequest(folder, trusted(words, folder), profile, tuple(systems))
+    return acceptance.AcceptanceRequest(folder, trusted(words, folder), profile, tuple(systems), verb)
+
+
+def _request_of(action: str, words: argparse.Namespace) -> AcceptanceRequest:
+    return _request(words, f"baseline {action} {shlex.quote(words.file)}")
 
 
 def _accept(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import acceptance
 
-    found = acceptance.accept(_request(words), say)
+    found = acceptance.accept(_request(words, "baseline accept"), say)
     baseline_file.write(Path(words.out), found.baseline)
     cells = ", ".join(f"{one.cell.id} ({one.lane})" for one in found.baseline.arms)
     print(visible(f"wrote {words.out}, of session {found.baseline.session}: {cells}"))
@@ -75,7 +77,7 @@ def _check(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import acceptance
 
-    wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request(words), say)
+    wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request_of("check", words), say)
     print(visible(wrong or f"{words.file} is the baseline of {words.folder}"))
     return 1 if wrong else 0
 
@@ -84,5 +86,5 @@ def _diff(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import baseline_diff
 
-    print(baseline_diff.text(baseline_file.read(Path(words.file)), _request(words), say))
+    print(baseline_diff.text(baseline_file.read(Path(words.file)), _request_of("diff", words), say))
     return 0

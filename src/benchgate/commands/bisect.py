@@ -10,9 +10,6 @@ from pathlib import Path
 
 from benchgate.commands.shared import say
 
-NAME = "bisect"
-ABOUT = "find the commit of a system's source with which a verdict became FAIL"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.usage = "benchgate bisect [--repo DIR] [--out DIR] GOOD BAD -- TESTS --system SYSTEM ..."

@@ -1,24 +1,17 @@
 """`benchgate cache`: lists what was fetched or built, and removes what is not used.
 
-Takes a size and a number of days for `gc`; prints a line per entry. Exit status 0. A size or a number that
-is none is a usage error (4).
+Takes a size for `gc`; prints a line per entry. Exit status 0. A size that is none is a usage error (4).
 """
 
 from __future__ import annotations
 
 import argparse
-import re
-
-NAME = "cache"
-ABOUT = "list the cache: QEMU, Linux image, built programs"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     gc = actions.add_parser("gc", help="remove old entries that are not in use")
     gc.add_argument("--keep", type=_bytes, default="2G", metavar="SIZE", help="size to keep (default: 2G)")
-    about = "remove entries unused for N days (default: 90)"
-    gc.add_argument("--days", type=_days, default="90", metavar="N", help=about)
     gc.set_defaults(command=_collect)
 
 
@@ -39,7 +32,7 @@ def run(_: argparse.Namespace) -> int:
 def _collect(words: argparse.Namespace) -> int:
     from benchgate.build import cache_trim
 
-    gone = cache_trim.collect_garbage(keep_bytes=words.keep, max_unused_s=words.days * 86400)
+    gone = cache_trim.collect_garbage(words.keep)
     print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
     return 0
 
@@ -50,9 +43,3 @@ def _bytes(word: str) -> int:
     if not (number.isascii() and number.isdecimal() and len(number) < 16):
         raise argparse.ArgumentTypeError(f"`{word}` is not a size such as 500M or 2G")
     return int(number) * unit
-
-
-def _days(word: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", word):
-        raise argparse.ArgumentTypeError(f"`{word}` is not a number of days such as 30 or 0.5")
-    return float(word)

@@ -9,9 +9,6 @@ import argparse
 
 from benchgate.commands.shared import declare_history, real
 
-NAME = "compare"
-ABOUT = "print the figures of two sessions or programs side by side"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     for side in ("a", "b"):

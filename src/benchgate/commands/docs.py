@@ -13,8 +13,6 @@ from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.text import suggestion
 
-NAME = "docs"
-ABOUT = "print a page of the documentation"
 PARTS = ("tutorial", "how-to", "reference", "explanation", "measured")
 """The folders of docs/, in the order in which a newcomer needs them."""
 

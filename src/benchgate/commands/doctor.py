@@ -1,6 +1,7 @@
 """`benchgate doctor`: what this host can be used for.
 
-Takes a QEMU, if not the pinned one; prints a row per fact. Exit status 0; a row that failed says so itself.
+Takes a QEMU, if not the pinned one; prints a row per fact. Exit status 0; a row that failed says so itself. A
+report about KVM that was asked for and cannot be written is an error.
 """
 
 from __future__ import annotations
@@ -8,18 +9,22 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-NAME = "doctor"
-ABOUT = "show what this host can be used for"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
-    parser.add_argument("--fresh", action="store_true", help="probe the accelerators again")
+    parser.add_argument(
+        "--kvm-report",
+        metavar="FILE",
+        help="also write what was found of KVM, as JSON that names neither host nor user",
+    )
 
 
 def run(words: argparse.Namespace) -> int:
     from benchgate.session import doctor
 
     qemu = None if words.qemu is None else Path(words.qemu).absolute()
-    print(doctor.report(qemu, fresh=words.fresh))
+    report = None if words.kvm_report is None else Path(words.kvm_report).absolute()
+    print(doctor.report(qemu, kvm_report=report))
+    if report is not None:
+        print(f"report about KVM: {report}")
     return 0

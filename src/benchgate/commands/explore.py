@@ -2,8 +2,7 @@
 
 Takes paths of tests, or --smoke; prints each find with the command that replays it. Exit status 0: nothing
 was found, 1: something was, 5: no run of a cell had a stall; 4 for a usage error, 130 after Ctrl-C.
-`benchgate explore replay FIND` repeats a find exactly, also under a debugger, with exit status 1 if both runs
-differ; `benchgate explore small FIND` makes one smaller, and says where the switch falls.
+`benchgate explore replay` and `benchgate explore small` take a find; cli.py joins these two words.
 """
 
 from __future__ import annotations
@@ -13,16 +12,19 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.commands import Command
-from benchgate.commands.replay import declare_replay, order_of
-from benchgate.commands.shared import declare_fleet, fleet_of, free_name, real, say, whole
+from benchgate.commands.shared import (
+    declare_fleet,
+    declare_jobs,
+    declare_small_runs,
+    fleet_of,
+    free_name,
+    real,
+    whole,
+)
 
 if TYPE_CHECKING:
     from benchgate.explore.exploration_result import ExplorationResult
     from benchgate.session.exploration.request import ExplorationRequest
-
-NAME = "explore"
-ABOUT = "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -45,25 +47,15 @@ def declare(parser: argparse.ArgumentParser) -> None:
     above_1 = real(math.nextafter(1, 2), 1e6, "a number above 1, such as 4")
     about = "a run is a find if it is K times the median (default: 4)"
     parser.add_argument("--slower", type=above_1, metavar="K", help=about)
-    _declare_jobs(parser)
+    declare_jobs(parser)
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
-    _declare_small_runs(parser)
+    declare_small_runs(parser)
     declare_fleet(parser)
     about = "its folder, where it also goes on (default: a new one, reports/explored)"
     parser.add_argument("--out", metavar="DIR", help=about)
     parser.add_argument("--plan", action="store_true", help="print what would be run; boot nothing")
     parser.add_argument("--json", action="store_true", help="print explored.json")
-
-
-def _declare_jobs(parser: argparse.ArgumentParser) -> None:
-    about = "runs at once (default: one for each CPU)"
-    parser.add_argument("--jobs", type=whole(1, 1024), default=0, metavar="N", help=about)
-
-
-def _declare_small_runs(parser: argparse.ArgumentParser) -> None:
-    about = "the most runs that make one find small (default: 300)"
-    parser.add_argument("--small-runs", type=whole(1, 10**6), metavar="N", help=about)
 
 
 def run(words: argparse.Namespace) -> int:
@@ -132,58 +124,3 @@ def _asked(words: argparse.Namespace) -> ExplorationRequest:
         small=not words.no_small,
         small_runs=words.small_runs or request.SMALL_RUNS,
     )
-
-
-# ---- replay and small
-
-
-def _declare_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("find", type=Path, help="DIR/finds/find-N, or DIR/finds/find-N-small")
-    declare_replay(parser)
-
-
-def _replay(words: argparse.Namespace) -> int:
-    from benchgate.session.exploration import steps
-
-    text, same = steps.replay_find(order_of(words, words.find.absolute()), say)
-    print(text)
-    return 0 if same else 1
-
-
-def _declare_small(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("find", type=Path, help="DIR/finds/find-N")
-    _declare_jobs(parser)
-    _declare_small_runs(parser)
-    declare_fleet(parser)
-
-
-def _small(words: argparse.Namespace) -> int:
-    """The tests that were explored are collected again."""
-    from benchgate.session.exploration import request, smaller, steps
-    from benchgate.session.exploration.guest_maker import opened
-    from benchgate.session.progress import on_stderr
-
-    fleet, shown = fleet_of(words), on_stderr()
-    wanted = request.ExplorationRequest(jobs=words.jobs, small_runs=words.small_runs or request.SMALL_RUNS)
-    try:
-        found = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
-    finally:
-        shown.close()
-    print(smaller.told(found))
-    return 0
-
-
-MORE = (
-    Command(
-        "explore-replay",
-        "repeat a find of an exploration exactly (benchgate explore replay)",
-        _declare_replay,
-        _replay,
-    ),
-    Command(
-        "explore-small",
-        "make a find of an exploration smaller (benchgate explore small)",
-        _declare_small,
-        _small,
-    ),
-)

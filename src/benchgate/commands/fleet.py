@@ -14,9 +14,6 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.commands.shared import say, whole
 
-NAME = "fleet"
-ABOUT = "make runs on other machines: the scheduler, its workers, what they may run"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     found = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
@@ -115,26 +112,18 @@ def _worker(words: argparse.Namespace) -> int:
 
 def _declare_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a new folder; it holds the authority's key, so it must stay private")
-    about = "valid for N days (default: 825)"
-    parser.add_argument("--days", type=_days, default=825, metavar="N", help=about)
 
 
 def _certificates(words: argparse.Namespace) -> int:
     from benchgate.fleet import certificates
 
     folder = Path(words.folder)
-    certificates.make(folder, words.days)
+    certificates.make(folder)
     for role in certificates.ROLES:
         print(f"{folder / role}: for --certificates on each machine that is a {role}")
     kept = folder / certificates.AUTHORITY / certificates.KEY
     print(f"{kept}: makes further certificates; keep it here, and copy it nowhere")
     return 0
-
-
-def _days(word: str) -> int:
-    from benchgate.fleet.certificates import MOST_DAYS
-
-    return whole(1, MOST_DAYS)(word)
 
 
 def _declare_allow(parser: argparse.ArgumentParser) -> None:

@@ -1,7 +1,7 @@
 """`benchgate history`: lists the rows of the history, or draws the course of one.
 
 Takes a row or cell, or none; prints text, or writes a page. Exit status 4 if the history has no such row.
-`benchgate history import` adds sessions, each once; cli.py joins these two words.
+`benchgate history import` adds sessions; cli.py joins these two words.
 """
 
 from __future__ import annotations
@@ -9,11 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchgate.commands import Command
-from benchgate.commands.shared import declare_history, declare_trusted, real, say, trusted, whole
-
-NAME = "history"
-ABOUT = "draw the course of a row over sessions, with its changes; `history import DIR...` adds sessions"
+from benchgate.commands.shared import declare_history, real, whole
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -53,43 +49,3 @@ def run(words: argparse.Namespace) -> int:
     else:
         print(histories.courses_text(where, wanted, words.width or shutil.get_terminal_size().columns))
     return 0
-
-
-def _declare_import(parser: argparse.ArgumentParser) -> None:
-    parser.prog = "benchgate history import"
-    about = "a session's folder, such as reports/latest"
-    parser.add_argument("folders", nargs="+", metavar="DIR", help=about)
-    declare_history(parser)
-    about = "also a session that cannot be verified, marked as such"
-    parser.add_argument("--unverified", action="store_true", help=about)
-    declare_trusted(parser)
-
-
-def _import(words: argparse.Namespace) -> int:
-    """Every folder is tried; the status is that of the last one that was not imported."""
-    import os
-
-    from benchgate.base.errors import BenchgateError, NeedsFilesError
-    from benchgate.history import place
-    from benchgate.session import history_import
-
-    where = place.find(words.db, os.environ)
-    status = 0
-    for folder in map(Path, words.folders):
-        files = trusted(words, folder)
-        try:
-            print(history_import.import_session(folder, where, files, unverified=words.unverified))
-        except BenchgateError as error:
-            say(str(error))
-            status = NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4
-    return status
-
-
-MORE = (
-    Command(
-        "history-import",
-        "import sessions into the history (`benchgate history import` is the same)",
-        _declare_import,
-        _import,
-    ),
-)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 
-NAME = "init"
-ABOUT = "write a small test file to start from"
 TEMPLATE = """\
 import pytest
 

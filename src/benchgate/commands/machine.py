@@ -12,9 +12,6 @@ from pathlib import Path
 
 from benchgate.commands.shared import say
 
-NAME = "machine"
-ABOUT = "show or check a machine with a memory system, or calibrate one from this host"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from benchgate.mix.outcome import StudyOutcome
 
-NAME = "mix"
-ABOUT = "choose the mix of applications that exercises a system most, and measure how it isolates them"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

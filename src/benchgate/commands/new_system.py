@@ -10,9 +10,6 @@ import argparse
 
 from benchgate.commands.shared import say
 
-NAME = "new-system"
-ABOUT = "boot an unknown kernel and write a YAML file for it"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", help="the kernel, or a disk or CD image with its boot loader")

@@ -9,9 +9,6 @@ import argparse
 import subprocess
 import sys
 
-NAME = "plan"
-ABOUT = "show what pytest would measure; boots nothing (pytest --plan)"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="arguments of pytest")

@@ -11,9 +11,6 @@ from pathlib import Path
 
 from benchgate.commands.shared import declare_tests, declare_trusted, print_notes, trusted
 
-NAME = "rejudge"
-ABOUT = "decide the verdicts again from the files; boots nothing"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a session folder, or a results.csv (without verdicts)")

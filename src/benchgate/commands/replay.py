@@ -15,9 +15,6 @@ from benchgate.commands.shared import declare_workload, free_name, say, trusted
 if TYPE_CHECKING:
     from benchgate.session.replay import ReplayRequest
 
-NAME = "replay"
-ABOUT = "repeat a run of the instruction clock exactly"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, help="reports/runs/SESSION/runs/NNNN-...")

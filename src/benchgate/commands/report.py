@@ -10,9 +10,6 @@ from pathlib import Path
 
 from benchgate.commands.shared import declare_history, declare_trusted, trusted
 
-NAME = "report"
-ABOUT = "make the HTML page of a session again from its files; boots nothing"
-
 FOLDER = "a session folder, a results.csv (without verdicts), or the history: `history` or `history:ROW`"
 HISTORY = "history"
 

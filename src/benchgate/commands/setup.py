@@ -9,9 +9,6 @@ import argparse
 
 from benchgate.commands.shared import say
 
-NAME = "setup"
-ABOUT = "fetch QEMU and the Linux image; afterwards no network is needed"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--locked", action="store_true", help="reviewed versions only")

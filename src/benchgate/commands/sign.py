@@ -10,9 +10,6 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 
-NAME = "sign"
-ABOUT = "sign a session with an SSH key, for `verify --signers`"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="reports/runs/..., or reports/latest")

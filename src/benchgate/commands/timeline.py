@@ -11,9 +11,6 @@ from pathlib import Path
 from benchgate.base.text import visible
 from benchgate.commands.shared import free_name
 
-NAME = "timeline"
-ABOUT = "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", help="reports/runs/SESSION/runs/NNNN-..., or the folder of a replay")

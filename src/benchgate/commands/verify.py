@@ -15,9 +15,6 @@ from benchgate.commands.shared import declare_tests, declare_trusted, print_note
 if TYPE_CHECKING:
     from benchgate.base.ssh_signatures import Signers
 
-NAME = "verify"
-ABOUT = "check a session folder: signature, hashes, verifiers, statistics, verdicts"
-
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="reports/runs/..., or reports/latest")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
+from benchgate.base.jsonfields import as_json, read
 from benchgate.evidence.files import ATTEMPTS, is_safe_name
 
 _HEX = re.compile(r"[0-9a-f]{64}")
@@ -31,8 +32,7 @@ class Link:
     chain: str
 
     def line(self) -> str:
-        fields = {"run": self.run, "folder": self.folder, "outcome": self.outcome}
-        return json.dumps(fields | {"digest": self.digest, "chain": self.chain}) + "\n"
+        return json.dumps(as_json(self)) + "\n"
 
 
 def chained(previous: str, run: int, folder: str, outcome: str, digest: str) -> Link:
@@ -87,15 +87,11 @@ def broken_link(links: Iterable[Link], session: str) -> Link | None:
 
 def _link(line: str, where: str) -> Link:
     try:
-        data = read_json(line)
-    except (ValueError, RecursionError):
-        data = None
-    kinds = {"run": int, "folder": str, "outcome": str, "digest": str, "chain": str}
-    if not isinstance(data, dict) or {name: type(value) for name, value in data.items()} != kinds:
-        raise EvidenceError(f"{where}: not a line of {ATTEMPTS}: {line!r:.120}")
-    if not is_safe_name(data["folder"]) or not data["folder"].startswith("runs/"):
-        raise EvidenceError(f"{where}: an attempt's folder must be below runs/, not {data['folder']!r:.120}")
-    link = Link(**data)
+        link = read(Link, read_json(line), "the line")
+    except (ValueError, RecursionError) as error:
+        raise EvidenceError(f"{where}: not a line of {ATTEMPTS}: {line!r:.120}") from error
+    if not is_safe_name(link.folder) or not link.folder.startswith("runs/"):
+        raise EvidenceError(f"{where}: an attempt's folder must be below runs/, not {link.folder!r:.120}")
     if link.line() != f"{line}\n":
         raise EvidenceError(f"{where}: not a line as benchgate writes it: {line!r:.120}")
     return link

@@ -17,12 +17,12 @@ from benchgate.base.errors import EvidenceError, IncompleteError, UsageError, Ve
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import Between, read_key
 from benchgate.base.jsonfields import read as read_typed
-from benchgate.base.system.machines import IDEAL, machine_in
+from benchgate.base.system.machines import IDEAL, machine_in, unit_on
 from benchgate.base.system.systems import SELFTEST
 from benchgate.base.workload.metrics import WINDOWS, MetricDirection
 from benchgate.evidence import metrics_csv, results_csv
 from benchgate.evidence.files import SESSION, read_object, read_text
-from benchgate.evidence.metrics_csv import Value
+from benchgate.evidence.metrics_csv import MetricValue
 from benchgate.evidence.origins import machine_digests, machine_of
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge.console import bench_lines
@@ -134,7 +134,7 @@ def _session(folder: Path, system: str) -> ComparisonSide:
     return ComparisonSide(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), *_machines(folder, kept))
 
 
-def _machines(folder: Path, values: Iterable[Value]) -> tuple[str, tuple[str, ...]]:
+def _machines(folder: Path, values: Iterable[MetricValue]) -> tuple[str, tuple[str, ...]]:
     """The host, which is not known without session.json: the two CSV files are enough to compare figures; and
     the simulated machines, whose files it names by digest. Without it, nothing tells that those of two
     folders are the same."""
@@ -157,14 +157,15 @@ def larger_step(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else max(one, other)
 
 
-def _grouped(values: Iterable[Value]) -> Mapping[FigureKey, Samples]:
+def _grouped(values: Iterable[MetricValue]) -> Mapping[FigureKey, Samples]:
     found: dict[FigureKey, Samples] = {}
     for one in values:
         key = FigureKey(one.workload, one.params, one.cpus, one.metric, one.system)
-        before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
-        if (before.lane, before.unit) != (one.lane, one.unit):
+        unit = unit_on(one.system, one.unit)
+        before = found.get(key, Samples(one.lane, unit, one.better, ()))
+        if (before.lane, before.unit) != (one.lane, unit):
             key = replace(key, what=f"{one.workload} ({one.lane})")
-            before = found.get(key, Samples(one.lane, one.unit, one.better, ()))
+            before = found.get(key, Samples(one.lane, unit, one.better, ()))
         step = larger_step(before.step, one.step)
         found[key] = replace(before, values=(*before.values, one.value), step=step)
     return found

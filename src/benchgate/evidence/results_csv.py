@@ -20,9 +20,9 @@ from benchgate.evidence.csv_columns import ANY, NUMBER, PARAMS, POSITIVE, RUN, W
 from benchgate.evidence.rows import RunRow
 
 UNITS = ("", "ns", "cycles", "insn")
-_Column = tuple[CsvColumn, Callable[[Any], str], Callable[[str, str], object]]
-"""What the column holds, how the field of a RunRow is written, and how it is read: from its text and the
-place, for an error."""
+StoredColumn = tuple[CsvColumn, Callable[[Any], str], Callable[[str, str], object]]
+"""What the column holds, how the field of a row is written, and how it is read: from its text and the place,
+for an error."""
 
 LONGEST_LINE = 8192
 MOST_LINES = 1_000_000
@@ -32,9 +32,7 @@ _HEX = re.compile(r"%([0-9A-F]{2})")
 
 
 def line(row: RunRow) -> str:
-    """One line with its line break."""
-    fields = (write(getattr(row, name)) for name, (_, write, _) in _COLUMNS.items())
-    return ",".join(map(csv_field, fields)) + "\n"
+    return written(_COLUMNS, row)
 
 
 def render(rows: Iterable[RunRow]) -> str:
@@ -53,13 +51,23 @@ def parse(text: str, where: str) -> tuple[RunRow, ...]:
     return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))
 
 
-def _row(text: str, where: str) -> RunRow:
+def written(columns: Mapping[str, StoredColumn], row: object) -> str:
+    """One line with its line break."""
+    fields = (write(getattr(row, name)) for name, (_, write, _) in columns.items())
+    return ",".join(map(csv_field, fields)) + "\n"
+
+
+def values_of(columns: Mapping[str, StoredColumn], text: str, where: str) -> dict[str, Any]:
+    """What `written` wrote in this line, by column."""
     fields = text[:LONGEST_LINE].split(",")
-    if len(text) > LONGEST_LINE or len(fields) != len(COLUMNS):
-        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(COLUMNS)}")
-    cells = zip(_COLUMNS.items(), map(plain_field, fields), strict=True)
-    values: dict[str, Any] = {name: read(one, f"{where}: {name}") for (name, (_, _, read)), one in cells}
-    row = RunRow(**values)
+    if len(text) > LONGEST_LINE or len(fields) != len(columns):
+        raise EvidenceError(f"{where}: {len(fields)} fields, expected {len(columns)}")
+    cells = zip(columns.items(), map(plain_field, fields), strict=True)
+    return {name: read(one, f"{where}: {name}") for (name, (_, _, read)), one in cells}
+
+
+def _row(text: str, where: str) -> RunRow:
+    row = RunRow(**values_of(_COLUMNS, text, where))
     _check(row, where)
     return row
 
@@ -128,39 +136,40 @@ def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
     return text
 
 
-def _member(kind: type[StrEnum]) -> _Column:
+def member(kind: type[StrEnum]) -> StoredColumn:
     return words(kind), str, lambda text, where: kind(_choice(text, tuple(kind), where))
 
 
-def _word(column: CsvColumn) -> _Column:
+def word(column: CsvColumn) -> StoredColumn:
     return column, plain_word, lambda text, _: unencoded(text)
 
 
-def _positive(column: CsvColumn) -> _Column:
+def positive(column: CsvColumn) -> StoredColumn:
     return column, str, partial(_whole, least=1)
 
 
-_NUMBER: _Column = NUMBER, str, _whole
-_TIME: _Column = CsvColumn("^([1-9][0-9]*)?$"), _count, _time
+STORED_PARAMS: StoredColumn = PARAMS, joined_params, split_params
+_NUMBER: StoredColumn = NUMBER, str, _whole
+_TIME: StoredColumn = CsvColumn("^([1-9][0-9]*)?$"), _count, _time
 _PINS = CsvColumn("^([0-9]+(;[0-9]+)*)?$", about="host CPUs in order of vCPU or worker; empty: not pinned")
-_COLUMNS: Mapping[str, _Column] = {
-    "system": _word(WORD),
-    "workload": _word(WORD),
-    "params": (PARAMS, joined_params, split_params),
-    "mode": _member(Mode),
-    "cpus": _positive(POSITIVE),
-    "lane": _member(Lane),
-    "placement": _member(Placement),
+_COLUMNS: Mapping[str, StoredColumn] = {
+    "system": word(WORD),
+    "workload": word(WORD),
+    "params": STORED_PARAMS,
+    "mode": member(Mode),
+    "cpus": positive(POSITIVE),
+    "lane": member(Lane),
+    "placement": member(Placement),
     "pins": (_PINS, lambda pins: ";".join(map(str, pins)), _pins),
-    "run": _positive(RUN),
+    "run": positive(RUN),
     "order": _NUMBER,
     "seed": _NUMBER,
-    "outcome": _member(Outcome),
+    "outcome": member(Outcome),
     "verified": (words(("true", "false")), lambda is_verified: str(is_verified).lower(), _yes),
     "work": _TIME,
     "total": _TIME,
     "unit": (words(UNITS), str, lambda text, where: _choice(text, UNITS, where)),
-    "guest_digest": _word(ANY),
+    "guest_digest": word(ANY),
 }
 COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}
 HEADER = ",".join(COLUMNS) + "\n"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.runs import Outcome, VerifiedRun
-from benchgate.base.workload.metrics import Metric, with_windows
+from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
 from benchgate.judge.arms import NO_METRICS
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import printed_step
@@ -53,10 +53,23 @@ class RunRow:
     steps: tuple[tuple[str, float], ...] | None = None
     """A metric of this name may be off by so much, because the guest prints it in steps; others are exact.
     None: not known, in a row of results.csv."""
+    host_span_ns: int | None = None
+    """The run's length by the host's clock; None: not known."""
 
     @property
     def counts(self) -> bool:
         return self.outcome is Outcome.OK and self.verified
+
+    @property
+    def figures(self) -> tuple[tuple[Metric, str, float], ...]:
+        """The windows and the metrics of a verified run, each with its unit; none of another run."""
+        if self.work is None or self.total is None:
+            return ()
+        windows = zip(WINDOWS.values(), (self.work, self.total), strict=True)
+        return (
+            *((metric, self.unit, float(value)) for metric, value in windows),
+            *((metric, metric.unit, value) for metric, value in self.metrics),
+        )
 
     @property
     def cell(self) -> Cell:
@@ -101,6 +114,7 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         else (),
         lead=run.lead if run else None,
         steps=_steps(run, declared) if run else (),
+        host_span_ns=raw.host_span_ns,
     )
 
 

@@ -20,8 +20,6 @@ OK, FOUND = "ok", "find"
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run."""
-
     cell: str
     number: int
     strategy: str

@@ -11,14 +11,14 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
 
 from benchgate.base.errors import FleetError
 from benchgate.base.files import read_json
-from benchgate.base.jsonfields import Size, as_json
+from benchgate.base.jsonfields import Presence, Size, as_json
 from benchgate.base.jsonfields import read as read_typed
 from benchgate.evidence.files import files_below, is_safe_name
 
@@ -32,10 +32,11 @@ _LEVEL = 1
 @dataclass(frozen=True, slots=True)
 class WorkerAnswer:
     key: str
-    """The key of the task."""
     worker: str
     host: str
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Annotated[Mapping[str, bytes], Presence.APART] = field(default_factory=dict)
+    listed: Annotated[tuple[tuple[str, str, int, int], ...], Size(0, _MOST_FILES)] = ()
+    """Each file has its name, SHA-256, size, and size when packed."""
     missing: tuple[str, ...] = ()
     """The inputs that it needs first."""
     refused: str = ""
@@ -43,22 +44,9 @@ class WorkerAnswer:
     trouble: str = ""
     """What its host lacks: another worker may do better."""
 
-
-@dataclass(frozen=True, slots=True)
-class AnswerHead:
-    """The line of JSON: an answer without the content of its files."""
-
-    key: str
-    worker: str
-    host: str
-    files: Annotated[tuple[tuple[str, str, int, int], ...], Size(0, _MOST_FILES)] = ()
-    """Each file has its name, SHA-256, size, and size when packed."""
-    missing: tuple[str, ...] = ()
-    refused: str = ""
-    trouble: str = ""
-
     @property
     def line(self) -> bytes:
+        """The line of JSON: the answer without the content of its files."""
         return json.dumps(as_json(self), sort_keys=True).encode() + b"\n"
 
 
@@ -69,13 +57,7 @@ def made(key: str, worker: str, host: str, folder: Path) -> bytes:
         (name, hashlib.sha256(content).hexdigest(), len(content), len(packed[name]))
         for name, content in files.items()
     )
-    return AnswerHead(key, worker, host, files=tuple(listed)).line + b"".join(packed.values())
-
-
-def without_run(  # noqa: PLR0913 - keyword arguments
-    key: str, worker: str, host: str, *, missing: Sequence[str] = (), refused: str = "", trouble: str = ""
-) -> bytes:
-    return AnswerHead(key, worker, host, missing=tuple(missing), refused=refused, trouble=trouble).line
+    return WorkerAnswer(key, worker, host, listed=tuple(listed)).line + b"".join(packed.values())
 
 
 def read(data: object) -> WorkerAnswer:
@@ -83,11 +65,10 @@ def read(data: object) -> WorkerAnswer:
         raise FleetError(f"an answer is bytes, not {type(data).__name__}")
     line, _, packed = data.partition(b"\n")
     try:
-        head = read_typed(AnswerHead, read_json(line), "its head")
-        files = MappingProxyType(_unpacked(head.files, packed))
+        head = read_typed(WorkerAnswer, read_json(line), "its head")
+        return replace(head, files=MappingProxyType(_unpacked(head.listed, packed)))
     except (ValueError, RecursionError, zlib.error) as error:
         raise FleetError(f"an answer that no worker of this version gives: {error}") from error
-    return WorkerAnswer(head.key, head.worker, head.host, files, head.missing, head.refused, head.trouble)
 
 
 def _unpacked(listed: Sequence[tuple[str, str, int, int]], packed: bytes) -> dict[str, bytes]:

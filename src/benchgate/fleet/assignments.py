@@ -40,11 +40,9 @@ class Assignment:
     doubted: bool = False
     """Its first answer may have been the worker's fault, so it was made again."""
     refusals: dict[str, str] = field(default_factory=dict)
-    """The refusals by address."""
 
     @property
     def name(self) -> str:
-        """Names the assignment in messages."""
         return f"{self.packed.task.cell.id}, seed {self.packed.task.seed}"
 
     @property

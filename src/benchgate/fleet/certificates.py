@@ -27,7 +27,6 @@ ROLES = (SCHEDULER, WORKER, CLIENT)
 AUTHORITY = "authority"
 CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
 DAYS = 825
-MOST_DAYS = 36_500
 _USES = {SCHEDULER: "serverAuth,clientAuth", WORKER: "serverAuth,clientAuth", CLIENT: "clientAuth"}
 _PATIENCE_S = 60.0
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")

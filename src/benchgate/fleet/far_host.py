@@ -208,7 +208,7 @@ class FarHost:
         return f"worker {self._worker.name}"
 
     def _ask(self, ask: QuestionKind, **more: Any) -> object:
-        data = host_json.question(HostQuestion(ask, hold=self._token, **more))
+        data = host_json.as_bytes(HostQuestion(ask, hold=self._token, **more))
         number = self._calls.begin("tell", data, self._worker.address)
         found = self._read(host_json.replied, self._wait(number))
         if found.error:
@@ -266,7 +266,7 @@ class FarHost:
         while True:
             for seat in self._calls.engine.seats():
                 if seat.address not in asked:
-                    data = host_json.question(HostQuestion(QuestionKind.ABOUT))
+                    data = host_json.as_bytes(HostQuestion(QuestionKind.ABOUT))
                     asked[seat.address] = self._calls.begin("tell", data, seat.address)
             self._calls.look()
             for address, number in list(asked.items()):

@@ -1,7 +1,7 @@
 """What a session asks a measuring worker about its host, and the answers, as JSON.
 
 Takes values and gives plain data; takes untrusted data and gives values, or fails with ValueError that says
-what is wrong. `question` and `asked`, `reply` and `replied` are the two ends of one message. Pure.
+what is wrong. `asked` and `replied` read what `as_bytes` wrote. Pure.
 """
 
 from __future__ import annotations
@@ -52,16 +52,12 @@ class Reply:
     """Why there is no value."""
 
 
-def question(one: HostQuestion) -> bytes:
+def as_bytes(one: HostQuestion | Reply) -> bytes:
     return json.dumps(as_json(one), sort_keys=True).encode()
 
 
 def asked(data: bytes) -> HostQuestion:
     return read(HostQuestion, _parsed(data), "the question")
-
-
-def reply(one: Reply) -> bytes:
-    return json.dumps(as_json(one), sort_keys=True).encode()
 
 
 def replied(data: object) -> Reply:

@@ -20,6 +20,7 @@ from pathlib import Path
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError, RefusedError
 from benchgate.fleet import answer, host_json, packing, task_json
+from benchgate.fleet.answer import WorkerAnswer
 from benchgate.fleet.equipment import Equipment, equipment_for
 from benchgate.fleet.host_json import Reply
 from benchgate.fleet.inputs import InputStore
@@ -70,20 +71,20 @@ def carry_out(task: bytes) -> bytes:
         station.require(asked)
         equipment = equipment_for(asked, station.equipment)
         if station.measuring is not None and asked.lane is Lane.INSN:
-            return answer.without_run(
+            return WorkerAnswer(
                 *who, trouble="it is a measuring host, which makes runs in wall time only"
-            )
+            ).line
     except BenchgateError as error:
-        return answer.without_run(*who, refused=str(error))
+        return WorkerAnswer(*who, refused=str(error)).line
     try:
         with _host_of(station, asked):
             return _made(station, who, asked, equipment)
     except RefusedError as error:
-        return answer.without_run(*who, refused=str(error))
+        return WorkerAnswer(*who, refused=str(error)).line
     except CancelledError:
-        return answer.without_run(*who, trouble="nobody waited for the run any more")
+        return WorkerAnswer(*who, trouble="nobody waited for the run any more").line
     except (BenchgateError, OSError) as error:
-        return answer.without_run(*who, trouble=str(error))
+        return WorkerAnswer(*who, trouble=str(error)).line
 
 
 def put_input(about: bytes, content: bytes) -> bytes:
@@ -100,9 +101,9 @@ def tell(question: bytes) -> bytes:
     station = _stations[0]
     try:
         value = _measuring(station).told(host_json.asked(question))
-        return host_json.reply(Reply(station.name, station.host, value))
+        return host_json.as_bytes(Reply(station.name, station.host, value))
     except (BenchgateError, OSError, ValueError) as error:
-        return host_json.reply(Reply(station.name, station.host, error=str(error)))
+        return host_json.as_bytes(Reply(station.name, station.host, error=str(error)))
 
 
 def hold(words: bytes) -> bytes:
@@ -136,13 +137,13 @@ def _host_of(station: Station, asked: Task) -> AbstractContextManager[None]:
 def _made(station: Station, who: tuple[str, str, str], asked: Task, equipment: Equipment) -> bytes:
     places = {one.sha256: station.inputs.find(one.sha256) for one in asked.files}
     if missing := [sha256 for sha256, path in places.items() if path is None]:
-        return answer.without_run(*who, missing=missing)
+        return WorkerAnswer(*who, missing=tuple(missing)).line
     free = shutil.disk_usage(station.runs).free
     if free < LEAST_FREE:
-        return answer.without_run(
+        return WorkerAnswer(
             *who,
             trouble=f"{station.runs} has {free >> 20} MiB free, and a run needs {LEAST_FREE >> 20} MiB",
-        )
+        ).line
     with tempfile.TemporaryDirectory(prefix="run-", dir=station.runs) as name:
         files = {sha256: path for sha256, path in places.items() if path is not None}
         execute(packing.unpacked(asked, Path(name), equipment, files), lambda _: _continue(station))

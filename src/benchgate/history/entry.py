@@ -15,9 +15,8 @@ from typing import Any
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, HistoryError
-from benchgate.base.system.machines import machine_in
+from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.text import UNAVAILABLE, one_line
-from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence.facts import read_policy
 from benchgate.evidence.figures_file import larger_step
 from benchgate.evidence.files import SESSION
@@ -54,6 +53,10 @@ class CourseSeries:
     metric: str
     better: str
     unit: str
+
+    @property
+    def shown_unit(self) -> str:
+        return unit_on(self.system, self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +155,8 @@ def _version(facts: Mapping[str, Any]) -> str:
 
 
 def _values(row: RunRow, machine: str) -> Iterator[tuple[CourseSeries, float]]:
-    if not row.counts or row.work is None or row.total is None:
-        return
     cell = replace(row.cell, clock="")
-    windows = zip(WINDOWS.values(), (row.work, row.total), strict=True)
-    figures = [(metric, row.unit, float(value)) for metric, value in windows]
-    figures += [(metric, metric.unit, value) for metric, value in row.metrics]
-    for metric, unit, value in figures:
+    for metric, unit, value in row.figures if row.counts else ():
         yield (
             CourseSeries(
                 row=cell.row,

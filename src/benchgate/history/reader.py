@@ -33,8 +33,6 @@ class NumberedSeries:
 
 @dataclass(frozen=True, slots=True)
 class RowSummary:
-    """A row that the history has."""
-
     row: str
     lane: str
     metrics: int

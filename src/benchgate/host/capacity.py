@@ -25,10 +25,12 @@ from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeError, ProbeGuest, 
 PAIRS = 5
 SECONDS = 0.2
 """How long one guest computes alone."""
+_TALKS = 10
+"""It computes at least so many times as long as a request and its answer take: in a nested guest 0.1 s."""
 ERROR = 0.05
 """The highest error probability of either bound."""
 
-_BOOT_S = 20.0
+_BOOT_S = 60.0
 _SLACK = 20.0
 """An answer may take this many times longer than expected, because the host may be busy."""
 
@@ -97,14 +99,15 @@ def sample(
         raise ProbeError(f"capacity needs a usable accelerator: {accel.reason}")
     if len(pins) == 1:
         return ()
-    steps = max(1, int(accel.figure * 1e6 * SECONDS / INSTRUCTIONS_PER_STEP))
-    patience_s = _SLACK * SECONDS * len(pins) + 1.0
     with ExitStack() as stack:
         guests = [
             stack.enter_context(ProbeGuest(qemu, accel.accel, accel.cpu_model, pin=pin)) for pin in pins
         ]
         for guest in guests:
             guest.ready(_BOOT_S)
+        seconds = max(SECONDS, _TALKS * max(answers(guests, 1, _BOOT_S)))
+        steps = max(1, int(accel.figure * 1e6 * seconds / INSTRUCTIONS_PER_STEP))
+        patience_s = _SLACK * seconds * len(pins) + 1.0
         answers(guests, max(1, steps // 50), patience_s)  # warm-up: translation, page faults, wake-up
         turns = ((first + index) % len(pins) for index in range(pairs))
         return tuple(_pair(guests, alone, steps, patience_s) for alone in turns)

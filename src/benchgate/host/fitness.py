@@ -98,12 +98,10 @@ def _too_small(host: Host, accel: Accel, cpus: int, threshold: float) -> str | N
 # ---- the facts, by probe guests
 
 
-def survey(
-    qemu: Qemu, topology: HostTopology, pins: tuple[int, ...], counts: Collection[int], *, fresh: bool = False
-) -> Host:
+def survey(qemu: Qemu, topology: HostTopology, pins: tuple[int, ...], counts: Collection[int]) -> Host:
     """Probes both accelerators, and measures the capacity of usable ones at the counts that fit the pins."""
     # TCG first, because KVM is compared with it.
-    probes = {one: accel.probe(qemu, one, fresh=fresh) for one in (Accel.TCG, Accel.KVM)}
+    probes = {one: accel.probe(qemu, one) for one in (Accel.TCG, Accel.KVM)}
     kvm_first = {one: probes[one] for one in (Accel.KVM, Accel.TCG)}
     return with_capacities(qemu, Host(topology, pins, kvm_first, {}), counts, tuple(probes))
 

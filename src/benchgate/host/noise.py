@@ -26,8 +26,6 @@ _Counters = Annotated[Mapping[int, int] | None, OrWord(UNAVAILABLE)]
 
 @dataclass(frozen=True, slots=True)
 class ThreadCounters:
-    """The counters of one thread."""
-
     thread: int
     name: Annotated[str | None, As(str, str, str)]
     """None: the thread has ended; such counters are in no file."""

@@ -38,7 +38,6 @@ class Records:
     ends of lines that the clock has logged. None if the window lies between marks."""
 
     def options(self) -> dict[str, object]:
-        """The options for the plugin."""
         named = {one.name: getattr(self, one.name) for one in fields(self)}
         named["window"] = self.window and ":".join(map(str, self.window))
         return {name: value for name, value in named.items() if value is not None}

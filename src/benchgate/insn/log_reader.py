@@ -37,7 +37,6 @@ _HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vc
 
 
 def read_log(path: Path) -> ClockLog:
-    """Reads the log at `path`."""
     try:
         raw = read_start(path, LOG_LIMIT)
     except OSError as error:

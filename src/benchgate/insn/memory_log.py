@@ -3,7 +3,7 @@
 `MemoryLogReader` takes one line after the other, in words; `books` and `orders` give frozen data, or None and
 nothing if the log has no such lines (the ideal machine; a QEMU that was killed before it wrote them). The
 lines are untrusted: a line outside the format is a ValueError. Whether the books balance is for
-judge/accounts/memory_books.py.
+judge/checks/balance.py.
 """
 
 from __future__ import annotations

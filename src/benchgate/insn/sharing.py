@@ -49,8 +49,6 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class LineCpu:
-    """The accesses of one CPU to a line."""
-
     cpu: int
     taken: tuple[int, int, int]
     """How often it took the line from a CPU of its cluster, of another cluster, and of another socket."""

@@ -3,11 +3,12 @@
 Takes a run's files, and what it reports of its windows and workers; gives a CpuUse for each window of which
 something is known. A speedup of N needs that the work ran on N CPUs, so these are the limits of a ratio
 (gates/used_cpus.py). Fails with VerifyError if workers report that they worked on CPUs that were halted
-meanwhile.
+meanwhile; where only the host's account was read too late to show that they ran, the run is void.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from benchgate.base.cells import Lane, Window
@@ -25,7 +26,10 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 LEAST_SHARE = 0.1
-"""A CPU must have been awake for this share of the time for which a worker reports that it worked there."""
+"""A CPU must have been awake for this share of the time for which a worker reports that it worked there,
+and a vCPU that a row counts must have worked for this share of its equal part of the window."""
+LATE_SHARE = 0.5
+"""The same, where it can only have been awake before the host had read the guest's ready line."""
 TICK_NS = 10_000_000
 """The host's account of a running thread may be behind by the longest tick of a Linux host."""
 WAITS = frozenset({"sleep", "disk", "network"})
@@ -74,23 +78,28 @@ def of_reports(reports: Sequence[WorkerReport], cpus: int, workload: Workload) -
     return len({cpu for one in reports for cpu in (one.cpu, one.cpu_end)})
 
 
-def check_claims(
-    reports: Sequence[WorkerReport], workload: Workload, awake: Sequence[float], hz: int
-) -> None:
-    """As many vCPUs as the workers name must have been awake for a part of the time for which they worked.
-    The guest may number them as it likes. `awake` has the ns of each vCPU."""
+def refuted(
+    reports: Sequence[WorkerReport],
+    workload: Workload,
+    awake: Sequence[float],
+    hz: int,
+    share: float = LEAST_SHARE,
+) -> str:
+    """As many vCPUs as the workers name must have been awake for this share of the time that they worked. The
+    guest may number them as it likes. `awake` has the ns of each vCPU. Empty: they were."""
     claimed: dict[int, int] = {}
     for one in reports if _only_computes(workload) else ():
         if one.cpu == one.cpu_end:
             claimed[one.cpu] = max(claimed.get(one.cpu, 0), one.end - one.start)
     spans = sorted((length * SECOND_NS / hz for length in claimed.values()), reverse=True)
     for number, (span, ran) in enumerate(zip(spans, sorted(awake, reverse=True), strict=False), 1):
-        if ran < LEAST_SHARE * span:
-            raise VerifyError(
+        if ran < share * span:
+            return (
                 f"the workers report that they worked on {len(spans)} CPUs, and on each of {number} of them "
                 f"for at least {span:.0f} ns, but only {counted(number - 1, 'vCPU')} ran for as much as "
-                f"{LEAST_SHARE:.0%} of that; the next one for {ran:.0f} ns"
+                f"{share:.0%} of that; the next one for {ran:.0f} ns"
             )
+    return ""
 
 
 def may_sleep(workload: Workload) -> bool:
@@ -142,19 +151,23 @@ _Use = tuple[dict[Window, CpuUse], Sequence[float]]
 
 def of_wire(
     files: RunFiles, transcript: Transcript, workload: Workload, work: int, total: int
-) -> Mapping[Window, CpuUse]:
-    """What the workers report, and no more than is known of the vCPUs."""
+) -> tuple[Mapping[Window, CpuUse], str]:
+    """What the workers report, and no more than is known of the vCPUs; and why the run is void, if it is."""
     hz = transcript.hz or MAX_HZ
     if files.run.lane is Lane.INSN:
         used, awake = _by_clock(files)
     else:
         used, awake = _by_host(files, work * SECOND_NS / hz, total * SECOND_NS / hz)
-    if awake:
-        check_claims(transcript.reports, workload, awake, hz)
+    if awake and (said := refuted(transcript.reports, workload, awake, hz)):
+        if files.run.lane is Lane.INSN or refuted(
+            transcript.reports, workload, _since_start(files), hz, LATE_SHARE
+        ):
+            raise VerifyError(said)
+        return {}, f"the host read the guest's ready line only after its workers had worked: {said}"
     named = of_reports(transcript.reports, files.run.cell.cpus, workload)
     if named is not None:  # the parent is at work, too, in the total window
         used[Window.WORK] = used.get(Window.WORK, CpuUse(Interval(0.0, named))).at_most(named)
-    return used
+    return used, ""
 
 
 def of_printed(files: RunFiles, unit: str, work: int, total: int) -> Mapping[Window, CpuUse]:
@@ -176,6 +189,12 @@ def _by_clock(files: RunFiles) -> _Use:
         Window.TOTAL: of_activity(activity, marked.total_begin, marked.total_end),
     }
     return used, awake_ns(activity, marked.total_begin, marked.total_end)
+
+
+def _since_start(files: RunFiles) -> list[int]:
+    """The ns of each vCPU until the result, also before the ready line: on a slow host, such as a nested one,
+    the guest may have done all of its work by the time that the host has read that line."""
+    return vcpu_time(files.moments, math.inf) or []
 
 
 def _by_host(files: RunFiles, work_ns: float, total_ns: float) -> _Use:

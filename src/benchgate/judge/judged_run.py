@@ -49,6 +49,15 @@ class JudgedRun:
         return Outcome.VOID if self.verified.void else Outcome.OK
 
 
+def counted_by_cell(runs: Iterable[JudgedRun]) -> dict[str, list[VerifiedRun]]:
+    """The runs that are samples, by the id of their cell."""
+    found: dict[str, list[VerifiedRun]] = {}
+    for one in runs:
+        if one.verified and one.outcome is Outcome.OK:
+            found.setdefault(one.run.cell.id, []).append(one.verified)
+    return found
+
+
 def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:
     """Orders the runs by work; of an even number it takes the lower middle one."""
     ordered = sorted(runs, key=lambda run: (run.work, run.run.attempt))

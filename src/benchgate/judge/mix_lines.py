@@ -59,8 +59,6 @@ class PartLine:
 
 @dataclass(frozen=True, slots=True)
 class PartExecution:
-    """One execution of a part's program."""
-
     part: int
     number: int
     start: int

@@ -31,12 +31,9 @@ _SIGNAL = 128
 
 @dataclass(frozen=True, slots=True)
 class MixPart:
-    """A part in its mix."""
-
     part: Part
     number: int
     nonce: str
-    """The nonce of the mix."""
     cpus: int
     """The CPU count of the guest."""
     start: int

@@ -21,8 +21,8 @@ from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.window import AGREEMENT, AGREEMENT_NS
 from benchgate.judge.accounts import host_memory
 from benchgate.judge.accounts.host_memory import HostMemory
-from benchgate.judge.accounts.memory_books import check_balance
 from benchgate.judge.checks.agreement import check_host
+from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.transcript_checks import require_cpus
 from benchgate.judge.mix_lines import MixTranscript, PartLine, parse
 from benchgate.judge.mix_part import AS_PROCESS, MixPart, starvation, verify_part

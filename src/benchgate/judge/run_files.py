@@ -97,7 +97,6 @@ class RunFiles:
 
     @cached_property
     def vcpu_threads(self) -> frozenset[int]:
-        """The threads of the vCPUs."""
         return frozenset(one.thread for one in self._placed if one.vcpu is not None)
 
     @cached_property
@@ -139,7 +138,6 @@ class RunFiles:
             raise VerifyError(f"{self.run.folder / name}: {error}") from error
 
     def json(self, name: str) -> Any:
-        """The JSON in a file of the run's folder."""
         path = self.run.folder / name
         try:
             return read_json(read_start(path, _JSON_BYTES))

@@ -27,9 +27,9 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
-from benchgate.judge.accounts.memory_books import check_balance
 from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
+from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
 from benchgate.judge.checks.transcript_checks import (
     check_books,
@@ -146,7 +146,8 @@ def verify(
     transcript, seen = check_answers(workload, run.cell.params, run.cell.cpus, transcript)
     unit, work, total, lead = _window(files, transcript)
     void = _void(files, rule, transcript, result)
-    used = {} if void else cpu_use.of_wire(files, transcript, workload, work, total)
+    used, unseen = ({}, void) if void else cpu_use.of_wire(files, transcript, workload, work, total)
+    void = void or unseen
     check_span(files, unit, work, total, transcript.hz, void=void)
     hz = SECOND_NS if unit == INSN_UNIT else transcript.hz
     figures = reported(transcript, seen, {Window.WORK: work, Window.TOTAL: total}, hz)

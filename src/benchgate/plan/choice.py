@@ -43,10 +43,12 @@ def letters(options: Options) -> Mapping[str, System]:
 
 def told(options: Options) -> tuple[str, ...]:
     """A sentence for each letter if files or revisions were chosen, which a name does not show in full."""
-    found = letters(options)
-    if not any(_told(one) for one in found.values()):
-        return ()
-    return tuple(f"{letter} is {one.name}{_told(one)}" for letter, one in found.items())
+    return lettered(options) if any(map(_told, letters(options).values())) else ()
+
+
+def lettered(options: Options) -> tuple[str, ...]:
+    """A sentence for each letter."""
+    return tuple(f"{letter} is {one.name}{_told(one)}" for letter, one in letters(options).items())
 
 
 def _told(system: System) -> str:

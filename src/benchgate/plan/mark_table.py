@@ -6,7 +6,7 @@ them, and `benchgate docs gates` shows them. A user's own kind of gate has its r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -23,6 +23,8 @@ as the cell's CPU count is larger than the base's. Planning reads it too."""
 GATE = "gate"
 """The mark that names a kind of gate as its first argument."""
 ISOLATION = "isolation"
+LABEL = "regression"
+"""Many suites mark tests with this word alone. A gate's mark has a threshold."""
 
 
 Good = Literal["never", "always", "at_least", "better"]
@@ -226,8 +228,11 @@ OWN_FIGURE = frozenset(kind for kind, one in OF_KIND.items() if one.has_own_figu
 """The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
 
 
-def lines(gates: Iterable[GateMark]) -> Iterator[str]:
+def lines() -> Iterator[str]:
     """The lines for every mark that pytest registers, and shows as help."""
-    every: Iterable[PlainMark | GateMark] = (*PLAIN, *gates)
-    for one in every:
-        yield f"{one.signature}: {one.about} (benchgate)"
+    yield from map(line, PLAIN)
+    yield from map(line, TABLE)
+
+
+def line(mark: PlainMark | GateMark) -> str:
+    return f"{mark.signature}: {mark.about} (benchgate)"

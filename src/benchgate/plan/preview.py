@@ -23,7 +23,7 @@ _SECONDS_PER_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8
 
 def describe(plans: Sequence[SweepPlan], options: Options, policy: Policy, seed: int) -> str:
     """The text that --plan prints."""
-    lines = list(choice.told(options))
+    lines = list(choice.lettered(options))
     for sweep in plans:
         lines.append(f"sweep {' and '.join(sweep.rows)}")
         if any(cell.system.has_guest_per_count for cell in sweep.runnable):
@@ -76,7 +76,7 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     if gate.kind == VERIFIED:
         return f"gate   {gate.id}: " + (f"SKIP: {planned.skip}" if planned.skip else "every run is verified")
     text = f"gate   {gate.id}: {gate.kind} of {gate.metric}"
-    if planned.base is not None and planned.base.cell.system != planned.arm.cell.system:
+    if planned.base is not None and planned.base.cell.cpus == planned.arm.cell.cpus:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
         text += f" over {', '.join(f'smp{one.cell.cpus}' for one in planned.arms[:-1])}"
@@ -88,6 +88,8 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     if bound is not None:
         text += f", {'at most' if gate.at_most is not None else 'at least'} {bound:g}"
     skip = planned.skip or options.why_no_gates
+    if planned.base is not None and planned.base.cell == planned.arm.cell:
+        skip = "a system is not compared with itself; next: name another --system"
     if not skip and runs_of(planned.arm, options) < SMALLEST_LOOK:
         skip = f"{runs_of(planned.arm, options)} seeds are too few to decide anything"
     return f"{text}: SKIP: {skip}" if skip else text

@@ -15,7 +15,7 @@ from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval, Spread
-from benchgate.base.system.machines import machine_in
+from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.workload.metrics import WINDOWS, Metric
 from benchgate.evidence.rows import RunRow
 from benchgate.plan.mark_table import OWN_FIGURE
@@ -35,8 +35,8 @@ class Speedup:
     """The verdict's word. If there is no gate, INVALID for contradictory figures, otherwise empty."""
     runs: int
     """The number of runs per arm that it uses."""
-    is_ceiling: bool
-    """True for a negative control, which passes below its threshold."""
+    sign: str
+    """What the gate requires of the ratio: `>`, `>=`, `<` or `<=` the threshold; empty without a gate."""
     paired: Interval | None
     """A diagnostic: the paired log-t interval of all counted runs."""
 
@@ -67,6 +67,7 @@ class ArmFigures:
     placement: Placement
     pins: tuple[int, ...]
     unit: str
+    """As people read it; `metrics` have the unit that the files of the session have."""
     outcomes: Counter[Outcome]
     work: Spread | None
     total: Spread | None
@@ -132,6 +133,10 @@ class ArmSeries:
     arms: tuple[ArmFigures, ...]
 
     @property
+    def key(self) -> SeriesKey:
+        return self.system, self.workload, self.params, self.mode, self.lane
+
+    @property
     def machine(self) -> str:
         """The machine whose memory was simulated; empty: the ideal one."""
         return machine_in(self.system)
@@ -181,7 +186,7 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
         name=f"smp{rows[0].cpus}" + (f"-{rows[0].variant}" if rows[0].variant else ""),
         placement=rows[0].placement,
         pins=rows[0].pins,
-        unit=next((row.unit for row in counted), ""),
+        unit=unit_on(rows[0].system, next((row.unit for row in counted), "")),
         outcomes=Counter(row.outcome for row in rows),
         work=stats.spread([work for work, _ in samples]) if samples else None,
         total=stats.spread([total for _, total in samples]) if samples else None,
@@ -233,16 +238,16 @@ def _speedups(
         is_comparable = comparable(base, arm)
         paired = _paired(tops, bottoms, view.alpha) if is_comparable else None
         word, threshold = (str(verdict.outcome), verdict.threshold) if verdict else ("", None)
-        ceiling = verdict is not None and verdict.gate == "control"
+        sign = verdict.sign if verdict else ""
         if verdict and verdict.ratio and verdict.low and verdict.high and verdict.base_cpus:
             interval, runs = Interval(verdict.low, verdict.high), verdict.runs
             found[window] = Speedup(
-                verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, ceiling, paired
+                verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, sign, paired
             )
         elif is_comparable:
             interval = stats.ratio_interval(tops, bottoms, view.alpha, (base.printed_step, arm.printed_step))
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
-            speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, ceiling, paired)
+            speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, sign, paired)
             invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
             found[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
     return found

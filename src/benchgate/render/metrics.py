@@ -7,12 +7,12 @@ for it that the table of speedups does not show. Does not fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchgate.base.gates import SMALLEST_LOOK, Verdict
 from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval, Spread
+from benchgate.base.system.machines import unit_on
 from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.figures import ArmFigures, ArmSeries, MetricSamples, comparable
@@ -37,23 +37,31 @@ class MetricFigures:
 
 
 def metrics_of(view: SessionView, series: ArmSeries) -> tuple[MetricFigures, ...]:
-    """The order is by metric, then by arm."""
-    found = [one for arm in series.arms if not arm.is_broken for one in _of_arm(view, series, arm)]
-    names = list(dict.fromkeys(one.metric.name for one in found))
-    asked = {one.metric.name for one in found if one.verdicts}
+    """The order is by metric, then by arm. A window is among them if a gate limits or compares it."""
+    found = [
+        (arm, samples, _verdicts(view, series, arm, samples.metric.name))
+        for arm in series.arms
+        if not arm.is_broken
+        for samples in arm.metrics
+    ]
+    names = list(dict.fromkeys(samples.metric.name for _, samples, _ in found))
+    asked = {samples.metric.name for _, samples, verdicts in found if verdicts}
     shown = [name for name in names if name not in WINDOWS or name in asked]
-    return tuple(one for name in shown for one in found if one.metric.name == name)
+    return tuple(
+        _figures(view, series, *one) for name in shown for one in found if one[1].metric.name == name
+    )
 
 
-def _of_arm(view: SessionView, series: ArmSeries, arm: ArmFigures) -> Iterator[MetricFigures]:
-    base = series.arms[0]
-    for samples in arm.metrics:
-        verdicts = _verdicts(view, series, arm, samples.metric.name)
-        factor, interval = _factor(view, base, arm, samples)
-        spread = stats.spread(samples.values)
-        yield MetricFigures(
-            samples.metric, samples.unit, arm, spread, samples.merged, factor, interval, verdicts
-        )
+def _figures(
+    view: SessionView,
+    series: ArmSeries,
+    arm: ArmFigures,
+    samples: MetricSamples,
+    verdicts: tuple[Verdict, ...],
+) -> MetricFigures:
+    factor, interval = _factor(view, series.arms[0], arm, samples)
+    spread, unit = stats.spread(samples.values), unit_on(series.system, samples.unit)
+    return MetricFigures(samples.metric, unit, arm, spread, samples.merged, factor, interval, verdicts)
 
 
 def _factor(

@@ -23,9 +23,10 @@ from benchgate.evidence.rows import RunRow
 from benchgate.judge.accounts.attribution import Table
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.judge.accounts.memory_books import RunBooks
-from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
+from benchgate.judge.accounts.noise_floor import NoiseFloor
 from benchgate.judge.accounts.sharing import Recording
 from benchgate.judge.accounts.timeline import Flame, Timeline
+from benchgate.judge.accounts.ungated import UngatedRow
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.noise import RunNoise
@@ -109,6 +110,11 @@ class SessionView:
         object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
         object.__setattr__(self, "distributions", MappingProxyType(dict(self.distributions)))
         object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
+
+    @property
+    def home(self) -> str:
+        """The session's folder, relative to the folder that holds reports/."""
+        return f"reports/runs/{self.id}"
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -276,14 +282,49 @@ def machine_of(envelope: Mapping[str, Any], inputs: Mapping[str, Any]) -> tuple[
 
 # ---- the sentences of verdicts
 
+FEW = 3
+"""From so many on, verdicts with one reason share a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToldVerdicts:
+    """One sentence about one verdict, or about several of one word and reason."""
+
+    word: Word
+    text: str
+    of: tuple[Verdict, ...]
+
+
+def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
+    """In the given order. Gates whose cells were not run come last."""
+    reasons: dict[tuple[Word, bool, str], list[Verdict]] = {}
+    for one in verdicts:
+        cause, not_run = _cause(one)
+        reasons.setdefault((one.outcome, not_run, cause or one.sentence), []).append(one)
+    ordered = sorted(reasons.items(), key=lambda item: item[0][1])
+    return tuple(
+        told for (word, not_run, cause), same in ordered for told in _told(word, cause, same, not_run=not_run)
+    )
+
+
+def _told(word: Word, cause: str, same: Sequence[Verdict], *, not_run: bool) -> list[ToldVerdicts]:
+    why = f"not run: {cause}" if not_run else cause
+    if len(same) >= FEW:
+        what, sign, then = why.partition("; next: ")
+        (text,) = gathered(((one.id, what) for one in same), "gate")
+        return [ToldVerdicts(word, f"{text}{sign}{then}", tuple(same))]
+    texts = [f"{one.id}: {why}" if not_run else one.sentence.removeprefix(f"{word}: ") for one in same]
+    return [ToldVerdicts(word, text, (one,)) for text, one in zip(texts, same, strict=True)]
+
 
 def sentences_of(verdicts: Iterable[Verdict]) -> list[tuple[Word, str]]:
-    """Gates whose cells were not run come last."""
-    causes = [(one, _cause(one)) for one in verdicts]
-    decided = [(one.outcome, one.sentence.removeprefix(f"{one.outcome}: ")) for one, why in causes if not why]
-    left_out = gathered(((one.id, f"not run: {why}") for one, why in causes if why), "gate")
-    return [*decided, *((Word.SKIP, line) for line in left_out)]
+    return [(one.word, one.text) for one in told_of(verdicts)]
 
 
-def _cause(one: Verdict) -> str:
-    return one.reason.partition(NOT_RUN)[2] if one.outcome is Word.SKIP else ""
+def _cause(one: Verdict) -> tuple[str, bool]:
+    """The reason without what it is about, and whether the cell was not run; empty if it has figures, which
+    no other verdict shares."""
+    if one.outcome is Word.SKIP and NOT_RUN in one.reason:
+        return one.reason.partition(NOT_RUN)[2], True
+    subject, _, cause = one.sentence.removeprefix(f"{one.outcome}: ").partition(": ")
+    return ("" if " = " in subject else cause), False

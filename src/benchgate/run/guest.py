@@ -57,8 +57,6 @@ CONVERSATION = "conversation.json"
 
 @dataclass(frozen=True, slots=True)
 class GuestEnd:
-    """The end of a guest or program."""
-
     ending: Ending
     detail: str
     exit_status: int | None

@@ -38,7 +38,6 @@ def plan_text(mix: Mix) -> str:
 
 
 def command_line(mix: Mix, nonce: str) -> str:
-    """The kernel's command line."""
     words = [system_of(mix).boot.append]
     words += [f"bench.workload={WORKLOAD}"] if mix.own_conductor else []
     words += [f"bench.nonce={nonce}"]

@@ -136,5 +136,4 @@ def smoke_folder(session: Path, system: str, cpus: int, clock: str = "") -> Path
 
 
 def clock_log(folder: Path) -> Path:
-    """The path of the instruction clock's log in a run's folder."""
     return folder / "clock.log"

@@ -18,8 +18,10 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 from benchgate.base.errors import HostError
+from benchgate.base.jsonfields import Between, Matches, read
 from benchgate.base.process import start_time
 
 _RECORD_BYTES = 4096
@@ -30,8 +32,8 @@ _MARK_LENGTH = 8
 class Record:
     """One guest and its session, each identified by process number and start time."""
 
-    mark: str
-    pid: int
+    mark: Annotated[str, Matches(rf".{{{_MARK_LENGTH},}}", "a mark")]
+    pid: Annotated[int, Between(2)]
     started: int
     owner: int
     owner_started: int
@@ -113,14 +115,9 @@ def _read(path: Path) -> Record | None:
     """The record, or None if the file is not a complete record (after a crash)."""
     try:
         with path.open("rb") as stream:
-            values = json.loads(stream.read(_RECORD_BYTES))
-        record = Record(**values)
-    except (OSError, ValueError, TypeError):
+            return read(Record, json.loads(stream.read(_RECORD_BYTES)), "the record")
+    except (OSError, ValueError):
         return None
-    numbers = (record.pid, record.started, record.owner, record.owner_started)
-    if not all(type(number) is int for number in numbers) or record.pid <= 1:
-        return None
-    return record if isinstance(record.mark, str) and len(record.mark) >= _MARK_LENGTH else None
 
 
 def _is_still(record: Record) -> bool:

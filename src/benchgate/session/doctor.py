@@ -1,8 +1,10 @@
 """`benchgate doctor`: collects facts about this host and shows on one screen what it can be used for.
 
-Takes an optional path of a QEMU; gives text. If something is missing or fails, its row says why and the other
-rows are shown: doctor must work when other commands fail. host/fitness.py has the rules by which a lane
-qualifies for gating. Fails with HostError or UsageError only if this process has no usable CPU.
+Takes an optional path of a QEMU; gives text, and on request writes a report about KVM (kvm_report.py). If
+something is missing or fails, its row says why and the other rows are shown: doctor must work when other
+commands fail. host/fitness.py has the rules by which a lane qualifies for gating. Fails with HostError or
+UsageError only if this process has no usable CPU, and with HostError or EvidenceError if the report about KVM
+was asked for and cannot be made.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import BenchgateError
+from benchgate.base.errors import BenchgateError, HostError
 from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, counted, with_interval
@@ -25,6 +27,8 @@ from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness, survey
 from benchgate.host.procfs import as_list
 from benchgate.host.topology import HostTopology, isolated_by
 from benchgate.insn.support import support
+from benchgate.session.kvm_report import collect
+from benchgate.session.kvm_report import write as write_kvm_report
 
 LOCK_WAIT_S = 60.0
 LINES = 24
@@ -32,7 +36,7 @@ COLUMNS = 100
 _LABEL = 12
 
 
-def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
+def report(qemu_path: Path | None = None, *, kvm_report: Path | None = None) -> str:
     seen = topology.read()
     pins = topology.choose_pins(seen)
     qemu, words = _qemu(qemu_path)
@@ -40,9 +44,15 @@ def report(qemu_path: Path | None = None, *, fresh: bool = False) -> str:
     if qemu is not None:
         try:
             with lock.measuring(LOCK_WAIT_S, notice=_say):
-                host = survey(qemu, seen, pins, tuple(THRESHOLDS), fresh=fresh)
+                host = survey(qemu, seen, pins, tuple(THRESHOLDS))
         except BenchgateError as error:
             words += f"; it was not probed: {error}"
+    if kvm_report is not None:
+        if qemu is None or not host.probes:
+            raise HostError(
+                f"--kvm-report: nothing was probed, so {kvm_report} was not written; QEMU: {words}"
+            )
+        write_kvm_report(kvm_report, collect(host, qemu))
     found = HostFacts(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
     return doctor_text(doctor_facts(host, found))
 

@@ -137,7 +137,7 @@ def side_of(session: StoredSession, system: str = "") -> ComparisonSide:
         if key in found:  # two clocks, or two placements of one CPU count
             key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
         found[key] = Samples(
-            series.lane, series.unit, MetricDirection(series.better), values, session.steps[series]
+            series.lane, series.shown_unit, MetricDirection(series.better), values, session.steps[series]
         )
     mark = "" if session.verified else ", UNVERIFIED"
     name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")

@@ -21,7 +21,7 @@ from benchgate.base.workload.metrics import WINDOWS, Metric, MetricKind
 from benchgate.evidence import check, metrics_csv, results_csv
 from benchgate.evidence.facts import read_plan
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of, read_object, read_text
-from benchgate.evidence.metrics_csv import Value
+from benchgate.evidence.metrics_csv import MetricValue
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.history import place, store, writer
@@ -82,7 +82,7 @@ def _unverified(folder: Path, why: str) -> Entry:
 
 
 def _with_metrics(
-    rows: Iterable[RunRow], values: Iterable[Value], cells: Iterable[Cell]
+    rows: Iterable[RunRow], values: Iterable[MetricValue], cells: Iterable[Cell]
 ) -> tuple[RunRow, ...]:
     """results.csv has no labels, which the plan has, no metrics but the windows, and no steps."""
     found: dict[int, list[tuple[Metric, float]]] = {}

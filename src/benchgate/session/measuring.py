@@ -345,6 +345,11 @@ class MeasuringSession:
     # ---- the end
 
     @property
+    def folder(self) -> Path | None:
+        """The session's folder; None as long as there is none."""
+        return None if self._session is None else self._session.folder
+
+    @property
     def _open_session(self) -> session_folder.SessionFolder:
         if self._session is None:
             raise HostError("measuring starts after the session's folder is made")

@@ -16,6 +16,7 @@ from io import StringIO
 from typing import TextIO
 
 from benchgate.base.runs import Outcome
+from benchgate.base.system.machines import unit_on
 from benchgate.base.text import visible
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.tables import units
@@ -37,8 +38,8 @@ class Progress:
     live: bool
     total: int = 0
     done: int = 0
-    before_first: Callable[[], None] | None = None
-    """Called once, before the next text, to end a line that another program has started on the terminal."""
+    end_line: Callable[[], None] | None = None
+    """Ends a line that another writer, such as pytest, has begun on the terminal."""
     _began_s: float = field(default_factory=time.monotonic)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guests that run in parallel report from several threads."""
@@ -95,9 +96,8 @@ class Progress:
         return text[: shutil.get_terminal_size().columns - 1]
 
     def _write(self, text: str) -> None:
-        begin, self.before_first = self.before_first, None
-        if begin is not None:
-            begin()
+        if self.end_line is not None and not self._shown:
+            self.end_line()
         try:
             with self._lock:
                 self.stream.write(text)
@@ -117,5 +117,6 @@ def figure(judged: JudgedRun) -> str:
         return f"{judged.outcome.upper()}: {judged.reason}"
     if judged.outcome is Outcome.VOID:
         return f"VOID, to be made again: {judged.reason}"
-    shown = units.shown(judged.verified.work, judged.verified.unit)
+    unit = unit_on(judged.run.cell.system, judged.verified.unit)
+    shown = units.shown(judged.verified.work, unit)
     return f"{shown}, verified" + (f" ({judged.outcome})" if judged.run.warmup else "")

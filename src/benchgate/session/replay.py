@@ -10,6 +10,7 @@ the run, because the replay would differ.
 from __future__ import annotations
 
 import contextlib
+import functools
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
@@ -132,7 +133,7 @@ def replay(order: ReplayRequest, notice: Notice) -> tuple[str, bool]:
     """The text to print, and True if both runs are equal."""
     new = _prepare(order, notice)
     with _own_folder(order.out):
-        return _repeat(order, new, notice)
+        return (_debug(new, notice), True) if order.gdb else _repeat(new)
 
 
 @contextlib.contextmanager
@@ -150,9 +151,8 @@ def _own_folder(out: Path) -> Iterator[None]:
         raise
 
 
-def _repeat(order: ReplayRequest, new: _Replay, notice: Notice) -> tuple[str, bool]:
-    if order.gdb:
-        return _debug(new, notice), True
+def _repeat(new: _Replay) -> tuple[str, bool]:
+    order, symbols = new.order, functools.cache(new.symbols)
     wanted = recordings.records(
         order.out,
         profile=order.profile,
@@ -165,13 +165,13 @@ def _repeat(order: ReplayRequest, new: _Replay, notice: Notice) -> tuple[str, bo
     difference = arms.difference(new.raw, again)
     lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
     if wanted.profile is not None:
-        lines.append(recordings.profile_table(order.out, new.symbols()))
+        lines.append(recordings.profile_table(order.out, symbols()))
     if wanted.stacks is not None:
         label = f"Instructions of {new.raw.cell.id}, run {new.raw.attempt:04}, by call stack"
-        lines += recordings.flame_graph(wanted.stacks, new.symbols(), label)
+        lines += recordings.flame_graph(wanted.stacks, symbols(), label)
     if wanted.sharing is not None:
         label = f"Lines that moved between CPUs, {new.raw.cell.id}, run {new.raw.attempt:04}"
-        lines += recordings.moved_lines(wanted.sharing, new.symbols(), label)
+        lines += recordings.moved_lines(wanted.sharing, symbols(), label)
     if wanted.events is not None:
         lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference

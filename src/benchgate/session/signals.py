@@ -26,8 +26,11 @@ group."""
 
 
 class Interruptions:
-    def __init__(self, say: Callable[[str], None], status: int = 130) -> None:
-        self._say, self._status = say, status
+    def __init__(
+        self, say: Callable[[str], None], status: int = 130, folder: Callable[[], str] = str
+    ) -> None:
+        """`folder` gives the session's folder; empty as long as there is none."""
+        self._say, self._status, self._folder = say, status, folder
         self._first_s = 0.0
         self._before: dict[signal.Signals, Any] = {}
         self._heard = 0
@@ -58,5 +61,11 @@ class Interruptions:
         elif self._heard == 2:
             self._say("ending the guest and keeping the results; another signal ends it at once")
         elif time.monotonic() - self._first_s > BURST_S:
-            self._say("ended at once: the session's folder is not complete; next: --resume")
+            folder = self._folder()
+            left = (
+                f"the session's folder is not complete; next: --resume={folder}"
+                if folder
+                else "nothing is kept"
+            )
+            self._say(f"ended at once: {left}")
             os._exit(self._status)

@@ -259,7 +259,7 @@ class TestStorage:
         with pytest.raises(FileNotFoundError, match="never made"):
             cache.entry("guest", KEY, forget)
 
-    @pytest.mark.parametrize("look", [cache_trim.listing, cache_trim.collect_garbage])
+    @pytest.mark.parametrize("look", [cache_trim.listing, lambda: cache_trim.collect_garbage(0)])
     def test_a_root_that_is_a_file_cannot_be_listed(self, root: Path, look: Callable[[], object]) -> None:
         root.write_text("in the way")
         with pytest.raises(HostError, match=r"the cache .* is not a folder: set BENCHGATE_CACHE"):
@@ -301,7 +301,7 @@ class TestCollect:
 
     def test_an_empty_cache_lists_and_collects_nothing(self) -> None:
         assert cache_trim.listing() == ()
-        assert cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0) == ()
+        assert cache_trim.collect_garbage(keep_bytes=0) == ()
 
     def test_a_listing_has_key_time_and_size(self) -> None:
         before = time.time()
@@ -323,16 +323,16 @@ class TestCollect:
 
     def test_age_is_the_time_since_the_last_use(self) -> None:
         now = time.time()
-        old = self.make("a", 10, 1000, now)
-        used = self.make("b", 10, 1000, now)
+        old = self.make("a", 10_000, 1000, now)
+        used = self.make("b", 10_000, 2000, now)
         cache.entry("guest", {"name": "b"}, must_not_make)
         end_of_process()
-        assert [one.folder for one in cache_trim.collect_garbage(max_unused_s=500)] == [old]
+        assert [one.folder for one in cache_trim.collect_garbage(keep_bytes=15_000)] == [old]
         assert used.is_dir()
 
     def test_a_folder_in_use_by_this_process_stays(self) -> None:
         folder = self.make("a", 10, 1000, time.time())
-        assert cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0) == ()
+        assert cache_trim.collect_garbage(keep_bytes=0) == ()
         assert folder.is_dir()
 
     def test_a_folder_in_use_by_another_session_stays(self, other: list[subprocess.Popen[str]]) -> None:
@@ -343,7 +343,7 @@ class TestCollect:
             "cache.entry('guest', {'name': 'a'}, None)\nprint('using', flush=True)\nsys.stdin.readline()",
         )
         assert next_line(user) == "using"
-        assert cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0) == ()
+        assert cache_trim.collect_garbage(keep_bytes=0) == ()
         assert cache_trim.listing()[0].in_use
         user.kill()
         user.wait(PATIENCE_S)
@@ -353,7 +353,7 @@ class TestCollect:
         digest = "0123456789abcdef" * 2
         (root / "guest" / f"{digest}.tmp" / "files").mkdir(parents=True)
         (root / "guest" / f"{digest}.lock").write_text("1\n")
-        cache_trim.collect_garbage()
+        cache_trim.collect_garbage(keep_bytes=2**30)
         assert list((root / "guest").iterdir()) == []
 
     def test_a_folder_that_is_being_made_stays(self, other: list[subprocess.Popen[str]]) -> None:
@@ -364,21 +364,21 @@ class TestCollect:
             "print(cache.entry('guest', {'source': 'abc'}, make), flush=True)",
         )
         assert next_line(maker) == "half"
-        assert cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0) == ()
+        assert cache_trim.collect_garbage(keep_bytes=0) == ()
         assert maker.stdin is not None
         maker.stdin.write("go\n")
         maker.stdin.flush()
         assert Path(next_line(maker), "hello").read_text() == "hello"
 
-    def test_a_damaged_folder_is_removed_regardless_of_the_limits(self) -> None:
+    def test_a_damaged_folder_is_removed_regardless_of_the_limit(self) -> None:
         folder = self.make("a", 10, 0, time.time())
         end_of_process()
         (folder / "record.json").write_text("{")
-        assert [one.folder for one in cache_trim.collect_garbage()] == [folder]
+        assert [one.folder for one in cache_trim.collect_garbage(keep_bytes=2**30)] == [folder]
 
     def test_other_files_in_the_root_are_left_alone(self, root: Path) -> None:
         (root / "guest" / "notes").mkdir(parents=True)
         (root / "README").write_text("mine")
-        cache_trim.collect_garbage(keep_bytes=0, max_unused_s=0)
+        cache_trim.collect_garbage(keep_bytes=0)
         assert (root / "guest" / "notes").is_dir()
         assert (root / "README").is_file()

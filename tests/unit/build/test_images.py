@@ -216,9 +216,11 @@ def test_a_kernel_that_contains_the_workload_is_built_for_each_workload(
     mine.write_text("int sums;")
     text = OWN.replace("k.elf", "'{out}/k.elf'")
     text += "build: {commands: [[cp, '{source}', '{out}/k.elf'], [touch, '{out}/{workload}']]}\n"
-    images_of_session, shipped = images(), own(tmp_path, text)
+    told: list[str] = []
+    images_of_session, shipped = Images(False, told.append), own(tmp_path, text)
     other = replace(shipped, workload=replace(shipped.workload, name="sums", source=mine))
     assert images_of_session.of(other.system, other.workload).digests == {"kernel": sha256(b"int sums;")}
+    assert told == [f"building {other.system.name} for sums"]
     assert images_of_session.of(shipped.system, shipped.workload).digests == {
         "kernel": sha256(shipped.workload.source.read_bytes())
     }

@@ -30,7 +30,9 @@ def test_the_files_come_back(sent: bytes) -> None:
 
 
 def test_an_answer_without_a_run_says_why() -> None:
-    found = answer.read(answer.without_run("key", "left", "host", missing=["a", "b"], trouble="no disk"))
+    found = answer.read(
+        answer.WorkerAnswer("key", "left", "host", missing=("a", "b"), trouble="no disk").line
+    )
     assert (found.missing, found.trouble, dict(found.files)) == (("a", "b"), "no disk", {})
 
 
@@ -43,14 +45,14 @@ def headed(sent: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
 
 def renamed(name: str) -> Callable[[dict[str, Any]], None]:
     def change(head: dict[str, Any]) -> None:
-        head["files"][0][0] = name
+        head["listed"][0][0] = name
 
     return change
 
 
 def sized(size: int) -> Callable[[dict[str, Any]], None]:
     def change(head: dict[str, Any]) -> None:
-        head["files"][1][2] = size
+        head["listed"][1][2] = size
 
     return change
 

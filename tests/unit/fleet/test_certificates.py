@@ -75,14 +75,6 @@ def test_nothing_is_overwritten(made: Path) -> None:
     assert (made / SCHEDULER / "cert.pem").read_bytes() == before
 
 
-@pytest.mark.parametrize("days", ["0", "-1", "36501", "1.5", "\uff11", "9" * 30])
-def test_days_have_a_range(days: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["fleet", "certificates", f"--days={days}", str(tmp_path / "x")])
-    assert f"argument --days: `{days}` is not a whole number from 1 to 36500" in capsys.readouterr().err
-    assert not (tmp_path / "x").exists()
-
-
 def test_a_failure_leaves_no_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     with pytest.raises(HostError, match="openssl req failed"):

@@ -62,7 +62,7 @@ class Worker:
             QuestionKind.ENVELOPE: {"kernel": "theirs", "pins": list(asked.pins)},
         }
         value = self.broken.get("values", {}).get(asked.ask, values[asked.ask])
-        return host_json.reply(Reply(self.name, f"host of {self.name}", value))
+        return host_json.as_bytes(Reply(self.name, f"host of {self.name}", value))
 
 
 class Simulated:
@@ -115,7 +115,7 @@ def far(engine: Simulated, notes: list[str] | None = None) -> FarHost:
 
 
 def refuses(_: int, __: bytes) -> bytes:
-    return host_json.reply(Reply("other", "there", error="it is no measuring host (--measuring)"))
+    return host_json.as_bytes(Reply("other", "there", error="it is no measuring host (--measuring)"))
 
 
 def no_one(number: int, _: bytes) -> LossEvent:
@@ -213,7 +213,9 @@ def test_a_run_has_the_files_and_pins_of_the_worker(request_: RunRequest) -> Non
         asked.append(task_json.from_bytes(data))
         missing = [] if worker.stored else [one.sha256 for one in asked[-1].files]
         if missing:
-            return answer.without_run(task_json.digest(asked[-1]), "m1", "there", missing=missing)
+            return answer.WorkerAnswer(
+                task_json.digest(asked[-1]), "m1", "there", missing=tuple(missing)
+            ).line
         return answer_of("m1", data, sizes={"serial.log": 10, "host.json": 20})
 
     worker = Worker(carry_out=lacks)
@@ -231,9 +233,10 @@ def test_a_run_has_the_files_and_pins_of_the_worker(request_: RunRequest) -> Non
     }
 
 
-def without(**why: str) -> Callable[[int, bytes], bytes]:
+def without(*, refused: str = "", trouble: str = "") -> Callable[[int, bytes], bytes]:
     def answered(_: int, data: bytes) -> bytes:
-        return answer.without_run(task_json.digest(task_json.from_bytes(data)), "m1", "there", **why)
+        key = task_json.digest(task_json.from_bytes(data))
+        return answer.WorkerAnswer(key, "m1", "there", refused=refused, trouble=trouble).line
 
     return answered
 

@@ -28,7 +28,7 @@ def again(value: object) -> Any:
 @pytest.mark.parametrize("ask", QuestionKind)
 def test_a_question_is_read_as_it_was_asked(ask: QuestionKind) -> None:
     one = HostQuestion(ask, "token", "a" * 64, Accel.KVM, (3, 1), 2)
-    assert host_json.asked(host_json.question(one)) == one
+    assert host_json.asked(host_json.as_bytes(one)) == one
 
 
 def test_answers_are_read_as_they_were_given() -> None:
@@ -37,7 +37,7 @@ def test_answers_are_read_as_they_were_given() -> None:
     assert probe_from_json(again(as_json(hosts.KVM)), Accel.KVM) == hosts.KVM
     assert host_json.pairs_of(again(host_json.pairs_as_json(pairs)), 2) == pairs
     told = Reply("left", "host", {"a": [1]}, "")
-    assert host_json.replied(host_json.reply(told)) == told
+    assert host_json.replied(host_json.as_bytes(told)) == told
 
 
 TOPOLOGIES: tuple[tuple[Change, str], ...] = (

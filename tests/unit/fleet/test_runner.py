@@ -79,7 +79,7 @@ def test_an_input_is_sent_to_each_worker_once(tmp_path: Path) -> None:
         missing = [one.sha256 for one in task.files if (address, one.sha256) not in kept]
         if missing:
             kept.update((address, one) for one in missing)
-            return answer.without_run(task_json.digest(task), address, address, missing=missing)
+            return answer.WorkerAnswer(task_json.digest(task), address, address, missing=tuple(missing)).line
         return honest(address, sent)
 
     rig = Rig(tmp_path, forgetful)
@@ -191,10 +191,10 @@ def another_run(address: str, sent: bytes) -> bytes:
     [
         (another_run, "its folder is of another run: seed is 3, and must be 2"),
         (lambda *_: b"nonsense", "an answer that no worker of this version gives"),
-        (lambda who, _: answer.without_run("another", who, who), "it answers for another run"),
-        (lambda who, sent: answer.without_run(key_of(sent), who, who, trouble="no disk"), "no disk"),
+        (lambda who, _: answer.WorkerAnswer("another", who, who).line, "it answers for another run"),
+        (lambda who, sent: answer.WorkerAnswer(key_of(sent), who, who, trouble="no disk").line, "no disk"),
         (
-            lambda who, sent: answer.without_run(key_of(sent), who, who, missing=["f" * 64]),
+            lambda who, sent: answer.WorkerAnswer(key_of(sent), who, who, missing=("f" * 64,)).line,
             "it asks for a file that is not of the run",
         ),
     ],
@@ -222,7 +222,7 @@ def key_of(sent: bytes) -> str:
 
 def test_a_run_that_every_worker_refuses_says_what_each_said(tmp_path: Path) -> None:
     def refuses(address: str, sent: bytes) -> bytes:
-        return answer.without_run(key_of(sent), address, address, refused=f"not on {address}")
+        return answer.WorkerAnswer(key_of(sent), address, address, refused=f"not on {address}").line
 
     rig = Rig(tmp_path, refuses, workers=2)
     with pytest.raises(FleetError, match=r"no worker .* makes kernel|no worker of the fleet makes") as caught:

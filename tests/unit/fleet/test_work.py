@@ -121,7 +121,7 @@ def carried_out_at(station: work.Station, asked: Task) -> answer.WorkerAnswer:
 
 def test_questions_and_holds_are_for_a_measuring_host(at: Callable[..., work.Station]) -> None:
     station = at()
-    about = host_json.question(HostQuestion(QuestionKind.ABOUT))
+    about = host_json.as_bytes(HostQuestion(QuestionKind.ABOUT))
     assert "no measuring host" in host_json.replied(work.tell(about)).error
     assert b"no measuring host" in work.hold(b"token 0")
     work.work_for(replace(station, measuring=MeasuringPlace({}, f"benchgate-test-{uuid4()}")))

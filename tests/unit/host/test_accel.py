@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -102,7 +102,7 @@ def test_a_damaged_cached_result_is_not_used(tmp_path: Path, text: str) -> None:
 
 
 def test_an_error_of_several_cpu_models_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def time_guest(qemu: Qemu, one: Accel, cpu_model: str) -> tuple[float, float]:
+    def time_guest(qemu: Qemu, one: Accel, cpu_model: str, patience_s: float) -> tuple[float, float]:
         raise ProbeError("QEMU died of signal SIGABRT: Assertion `ret' failed.")
 
     monkeypatch.setattr(accel, "_time_guest", time_guest)
@@ -121,3 +121,54 @@ def test_a_guest_has_its_processor_even_if_a_busy_host_let_the_probe_fail(
     monkeypatch.setattr(accel, "_time_guest", fails)
     found = accel.probe_now(QEMU, Accel.TCG)
     assert (found.usable, found.cpu_model) == (False, "max")
+
+
+class Talker:
+    """A probe guest that computes 100 million instructions per second and talks slowly; no time passes."""
+
+    def __init__(self, *_: object, talk_s: float) -> None:
+        self.talk_s = talk_s
+        self.patience_s: list[float] = []
+
+    def __enter__(self) -> Talker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ready(self, deadline_s: float) -> None:
+        self.patience_s.append(deadline_s)
+
+    def end(self, deadline_s: float) -> None:
+        pass
+
+    def took(self, steps: int) -> float:
+        return self.talk_s + steps * 10 / 100e6
+
+
+@pytest.mark.parametrize("talk_s", [0.0001, 0.08, 3.0])
+def test_the_speed_is_that_of_computing_and_not_that_of_the_talk(
+    talk_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a nested guest a request and its answer take 0.1 s: 1,000 steps in this time were taken for the
+    speed."""
+    guest = Talker(talk_s=talk_s)
+    monkeypatch.setattr(accel, "ProbeGuest", lambda *_: guest)
+    monkeypatch.setattr(accel, "answers", lambda guests, steps, _: (guests[0].took(steps),))
+    _, figure = accel._time_guest(QEMU, Accel.KVM, "host", 6.0)
+    assert figure == pytest.approx(100.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(("tcg_boots_s", "patience_s"), [(0.1, 6.0), (30.0, 120.0), (None, 6.0)])
+def test_kvm_may_boot_as_long_as_the_host_is_slow(
+    tcg_boots_s: float | None, patience_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def time_guest(qemu: Qemu, one: Accel, cpu_model: str, patience_s: float) -> tuple[float, float]:
+        seen.append(patience_s)
+        return 1.0, 5000.0
+
+    monkeypatch.setattr(accel, "_time_guest", time_guest)
+    accel._kvm(QEMU, replace(TCG, boot_s=tcg_boots_s))
+    assert seen == [patience_s]

@@ -650,6 +650,28 @@ def test_workers_on_a_halted_vcpu_are_refused_unless_the_run_is_void(tmp_path: P
     assert "run delay 2.5%" in verify.verify(RunFiles(run), PRIMES, rule=VoidRule()).void
 
 
+@pytest.mark.parametrize(("before_ready", "void"), [(SECOND, True), (1000, False)])
+def test_work_that_was_done_before_the_host_read_the_ready_line_voids_the_run(
+    tmp_path: Path, before_ready: int, void: bool
+) -> None:
+    """Under nested KVM the host read the ready line after the workers had ended: their vCPUs had run for 0 ns
+    since, and correct runs were refused."""
+    run = primes_run(tmp_path, GOOD)
+    start, ready, result = counters(idle={1: SECOND})
+    earlier = replace(start.threads[-1].counters, run_ns=5)
+    later = replace(start.threads[-1].counters, run_ns=5 + before_ready)
+    start, ready, result = (
+        replace(one, threads=(*one.threads[:-1], replace(one.threads[-1], counters=counted)))
+        for one, counted in ((start, earlier), (ready, later), (result, later))
+    )
+    keep_samples(run.folder, (start, ready, result))
+    if void:
+        assert "read the guest's ready line only after" in verify.verify(RunFiles(run), PRIMES).void
+        return
+    with pytest.raises(VerifyError, match="the next one for 0 ns"):
+        verify.verify(RunFiles(run), PRIMES)
+
+
 BUSY = altered(GOOD, "foreign", time=55_467_838)
 """10 ms above the limit, which is twice as long as the total window is longer than the work window."""
 

@@ -85,7 +85,9 @@ def test_letters_are_told_if_files_were_chosen(here: Path) -> None:
     assert choice.told(options) == (
         "A is linux", f"B is linux.kernel-other (kernel={here}/other)",
     )  # fmt: skip
-    assert not choice.told(Options(systems=("linux", "kernel")))
+    without_files = Options(systems=("linux", "linux:arch=riscv64"))
+    assert not choice.told(without_files)
+    assert choice.lettered(without_files) == ("A is linux", "B is linux.arch-riscv64")
 
 
 def test_a_word_of_an_ini_file_is_relative_to_that_file(here: Path) -> None:

@@ -57,5 +57,5 @@ def test_a_row_cannot_need_what_it_does_not_take() -> None:
 
 
 def test_pytest_is_told_of_every_mark() -> None:
-    names = [line.partition(":")[0].partition("(")[0] for line in mark_table.lines(TABLE)]
+    names = [line.partition(":")[0].partition("(")[0] for line in mark_table.lines()]
     assert names == [*(one.name for one in PLAIN), *(one.name for one in TABLE)]

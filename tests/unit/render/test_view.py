@@ -120,7 +120,21 @@ def test_two_gates_of_one_cause_have_a_sentence_each() -> None:
     ]
 
 
-def test_a_skip_of_another_kind_keeps_its_sentence() -> None:
-    """Only what was not run at all is gathered: a gate that saw too few runs has figures of its own."""
-    few = verdict(speedup(2), Word.SKIP, "SKIP: primes-linux smp2/smp1: only 3 of 5 runs made", {})
-    assert sentences_of([few] * 3) == [(Word.SKIP, "primes-linux smp2/smp1: only 3 of 5 runs made")] * 3
+def too_few(cpus: int, runs: int = 1) -> Verdict:
+    why = f"SKIP: primes-linux smp{cpus}/smp1: {runs} of 5 runs made; next: --runs 5"
+    return verdict(speedup(cpus), Word.SKIP, why, {})
+
+
+def test_equal_reasons_of_any_kind_share_a_sentence() -> None:
+    told = sentences_of([too_few(2), too_few(4), too_few(8), too_few(16, runs=3)])
+    names = "primes-linux-smp2, primes-linux-smp4, primes-linux-smp8"
+    assert told == [
+        (Word.SKIP, f"3 gates: 1 of 5 runs made: {names}; next: --runs 5"),
+        (Word.SKIP, "primes-linux smp16/smp1: 3 of 5 runs made; next: --runs 5"),
+    ]
+
+
+def test_figures_keep_their_sentences_and_so_do_other_words() -> None:
+    assert len(sentences_of([failed(2), failed(4), failed(8)])) == 3
+    other = replace(too_few(4), outcome=Word.INVALID, reason=too_few(4).reason.replace("SKIP", "INVALID"))
+    assert len(sentences_of([other, too_few(2), too_few(8)])) == 3

@@ -76,13 +76,21 @@ def test_long_times_are_in_minutes() -> None:
     assert seconds(61) == "1 min 01 s"
 
 
-def test_an_unfinished_line_of_pytest_is_ended_once() -> None:
-    stream = io.StringIO()
-    progress = Progress(stream, live=False)
-    progress.before_first = lambda: print(file=stream)
+def test_an_unfinished_line_of_pytest_is_ended_before_a_line_of_ours() -> None:
+    stream = io.StringIO("test_a.py .")
+    stream.seek(0, io.SEEK_END)
+    progress = Progress(stream, live=True, end_line=lambda: _end(stream))
     progress.note("one")
-    progress.note("two")
-    assert stream.getvalue() == "\nbenchgate: one\nbenchgate: two\n"
+    stream.write("..")
+    progress.phase("primes-linux-smp1", "run 1 of 1", "booting")
+    progress.phase("primes-linux-smp1", "run 1 of 1", "running")  # replaces the line before
+    shown = [line.rpartition("\x1b[K")[2] for line in stream.getvalue().split("\n")]
+    assert shown == ["test_a.py .", "benchgate: one", "..", "[0/0] primes-linux-smp1 run 1 of 1: running"]
+
+
+def _end(stream: io.StringIO) -> None:
+    if not stream.getvalue().endswith("\n"):
+        stream.write("\n")
 
 
 def judged(work: int = 1_234_000_000, unit: str = "ns", *, warmup: bool = False) -> JudgedRun:

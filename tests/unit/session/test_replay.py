@@ -90,7 +90,7 @@ def test_a_replay_that_fails_leaves_no_folder_that_blocks_the_next(
         (asked.out / "serial.log").touch()
         raise failure
 
-    new = SimpleNamespace(raw=raw, execute=fails)
+    new = SimpleNamespace(order=asked, raw=raw, execute=fails, symbols=list)
     monkeypatch.setattr(module, "_prepare", lambda *_: new)
     with pytest.raises(type(failure)):
         replay(asked, print)

@@ -46,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def said(clock: Clock) -> Iterator[list[str]]:
     lines: list[str] = []
-    watching = Interruptions(lines.append, 2)
+    watching = Interruptions(lines.append, 2, lambda: "reports/runs/x")
     watching.watch()
     yield lines
     watching.release()
@@ -70,7 +70,7 @@ def test_a_later_one_ends_the_process_at_once_with_the_status(said: list[str], c
     with pytest.raises(Ended) as caught:
         signal.raise_signal(signal.SIGINT)
     assert caught.value.args == (2,)
-    assert said[-1] == "ended at once: the session's folder is not complete; next: --resume"
+    assert said[-1] == "ended at once: the session's folder is not complete; next: --resume=reports/runs/x"
 
 
 def test_a_program_that_ends_by_itself_is_not_interrupted(clock: Clock) -> None:

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from types import MappingProxyType
+from typing import Annotated
+
+from benchgate.base.jsonfields import Between
 
 PARTS = 128
 """The number of buckets for each power of two. Each smaller value has its own bucket."""
 BUCKETS = 58 * PARTS
 """Enough for any number below 2^64."""
+_Word = Annotated[int, Between(0, 2**64 - 1)]
 
 
 def bucket_of(value: int) -> int:
@@ -39,12 +43,12 @@ def bounds(bucket: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    count: int
-    sum: int
-    min: int
-    max: int
+    count: _Word
+    sum: _Word
+    min: _Word
+    max: _Word
     """`min` and `max` are 0 if the histogram is empty."""
-    buckets: Mapping[int, int]
+    buckets: Mapping[int, _Word]
     """How many values each bucket has, in ascending order of the bucket; no bucket is empty."""
 
     @property

@@ -134,6 +134,12 @@ def machine_in(system: str) -> str:
     return system.partition(".")[0].partition("-")[2]
 
 
+def unit_on(system: str, unit: str) -> str:
+    """How reports call a unit of the instruction clock. On a machine with a memory system an instruction
+    takes as long as it has to wait, so the clock counts ns there and not instructions."""
+    return "ns" if unit == "insn" and machine_in(system) else unit
+
+
 def off_machine(system: str) -> str:
     """The name of a system without its machine: `linux`, `kernel.sched-rr`."""
     name, dot, settings = system.partition(".")

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, percentile_of
 from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
-from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 
 COLUMNS = 8
 PERCENTS = (50.0, 90.0, 99.0, 99.9, 99.99, 100.0)
@@ -40,13 +40,8 @@ def distributions(
     runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
 ) -> dict[str, tuple[Distribution, ...]]:
     """`declared` has the metrics by row; the result is by cell id."""
-    of: dict[str, list[VerifiedRun]] = {}
-    metrics: dict[str, Mapping[str, Metric]] = {}
-    for one in runs:
-        if one.outcome is Outcome.OK and one.verified:
-            of.setdefault(one.run.cell.id, []).append(one.verified)
-            metrics[one.run.cell.id] = declared[one.run.cell.row]
-    found = {cell_id: tuple(_of_cell(mine, metrics[cell_id])) for cell_id, mine in of.items()}
+    cells = counted_by_cell(runs).items()
+    found = {cell_id: tuple(_of_cell(mine, declared[mine[0].run.cell.row])) for cell_id, mine in cells}
     return {cell_id: some for cell_id, some in found.items() if some}
 
 
@@ -100,24 +95,16 @@ def merged_percentiles(
     runs: Iterable[JudgedRun], declared: Mapping[str, Mapping[str, Metric]]
 ) -> dict[str, dict[str, float]]:
     """`declared` has the metrics by row."""
-    of: dict[str, list[VerifiedRun]] = {}
-    metrics: dict[str, Mapping[str, Metric]] = {}
-    for one in runs:
-        if one.outcome is Outcome.OK and one.verified:
-            of.setdefault(one.run.cell.id, []).append(one.verified)
-            metrics[one.run.cell.id] = declared[one.run.cell.row]
-    found = {cell_id: _percentiles_of(mine, metrics[cell_id]) for cell_id, mine in of.items()}
+    cells = counted_by_cell(runs).items()
+    found = {cell_id: _percentiles_of(mine, declared[mine[0].run.cell.row]) for cell_id, mine in cells}
     return {cell_id: values for cell_id, values in found.items() if values}
 
 
 def _percentiles_of(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> dict[str, float]:
     return {
-        name: percentile_of([(run.histograms[metric.of], _unit(metric, run)) for run in runs], metric.at)
+        name: percentile_of(
+            [(run.histograms[metric.of], _length(run, metric.unit)) for run in runs], metric.at
+        )
         for name, metric in declared.items()
         if metric.kind is MetricKind.PERCENTILE and all(name in run.metrics for run in runs)
     }
-
-
-def _unit(metric: Metric, run: VerifiedRun) -> float:
-    """Gives how many of the metric's unit make one of the histogram's; without `hz` there is no ns."""
-    return SECOND_NS / run.hz if metric.unit == NS and run.hz else 1

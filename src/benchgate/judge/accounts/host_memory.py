@@ -29,7 +29,6 @@ class HostMemory:
     held_bytes: int | None
     """The most at one moment between the ready line and the last one."""
     moved_bytes: int | None
-    """The bytes that were moved in the window."""
     cache_bytes: int | None
     """The size of the last caches."""
     why: str

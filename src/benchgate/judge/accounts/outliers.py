@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from benchgate.base.cells import Lane
-from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.base.runs import VerifiedRun
 from benchgate.base.text import counted
-from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 
 FEWEST_RUNS = 5
 SHARE, SPREADS = 0.05, 7
@@ -23,11 +23,8 @@ FOREIGN_FACTOR = 2
 
 
 def outliers(runs: Sequence[JudgedRun]) -> tuple[str, ...]:
-    arms: dict[str, list[VerifiedRun]] = {}
-    for one in runs:
-        if one.verified and one.outcome is Outcome.OK:
-            arms.setdefault(one.run.cell.id, []).append(one.verified)
-    found = sorted((run.run.attempt, text) for arm in arms.values() for run, text in _outlying(arm))
+    arms = counted_by_cell(runs).values()
+    found = sorted((run.run.attempt, text) for arm in arms for run, text in _outlying(arm))
     return tuple(text for _, text in found)
 
 

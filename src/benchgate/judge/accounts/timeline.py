@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.runs import Outcome, VerifiedRun
+from benchgate.base.runs import VerifiedRun
 from benchgate.insn.activity import Activity
 from benchgate.insn.stacks import Stacks, read_folded
-from benchgate.judge.judged_run import JudgedRun, median_of, recordings
+from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of, recordings
 from benchgate.judge.run_files import RunFiles
 
 MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
@@ -54,13 +54,8 @@ class Timeline:
 
 
 def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
-    cells: dict[str, list[VerifiedRun]] = {}
-    for one in runs:
-        if one.verified and one.outcome is Outcome.OK:
-            cells.setdefault(one.run.cell.id, []).append(one.verified)
-    found = (
-        _timeline(run, which, median.work) for cell in cells.values() for median, run, which in _chosen(cell)
-    )
+    cells = counted_by_cell(runs).values()
+    found = (_timeline(run, which, median.work) for cell in cells for median, run, which in _chosen(cell))
     return tuple(one for one in found if one is not None)
 
 

@@ -134,16 +134,13 @@ def _contradicts(files: RunFiles, why: str) -> VerifyError:
 
 
 def _lane(argv: tuple[str, ...]) -> str:
-    """The lane of a command line that benchgate made (base/system/qemu.py)."""
+    """The lane of a command line that benchgate made (base/system/qemu.py). The instruction clock is a plugin
+    that is told to write its log."""
     accelerator = _option(argv, "-accel").partition(",")[0]
     if not accelerator:
         return Lane.NATIVE
-    return Lane.INSN if accelerator == "tcg" and _has_clock(argv) else accelerator
-
-
-def _has_clock(argv: tuple[str, ...]) -> bool:
-    """True if a plugin is told to write the instruction clock's log."""
-    return "clock.log" in files_of_plugins(argv, "out")
+    has_clock = "clock.log" in files_of_plugins(argv, "out")
+    return Lane.INSN if accelerator == "tcg" and has_clock else accelerator
 
 
 def _option(argv: tuple[str, ...], name: str) -> str:

@@ -22,7 +22,7 @@ from benchgate.judge.console import patterns
 from benchgate.judge.console.bench_lines import Operation, Operations
 from benchgate.judge.console.output import GuestOutput
 from benchgate.judge.console.patterns import PrintedFigure
-from benchgate.judge.cpu_use import of_lines
+from benchgate.judge.cpu_use import LEAST_SHARE, of_lines
 
 AGREEMENT = 0.005
 """A figure may differ from the time between its lines by this share of that time. It must cover the printing
@@ -31,8 +31,6 @@ short window that would be a large share of the figure."""
 LEAST_PART = 0.1
 """The part of the time between two lines that an operation must have had. Of a short one, printing its line
 is the larger part."""
-LEAST_SHARE = 0.1
-"""How much of an equal share of its window each vCPU must at least have worked."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,6 @@ def of_conversation(console: bytes, script: Script, typed: Sequence[TypedLine]) 
 
 
 def repeated(console: bytes, script: Script, typed: Sequence[TypedLine]) -> Conversation:
-    """The conversation, from the console and from where lines were typed."""
     said, place = Conversation(script), 0
     for one in typed:
         said.feed(console[place : max(place, one.at)])

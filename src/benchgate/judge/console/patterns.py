@@ -53,8 +53,6 @@ class PrintedFigures:
 
 @dataclass(frozen=True, slots=True)
 class PrintedFigure:
-    """One figure that the guest printed."""
-
     unit: str
     """`ns`, or `cycles` of a counter whose frequency is not known."""
     value: int

@@ -26,10 +26,10 @@ from benchgate.base.system.systems import System
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.judge.console import bench_lines, patterns
-from benchgate.judge.console.console_clock import LEAST_SHARE, ConsoleClock
+from benchgate.judge.console.console_clock import ConsoleClock
 from benchgate.judge.console.output import GuestOutput
 from benchgate.judge.console.patterns import PrintedFigure, PrintedFigures
-from benchgate.judge.cpu_use import shortest_ns
+from benchgate.judge.cpu_use import LEAST_SHARE, shortest_ns
 from benchgate.judge.metrics import MetricSource, computed
 from benchgate.judge.noise import vcpu_time
 from benchgate.judge.run_files import RunFiles

@@ -7,12 +7,14 @@ DecideError if the gate is invalid.
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import Rule
+from benchgate.judge.gates.rule import rule_of
 
 KIND = "control"
 
@@ -26,9 +28,11 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
     two_arms.require_row(gate)
     arms = two_arms.arms_of(gate, measured)
-    rule = Rule("<", "this row cannot scale by construction, so check the base arm, the pins and the clock")
+    rule = rule_of(
+        gate, "this row cannot scale by construction, so check the base arm, the pins and the clock"
+    )
     asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms))
-    return looks.judge(asked, two_arms.figures(asked))
+    return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
 
 def _require_threshold(gate: Gate) -> None:

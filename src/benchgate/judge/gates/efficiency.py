@@ -17,7 +17,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
+from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import number
 
 KIND = "efficiency"
@@ -47,12 +47,13 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     two_arms.require_row(gate)
     base, arm = two_arms.arms_of(gate, measured)
     ideal = gate.cell.cpus / base.cell.cpus
-    rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    rule, found = rule_of(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, ideal))
-    of_speedup = (
-        two_arms.figures_of(gate, measured, asked.limit * ideal, look) for look in asked.ready_looks
-    )
-    return looks.judge(asked, (scaled(one, ideal, KIND) for one in of_speedup))
+
+    def figures_at(look: int) -> GateFigures:
+        return scaled(two_arms.figures_of(gate, measured, asked.limit * ideal, look), ideal, KIND)
+
+    return looks.judge(asked, figures_at)
 
 
 def host_share(gate: Gate, measured: GateInput, ideal: float) -> CapacityBound | None:

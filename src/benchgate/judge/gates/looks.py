@@ -1,12 +1,12 @@
 """Shared by all gates with a threshold: the looks, and what each of them decides.
 
-Takes a GateQuestion (the gate, its arms, and the rule that settles it) and the figures of each look, which
-are computed when they are needed; gives a Ruling. Fails with DecideError if the gate has no threshold.
+Takes a GateQuestion (the gate, its arms, and the rule that settles it) and a function that computes the
+figures of a look when they are needed; gives a Ruling. Fails with DecideError if the gate has no threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
@@ -69,8 +69,9 @@ class GateQuestion:
         return Ruling(verdict(self.gate, word, text, seen.fields if seen else self.fields), needs)
 
 
-def judge(asked: GateQuestion, figures: Iterator[GateFigures]) -> Ruling:
-    """The verdict at the first look that settles it. `figures`: those of each of the `ready_looks`."""
+def judge(asked: GateQuestion, figures_at: Callable[[int], GateFigures]) -> Ruling:
+    """The verdict at the first look that settles it. `figures_at` takes the runs per arm of a look."""
+    figures = map(figures_at, asked.ready_looks)
     found = early(subject(asked.gate), asked.arms) or asked.contradiction
     if found:
         return asked.ruling(*found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -17,7 +18,7 @@ from benchgate.judge.gates import looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, of_median
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
+from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import printed_step
 
 KIND = "overhead"
@@ -35,9 +36,8 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
-    asked = GateQuestion(gate, measured, (arm,), inclusive(gate, _advice(arm)))
-    seen = (_figures(gate, measured, arm, asked.limit, look) for look in asked.ready_looks)
-    return looks.judge(asked, seen)
+    asked = GateQuestion(gate, measured, (arm,), rule_of(gate, _advice(arm)))
+    return looks.judge(asked, partial(_figures, gate, measured, arm, asked.limit))
 
 
 def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int) -> GateFigures:

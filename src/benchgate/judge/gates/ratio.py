@@ -8,13 +8,14 @@ DecideError if the gate is invalid.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_one_bound
+from benchgate.judge.gates.rule import require_one_bound, rule_of
 from benchgate.judge.gates.wording import reason, verdict
 
 KIND = "ratio"
@@ -40,8 +41,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text, "name another --system"), fields))
     arms = two_arms.arms_of(gate, measured)
     found = two_arms.contradiction(gate, *arms, on_other_lanes=Word.SKIP)
-    asked = GateQuestion(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
-    return looks.judge(asked, two_arms.figures(asked))
+    asked = GateQuestion(gate, measured, arms, rule_of(gate, _advice(arms[-1])), found)
+    return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
 
 def _advice(arm: Arm) -> str:

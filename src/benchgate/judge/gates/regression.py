@@ -9,6 +9,7 @@ other figures. Fails with DecideError if the gate is invalid.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.baselines import BaselineArm
 from benchgate.base.cells import Lane
@@ -22,7 +23,7 @@ from benchgate.judge.gates import baseline_checks, looks, quotient
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import Rule
+from benchgate.judge.gates.rule import rule_of
 from benchgate.judge.gates.wording import informing, number, reason, subject
 
 KIND = "regression"
@@ -47,9 +48,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         return informing(gate, arm, measured.policy.informs)
     # A baseline that is too slow would hide the next regression.
     stale = f"it is better than the baseline, which is stale: {_accept(gate)}"
-    rule, found = Rule("<=", _where(gate, arm), stale), (Word.INVALID, problem) if problem else None
+    rule, found = rule_of(gate, _where(gate, arm), stale), (Word.INVALID, problem) if problem else None
     asked = GateQuestion(gate, measured, (arm,), rule, found)
-    return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
+    return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 
 
 # ---- what cannot be compared
@@ -87,7 +88,7 @@ def _contradiction(gate: Gate, measured: GateInput, arm: Arm, then: BaselineArm)
 
 
 def _accept(gate: Gate) -> str:
-    return f"benchgate baseline accept DIR --out {gate.baseline}"
+    return f"benchgate baseline accept SESSION --out {gate.baseline}"
 
 
 def _where(gate: Gate, arm: Arm) -> str:

@@ -1,7 +1,7 @@
 """How the interval of a figure settles a gate with a threshold, and what to do next.
 
-Takes intervals and thresholds; gives a word and its sign. `inclusive` takes a gate, and fails with
-DecideError if it has not exactly one of `at_least` and `at_most`.
+Takes intervals and thresholds; gives a word and its sign. `rule_of` takes a gate, and fails with DecideError
+if it has not exactly one of `at_least` and `at_most`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import operator
 from dataclasses import dataclass
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, Word
+from benchgate.base.gates import Gate, Word, sign_of
 from benchgate.base.statistics.stats import Interval
 from benchgate.judge.gates.wording import number
 
@@ -63,7 +63,7 @@ def require_between(gate: Gate, low: float, high: float, why: str) -> None:
             raise DecideError(f"{gate.kind}: {name}={number(limit)} decides nothing: {why}")
 
 
-def inclusive(gate: Gate, advice: str) -> Rule:
-    """`at_least` and `at_most` as in plain words, the threshold itself included."""
+def rule_of(gate: Gate, advice: str, stale: str = "") -> Rule:
+    """The rule with the sign that every report shows for this kind of gate."""
     require_one_bound(gate)
-    return Rule(">=" if gate.at_least is not None else "<=", advice)
+    return Rule(sign_of(gate.kind, "least" if gate.at_least is not None else "most"), advice, stale)

@@ -10,21 +10,35 @@ from collections.abc import Iterable
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Word
 from benchgate.base.system import arch
+from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
+from benchgate.base.workload.metrics import NS
 from benchgate.judge.gates.arm_checks import ended
 from benchgate.judge.gates.figures import GateFigures
-from benchgate.judge.gates.wording import digits, number, reason, span, subject
+from benchgate.judge.gates.wording import digits, number, reason, span, subject, time, time_span
 
 OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 
 
 def figure(gate: Gate, seen: GateFigures, limit: float) -> str:
-    """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 900 [880, 910] ns`,
+    """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 4.528 [4.410, 4.630] us`,
     `primes-linux smp2/smp1 efficiency = 0.72 [0.71, 0.73]`."""
-    text = span(seen.value, seen.interval, limit, digits(seen.interval) if seen.name else 2)
     if seen.is_ratio:
-        return f"{subject(gate)} = {text}"
-    return f"{subject(gate)} {seen.name or gate.metric} = {text} {seen.unit}".rstrip()
+        return f"{subject(gate)} = {span(seen.value, seen.interval, limit)}"
+    unit = unit_on(gate.cell.system, seen.unit)
+    text = time_span(seen.value, seen.interval, limit) if unit == NS else _plain(seen, limit, unit)
+    return f"{subject(gate)} {seen.name or gate.metric} = {text}"
+
+
+def _plain(seen: GateFigures, limit: float, unit: str) -> str:
+    least = digits(seen.interval) if seen.name else 2
+    return f"{span(seen.value, seen.interval, limit, least)} {unit}".rstrip()
+
+
+def threshold(gate: Gate, seen: GateFigures) -> str:
+    """A threshold without a unit has that of the figure before it; a time has a unit of its own."""
+    is_time = not seen.is_ratio and unit_on(gate.cell.system, seen.unit) == NS
+    return time(seen.threshold) if is_time else number(seen.threshold)
 
 
 def conditions(gate: Gate, seen: GateFigures) -> str:
@@ -34,7 +48,7 @@ def conditions(gate: Gate, seen: GateFigures) -> str:
 
 def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
     """The figure with its threshold and conditions."""
-    return f"{figure(gate, seen, seen.threshold)} {sign} {number(seen.threshold)} {conditions(gate, seen)}"
+    return f"{figure(gate, seen, seen.threshold)} {sign} {threshold(gate, seen)} {conditions(gate, seen)}"
 
 
 def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
@@ -43,7 +57,7 @@ def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
         cause, advice = "the clock's steps at the vCPUs' hand-overs", _waiting(arms)
     what = (
         f"{figure(gate, seen, seen.threshold)}, and {cause} can have changed it by {seen.blur:.1%}, so it is "
-        f"not resolved from {number(seen.threshold)} {conditions(gate, seen)}"
+        f"not resolved from {threshold(gate, seen)} {conditions(gate, seen)}"
     )
     return reason(Word.INCONCLUSIVE, what, advice)
 
@@ -66,7 +80,7 @@ def excused(what: str, host: CapacityBound) -> str:
 
 
 def undecided(gate: Gate, measured: GateInput, seen: GateFigures) -> str:
-    text, limit = figure(gate, seen, seen.threshold), number(seen.threshold)
+    text, limit = figure(gate, seen, seen.threshold), threshold(gate, seen)
     advice = "use a quieter host, or --clock insn"
     if seen.misfit:
         why, advice = f"but {seen.misfit}", "gate the speedup or the efficiency of each CPU count instead"

@@ -9,6 +9,7 @@ gate is invalid.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -22,7 +23,7 @@ from benchgate.judge.gates import effect, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, dependence
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_between, require_one_bound
+from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import number, printed_step
 
 KIND = "scaling"
@@ -75,9 +76,8 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms = tuple(known_arm(cell, measured) for cell in gate.cells)
     pairs = (two_arms.contradiction(gate, arms[0], arm) for arm in arms[1:])
     found = next(filter(None, pairs), None)
-    asked = GateQuestion(gate, measured, arms, inclusive(gate, _advice(arms[-1])), found)
-    seen = (_figures(gate, measured, arms, asked.limit, look) for look in asked.ready_looks)
-    return looks.judge(asked, seen)
+    asked = GateQuestion(gate, measured, arms, rule_of(gate, _advice(arms[-1])), found)
+    return looks.judge(asked, partial(_figures, gate, measured, arms, asked.limit))
 
 
 def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> GateFigures:

@@ -6,13 +6,15 @@ FAIL if it is at or below it; looks.py has the other outcomes. Fails with Decide
 
 from __future__ import annotations
 
+from functools import partial
+
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import Rule
+from benchgate.judge.gates.rule import rule_of
 
 KIND = "speedup"
 
@@ -26,9 +28,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_threshold(gate)
     two_arms.require_row(gate)
     arms, host = two_arms.arms_of(gate, measured), two_arms.host_capacity(gate, measured)
-    rule = Rule(">", advice(arms[-1]))
+    rule = rule_of(gate, advice(arms[-1]))
     asked = GateQuestion(gate, measured, arms, rule, two_arms.contradiction(gate, *arms), host)
-    return looks.judge(asked, two_arms.figures(asked))
+    return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
 
 
 def _require_threshold(gate: Gate) -> None:

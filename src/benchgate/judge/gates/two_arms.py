@@ -7,7 +7,6 @@ missing, and if two CPU counts of one row make no speedup, or have a threshold t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from benchgate.base.cells import Cell, Lane
@@ -20,7 +19,6 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import quotient, say, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures
-from benchgate.judge.gates.looks import GateQuestion
 from benchgate.judge.gates.rule import require_between
 from benchgate.judge.gates.wording import number, reason, subject
 
@@ -93,10 +91,6 @@ def contradiction(
             text = f"{subject(gate)}: arms with different {name} ({first} and {second}) cannot be compared"
             return word, reason(word, text, "run both arms in one sweep" if word is Word.INVALID else "")
     return None
-
-
-def figures(asked: GateQuestion) -> Iterator[GateFigures]:
-    return (figures_of(asked.gate, asked.measured, asked.limit, look) for look in asked.ready_looks)
 
 
 def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFigures:

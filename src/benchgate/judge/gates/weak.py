@@ -10,6 +10,7 @@ INVALID. Fails with DecideError if the gate is invalid.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
@@ -20,7 +21,7 @@ from benchgate.judge.gates import looks, say, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import inclusive, require_one_bound
+from benchgate.judge.gates.rule import require_one_bound, rule_of
 from benchgate.judge.gates.wording import number, reason
 
 KIND = "weak"
@@ -40,9 +41,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     _require_arms(gate)
     base, arm = two_arms.arms_of(gate, measured)
     growth = gate.cell.cpus / base.cell.cpus
-    rule, found = inclusive(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
+    rule, found = rule_of(gate, speedup.advice(arm)), two_arms.contradiction(gate, base, arm)
     asked = GateQuestion(gate, measured, (base, arm), rule, found, host_share(gate, measured, growth))
-    return looks.judge(asked, (_figures(gate, measured, asked.limit, look) for look in asked.ready_looks))
+    return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
 
 
 def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFigures:

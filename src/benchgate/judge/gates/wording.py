@@ -12,6 +12,7 @@ from types import MappingProxyType
 from benchgate.base.gates import Arm, Gate, Ruling, Verdict, Word
 from benchgate.base.statistics.stats import VISIBLE_STEP, Interval
 from benchgate.base.text import one_line
+from benchgate.base.workload.metrics import NS, time_size
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 LONGEST = 600
@@ -31,6 +32,20 @@ def span(ratio: float, interval: Interval, threshold: float, least: int = 2) -> 
     return f"{middle} [{low}, {high}]"
 
 
+def time_span(value: float, interval: Interval, threshold: float) -> str:
+    """`4.528 [4.410, 4.630] us`, with the four digits that reports show, or more if the sides need them."""
+    size, name = time_size(value)
+    decimals = 3 - math.floor(math.log10(value / size)) if value >= 1 else 3
+    ends = Interval(interval.low / size, interval.high / size)
+    return f"{span(value / size, ends, threshold / size, max(decimals, 0))} {name}"
+
+
+def time(ns: float) -> str:
+    """A threshold in as few digits as possible: `5 us`."""
+    size, name = time_size(ns)
+    return f"{number(ns / size)} {name}"
+
+
 def digits(interval: Interval) -> int:
     """How many decimals show the length of the interval of a small figure."""
     length = interval.high - interval.low
@@ -41,9 +56,7 @@ def printed_step(step: float, samples: Sequence[float], unit: str) -> str:
     """`printed in steps of 10 ms`; empty if the steps are too small to show in the interval of a ratio."""
     if step <= VISIBLE_STEP * min(samples):
         return ""
-    sizes = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")) if unit == "ns" else ((1, unit),)
-    size, name = next(one for one in sizes if step >= one[0] or one[0] == 1)
-    return f"printed in steps of {number(step / size)} {name}"
+    return f"printed in steps of {time(step) if unit == NS else f'{number(step)} {unit}'}"
 
 
 def number(value: float) -> str:

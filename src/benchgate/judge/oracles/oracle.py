@@ -28,6 +28,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Params, ParamValue, Window
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
+from benchgate.base.jsonfields import as_json
 from benchgate.base.runs import WorkerReport
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import SECOND_NS
@@ -75,12 +76,8 @@ class Oracles:
         result: Mapping[str, int | str],
         run: OracleRun,
     ) -> None:
-        question = {
-            "params": dict(params),
-            "reports": [_plain(report) for report in reports],
-            "result": dict(result),
-            "run": run.as_json(),
-        }
+        question = {"params": dict(params), "reports": [as_json(report) for report in reports]}
+        question |= {"result": dict(result), "run": as_json(run)}
         try:
             with self._lock:
                 word, text = self._answer(file, question)
@@ -164,11 +161,6 @@ def require_loadable(workloads: Iterable[Workload]) -> None:
             problems.append(f"the oracle of workload {workload.name} cannot be loaded: {error}")
     if problems:
         raise UsageError("\n".join(problems))
-
-
-def _plain(report: WorkerReport) -> dict[str, object]:
-    names = ("id", "cpu", "cpu_end", "start", "end")
-    return {**{name: getattr(report, name) for name in names}, "values": dict(report.values)}
 
 
 ORACLES = Oracles()

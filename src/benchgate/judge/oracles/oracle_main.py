@@ -97,12 +97,13 @@ def _wants_run(check: Any) -> bool:
 
 def _answer(check: Any, question: Any) -> tuple[str, str]:
     from benchgate.base.errors import VerifyError  # noqa: PLC0415
+    from benchgate.base.jsonfields import read  # noqa: PLC0415
     from benchgate.base.pyfile import described  # noqa: PLC0415
     from benchgate.base.runs import WorkerReport  # noqa: PLC0415
-    from benchgate.judge.oracles import oracle_run  # noqa: PLC0415
+    from benchgate.judge.oracles.oracle_run import OracleRun  # noqa: PLC0415
 
     reports = [WorkerReport(**report) for report in question["reports"]]
-    more = {"run": oracle_run.read(question["run"])} if _wants_run(check) else {}
+    more = {"run": read(OracleRun, question["run"], "the run")} if _wants_run(check) else {}
     try:
         answer = check(question["params"], reports, question["result"], **more)
         return ("right", "") if answer is None else ("returned", repr(answer))

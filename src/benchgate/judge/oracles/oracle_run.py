@@ -1,7 +1,7 @@
 """What an oracle may know of a run besides its answers: clock, windows and histograms.
 
-Takes a transcript's figures; gives a frozen `OracleRun`, and the plain values that carry it to the oracle's
-process. It imports little, because that process does. Nothing fails: the transcript was checked before.
+Takes a transcript's figures; gives a frozen `OracleRun`, which goes to the oracle's process as JSON. It
+imports little, because that process does. Nothing fails: the transcript was checked before.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from benchgate.base.statistics.histogram import Histogram, merged
 
@@ -31,27 +30,3 @@ class OracleRun:
     def histograms(self) -> Mapping[str, Histogram]:
         """The histograms by name, each merged over all workers."""
         return MappingProxyType({name: merged(of_workers) for name, of_workers in self.by_worker.items()})
-
-    def as_json(self) -> dict[str, Any]:
-        plain = {name: [_plain(one) for one in of_workers] for name, of_workers in self.by_worker.items()}
-        return {**{key: getattr(self, key) for key in _PLAIN}, "by_worker": plain}
-
-
-_PLAIN = ("cpus", "unit", "hz", "work", "total")
-
-
-_FIGURES = ("count", "sum", "min", "max")
-
-
-def _plain(one: Histogram) -> dict[str, Any]:
-    return {**{key: getattr(one, key) for key in _FIGURES}, "buckets": list(one.buckets.items())}
-
-
-def read(value: Mapping[str, Any]) -> OracleRun:
-    """The inverse of `as_json`."""
-    by_worker = {name: tuple(map(_histogram, of_workers)) for name, of_workers in value["by_worker"].items()}
-    return OracleRun(**{key: value[key] for key in _PLAIN}, by_worker=MappingProxyType(by_worker))
-
-
-def _histogram(value: Mapping[str, Any]) -> Histogram:
-    return Histogram(**{**value, "buckets": MappingProxyType(dict(value["buckets"]))})

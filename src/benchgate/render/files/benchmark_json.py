@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from typing import Any
 
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.render.figures import ArmFigures, ArmSeries, MetricSamples, series_of
@@ -23,23 +24,17 @@ SECONDS = {"ns": 1e-9, "insn": 1e-9}
 
 
 def render(view: SessionView) -> str:
-    entries = [
-        _entry(view, series, arm, one)
-        for series in series_of(view)
-        for arm in series.arms
-        for one in arm.metrics
-        if not arm.is_broken
-    ]
+    found = entries(view)
     data = {
         "machine_info": dict(view.machine) | {"isolation": view.isolation},
         "commit_info": {"id": view.commit or "unavailable"},
-        "benchmarks": [one for one in entries if "stats" in one],
+        "benchmarks": [one for one in found if "stats" in one],
         "benchgate": {
             "session": view.id,
             "state": view.state,
             "is_verified": view.is_verified,
             "labels": list(view.labels),
-            "other_units": [one for one in entries if "stats" not in one],
+            "other_units": [one for one in found if "stats" not in one],
         },
         "datetime": view.started,
         "version": f"benchgate {view.version}".strip(),
@@ -47,11 +42,22 @@ def render(view: SessionView) -> str:
     return json.dumps(data, indent=2, allow_nan=False) + "\n"
 
 
-def _entry(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
+def entries(view: SessionView) -> list[dict[str, Any]]:
+    """One for each metric of a cell whose runs are all verified; without `stats` if it has no seconds."""
+    return [
+        _entry(view, series, arm, one)
+        for series in series_of(view)
+        for arm in series.arms
+        for one in arm.metrics
+        if not arm.is_broken
+    ]
+
+
+def _entry(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamples) -> dict[str, Any]:
     metric = of.metric.name
     name = f"{series.name}-{arm.name}-{series.lane}[{metric}]"
     word = "window" if metric in WINDOWS else "metric"
-    entry: dict[str, object] = {
+    entry: dict[str, Any] = {
         "group": f"{series.name} {metric} (lane {series.lane}, unit {of.unit or 'none'})",
         "name": name,
         "fullname": f"benchgate::{name}",

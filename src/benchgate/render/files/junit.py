@@ -1,18 +1,20 @@
 """junit.xml: one test case per verdict.
 
-Takes a SessionView; gives XML. Jenkins shows the properties of suite and cases (`keepProperties: true`);
-GitLab shows none, so each case has its reason, with the figures, in its failure or its system-out as well.
-INVALID and INCONCLUSIVE are failures, each of its own type. Does not fail.
+Takes a SessionView; gives XML. The time of a case is that of its runs. Jenkins shows the properties of suite
+and cases (`keepProperties: true`); GitLab shows none, so each case has its reason, with the figures, in its
+failure or its system-out as well. INVALID and INCONCLUSIVE are failures, each of its own type. Does not fail.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.jsonfields import as_json
 from benchgate.base.statistics import stats
 from benchgate.base.workload.metrics import WINDOWS
+from benchgate.evidence.rows import RunRow
 from benchgate.render.escape import xml
 from benchgate.render.figures import series_of
 from benchgate.render.view import SessionView, headline, void_runs
@@ -26,14 +28,15 @@ def render(view: SessionView) -> str:
     verdicts = view.shown_verdicts
     failures = sum(one.outcome in failing for one in verdicts)
     skipped = sum(one.outcome is not Word.PASS and one.outcome not in failing for one in verdicts)
+    seconds = _seconds(view)
     counts = f'tests="{len(verdicts)}" failures="{failures}" errors="0" skipped="{skipped}"'
     stamp = f' timestamp="{xml(view.started)}"' if view.started else ""
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
-        f'  <testsuite name="benchgate" {counts} time="0"{stamp}>',
+        f'  <testsuite name="benchgate" {counts} time="{_time(sum(seconds.values()))}"{stamp}>',
         *_properties(_session(view), "    "),
-        *(line for one in verdicts for line in _case(one, failing, _metrics(view, one))),
+        *(line for one in verdicts for line in _case(one, failing, _metrics(view, one), _time(seconds[one]))),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
@@ -77,9 +80,30 @@ def _figure(value: float, unit: str) -> str:
     return f"{value:.9g} {unit}".rstrip()
 
 
-def _case(verdict: Verdict, failing: list[Word], metrics: dict[str, str]) -> list[str]:
-    group = xml(f"benchgate.{verdict.gate}")
-    lines = [f'    <testcase classname="{group}" name="{xml(f"{verdict.id}-{verdict.metric}")}" time="0">']
+def _seconds(view: SessionView) -> Mapping[Verdict, float]:
+    """How long the runs of each verdict took on the host. A run counts once: for the first verdict of its
+    cell, or else of its row."""
+    found: defaultdict[Verdict, float] = defaultdict(float)
+    for row in view.rows:
+        same = [one for one in view.verdicts if _is_of(one, row)]
+        owners = [one for one in same if one.cpus == row.cpus and not row.variant] or same
+        for owner in owners[:1]:
+            found[owner] += (row.host_span_ns or 0) / 1e9
+    return found
+
+
+def _is_of(verdict: Verdict, row: RunRow) -> bool:
+    key = (verdict.system, verdict.workload, verdict.params, verdict.mode)
+    return key == (row.system, row.workload, row.params, row.mode) and verdict.lane in (None, row.lane)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def _case(verdict: Verdict, failing: list[Word], metrics: dict[str, str], time: str) -> list[str]:
+    group, name = xml(f"benchgate.{verdict.gate}"), xml(f"{verdict.id}-{verdict.metric}")
+    lines = [f'    <testcase classname="{group}" name="{name}" time="{time}">']
     fields = as_json(verdict) | {"params": " ".join(f"{name}={value}" for name, value in verdict.params)}
     fields |= {f"metric.{name}": text for name, text in metrics.items()}
     lines += _properties(fields, "      ")

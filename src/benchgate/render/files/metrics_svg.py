@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from benchgate.render.page.chapters import metrics
+from benchgate.render.page.details import metrics
+from benchgate.render.page.page_view import page_view
 from benchgate.render.page.pictures import by_cpus, sheet
 from benchgate.render.page.pictures.sheet import Tile
 from benchgate.render.view import SessionView, headline
@@ -19,6 +20,6 @@ NAME = "metrics.svg"
 def render(view: SessionView) -> str | None:
     tiles = [
         Tile(one.heading, by_cpus.draw(one.panel, partial(metrics.shown, unit=one.unit)), one.names)
-        for one in metrics.panels_of(view)
+        for one in metrics.panels_of(page_view(view))
     ]
     return sheet.drawn(headline(view), tiles) if tiles else None

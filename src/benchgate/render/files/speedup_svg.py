@@ -7,7 +7,8 @@ or light setting, and is readable without colour. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.render.page.chapters import curves
+from benchgate.render.page.details import curves
+from benchgate.render.page.page_view import page_view
 from benchgate.render.page.pictures import by_cpus, sheet
 from benchgate.render.page.pictures.sheet import Tile
 from benchgate.render.view import SessionView, headline
@@ -18,6 +19,6 @@ NAME = "speedup.svg"
 def render(view: SessionView) -> str:
     tiles = [
         Tile(f"{one.heading}: efficiency over CPUs", by_cpus.draw(one.panel, curves.percent), one.names)
-        for one in curves.panels_of(view)
+        for one in curves.panels_of(page_view(view))
     ]
     return sheet.drawn(headline(view), tiles)

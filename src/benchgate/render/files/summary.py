@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
-from benchgate.base.text import with_interval
+from benchgate.base.text import rooted, with_interval
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
-from benchgate.render.page.chapters import metrics as metrics_part
+from benchgate.render.page.details import metrics as metrics_part
+from benchgate.render.page.page_view import page_view
 from benchgate.render.tables import (
     columns,
     memory,
@@ -80,7 +81,7 @@ def render(view: SessionView) -> str:
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
         [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
-        [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(view) else [],
+        [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(page_view(view)) else [],
         sensitivity.lines_of_markdown(view),
         memory.lines_of_markdown(view),
         _runs(view),
@@ -100,7 +101,8 @@ def _clocks(view: SessionView) -> list[str]:
 
 
 def _verdicts(view: SessionView) -> list[str]:
-    lines = [f"- **{word}** {markdown(text)}" for word, text in sentences_of(view.shown_verdicts)]
+    told = sentences_of(view.shown_verdicts)
+    lines = [f"- **{word}** {markdown(rooted(text, view.home))}" for word, text in told]
     if view.compared and view.is_verified:
         wrong = view.compared * view.overall_error
         lines += [

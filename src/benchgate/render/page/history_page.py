@@ -45,7 +45,7 @@ def _overview_row(number: int, course: Course) -> list[str | Html]:
     newest, of = course.points[-1], course.series
     change = told.change_in_short(course, course.changes[-1]) if course.changes else NOTHING
     link = tag("a", f"{of.cell} {of.metric}", href=f"#course-{number}")
-    figures = [str(len(course.points)), units.shown(newest.median, of.unit)]
+    figures = [str(len(course.points)), units.shown(newest.median, of.shown_unit)]
     return [link, of.lane, change, *figures, newest.started[:10]]
 
 
@@ -61,7 +61,7 @@ def _body(course: Course) -> Html:
     drawn = scrolling(_title(course), picture.draw(course))
     older = f"; {counted(course.left_out, 'older session')} not shown" if course.left_out else ""
     caption = f"{counted(len(course.points), 'session')}{older}; dashed: the median of a level"
-    heads, rows = used(HEADS, [_row(point, of.unit) for point in reversed(course.points)])
+    heads, rows = used(HEADS, [_row(point, of.shown_unit) for point in reversed(course.points)])
     return join(
         [
             tag("dl", pairs),

@@ -1,7 +1,8 @@
 """Puts the page together: the headline, the chapters in their order, and one style for all.
 
-Takes a SessionView, or a title and sections of another page; gives HTML in one text, without scripts, links
-to other files or anything from a network. The same input gives the same text. Does not fail.
+Takes a SessionView, or a title and sections of another page; gives HTML in one text, without links to other
+files or anything from a network. It is whole without its one script. The same input gives the same text. Does
+not fail.
 """
 
 from __future__ import annotations
@@ -14,10 +15,9 @@ from types import ModuleType
 
 from benchgate.render.page import chapters, look
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page_view import page_view
+from benchgate.render.page.script import SCRIPT, policy
 from benchgate.render.view import SessionView, headline
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-"""Whatever the page may hold, a browser runs no script of it and loads nothing for it."""
 
 Section = tuple[str, str, Html]
 """Id, title and body of a section."""
@@ -34,11 +34,14 @@ def all_chapters() -> tuple[ModuleType, ...]:
 
 def session_page(view: SessionView) -> str:
     """A chapter without anything to show is left out."""
+    page = page_view(view)
     bodies = [
-        (chapter.__name__.rpartition(".")[2], chapter.TITLE, chapter.body(view)) for chapter in all_chapters()
+        (chapter.__name__.rpartition(".")[2], chapter.TITLE, chapter.body(page)) for chapter in all_chapters()
     ]
     sections = [(name, title, body) for name, title, body in bodies if body is not None]
     told = f"session {view.id}, {view.started} to {view.finished or 'unfinished'}"
+    told += f", benchgate {view.version}" if view.version else ""
+    told += "; commands and paths are for the folder that holds reports/"
     return document(headline(view), told, sections)
 
 
@@ -46,13 +49,10 @@ def document(head: str, told: str, sections: Sequence[Section]) -> str:
     """A page with a headline, a line below it, and sections, each in the list at the top."""
     word = head.partition(":")[0].lower()
     names = (tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in sections)
-    top = tag(
-        "header",
-        tag("h1", head, class_=f"head {word}"),
-        tag("p", told, class_="soft"),
-        tag("nav", tag("ul", *names), aria_label="parts of this page"),
-    )
-    body = tag("body", top, tag("main", *(_section(*one) for one in sections)))
+    top = tag("header", tag("h1", head, class_=f"head {word}"), tag("p", told, class_="soft"))
+    contents = tag("nav", tag("ul", *names), aria_label="parts of this page")
+    main = tag("main", *(_section(*one) for one in sections))
+    body = tag("body", top, contents, main, tag("script", Html(SCRIPT)))
     whole = tag("html", _head(head), body, lang="en")
     return f"<!DOCTYPE html>\n{whole}\n"
 
@@ -61,7 +61,7 @@ def _head(title: str) -> Html:
     return tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy(SCRIPT, look.WHOLE)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", f"benchgate: {title}"),

@@ -6,15 +6,35 @@ fail.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.view import SessionView
 
 NOTHING = "-"
 
 
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """A line that the page's filter can hide."""
+
+    cells: Sequence[Child]
+    find: str
+    """What the filter by word reads."""
+    place: int | None
+    """The number of its system and lane."""
+    word: str
+
+
 def table(
-    caption: str, heads: Sequence[str], rows: Sequence[Sequence[Child]], *, texts: int = 1, prose: int = 0
+    caption: str,
+    heads: Sequence[str],
+    rows: Sequence[Sequence[Child] | TableLine],
+    *,
+    texts: int = 1,
+    prose: int = 0,
 ) -> Html:
     """The first cell of a row is its heading. `texts`: how many columns from the left hold text, which is
     aligned left, and `prose`: how many at the right; those between hold figures."""
@@ -23,14 +43,35 @@ def table(
     top = tag(
         "tr", *(tag("th", one, scope="col", class_=kind) for one, kind in zip(heads, kinds, strict=True))
     )
-    body = (tag("tr", *map(_cell, range(len(heads)), row, kinds)) for row in rows)
+    body = (_line(row, kinds) for row in rows)
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body))
     return scrolling(caption, whole)
+
+
+def _line(row: Sequence[Child] | TableLine, kinds: Sequence[str | None]) -> Html:
+    given = row.cells if isinstance(row, TableLine) else row
+    cells = map(_cell, range(len(kinds)), given, kinds)
+    if not isinstance(row, TableLine):
+        return tag("tr", *cells)
+    known = {"data_find": row.find, "data_place": row.place, "data_word": row.word or None}
+    return tag("tr", *cells, class_="item", **known)
 
 
 def scrolling(name: str, wide: Html) -> Html:
     """A box that scrolls sideways by itself, also by keyboard."""
     return tag("div", wide, class_="wide", role="region", aria_label=name, tabindex="0")
+
+
+def run_folder(view: SessionView, folder: str) -> str:
+    """A run's folder for a command, in the folder that holds reports/."""
+    return shlex.quote(f"{view.home}/{folder}")
+
+
+def cut_of(names: Sequence[str]) -> Html | None:
+    """Names what the page has no room for."""
+    if not names:
+        return None
+    return tag("p", f"Not drawn, because the page would be too large: {', '.join(names)}.", class_="soft")
 
 
 def used(heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> tuple[list[str], list[list[Child]]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from benchgate.base.text import visible
 from benchgate.judge.accounts.attribution import PHASES, WHOLE, Table, Thread
 from benchgate.render.escape import markdown as safe
+from benchgate.render.tables import columns
 
 NA = "na"
 MOST_THREADS = 32
@@ -86,38 +87,47 @@ def shown(value: int | None) -> str:
 
 
 def terminal(tables: Sequence[Table], width: int = 80) -> str:
-    """The whole window: a column for each run, and a row for each bucket that a run has."""
+    """The whole window: for each row of cells a column per run, and a line for each bucket that is not 0 or
+    `na` in all of its runs; the others share a line."""
+    rows: dict[tuple[str, str], list[Table]] = {}
+    for table in tables:
+        rows.setdefault((table.cell.rpartition("-smp")[0], table.unit), []).append(table)
+    return "\n".join(line for (row, unit), of in rows.items() for line in _of_row(row, unit, of, width))
+
+
+def _of_row(row: str, unit: str, tables: Sequence[Table], width: int) -> list[str]:
     names = dict.fromkeys(name for table in tables for name in table.buckets)
-    kept = [name for name in names if any(table.value(name) is not None for table in tables)]
-    head = max([len(name) for name in kept] + [len("bucket")])
-    lines: list[str] = []
-    for block in _blocks(tables, max(width, 40) - head):
-        columns = [_column(table, kept) for table in block]
-        for number, name in enumerate(["attribution", *kept]):
-            cells = "".join(f"  {visible(column[number]):>{_wide(column)}}" for column in columns)
+    kept = [name for name in names if any(table.value(name) for table in tables)]
+    zero = [name for name in names if name not in kept and any(one.value(name) == 0 for one in tables)]
+    head = max(map(len, ["bucket", *kept]))
+    lines = columns.wrapped(f"attribution of {visible(row)}, in {visible(unit)}", width)
+    for block in _blocks([_column(table, kept) for table in tables], max(width, 40) - head):
+        for number, name in enumerate(["bucket", *kept]):
+            cells = "".join(f"  {visible(column[number]):>{_wide(column)}}" for column in block)
             lines.append(f"{visible(name):<{head}}{cells}".rstrip())
-        lines.append("")
-    return "\n".join(lines)
+    if zero:
+        lines += columns.wrapped(f"0 in each: {visible(', '.join(zero))}", width)
+    return [*lines, ""]
 
 
 def _column(table: Table, names: Sequence[str]) -> list[str]:
-    return [f"{table.cell} ({table.unit})", *(shown(table.value(name)) for name in names)]
+    return [f"smp{table.cell.rpartition('-smp')[2]}", *(shown(table.value(name)) for name in names)]
 
 
 def _wide(column: Sequence[str]) -> int:
     return max(map(len, column))
 
 
-def _blocks(tables: Sequence[Table], room: int) -> Iterable[Sequence[Table]]:
-    """Groups of runs that fit side by side; at least one run each."""
-    block: list[Table] = []
+def _blocks(every: Sequence[Sequence[str]], room: int) -> Iterable[Sequence[Sequence[str]]]:
+    """Groups of columns that fit side by side; at least one each."""
+    block: list[Sequence[str]] = []
     used = 0
-    for table in tables:
-        need = 2 + _wide(_column(table, tuple(table.buckets)))
+    for column in every:
+        need = 2 + _wide(column)
         if block and used + need > room:
             yield block
             block, used = [], 0
-        block.append(table)
+        block.append(column)
         used += need
     if block:
         yield block

@@ -63,7 +63,7 @@ def change_said(course: Course, change: Change) -> str:
     """`2026-11-20 12:00, 0123abcdef (before: 0456...): 600.0 ms -> 640.1 ms, 1.067x: worse`."""
     first = course.points[change.at]
     before = [point for point in course.points[: change.at] if point.verified][-1]
-    unit = course.series.unit
+    unit = course.series.shown_unit
     ratio = "" if change.ratio is None else f", {change.ratio:.4g}x"
     return visible(
         f"{_day(first)} {_commit(first)} (the one before: {_day(before)} {_commit(before)}): "
@@ -93,7 +93,7 @@ def _commit(point: CoursePoint) -> str:
 
 def _picture(course: Course, width: int) -> list[str]:
     """Every point, or if there are more points than columns the range of those that share a column."""
-    unit = course.series.unit
+    unit = course.series.shown_unit
     medians = [point.median for point in course.points]
     low, high = min(medians), max(medians)
     labels = [units.shown(value, unit) for value in (high, low)]
@@ -137,7 +137,10 @@ def _newest(course: Course, width: int, listed: int) -> list[str]:
     rows: list[Sequence[str]] = [HEADING]
     for n, point in enumerate(shown, start=offset):
         rows.append(
-            [visible(cell) for cell in (*_cells(point, course.series.unit), _mark(point, starts.get(n)))]
+            [
+                visible(cell)
+                for cell in (*_cells(point, course.series.shown_unit), _mark(point, starts.get(n)))
+            ]
         )
     if all(not row[-1] for row in rows):
         rows = [row[:-1] for row in rows]

@@ -6,6 +6,8 @@ declares no metric and no gate limits or compares a window. Does not fail.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from benchgate.base.gates import Verdict
 from benchgate.base.text import visible, with_interval
 from benchgate.render.escape import markdown
@@ -34,7 +36,7 @@ MERGED = (
 
 def text(view: SessionView, series: ArmSeries, room: int) -> list[str]:
     """The gates are on lines of their own if they do not fit beside the figures."""
-    rows = [tuple(map(visible, row)) for row in rows_of(view, series)]
+    rows = [tuple(map(visible, row)) for row in rows_of(metrics_of(view, series))]
     if not rows:
         return []
     order = [one for _, _, one in COLUMNS]
@@ -52,7 +54,7 @@ def _cut(line: str, room: int) -> list[str]:
 
 
 def lines_of_markdown(view: SessionView, series: ArmSeries) -> list[str]:
-    rows = rows_of(view, series)
+    rows = rows_of(metrics_of(view, series))
     if not rows:
         return []
     kept = columns.used(NAMES, rows)
@@ -62,9 +64,9 @@ def lines_of_markdown(view: SessionView, series: ArmSeries) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in drawn), ""]
 
 
-def rows_of(view: SessionView, series: ArmSeries) -> list[tuple[str, ...]]:
+def rows_of(figures: Iterable[MetricFigures]) -> list[tuple[str, ...]]:
     """The cells of the table, under NAMES."""
-    return [_row(one) for one in metrics_of(view, series)]
+    return list(map(_row, figures))
 
 
 def _row(one: MetricFigures) -> tuple[str, ...]:
@@ -89,10 +91,7 @@ def _factor(one: MetricFigures) -> str:
 
 def gate(one: Verdict) -> str:
     """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`, `1.01x [1.00, 1.02] of the baseline`."""
-    unit = one.unit or ("" if one.base_cpus is None and one.baseline is None else "x")
-    limit = one.threshold or 0.0
-    sign = ">=" if one.bound == "least" else "<="
-    threshold = f"{sign} {f'{limit:g}x' if unit == 'x' else units.shown(limit, unit)} {one.outcome}"
+    threshold = f"{units.limit(one)} {one.outcome}"
     other = one.base_system or ("the baseline" if one.baseline else "")
     if not other:
         return threshold

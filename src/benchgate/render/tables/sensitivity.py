@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from benchgate.base.cells import Lane
 from benchgate.base.text import percent
-from benchgate.judge.accounts.sensitivity import NoiseFloor
+from benchgate.judge.accounts.noise_floor import NoiseFloor
 from benchgate.render.escape import markdown
 from benchgate.render.view import SessionView
 

@@ -6,18 +6,21 @@ Takes numbers; gives short strings. Does not fail.
 from __future__ import annotations
 
 from benchgate.base.cells import Window
+from benchgate.base.gates import Verdict
 from benchgate.base.statistics.stats import VISIBLE_STEP, Spread
+from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
+from benchgate.base.workload.metrics import time_size
 from benchgate.render.figures import ArmFigures, Speedup
 
-_STEPS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+_COMPACT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
 
 
 def shown(value: float, unit: str) -> str:
     """`637.7 ms`, `1,639 cycles`, `0.9312`."""
     if unit != "ns":
         return f"{_number(value)} {unit}".rstrip()
-    size, name = next((step for step in _STEPS if value >= step[0]), _STEPS[-1])
+    size, name = time_size(value)
     return f"{_four(value / size)} {name}"
 
 
@@ -25,7 +28,7 @@ def span(spread: Spread, unit: str) -> str:
     """`630.2 .. 641.0 ms`, both in the unit of the larger one."""
     if unit != "ns":
         return f"{_number(spread.low)} .. {_number(spread.high)} {unit}".rstrip()
-    size, name = next((step for step in _STEPS if spread.high >= step[0]), _STEPS[-1])
+    size, name = time_size(spread.high)
     return f"{_four(spread.low / size)} .. {_four(spread.high / size)} {name}"
 
 
@@ -80,7 +83,36 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
         return "-"
     if seen.threshold is None:
         return seen.word
-    return f"{'<' if seen.is_ceiling else '>'} {seen.threshold:g}x {seen.word}"
+    return f"{seen.sign} {seen.threshold:g}x {seen.word}"
+
+
+def unit_of(one: Verdict) -> str:
+    """The unit of a verdict's figure and threshold; earlier versions did not name that of a ratio."""
+    is_ratio = one.base_cpus is not None or one.baseline is not None
+    return unit_on(one.system, one.unit or ("x" if is_ratio and not one.parameter else ""))
+
+
+def limit(one: Verdict) -> str:
+    """What the gate requires: `> 1.6x`, `<= 900.0 ns`; empty without a threshold."""
+    if one.threshold is None:
+        return ""
+    unit = unit_of(one)
+    return f"{one.sign} {f'{one.threshold:g}x' if unit == 'x' else shown(one.threshold, unit)}".strip()
+
+
+def figure(one: Verdict) -> str:
+    """The figure that is compared with the threshold, without its interval: `1.92x`, `880.0 ns`."""
+    if one.figure is None:
+        return "-"
+    return f"{one.figure:.2f}x" if unit_of(one) == "x" else shown(one.figure, unit_of(one))
+
+
+def compact(value: float, unit: str) -> str:
+    """`1.949G`, `637.7 ms`: for a narrow cell, a time with its unit and a count without."""
+    if unit == "ns" or value < _COMPACT[-1][0]:
+        return shown(value, unit)
+    size, name = next(one for one in _COMPACT if value >= one[0])
+    return f"{_four(value / size)}{name}"
 
 
 def _number(value: float) -> str:

@@ -59,7 +59,7 @@ def _standing(seen: Speedup) -> str:
     limit, low, high = seen.threshold or 0.0, seen.interval.low, seen.interval.high
     if low <= limit <= high:
         return UNDECIDED
-    return MEETS if (high < limit) is seen.is_ceiling else MISSES
+    return MEETS if (high < limit) is seen.sign.startswith("<") else MISSES
 
 
 def _in_wall_time(series: ArmSeries) -> list[Speedup]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.errors import BuildError, EvidenceError, UsageError
+from benchgate.base.errors import BuildError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.gates import Word
 from benchgate.base.interrupts import held
@@ -26,8 +25,10 @@ from benchgate.base.text import one_line
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.session_folder import SESSION_NAME, VERDICTS
 from benchgate.judge.gates import ratio
+from benchgate.session import inner_pytest
 from benchgate.session.bisect.state import BisectQuestion, BisectStep, Term
 
+PLUGIN = "benchgate.session.bisect.ending_plugin"
 _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
@@ -53,18 +54,23 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class _PytestEnd:
-    """How pytest ended, as step_main.py writes it."""
+class _PytestError:
+    """The error of benchgate that ended pytest, as ending_plugin.py writes it; empty if there was none."""
 
+    error: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _PytestEnd:
     status: int
-    error: str
-    text: str
+    of: _PytestError = _PytestError()
 
 
 def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> BisectStep:
     ended = _pytest(question, pair, folder)
-    status, text = ended.status, one_line(ended.text, _SHORT)
-    if ended.error == BuildError.__name__:
+    status, text = ended.status, one_line(ended.of.text, _SHORT)
+    if ended.of.error == BuildError.__name__:
         return BisectStep(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
     if status not in _MEASURED or session is None:
@@ -102,8 +108,8 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
 
 def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
     systems = [f"--system={_word(question, one)}" for one in (pair.good, pair.other) if one is not None]
-    argv = [sys.executable, "-m", "benchgate.session.bisect.step_main", str(folder / _ENDED)]
-    argv += [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
+    words = [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
+    argv = inner_pytest.argv(PLUGIN, folder / _ENDED, words)
     with contextlib.ExitStack() as stack:
         output = stack.enter_context((folder / _OUTPUT).open("wb"))
         nothing = stack.enter_context(Path(os.devnull).open("rb"))
@@ -113,10 +119,12 @@ def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
             )
             stack.callback(child.stop, _GRACE_S)
         child.wait(float("inf"))
-    try:
-        return read(_PytestEnd, read_json(read_text(folder, _ENDED)), "a step")
-    except (EvidenceError, OSError, ValueError) as error:
-        raise UsageError(f"pytest did not come to its end: {error}; output: {folder / _OUTPUT}") from error
+    status = child.exit_status
+    if status is None or status < 0:
+        raise UsageError(f"pytest was killed (status {status}); output: {folder / _OUTPUT}")
+    if not (folder / _ENDED).exists():  # it could not begin
+        return _PytestEnd(status)
+    return _PytestEnd(status, read(_PytestError, read_json(read_text(folder, _ENDED)), "a step"))
 
 
 def _word(question: BisectQuestion, system: System) -> str:

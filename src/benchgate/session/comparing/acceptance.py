@@ -42,6 +42,8 @@ class AcceptanceRequest:
     """Replay one run of each cell on the instruction clock, and keep where its instructions went."""
     systems: tuple[str, ...] = ()
     """The YAML files of the user's own systems, for the replays."""
+    verb: str = "baseline accept"
+    """The command, without its folder, for advice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class AcceptanceResult:
 
 
 def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
-    session = checked(asked.folder, asked.trusted)
+    session = checked(asked.folder, asked)
     facts, where = session.facts, str(asked.folder / SESSION)
     _require_decisive(session, where)
     of = measured_arms(session, where)
@@ -73,9 +75,9 @@ def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
     return AcceptanceResult(baseline, tuple(_notes(session, of)))
 
 
-def checked(folder: Path, trusted: TrustedPrograms) -> JudgedSession:
+def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
     """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
-    report, found = rejudge.verified(folder, trusted, "verify")
+    report, found = rejudge.verified(folder, asked.trusted, asked.verb)
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)
     if report.exit_code != check.INTACT or found is None:

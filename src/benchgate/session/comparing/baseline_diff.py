@@ -16,6 +16,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.gates import Arm
 from benchgate.base.runs import Measurement, Outcome
 from benchgate.base.statistics.stats import median, ratio_interval, ratio_of_medians
+from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, visible, with_interval
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.build.cache_storage import Notice
@@ -48,7 +49,7 @@ class _Pair:
 def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
     """`asked.folder` is a session's folder, or that of a run, whose cell alone is shown."""
     folder, run = _session_of(asked.folder)
-    session = acceptance.checked(folder, asked.trusted)
+    session = acceptance.checked(folder, asked)
     where = str(folder / SESSION)
     of = acceptance.measured_arms(session, where)
     here = origin_of(session.facts, where)
@@ -103,7 +104,7 @@ def _cell(pair: _Pair) -> Iterator[str]:
 
 def _metric(pair: _Pair, name: str) -> list[str]:
     then, now = pair.then.measurements[name], pair.now.measurements[name]
-    unit = f" {now.unit}" if now.unit else ""
+    unit = f" {unit_on(now.cell.system, now.unit)}".rstrip()
     return [
         name,
         f"{exact(median(then.samples))}{unit}",

@@ -29,8 +29,8 @@ from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.symbols import Symbols, read_symbols
 from benchgate.judge import verify
-from benchgate.judge.accounts import memory_books
 from benchgate.judge.checks import smoke_check
+from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.oracles.oracle import ORACLES, require_loadable
 from benchgate.judge.run_files import read_console
 from benchgate.plan import catalog
@@ -229,7 +229,7 @@ def unbalanced(log: ClockLog) -> str:
     """Checks the books of a clock that came to its end; a guest that was killed leaves none."""
     try:
         if log.closed:
-            memory_books.check_balance(log)
+            check_balance(log)
     except VerifyError as error:
         return visible(str(error))
     return ""

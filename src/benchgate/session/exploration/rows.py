@@ -6,27 +6,25 @@ with UsageError if pytest cannot collect them, or if nothing remains to explore.
 
 from __future__ import annotations
 
-import contextlib
-import io
+import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import pytest
-
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.base.errors import UsageError
 from benchgate.base.system.systems import System, SystemKind
-from benchgate.base.text import gathered, one_line
+from benchgate.base.text import gathered
 from benchgate.plan import choice
 from benchgate.plan.option_words import cpu_list
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import smoke
+from benchgate.session import inner_pytest
 from benchgate.session.exploration.request import ExplorationRequest
-from benchgate.session.pytest_hooks import pytest_items, pytest_options
+from benchgate.session.exploration.rows_plugin import PickedRows
 
 SMOKE_CPUS = (2, 4)
-QUIET = ("--collect-only", "-q", "-p", "no:cacheprovider", "--clock=insn")
+PLUGIN = "benchgate.session.exploration.rows_plugin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,51 +42,25 @@ def select(asked: ExplorationRequest) -> RowSelection:
 # ---- tests
 
 
-class _RowCollector:
-    """Sees what pytest selected, after -k and -m."""
-
-    def __init__(self) -> None:
-        self.cells: dict[str, PlannedCell] = {}
-        self.options = Options()
-        self.wrong = ""
-
-    def pytest_configure(self, config: pytest.Config) -> None:
-        with contextlib.suppress(BenchgateError):  # the plugin's own hook reports it
-            self.options = pytest_options.read(config)
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        gates = pytest_items.gates(session.items)
-        found = [*pytest_items.cells(session.items), *(arm for gate in gates for arm in gate.arms)]
-        self.cells = {one.cell.id: one for one in found}
-
-
 def _of_tests(asked: ExplorationRequest) -> RowSelection:
     if not asked.paths:
         raise UsageError(
             "benchgate explore: name tests, such as tests/smp, or a system whose smokes are explored: "
             "--system kernel --smoke"
         )
-    collector, said = _RowCollector(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = pytest.main(_words(asked), plugins=[collector])
-    if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        raise UsageError(
-            f"pytest cannot collect {' '.join(asked.paths)} (status {int(status)}): "
-            f"{one_line(said.getvalue()[-600:], 600)}; next: pytest --collect-only {' '.join(asked.paths)}"
-        )
-    cells, notes = _explorable(
-        asked, collector.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ())
-    )
+    answer = inner_pytest.collected(PLUGIN, asked.paths, _words(asked))
+    found: PickedRows = pickle.loads(answer)  # noqa: S301 - written by the process that was just started
+    cells, notes = _explorable(asked, found.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ()))
     if not cells:
         why = "; ".join(notes) or "pytest collected no test with the fixture `cell` or `verdict`"
         raise UsageError(f"nothing to explore below {' '.join(asked.paths)}: {why}")
-    return RowSelection(collector.options, cells, notes)
+    return RowSelection(found.options, cells, notes)
 
 
 def _words(asked: ExplorationRequest) -> list[str]:
     given = [f"--system={one}" for one in asked.systems]
     given += [f"--smp={asked.smp}"] if asked.smp else []
-    return [*QUIET, *given, *(["--quick"] if asked.quick else []), *asked.words, *asked.paths]
+    return ["--clock=insn", *given, *(["--quick"] if asked.quick else []), *asked.words]
 
 
 def has_window(system: System) -> bool:

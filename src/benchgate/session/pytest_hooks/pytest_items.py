@@ -20,13 +20,14 @@ from benchgate.plan.planned import MarkRequest, PlannedCell, PlannedGate
 from benchgate.session.pytest_hooks import pytest_marks
 from benchgate.session.pytest_hooks.pytest_marks import GATES, gate_marks
 from benchgate.session.pytest_hooks.pytest_session import PytestSession
+from benchgate.session.pytest_hooks.pytest_use import requests
 
 FIXTURES = ("cell", "verdict", "image")
 
 
 def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     """Makes the items of one test function; gives the error in its marks, or an empty string."""
-    names = [name for name in FIXTURES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
+    names = [name for name in FIXTURES if requests(metafunc, name)]
     workload = _mark(metafunc.definition.get_closest_marker("workload"))
     if not names or (workload is None and names == ["image"]):
         return ""
@@ -81,15 +82,6 @@ def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
     """The images of their `image` fixtures, without duplicates."""
     found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
     return tuple({one.cell.row: one for one in found}.values())
-
-
-def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
-    """True if this argument is our fixture, and not one that the user parametrizes."""
-    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
-    words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
-    if name in words:
-        return False
-    return pytest_marks.is_ours(metafunc._arg2fixturedefs, name)
 
 
 def _marks(function: pytest.Item, name: str) -> list[MarkArguments]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,14 +16,11 @@ from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
 from benchgate.plan import catalog, mark_table
 from benchgate.plan.mark_table import ISOLATION, RENAMED, SHIPPED, GateMark
+from benchgate.session.pytest_hooks.pytest_use import FIXTURES, is_label, is_ours
 
-PLUGIN = "benchgate.pytest_plugin"
 ONE_OF_THEM = ("workload", "machine", ISOLATION)
 """The marks of which a test has one: pytest takes the nearest, and of two on one node the first."""
 SETTINGS = ("workload", "system", "machine")
-LABEL = "regression"
-"""Many suites mark tests with this word alone. A gate's mark has a threshold."""
-FIXTURES = ("cell", "verdict", "image", "boot", ISOLATION)
 MOST = 10
 """A message names at most so many tests."""
 
@@ -45,32 +41,20 @@ GATES = pytest.StashKey[Mapping[str, GateMark]]()
 
 
 def register(config: pytest.Config, files: Iterable[Path]) -> None:
-    """Registers every mark, also those of a user's own kinds of gate in `files`. Fails with CatalogError, and
-    with UsageError if two marks have one name."""
+    """Registers the marks of a user's own kinds of gate in `files`, beside those that pytest_plugin.py has
+    registered. Fails with CatalogError, and with UsageError if two marks have one name."""
     found = dict(SHIPPED)
     for own in map(catalog.gate_mark, files):
         if own.name in {*found, *(one.name for one in mark_table.PLAIN)}:
             raise UsageError(f"--gate {own.file}: there is another mark {own.name}; give KIND another name")
         found[own.name] = own
-    for line in mark_table.lines(found.values()):
-        config.addinivalue_line("markers", line)
+        config.addinivalue_line("markers", mark_table.line(own))
     config.stash[GATES] = found
 
 
 def gate_marks(item: pytest.Item) -> tuple[str, ...]:
     """The names of the marks of gates, also those of earlier versions."""
     return (*item.config.stash[GATES], *RENAMED)
-
-
-def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:
-    """True if the fixture of this name is ours. A user may have another one; one that overrides ours and
-    requests it counts as ours. `layers`: pytest's fixtures of each name."""
-    for layer in reversed(layers.get(name, ())):
-        if layer.func.__module__ == PLUGIN:
-            return True
-        if name not in layer.argnames:
-            return False
-    return False
 
 
 def remember(function: pytest.Item, fixtures: Sequence[str]) -> None:
@@ -130,7 +114,7 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
     gates = () if "verdict" in plan.fixtures else _of(item, gate_marks(item))
     studies = () if is_ours(layers, ISOLATION) else _of(item, [ISOLATION])
     for fixture, found in (("verdict", gates), (ISOLATION, studies)):
-        judged = [one for one in found if one.name != LABEL or one.args or one.kwargs]
+        judged = [one for one in found if not is_label(one)]
         if judged:
             return (
                 f"mark {_shown(judged[0])} gates nothing, because this test does not request `{fixture}` of "

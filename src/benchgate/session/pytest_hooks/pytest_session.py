@@ -7,7 +7,6 @@ RenderError, when all results are already on disk.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -38,12 +37,15 @@ from benchgate.session.exit_codes import UNDECIDED, exit_code
 from benchgate.session.measuring import MeasuringSession
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress
+from benchgate.session.pytest_hooks import benchmark_partner
 from benchgate.session.pytest_hooks.results import RowResult
 from benchgate.session.signals import Interruptions
 from benchgate.session.sweep import SweepResult, run_sweep
 from benchgate.session.workbench import require_counts
 
 Boots = Callable[..., RunningGuest]
+INTERRUPTED = "interrupted before "
+"""So begins the reason of a session that can be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,6 @@ class PytestSession:
 
     options: Options
     progress: Progress
-    spent_s: float = 0.0
     complaint: str = ""
     _sweeps: dict[str, SweepPlan] = field(default_factory=dict)
     _images: tuple[PlannedCell, ...] = ()
@@ -143,14 +144,11 @@ class PytestSession:
                 pytrace=False,
             )
         if row not in self._results:
-            began = time.monotonic()
             try:
                 self._measure(row)
             except BaseException as stop:
                 self._interrupted[row] = one_line(f"{type(stop).__name__}: {stop}")
                 raise
-            finally:
-                self.spent_s += time.monotonic() - began
         return RowResult(self._results[row], self.options.inconclusive_fails)
 
     def _measure(self, row: str) -> None:
@@ -232,6 +230,15 @@ class PytestSession:
         inconclusive = failed and all(message.startswith(Word.INCONCLUSIVE) for message in failed)
         return code if inconclusive and code else pytests
 
+    def end(self, status: int, config: pytest.Config) -> None:
+        """Closes, and passes the result to the sessions of other plugins. An error becomes the complaint."""
+        try:
+            self.close(interrupted=status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
+        except BenchgateError as error:
+            self.complaint = str(error)
+        if self._view is not None and (told := benchmark_partner.add(config, self._view)):
+            self.progress.note(told)
+
     def close(self, *, interrupted: bool) -> None:
         self.progress.close()
         measuring, self._measuring = self._measuring, None
@@ -249,13 +256,16 @@ class PytestSession:
         missing = [row for row, sweep in self._sweeps.items() if sweep.runnable and row not in self._results]
         rows = ", ".join(missing)
         if interrupted or self._interrupted:
-            return f"interrupted before {rows or 'its end'}"
+            return f"{INTERRUPTED} {rows or 'its end'}"
         return f"no test that ran asked for {rows}" if rows else ""
 
     @cached_property
     def interruptions(self) -> Interruptions:
         """The signals that interrupt the session."""
-        return Interruptions(self.progress.note, int(pytest.ExitCode.INTERRUPTED))
+        return Interruptions(self.progress.note, int(pytest.ExitCode.INTERRUPTED), self._folder)
+
+    def _folder(self) -> str:
+        return str(self._measuring.folder or "") if self._measuring else ""
 
     def summary(self, width: int, *, failures_shown: bool) -> str:
         """The terminal's summary: verdicts, figures, and the path of the report. A reason that pytest has
@@ -263,10 +273,13 @@ class PytestSession:
         if self._view is None:
             return self.complaint
         told = {line.message for line in self._reports if failures_shown and line.outcome == "failed"}
+        folder = self.options.reports / "runs" / self._view.id
         lines = [
-            terminal.render(self._view, width, self.options.reports / "runs" / self._view.id, told),
+            terminal.render(self._view, width, folder, told),
             *([attribution.terminal(tables, width)] if (tables := self._view.attributions) else []),
             f"report: {self.options.reports / 'latest' / 'summary.md'}",
             f"page:   {self.options.reports / 'latest' / report_html.NAME}",
         ]
+        if self._view.state_reason.startswith(INTERRUPTED):
+            lines.append(f"next:   the same command with --resume={folder}")
         return "\n".join([*lines, self.complaint] if self.complaint else lines)

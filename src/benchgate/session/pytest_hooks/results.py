@@ -7,6 +7,7 @@ with pytest's failure or skip, in one sentence.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -20,10 +21,16 @@ from benchgate.plan.planner import verified_gate
 from benchgate.session.sweep import SweepResult
 
 Properties = list[tuple[str, object]]
+PACKAGE = Path(__file__).parents[2]
 
 
 class NotPassed(pytest.fail.Exception):  # type: ignore[misc, name-defined]
     """A test that required a verdict which is not PASS; the message is the verdict's reason."""
+
+
+def is_ours(path: str) -> bool:
+    """True if it is a file of benchgate's own code."""
+    return Path(path).is_relative_to(PACKAGE)
 
 
 def require(outcome: Word, reason: str, *, inconclusive_fails: bool) -> None:

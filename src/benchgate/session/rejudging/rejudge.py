@@ -10,6 +10,7 @@ the session was made; a page with UsageError if its file cannot be written or wo
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,7 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
     facts = read_object(folder, SESSION)
     where = str(folder / SESSION)
     _require_plain_files(folder)
-    require_programs(facts, where, trusted, ["benchgate", *verb.split(), str(folder)])
+    require_programs(facts, where, trusted, ["benchgate", *shlex.split(verb), str(folder)])
     known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
     policy = read_policy(facts, where)
     try:

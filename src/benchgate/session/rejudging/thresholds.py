@@ -8,23 +8,20 @@ collected, and with EvidenceError if session.json cannot be read.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.cells import Params
-from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.jsonfields import read
-from benchgate.base.text import one_line
 from benchgate.evidence.facts import read_letters, read_plan
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.judge.gates import name_of
 from benchgate.plan.planned import GateRequest
+from benchgate.session import inner_pytest
 
+PLUGIN = "benchgate.session.rejudging.marks_plugin"
 _BOUNDS = ("at_least", "at_most", "insn")
 
 
@@ -115,14 +112,5 @@ def _number(value: float | None) -> str:
 
 def collected(paths: Sequence[str]) -> dict[str, FunctionMarks]:
     """The tests with gates below these paths, by node id of the function."""
-    with tempfile.TemporaryDirectory(prefix="benchgate-") as folder:
-        out = Path(folder) / "marks.json"
-        words = [sys.executable, "-m", "benchgate.session.rejudging.marks_main", str(out), *paths]
-        done = subprocess.run(words, capture_output=True, check=False)
-        if done.returncode not in (0, 5) or not out.exists():  # 5: pytest found no test
-            said = (done.stdout + done.stderr).decode("utf-8", "replace")
-            raise UsageError(
-                f"--tests {' '.join(paths)}: pytest cannot collect these tests (status {done.returncode}): "
-                f"{one_line(said[-600:], 600)}; next: pytest --collect-only {' '.join(paths)}"
-            )
-        return read(dict[str, FunctionMarks], json.loads(out.read_text(encoding="utf-8")), "tests")
+    answer = json.loads(inner_pytest.collected(PLUGIN, paths))
+    return read(dict[str, FunctionMarks], answer, "tests")

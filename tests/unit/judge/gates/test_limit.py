@@ -36,7 +36,7 @@ def rule(of: Arm, gate: Gate | None = None, policy: Policy = POLICY) -> Ruling:
 def test_pass_has_the_figure_its_interval_and_its_unit() -> None:
     verdict = rule(measured([880, 890, 895, 870, 860])).verdict
     assert verdict.reason == (
-        "PASS: primes-linux-smp2 wake_p99 = 880.00 [860.00, 895.00] ns <= 900 (wake_p99, tcg, 5 runs)"
+        "PASS: primes-linux-smp2 wake_p99 = 880.0 [860.0, 895.0] ns <= 900 ns (wake_p99, tcg, 5 runs)"
     )
     assert (verdict.value, verdict.low, verdict.high, verdict.unit) == (880, 860, 895, "ns")
     assert (verdict.ratio, verdict.base_cpus, verdict.metric, verdict.runs) == (None, None, "wake_p99", 5)
@@ -45,7 +45,7 @@ def test_pass_has_the_figure_its_interval_and_its_unit() -> None:
 def test_fail_names_the_figure_and_what_to_read() -> None:
     verdict = rule(measured([950, 910, 920, 930, 940])).verdict
     assert verdict.outcome is Word.FAIL
-    assert "= 930.00 [910.00, 950.00] ns > 900" in verdict.reason
+    assert "= 930.0 [910.0, 950.0] ns > 900 ns" in verdict.reason
     assert "next: read the values of the workers in runs/0001-pipe/serial.log" in verdict.reason
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.gates import Word
+from benchgate.base.runs import Outcome
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.render.files import junit
 from tests.unit.factories import failing, scaled_view
@@ -23,6 +24,22 @@ def test_junit_has_the_fields_as_properties() -> None:
     assert found["benchgate.params"] == "hi=3000000 split=balanced"
     assert float(found["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
     assert case.find("failure") is None
+
+
+def test_each_run_is_in_the_time_of_one_case() -> None:
+    """Five runs of 2 s at one CPU, whose cell has no verdict, five of 3 s at two, and a warm-up of 1 s."""
+    given = scaled_view()
+    of = {True: 1_000_000_000, False: 2_000_000_000}
+    rows = tuple(
+        replace(row, host_span_ns=3_000_000_000 if row.cpus == 2 else of[row.outcome is Outcome.WARMUP])
+        for row in given.rows
+    )
+    first = given.verdicts[0]
+    both = (first, replace(first, gate="verified", id="primes-linux-smp2-verified"))
+    for verdicts, times in (((first,), ["26.000"]), (both, ["26.000", "0.000"])):
+        root = ET.fromstring(junit.render(replace(given, rows=rows, verdicts=verdicts)))
+        assert [one.get("time") for one in root.iter("testcase")] == times
+        assert [one.get("time") for one in root.iter("testsuite")] == ["26.000"]
 
 
 def test_a_percentile_is_the_median_of_the_runs_and_that_of_all_together() -> None:

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from benchgate.render.page import look
+from benchgate.render.page.page_view import page_view
 from tests.unit.factories import cell, rows, view
 
 GROUND = {"light": "#ffffff", "dark": "#0f1318"}
@@ -53,7 +54,7 @@ def test_the_style_has_each_colour_in_both_schemes() -> None:
 
 def test_a_system_keeps_its_look_and_a_lane_is_another() -> None:
     given = (*rows(cell(1), [5]), *rows(cell(1, system="kernel"), [5], first=2), *rows(cell(2), [3], first=3))
-    assert look.looks_of(view(*given)) == {"linux, tcg": 0, "kernel, tcg": 1}
+    assert page_view(view(*given)).looks == {"linux, tcg": 0, "kernel, tcg": 1}
 
 
 def test_a_legend_has_whole_names() -> None:

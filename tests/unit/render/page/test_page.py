@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchgate.base.gates import Word
+from benchgate.render.page.chapters.rows import all_details
 from benchgate.render.page.page import all_chapters, document, session_page
+from benchgate.render.page.script import SCRIPT
 from tests import pagekit
 from tests.unit.factories import failing, scaled_view, view
 from tests.unit.render.test_escape import evil_view
@@ -14,7 +16,7 @@ from tests.unit.render.test_escape import evil_view
 def test_the_page_is_well_formed_and_begins_with_the_verdict() -> None:
     page = pagekit.read(session_page(scaled_view()))
     assert page.text.strip().startswith("benchgate: PASS: 1 of 1 verdicts")
-    assert page.parts[0] == "verdicts"
+    assert page.parts[0] == "overview"
     assert page.parts[-1] == "again"
 
 
@@ -27,7 +29,8 @@ def test_the_headline_has_the_class_of_its_word(word: Word) -> None:
 def test_untrusted_text_is_no_markup() -> None:
     text = session_page(evil_view())
     page = pagekit.read(text)
-    assert "<script" not in text
+    assert text.count("<script") == 1
+    assert page.script == SCRIPT
     assert "\u202e" not in text
     assert "<script>alert(1)</script>" in page.text
     assert "\\x1b[2J" in page.text
@@ -35,7 +38,13 @@ def test_untrusted_text_is_no_markup() -> None:
 
 def test_a_page_that_is_not_well_formed_is_refused() -> None:
     good = session_page(scaled_view())
-    for bad in (good.replace("</main>", ""), good.replace("</h1>", "</h1><script></script>")):
+    for bad in (
+        good.replace("</main>", ""),
+        good.replace("</h1>", "</h1><script></script>"),
+        good.replace("</h1>", "</h1><b style='x:y'></b>"),
+        good.replace("script-src", "script-src 'unsafe-inline'"),
+        good.replace("loads nothing.", "loads all."),
+    ):
         with pytest.raises(AssertionError):
             pagekit.read(bad)
 
@@ -50,9 +59,13 @@ def test_an_empty_session_has_a_page() -> None:
     pagekit.read(session_page(view()))
 
 
-def test_parts_have_titles_and_an_order() -> None:
-    assert [part.ORDER for part in all_chapters()] == sorted(part.ORDER for part in all_chapters())
-    assert all(part.TITLE for part in all_chapters())
+def test_parts_have_titles_that_differ_and_an_order() -> None:
+    for parts in (all_chapters(), all_details()):
+        assert [part.ORDER for part in parts] == sorted({part.ORDER for part in parts})
+    titles = [part.TITLE for part in (*all_chapters(), *all_details())]
+    assert all(titles)
+    begins = [" ".join(title.lower().split()[:4]) for title in titles]
+    assert len(set(begins)) == len(titles)
 
 
 def test_every_table_has_a_caption_and_scopes() -> None:

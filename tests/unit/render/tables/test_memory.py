@@ -11,7 +11,8 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Disorder, Resolution
 from benchgate.render.files import memory_csv, summary
-from benchgate.render.page.chapters import memory as part
+from benchgate.render.page.details import memory as part
+from benchgate.render.page.page_view import page_view
 from benchgate.render.tables import memory, terminal
 from benchgate.render.view import SessionView
 from tests.unit.factories import cell, rows, view
@@ -76,7 +77,7 @@ def test_the_ideal_machine_has_neither() -> None:
     for text in (terminal.render(ideal, 200), summary.render(ideal)):
         assert memory.TITLE not in text
     assert memory_csv.render(ideal) is None
-    assert part.body(ideal) is None
+    assert part.body(page_view(ideal)) is None
 
 
 def test_the_summary_has_the_table(seen: SessionView) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from benchgate.base.cells import Lane
-from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
+from benchgate.judge.accounts.noise_floor import NoiseFloor
+from benchgate.judge.accounts.ungated import UngatedRow
 from benchgate.judge.fits import fits
 from benchgate.render.files import summary
 from benchgate.render.tables import sensitivity, terminal
@@ -15,7 +16,7 @@ FLOORS = (
     NoiseFloor("primes-linux-smp1", Lane.TCG, 5, 0.0213, 1.002, 0.011),
     NoiseFloor("primes-linux-smp2", Lane.INSN, 9, 0.00001, 0.9, None),
 )
-UNGATED = (UngatedRow("primes-linux", (4,), 3),)
+UNGATED = (UngatedRow("primes-linux", (4,)),)
 ROW = {one.cell.id: one for one in (arm(cell(n), [1e6 / n] * 5) for n in (1, 2, 4))}
 
 
@@ -38,7 +39,7 @@ def test_they_are_in_the_summaries() -> None:
 
 
 def test_hostile_names_stay_text_in_markdown() -> None:
-    lines = sensitivity.lines_of_markdown(view(ungated=(UngatedRow("<b>|x", (1,), 1),)))
+    lines = sensitivity.lines_of_markdown(view(ungated=(UngatedRow("<b>|x", (1,)),)))
     assert r"- ungated (no threshold): \<b>\|x smp1" in lines
 
 

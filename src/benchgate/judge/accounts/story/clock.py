@@ -6,7 +6,7 @@ turn, halt and wake-up is there; otherwise the shares of each vCPU by column. Do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.text import one_line
@@ -19,7 +19,7 @@ from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story,
 from benchgate.judge.run_files import RunFiles
 
 EVENTS = "events.txt"
-_MARKS = {
+_MARKS: Mapping[int, str] = {
     MarkKind.WORK_BEGIN: "work begins",
     MarkKind.WORK_END: "work ends",
     MarkKind.TOTAL_BEGIN: "total begins",
@@ -49,11 +49,10 @@ def vcpu(number: int) -> Track:
 
 
 def _marks(log: ClockLog) -> Story:
-    names = [_MARKS.get(MarkKind(one.kind)) if one.kind in _MARKS else None for one in log.marks]
     return Story(
         instants=tuple(
-            Instant(vcpu(one.vcpu), name or f"mark {one.kind:#04x}", one.time)
-            for one, name in zip(log.marks, names, strict=True)
+            Instant(vcpu(one.vcpu), _MARKS.get(one.kind, f"mark {one.kind:#04x}"), one.time)
+            for one in log.marks
         )
     )
 
@@ -78,11 +77,10 @@ def _console(files: RunFiles, log: ClockLog) -> Story:
 
 def _workers(files: RunFiles, log: ClockLog) -> Story:
     """The guest's clock counts from elsewhere, so its total window is laid on the marks of it."""
-    ends = [
+    begin, end = (
         next((one.time for one in log.marks if one.kind == kind), None)
         for kind in (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END)
-    ]
-    begin, end = ends
+    )
     if begin is None or end is None or end <= begin:
         return Story()
     try:

@@ -69,14 +69,8 @@ class Story:
 
 def merged(title: str, parts: Iterable[Story]) -> Story:
     every = tuple(parts)
-    return Story(
-        title,
-        tuple(one for part in every for one in part.spans),
-        tuple(one for part in every for one in part.instants),
-        tuple(one for part in every for one in part.arrows),
-        tuple(one for part in every for one in part.counters),
-        tuple(one for part in every for one in part.notes),
-    )
+    names = ("spans", "instants", "arrows", "counters", "notes")
+    return Story(title, *(tuple(one for part in every for one in getattr(part, name)) for name in names))
 
 
 # ---- workers

@@ -1,1 +1,1 @@
-"""The parts of the page, one module each with TITLE, ORDER and `body(view)`; page.py finds them."""
+"""The parts of the page, one module each with TITLE, ORDER and `body(page)`; page.py finds them."""

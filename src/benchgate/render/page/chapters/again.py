@@ -1,19 +1,22 @@
 """How to measure this session again, and how to check it without believing this page.
 
-Takes a SessionView; gives the chapter. Does not fail.
+Takes a PageView; gives the chapter. Does not fail.
 """
 
 from __future__ import annotations
 
+import shlex
+
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import commands
-from benchgate.render.view import SessionView
 
-TITLE = "Check it, and measure it again"
-ORDER = 95
+TITLE = "Check and repeat"
+ORDER = 70
 
 
-def body(view: SessionView) -> Html | None:
+def body(page: PageView) -> Html | None:
+    view = page.view
     if not view.repeat:
         return None
     told = (
@@ -26,7 +29,7 @@ def body(view: SessionView) -> Html | None:
     return join(
         [
             tag("p", told),
-            commands(f"benchgate verify reports/runs/{view.id}"),
+            commands(f"benchgate verify {shlex.quote(view.home)}"),
             tag("p", f"To measure again ({', '.join(facts)}), and to decide again from the files:"),
             commands(*view.repeat),
         ]

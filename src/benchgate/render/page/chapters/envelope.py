@@ -1,6 +1,6 @@
 """The envelope: what is known of the machine, the inputs and the conditions of the measurement.
 
-Takes a SessionView; gives the chapter. Does not fail.
+Takes a PageView; gives the chapter. Does not fail.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from collections.abc import Sequence
 
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.text import with_interval
-from benchgate.render.figures import series_of
 from benchgate.render.files.summary import lane_notes
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import listed, more, table
 from benchgate.render.tables import wall_time
 from benchgate.render.view import SessionView
 
-TITLE = "Machine and conditions"
-ORDER = 90
+TITLE = "Machine"
+ORDER = 60
 
 
-def body(view: SessionView) -> Html | None:
-    every = series_of(view)
+def body(page: PageView) -> Html | None:
+    view, every = page.view, page.every
     lanes = sorted({one.lane for one in every})
     placements = sorted({arm.placement for one in every for arm in one.arms})
     told = [

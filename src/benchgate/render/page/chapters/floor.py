@@ -1,7 +1,7 @@
 """What the session could have seen: the noise floor of each arm, the smallest effect of each decision, and
 the CPU counts that no threshold uses.
 
-Takes a SessionView; gives the chapter, or None if there is nothing of it. Does not fail.
+Takes a PageView; gives the chapter, or None if there is nothing of it. Does not fail.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.text import percent
 from benchgate.render.page.html import Html, join, tag
-from benchgate.render.page.tables import listed, table, word
-from benchgate.render.tables import sensitivity
+from benchgate.render.page.page_view import PageView
+from benchgate.render.page.tables import NOTHING, listed, more, table, word
+from benchgate.render.tables import sensitivity, units
 from benchgate.render.view import SessionView
 
-TITLE = "Noise floor and smallest effects"
-ORDER = 80
+TITLE = "Noise and smallest effects"
+ORDER = 40
 
 EFFECT = (
     "The smallest effect is how far from its threshold the truth must be, as a share of the threshold, for "
@@ -22,9 +23,11 @@ EFFECT = (
 )
 
 
-def body(view: SessionView) -> Html | None:
-    parts = [*_floors(view), *_effects(view), *_ungated(view)]
-    return join(parts) if parts else None
+def body(page: PageView) -> Html | None:
+    view = page.view
+    tables = [*_floors(view), *_effects(view)]
+    parts = [*_ungated(view), more("Noise floor of each arm, smallest effect of each gate", *tables)]
+    return join(parts if tables else parts[:-1]) if tables or view.ungated else None
 
 
 def _floors(view: SessionView) -> list[Html]:
@@ -40,17 +43,14 @@ def _floors(view: SessionView) -> list[Html]:
 def _effects(view: SessionView) -> list[Html]:
     decided = [one for one in view.shown_verdicts if one.outcome in (Word.PASS, Word.FAIL)]
     rows = [
-        (one.id, word(str(one.outcome)), _threshold(one), _effect(one)) for one in decided if _effect(one)
+        (one.id, word(str(one.outcome)), units.limit(one) or NOTHING, _effect(one))
+        for one in decided
+        if _effect(one)
     ]
     if not rows:
         return []
     heads = ("gate", "verdict", "threshold", "smallest effect")
     return [table("Smallest effect of each decision", heads, rows, texts=2), tag("p", EFFECT, class_="soft")]
-
-
-def _threshold(one: Verdict) -> str:
-    sign = {"least": "at least ", "most": "at most "}.get(one.bound or "", "")
-    return "-" if one.threshold is None else f"{sign}{one.threshold:g}"
 
 
 def _effect(one: Verdict) -> str:

@@ -1,6 +1,6 @@
 """What others published of the same workloads: ratios on their machines, beside ours.
 
-Takes a SessionView; gives the chapter, or None if nobody published a row of this session's workloads. No gate
+Takes a PageView; gives the chapter, or None if nobody published a row of this session's workloads. No gate
 reads it. Does not fail.
 """
 
@@ -12,13 +12,13 @@ from itertools import groupby
 from benchgate.base.cells import Window
 from benchgate.base.text import counted
 from benchgate.plan.published import PublishedRow
-from benchgate.render.figures import ArmSeries, series_of
-from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.tables import NOTHING, table
-from benchgate.render.view import SessionView
+from benchgate.render.figures import ArmSeries
+from benchgate.render.page.html import Child, Html, tag
+from benchgate.render.page.page_view import PageView
+from benchgate.render.page.tables import NOTHING, more, table
 
-TITLE = "Published rows of others"
-ORDER = 85
+TITLE = "Published rows"
+ORDER = 50
 ABOUT = (
     "These figures are not ours: somebody else measured them on another machine, with another harness, and "
     "benchgate verified none of them. Only ratios within one row are shown, because times of two machines "
@@ -26,15 +26,15 @@ ABOUT = (
 )
 
 
-def body(view: SessionView) -> Html | None:
+def body(page: PageView) -> Html | None:
     tables = [
-        _table(view, source, workload, list(group))
-        for (source, workload), group in groupby(view.published, lambda one: (one.source, one.workload))
+        _table(page, source, workload, list(group))
+        for (source, workload), group in groupby(page.view.published, lambda one: (one.source, one.workload))
     ]
-    return join([tag("p", ABOUT), *tables]) if tables else None
+    return more(counted(len(tables), "table"), tag("p", ABOUT), *tables) if tables else None
 
 
-def _table(view: SessionView, source: str, workload: str, rows: Sequence[PublishedRow]) -> Html:
+def _table(page: PageView, source: str, workload: str, rows: Sequence[PublishedRow]) -> Html:
     keys = list(dict.fromkeys(key for row in rows for _, ratios in row.systems for key, _ in ratios))
     body: list[list[Child]] = [
         [name, row.name, *(_ratio(dict(ratios).get(key)) for key in keys), _about(row)]
@@ -43,7 +43,7 @@ def _table(view: SessionView, source: str, workload: str, rows: Sequence[Publish
     ]
     body += [
         [series.place, "here", *(_ratio(found.get(key)) for key in keys), _settings(series)]
-        for series, found in _ours(view, rows[0], keys)
+        for series, found in _ours(page, rows[0], keys)
     ]
     heads = ("system", "row", *keys, "machine, date, parameters")
     return table(f"{workload}: {source}", heads, body, texts=2, prose=1)
@@ -68,10 +68,10 @@ def _settings(series: ArmSeries) -> Html:
 
 
 def _ours(
-    view: SessionView, row: PublishedRow, keys: Sequence[str]
+    page: PageView, row: PublishedRow, keys: Sequence[str]
 ) -> Iterator[tuple[ArmSeries, Mapping[str, float]]]:
     """The same ratios of this session's series, as far as it has them."""
-    for series in series_of(view):
+    for series in page.every:
         if (series.workload, series.mode) != (row.workload, row.mode):
             continue
         found = {**_speedups(series), **_tails(series)}

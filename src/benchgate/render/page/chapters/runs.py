@@ -1,32 +1,42 @@
 """Every run in the order of execution: its figure beside those of its arm, what the host's detectors saw, and
 the commands that repeat and check it.
 
-Takes a SessionView; gives the chapter, or None without a run. Does not fail.
+Takes a PageView; gives the chapter, or None without a run. Does not fail.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Outcome
 from benchgate.base.statistics import stats
+from benchgate.base.system.machines import unit_on
 from benchgate.base.void_rule import said
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.noise import RunNoise
-from benchgate.render.figures import series_of
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.look import legend, looks_of
+from benchgate.render.page.look import legend
+from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import strip
 from benchgate.render.page.pictures.strip import Bars, StripPoint, StripState
-from benchgate.render.page.tables import NOTHING, figure, listed, more, table, used, word
+from benchgate.render.page.tables import (
+    NOTHING,
+    TableLine,
+    figure,
+    listed,
+    more,
+    run_folder,
+    table,
+    used,
+    word,
+)
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
-TITLE = "Every run, in the order of execution"
-ORDER = 40
+TITLE = "Every run"
+ORDER = 30
 ABOUT = (
     "Each mark is a run: its work window divided by the median of its arm, so that all arms share one scale "
     "and 100% is the median. A hollow grey mark is a warm-up. A hollow mark with a line through it is void: "
@@ -35,9 +45,11 @@ ABOUT = (
     "another colour is above the policy's limit."
 )
 PLACES = (
-    "Commands are for a shell in the folder that holds reports/. Only a run on the instruction clock can be "
-    "replayed: exactly, from its seed. `verify` checks the whole session with this run in it."
+    "Only a run on the instruction clock can be replayed: exactly, from its seed. The command at the end of "
+    "the page checks every run."
 )
+FEW = 60
+"""So few runs are drawn at once, more of them on request."""
 HEADS = (
     "run",
     "cell",
@@ -47,7 +59,7 @@ HEADS = (
     "total",
     "the host during the run",
     "why",
-    "check it, repeat it",
+    "repeat it",
 )
 NO_NOISE = RunNoise(None, None, {}, ())
 LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
@@ -55,42 +67,45 @@ LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "i
 STATES = {Outcome.OK: StripState.COUNTS, Outcome.WARMUP: StripState.WARMUP, Outcome.VOID: StripState.VOID}
 
 
-def body(view: SessionView) -> Html | None:
+def body(page: PageView) -> Html | None:
+    view, looks = page.view, page.looks
     rows = sorted(view.rows, key=lambda row: row.run)
     if not rows:
         return None
-    looks = looks_of(view)
-    places = {one.system + one.lane: one.place for one in series_of(view)}
+    places = {(one.system, one.lane): one.place for one in page.every}
     medians = _medians(rows)
-    marks = [_mark(row, looks[places[row.system + row.lane]], medians.get(row.cell.id)) for row in rows]
+    marks = [_mark(row, looks[places[row.system, row.lane]], medians.get(row.cell.id)) for row in rows]
     lanes = _lanes(view, rows)
     pictures = (figure(drawn, name) for name, drawn in strip.draw(TITLE, marks, lanes))
     heads, cells = used(HEADS, [_row(view, row) for row in rows])
+    lines = [
+        TableLine(line, row.cell.id, looks[places[row.system, row.lane]], str(row.outcome))
+        for line, row in zip(cells, rows, strict=True)
+    ]
+    named = [one for one in HEADS[-3:] if one in heads]
+    whole = table("Every run", heads, lines, texts=4 if "seed" in heads else 3, prose=len(named))
+    void = tag("p", f"Void: {view.void_rule}.", class_="soft") if view.void_rule else None
+    entries = legend([(look, place) for place, look in looks.items()])
+    drawn = tag("div", *pictures, class_="panels")
     return join(
         [
-            tag("p", ABOUT),
             tag("p", _counts(rows)),
-            tag("p", f"Void: {view.void_rule}.", class_="soft") if view.void_rule else None,
-            legend([(look, place) for place, look in looks.items()]),
-            tag("div", *pictures, class_="panels"),
             listed(view.outliers) if view.outliers else None,
+            void,
+            more("Every run as a picture", tag("p", ABOUT), entries, drawn, is_open=len(rows) <= FEW),
             more(
                 f"All {len(rows)} runs with their figures and commands",
                 tag("p", PLACES),
-                table("Every run", heads, cells, texts=4, prose=3 if "why" in heads else 2),
+                tag("div", whole, class_="tall sort"),
             ),
         ]
     )
 
 
-def folder_of(view: SessionView) -> str:
-    return shlex.quote(f"reports/runs/{view.id}")
-
-
 def replay_command(view: SessionView, row: RunRow) -> str:
     """None of a run on wall time can be repeated exactly, so there is no command for it."""
-    name = f"reports/runs/{view.id}/runs/{row.run:04d}-{row.cell.id}"
-    return f"benchgate replay {shlex.quote(name)}" if row.lane is Lane.INSN else ""
+    name = f"runs/{row.run:04d}-{row.cell.id}"
+    return f"benchgate replay {run_folder(view, name)}" if row.lane is Lane.INSN else ""
 
 
 def _counts(rows: Sequence[RunRow]) -> str:
@@ -112,11 +127,15 @@ def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
 def _mark(row: RunRow, look: int, median: float | None) -> StripPoint:
     value = row.work / median if row.work and median else None
     state = STATES.get(row.outcome, StripState.BROKEN)
-    shown = units.shown(row.work, row.unit) if row.work else ""
+    shown = _shown(row, row.work)
     why = f": {row.reason}" if row.reason else ""
     return StripPoint(
         row.run, look, value, state, f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
     )
+
+
+def _shown(row: RunRow, value: int | None) -> str:
+    return units.shown(value, unit_on(row.system, row.unit)) if value else ""
 
 
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
@@ -155,9 +174,9 @@ def _row(view: SessionView, row: RunRow) -> list[Child]:
         row.cell.id,
         str(row.seed) if row.lane is Lane.INSN else NOTHING,
         word(str(row.outcome)),
-        units.shown(row.work, row.unit) if row.work else NOTHING,
-        units.shown(row.total, row.unit) if row.total else NOTHING,
+        _shown(row, row.work) or NOTHING,
+        _shown(row, row.total) or NOTHING,
         _noise(view, row),
         tag("span", row.reason, class_="reason") if row.reason else NOTHING,
-        join(tag("code", one) for one in (f"benchgate verify {folder_of(view)}", replay) if one),
+        tag("code", replay) if replay else NOTHING,
     ]

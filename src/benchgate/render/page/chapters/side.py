@@ -1,31 +1,35 @@
-"""Every arm with its absolute figures and intervals, the systems of a workload beside each other.
+"""Every arm with its absolute figures and intervals in one table, the systems of a row beside each other.
 
-Takes a SessionView; gives the chapter, or None without a counted run. The last column compares the work of
-two systems at one CPU count, where both are on one lane. Does not fail.
+Takes a PageView; gives the chapter, or None without a run. Times of systems are compared with those of one
+system for the whole session, where both are on one lane and one machine. Does not fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from benchgate.base.cells import Window
+from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Spread
 from benchgate.base.text import with_interval
-from benchgate.render.figures import ArmFigures, ArmSeries, series_of
+from benchgate.render.figures import ArmFigures, ArmSeries
+from benchgate.render.page.details.phases import Leads, leads_of, shares
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.tables import NOTHING, table, used, word
+from benchgate.render.page.page_view import PageRow, PageView, arms_of, rows_of
+from benchgate.render.page.tables import NOTHING, TableLine, table, used, word
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
 TITLE = "Side by side"
-ORDER = 30
+ORDER = 20
+LONG = 32
+"""A name of more characters may break."""
 ABOUT = (
-    "Medians with the smallest and the largest run below them; speedups are ratios of medians within one "
-    "system and lane, in brackets the exact bootstrap interval. Faster than the first: how many times faster "
-    "the work is than on the first system of the table, on the same lane with the same CPUs."
+    "Medians, with the smallest and the largest run below them if they differ; speedups are ratios of "
+    "medians within one system and lane, in brackets the exact bootstrap interval. Start and join are what "
+    "the total has before and after the work."
 )
 HEADS = (
     "arm",
@@ -35,8 +39,10 @@ HEADS = (
     "speedup of work",
     "gate",
     "efficiency",
-    "faster than the first",
+    "faster",
     "total",
+    "start",
+    "join",
     "speedup of total",
     "host capacity",
     "time step",
@@ -46,48 +52,82 @@ HEADS = (
 )
 
 
-def body(view: SessionView) -> Html | None:
-    every = [one for one in series_of(view) if any(arm.outcomes for arm in one.arms)]
-    if not every:
+def body(page: PageView) -> Html | None:
+    rows = [row for row in rows_of(page) if row.series]
+    if not rows:
         return None
-    every.sort(key=_heading)  # stable: systems stay in the order in which they ran
-    tables = (_table(view, heading, list(group)) for heading, group in groupby(every, _heading))
-    return join([tag("p", ABOUT), *tables])
+    firsts = _references(page)
+    made = SideLines(page, firsts, leads_of(page.view.rows))
+    lines = [made.line(row, series, arm) for row in rows for series, arm in arms_of(row.series)]
+    heads, cells = used(_heads(firsts), [line.cells for line in lines])
+    kept = [TableLine(row, line.find, line.place, line.word) for row, line in zip(cells, lines, strict=True)]
+    whole = table("All arms", heads, kept, texts=2)
+    return join([tag("p", f"{ABOUT} {_told(firsts)}".strip()), tag("div", whole, class_="tall sort")])
 
 
-def _heading(series: ArmSeries) -> str:
-    settings = ", ".join(f"{name}={value}" for name, value in series.params)
-    return f"{series.label}, {series.mode} mode" + (f" ({settings})" if settings else "")
+Clock = tuple[Lane, str]
+"""A lane and a machine: only times of one of them can be compared."""
 
 
-def _table(view: SessionView, heading: str, group: Sequence[ArmSeries]) -> Html:
-    names = dict.fromkeys(arm.name for one in group for arm in one.arms)
-    order = sorted(
-        names, key=lambda name: min(_size(arm) for one in group for arm in one.arms if arm.name == name)
-    )
-    found = [(one, arm) for name in order for one in group for arm in one.arms if arm.name == name]
-    heads, rows = used(HEADS, [_row(view, group[0], series, arm) for series, arm in found])
-    return table(heading, heads, rows, texts=2)
+def _references(page: PageView) -> Mapping[Clock, str]:
+    """The system with which others are compared: the first one that ran, the same in the whole session."""
+    found: dict[Clock, str] = {}
+    several: set[Clock] = set()
+    for one in page.every:
+        if found.setdefault((one.lane, one.machine), one.system) != one.system:
+            several.add((one.lane, one.machine))
+    return {clock: system for clock, system in found.items() if clock in several}
 
 
-def _size(arm: ArmFigures) -> tuple[int, str]:
-    return arm.cpus, arm.name
+def _heads(firsts: Mapping[Clock, str]) -> tuple[str, ...]:
+    names = set(firsts.values())
+    told = f"faster than {names.pop()}" if len(names) == 1 else "faster than the reference"
+    return tuple(told if one == "faster" else one for one in HEADS)
 
 
-def _row(view: SessionView, first: ArmSeries, series: ArmSeries, arm: ArmFigures) -> list[Child]:
+def _told(firsts: Mapping[Clock, str]) -> str:
+    if not firsts:
+        return ""
+    known = [f"{system} (lane {lane})" for (lane, _), system in firsts.items()]
+    return f"Faster: how many times faster the work is than on {', '.join(known)}, with the same CPUs."
+
+
+@dataclass(frozen=True, slots=True)
+class SideLines:
+    """What all lines of the table need."""
+
+    page: PageView
+    references: Mapping[Clock, str]
+    leads: Leads
+
+    def line(self, row: PageRow, series: ArmSeries, arm: ArmFigures) -> TableLine:
+        work = arm.speedups.get(Window.WORK)
+        shown = "INVALID" if arm.is_broken else work.word if work else ""
+        first = self.references.get((series.lane, series.machine), series.system)
+        other = next((one for one in row.series if (one.system, one.lane) == (first, series.lane)), None)
+        cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
+        text = f"{series.label} {arm.name}"
+        name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
+        find = f"{text} {series.place}"
+        return TableLine([name, *cells], find, self.page.looks.get(series.place), shown.lower())
+
+
+def _cells(
+    view: SessionView, other: ArmSeries | None, leads: Leads, series: ArmSeries, arm: ArmFigures
+) -> list[Child]:
     work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
     host = view.capacity.get(arm.cpus)
     gate = units.gate(work, is_broken=arm.is_broken)
     return [
-        arm.name,
         series.place,
         arm.counted_runs,
         _median(arm.work, arm.unit),
         units.speedup_of(arm, work),
         gate if gate == NOTHING else word_of(gate),
         f"{work.ratio * work.base_cpus / arm.cpus:.2%}" if work else NOTHING,
-        _faster(view, first, series, arm),
+        _faster(view, other, arm) if other else NOTHING,
         _median(arm.total, arm.unit),
+        *_around(series, arm, leads),
         units.speedup_of(arm, total),
         with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else NOTHING,
         units.step(arm),
@@ -106,17 +146,29 @@ def word_of(gate: str) -> Html:
 def _median(spread: Spread | None, unit: str) -> Child:
     if spread is None:
         return NOTHING
-    ends = tag("span", units.span(spread, unit), class_="soft")
-    return join([units.shown(spread.median, unit), tag("br"), ends])
+    shown, ends = units.shown(spread.median, unit), units.span(spread, unit)
+    if spread.low == spread.high:
+        return shown
+    return join([shown, tag("br"), tag("span", ends, class_="soft")])
 
 
-def _faster(view: SessionView, first: ArmSeries, series: ArmSeries, arm: ArmFigures) -> str:
+def _around(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[str, str]:
+    """Start and join."""
+    if not arm.samples or arm.total is None or arm.is_broken:
+        return NOTHING, NOTHING
+    beyond, lead = shares(series, arm, leads)
+    if lead is None:
+        return NOTHING, NOTHING
+    times = (lead * arm.total.median, (beyond - lead) * arm.total.median)
+    start, ending = (units.shown(round(one), arm.unit) for one in times)
+    return start, ending
+
+
+def _faster(view: SessionView, first: ArmSeries, arm: ArmFigures) -> str:
     other = next((one for one in first.arms if one.name == arm.name), None)
-    if series is first or other is None or (first.lane, first.machine) != (series.lane, series.machine):
+    if other is None or not (arm.samples and other.samples) or arm.is_broken or other.is_broken:
         return NOTHING
-    if not (arm.samples and other.samples) or arm.is_broken or other.is_broken or arm.unit != other.unit:
-        return NOTHING
-    if arm.placement is not other.placement:
+    if (arm.unit, arm.placement) != (other.unit, other.placement):
         return NOTHING
     tops, bottoms = ([float(work) for work, _ in one.samples] for one in (other, arm))
     ratio = stats.ratio_of_medians(tops, bottoms)

@@ -6,8 +6,8 @@ do not cover each other. Used for efficiency and for metrics. Does not fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.look import colour_class, dash, marker
@@ -42,6 +42,15 @@ class PlotLine:
 
 
 @dataclass(frozen=True, slots=True)
+class PlotLimit:
+    """A gate's threshold at one CPU count."""
+
+    cpus: int
+    value: float
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     title: str
     """Screen readers read it with the figures."""
@@ -49,6 +58,7 @@ class Panel:
     ideal: float | None = None
     host: tuple[tuple[int, float], ...] = ()
     """What the host reached, by CPU count."""
+    limits: tuple[PlotLimit, ...] = ()
     least: float = 0.0
     """The axis begins here or below."""
     most: float = 0.0
@@ -69,6 +79,7 @@ def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
         x, y = frame.x(cpus), frame.y(value)
         what = tag("title", f"host capacity {shown(value)}")
         under.append(tag("path", what, class_="host", d=f"M{x - half:.1f} {y:.1f}h{2 * half:.1f}"))
+    under += [_limit(one, frame) for one in panel.limits]
     shifts = _shifts(len(panel.lines), frame.pitch)
     return picture(
         panel.title,
@@ -80,10 +91,32 @@ def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
 
 def _frame(panel: Panel) -> Frame:
     points = [one for line in panel.lines for one in line.points]
+    low, high = reach(panel)
+    columns = {one.cpus for one in points} | {one.cpus for one in panel.limits}
+    return Frame(tuple(sorted(columns)), ticks(low, high))
+
+
+def reach(panel: Panel) -> tuple[float, float]:
+    """The least and the largest value of all that is drawn, and the ends that the axis has at least."""
+    points = [one for line in panel.lines for one in line.points]
     ends = [end for one in points for end in (one.value, one.low, one.high, one.level) if end is not None]
     values = [*ends, *(run for one in points for run in one.runs), *(value for _, value in panel.host)]
-    low, high = min([*values, panel.least]), max([*values, panel.most])
-    return Frame(tuple(sorted({one.cpus for one in points})), ticks(low, high))
+    values += [one.value for one in panel.limits]
+    return min([*values, panel.least]), max([*values, panel.most])
+
+
+def on_one_axis(panels: Sequence[Panel], all_of_them: Sequence[Panel]) -> list[Panel]:
+    """These panels with the axis that all of them need, so that their heights can be compared."""
+    ends = [reach(one) for one in all_of_them]
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
+    return [replace(one, least=least, most=most) for one in panels]
+
+
+def _limit(one: PlotLimit, frame: Frame) -> Html:
+    """A line across the column, with a tick at each end."""
+    x, y, half = frame.x(one.cpus), frame.y(one.value), frame.pitch * 0.46
+    ends = f"M{x - half:.1f} {y - 3:.1f}v6M{x - half:.1f} {y:.1f}h{2 * half:.1f}M{x + half:.1f} {y - 3:.1f}v6"
+    return tag("path", tag("title", one.title), class_="limit", d=ends)
 
 
 def _shifts(count: int, pitch: float) -> list[float]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from benchgate.base.statistics.stats import median
 from benchgate.history.course import Course, CoursePoint
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.pictures.frame import labels, ticks
 from benchgate.render.tables import units
 
 WIDTH, HEIGHT = 720, 260
@@ -24,26 +25,26 @@ _LETTER = 6.5
 
 @dataclass(frozen=True, slots=True)
 class _CourseScale:
-    low: float
-    high: float
+    marks: tuple[float, ...]
+    """Round values, at which the grid has lines."""
     count: int
     unit: str
 
     @property
-    def values(self) -> list[float]:
-        """The values at which the grid has lines."""
-        return [self.low + (self.high - self.low) * n / LINES for n in range(LINES + 1)]
+    def labels(self) -> list[str]:
+        return labels(self.marks, self.unit)
 
     @property
     def left(self) -> float:
         """The room that the longest label needs."""
-        return 14 + _LETTER * max(len(units.shown(value, self.unit)) for value in self.values)
+        return 14 + _LETTER * max(map(len, self.labels))
 
     def x(self, place: float) -> float:
         return self.left + (WIDTH - self.left - RIGHT) * (place + 0.5) / self.count
 
     def y(self, value: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (self.high - value) / (self.high - self.low)
+        low, high = self.marks[0], self.marks[-1]
+        return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
 
 
 def draw(course: Course) -> Html:
@@ -61,20 +62,21 @@ def draw(course: Course) -> Html:
 
 
 def _scale(course: Course) -> _CourseScale:
-    """The scale leaves a tenth free above and below; a flat course lies in the middle."""
+    """The scale leaves at least a tenth free above and below; a flat course lies in the middle."""
     ends = [
         end for point in course.points for end in (point.median, point.low, point.high) if end is not None
     ]
     low, high = min(ends), max(ends)
     space = (high - low) / 10 or abs(high) / 100 or 1.0
-    return _CourseScale(low - space, high + space, len(course.points), course.series.unit)
+    marks = ticks(low - space, high + space, LINES)
+    return _CourseScale(marks, len(course.points), course.series.shown_unit)
 
 
 def _grid(course: Course, scale: _CourseScale) -> Iterator[Html]:
-    for n, value in enumerate(scale.values):
+    for n, (value, words) in enumerate(zip(scale.marks, scale.labels, strict=True)):
         y = scale.y(value)
         yield tag("line", x1=scale.left, y1=y, x2=WIDTH - RIGHT, y2=y, class_="grid" if n else "axis")
-        yield tag("text", units.shown(value, scale.unit), x=scale.left - 6, y=y + 4, text_anchor="end")
+        yield tag("text", words, x=scale.left - 6, y=y + 4, text_anchor="end")
     ends = [(course.points[0], scale.left, "start"), (course.points[-1], WIDTH - RIGHT, "end")]
     for point, x, anchor in ends[: len(course.points)]:
         yield tag("text", point.started[:10], x=x, y=HEIGHT - 10, text_anchor=anchor)
@@ -94,7 +96,7 @@ def _dots(course: Course, scale: _CourseScale) -> Iterator[Html]:
         x, y = scale.x(n), scale.y(point.median)
         if point.low is not None and point.high is not None:
             yield _upright(x, scale.y(point.low), scale.y(point.high), "s0", opacity=0.5)
-        title = tag("title", _told(point, course.series.unit))
+        title = tag("title", _told(point, course.series.shown_unit))
         if point.verified:
             yield tag("circle", title, cx=x, cy=y, r=3, fill="currentColor", class_="s0")
         else:

@@ -6,11 +6,13 @@ not fail: an empty range is widened.
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from benchgate.base.workload.metrics import NS, TIME_SIZES
 from benchgate.render.page.html import Child, Html, tag
 
 WIDTH = 360
@@ -43,6 +45,27 @@ def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
     step = round_step(high - low, most)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return tuple(step * one for one in range(first, max(last, first + 1) + 1))
+
+
+MOST_DECIMALS = 3
+
+
+def labels(marks: Sequence[float], unit: str) -> list[str]:
+    """A text for each mark, in one unit and with as many decimals as tell them apart: `1.2 ms`, `1.4 ms`."""
+    step = min(abs(b - a) for a, b in itertools.pairwise(marks))
+    counts = ((size, f"{name} {unit}") for size, name in SIZES if size >= LEAST_SHORT)
+    sizes = TIME_SIZES if unit == NS else (*counts, (1.0, unit))
+    most = max(map(abs, marks))
+    fitting = [one for one in sizes if one[0] <= most and _decimals(step / one[0]) <= MOST_DECIMALS]
+    size, name = fitting[0] if fitting else sizes[-1]
+    decimals = _decimals(step / size)
+    gap = " " if unit in (name, NS) else ""
+    return [f"{mark / size:,.{decimals}f}{gap}{name}".strip() for mark in marks]
+
+
+def _decimals(step: float) -> int:
+    """How many decimals show a step, which is a round one, without an error."""
+    return next((n for n in range(9) if math.isclose(round(step, n), step, rel_tol=1e-6)), 9)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from benchgate.render.page.pictures.frame import Frame, short, ticks
+from benchgate.render.page.pictures.frame import Frame, labels, short, ticks
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,25 @@ def test_an_axis_has_round_values_around_its_range(low: float, high: float, mark
 )  # fmt: skip
 def test_a_value_of_an_axis_is_short(value: float, shown: str) -> None:
     assert short(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "unit", "shown"),
+    [
+        (1_180_000, 1_420_000, "ns", ["1.1 ms", "1.2 ms", "1.3 ms", "1.4 ms", "1.5 ms"]),
+        (999_000, 1_001_000, "ns", ["999.0 us", "999.5 us", "1,000.0 us", "1,000.5 us", "1,001.0 us"]),
+        (1_948_523_700, 1_948_523_704, "insn", [f"1,948,523,{n:03} insn" for n in range(700, 705)]),
+        (975e6, 1025e6, "insn", [f"{n:.2f}G insn" for n in (0.96, 0.98, 1.0, 1.02, 1.04)]),
+        (0.90, 0.94, "", ["0.90", "0.91", "0.92", "0.93", "0.94"]),
+        (1500.0, 1900.0, "MB/s", ["1,500 MB/s", "1,600 MB/s", "1,700 MB/s", "1,800 MB/s", "1,900 MB/s"]),
+    ],
+)
+def test_labels_of_an_axis_differ_and_are_in_one_unit(
+    low: float, high: float, unit: str, shown: list[str]
+) -> None:
+    found = labels(ticks(low, high, 4), unit)
+    assert found == shown
+    assert len(set(found)) == len(found)
 
 
 def test_columns_are_even_and_a_curve_runs_between_them() -> None:

@@ -1,0 +1,86 @@
+"""Checks that the clock's books balance: where the time of each vCPU went, and who served its accesses.
+
+Takes a clock's log; gives nothing. Fails with VerifyError, in one sentence, if a vCPU's time or its accesses
+do not add up to the last ns and the last access, or if a machine left no books.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchgate.base.errors import VerifyError
+from benchgate.insn.log import ClockLog, VcpuTotals
+from benchgate.insn.memory_log import DELAYED, KINDS, PARTS, PHASES, PLACES, CpuBooks
+from benchgate.judge.oracles.known_work import random_numbers
+
+_START = 1
+"""lockstep.c hashes this into the seed for starts, so that other decisions draw other values."""
+
+
+def check_balance(log: ClockLog) -> None:
+    """An exploration on the ideal machine has no books of memory, so only its time is checked."""
+    for vcpu, totals in enumerate(log.totals if log.machine or log.explored else ()):
+        _check_time(log, vcpu, totals)
+    if not log.machine:
+        return
+    if log.memory is None:
+        raise VerifyError(
+            f"the clock's log names machine {log.machine} but ends before its books: QEMU was killed before "
+            "it wrote where the time went; measure again, and give the guest time to end"
+        )
+    for vcpu, totals in enumerate(log.totals):
+        phases = {phase: log.memory.phases[phase][vcpu] for phase in PHASES}
+        for phase, books in phases.items():
+            where = f"vCPU {vcpu} in phase {phase}"
+            _check_stalls(where, books)
+            _check_accesses(where, books)
+        _check_phases(log, vcpu, totals, phases)
+
+
+def _parts(log: ClockLog) -> tuple[str, ...]:
+    return (*PARTS, DELAYED) if log.explored else PARTS
+
+
+def _check_time(log: ClockLog, vcpu: int, totals: VcpuTotals) -> None:
+    """Every ns counts: a vCPU begins where its seed says, and spends all time since in one of the parts."""
+    start = start_of(log.seed, log.quantum, vcpu)
+    spent = sum(getattr(totals, part) for part in _parts(log))
+    if totals.time != start + spent:
+        parts = ", ".join(f"{part} {getattr(totals, part)}" for part in _parts(log))
+        raise _unbalanced(
+            f"vCPU {vcpu}", f"began at {start} ns, {parts}: that is {start + spent} ns", f"{totals.time} ns"
+        )
+
+
+def _check_stalls(where: str, books: CpuBooks) -> None:
+    stalled = sum(books.stalls.values())
+    if stalled != books.spent.stalled:
+        raise _unbalanced(where, f"classes of waiting are {stalled} ns", f"stalled {books.spent.stalled} ns")
+
+
+def _check_accesses(where: str, books: CpuBooks) -> None:
+    made, served = (sum(books.counts[one] for one in names) for names in (KINDS, PLACES))
+    if made != served:
+        raise _unbalanced(where, f"{made} accesses were made", f"{served} were served")
+
+
+def _check_phases(log: ClockLog, vcpu: int, totals: VcpuTotals, phases: Mapping[str, CpuBooks]) -> None:
+    for part in _parts(log):
+        parts, whole = sum(getattr(one.spent, part) for one in phases.values()), getattr(totals, part)
+        if parts != whole:
+            raise _unbalanced(f"vCPU {vcpu}", f"{part} is {parts} ns in both phases", f"{whole} ns in all")
+
+
+def _unbalanced(where: str, ours: str, theirs: str) -> VerifyError:
+    return VerifyError(f"the machine's books do not balance: {where}: {ours}, but {theirs}")
+
+
+def start_of(seed: int, quantum: int, vcpu: int) -> int:
+    """When a vCPU begins (lockstep_appear in insn/c/clock/lockstep.c)."""
+    if not seed:
+        return 0
+    return _mixed(_mixed(_mixed(seed ^ _START)) ^ vcpu) % quantum
+
+
+def _mixed(value: int) -> int:
+    return int(random_numbers(0, 1, value)[0])

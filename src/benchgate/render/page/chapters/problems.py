@@ -1,0 +1,110 @@
+"""What failed, was not decided or was skipped, worst first, each with its sentence and the command to look
+closer.
+
+Takes a PageView; gives the chapter, or None if every verdict is PASS. The verdicts of one word about one row
+share a card, and skipped gates of one reason a line. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from benchgate.base.cells import Lane
+from benchgate.base.gates import VERIFIED, Verdict, Word
+from benchgate.base.runs import Outcome
+from benchgate.evidence.rows import RunRow
+from benchgate.render.page.chapters.runs import replay_command
+from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.page_view import PageRow, PageView, rows_of
+from benchgate.render.page.tables import commands, listed, more, word
+from benchgate.render.view import ToldVerdicts, told_of
+
+TITLE = "Failed, undecided or skipped"
+ORDER = 5
+FEW_SKIPPED = 4
+"""So many sentences about skipped gates are shown at once."""
+
+
+def body(page: PageView) -> Html | None:
+    loud = [one for one in page.view.shown_verdicts if one.outcome not in (Word.PASS, Word.SKIP)]
+    quiet = told_of(one for one in page.view.shown_verdicts if one.outcome is Word.SKIP)
+    rows = {id(one): row for row in rows_of(page) for one in row.verdicts}
+    groups: dict[tuple[Word, int], list[Verdict]] = {}
+    for one in loud:
+        groups.setdefault((one.outcome, rows[id(one)].number), []).append(one)
+    cards = [_problem(page, rows[id(of[0])], of) for of in groups.values()]
+    return join([*cards, _skipped(page, quiet, is_alone=not loud)]) if loud or quiet else None
+
+
+def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
+    """All verdicts of one word about one row."""
+    outcome = of[0].outcome
+    told = told_of(_without_echoes(of))
+    what, _, then = page.rooted(told[0].text).partition("; next: ")
+    paste = _command(page, told[0].of)
+    others = [page.rooted(one.text).partition("; next: ")[0] for one in told[1:]]
+    children: list[Child] = [
+        tag("h3", word(str(outcome)), " ", tag("a", row.name, href=f"#{row.id}"), f" {_about(of)}"),
+        tag("p", what),
+        tag("p", f"Next: {then.replace(paste, 'this command') if paste else then}", class_="soft")
+        if then
+        else None,
+        commands(paste) if paste else None,
+        more(f"{len(others)} more of this row", listed(others)) if others else None,
+    ]
+    systems = {one.system for one in of}
+    places = {page.looks[one.place] for one in row.series if one.system in systems}
+    return tag(
+        "article",
+        *children,
+        class_=f"problem item {outcome.lower()}",
+        data_word=outcome.lower(),
+        data_place=" ".join(map(str, sorted(places))) or None,
+    )
+
+
+def _without_echoes(of: Sequence[Verdict]) -> list[Verdict]:
+    """A cell without a right answer makes its thresholds INVALID, too: its own sentence says why."""
+    broken = {_cell_of(one) for one in of if (one.gate, one.outcome) == (VERIFIED, Word.INVALID)}
+    return [one for one in of if one.gate == VERIFIED or _cell_of(one) not in broken]
+
+
+def _cell_of(one: Verdict) -> tuple[object, ...]:
+    return one.system, one.workload, one.params, one.mode, one.cpus
+
+
+def _about(of: Sequence[Verdict]) -> str:
+    """The systems, CPU counts and kinds of gate."""
+    systems = ", ".join(dict.fromkeys(one.system for one in of))
+    counts = ", ".join(f"smp{cpus}" for cpus in sorted({one.cpus for one in of}))
+    kinds = ", ".join(dict.fromkeys("negative control" if one.gate == "control" else one.gate for one in of))
+    return f"{counts} on {systems}: {kinds}"
+
+
+def _command(page: PageView, of: Iterable[Verdict]) -> str:
+    """Repeats the first run that is at fault, or else the first one of the cell, and says where its time
+    went. Only a run on the instruction clock can be repeated."""
+    cells = set(map(_cell_of, of))
+    mine = [
+        row
+        for row in page.view.rows
+        if row.lane is Lane.INSN and (row.system, row.workload, row.params, row.mode, row.cpus) in cells
+    ]
+    bad, counted = [row for row in mine if _is_broken(row)], [row for row in mine if row.counts]
+    if bad:
+        return replay_command(page.view, bad[0])
+    return f"{replay_command(page.view, counted[0])} --profile" if counted else ""
+
+
+def _is_broken(row: RunRow) -> bool:
+    return row.outcome in (Outcome.INVALID, Outcome.CRASHED)
+
+
+def _skipped(page: PageView, quiet: Sequence[ToldVerdicts], *, is_alone: bool) -> Html | None:
+    if not quiet:
+        return None
+    gates = sum(len(one.of) for one in quiet)
+    reasons = f"{len(quiet)} reason{'s' if len(quiet) > 1 else ''}"
+    head = f"{gates} gate{'s' if gates > 1 else ''} skipped, {reasons}"
+    sentences = listed([page.rooted(one.text) for one in quiet])
+    return more(head, sentences, is_open=is_alone and len(quiet) <= FEW_SKIPPED)

@@ -1,0 +1,127 @@
+"""Row by row: one line each, and behind it verdicts, curves, timelines and where the time went.
+
+Takes a PageView; gives the chapter, or None without any row. The modules of page/details show the parts of a
+row; a part without anything to show is left out. Does not fail.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from types import ModuleType
+
+from benchgate.base.cells import Window
+from benchgate.base.gates import Word
+from benchgate.base.text import counted
+from benchgate.render.figures import ArmSeries
+from benchgate.render.page import details
+from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.look import legend
+from benchgate.render.page.page_view import PageRow, PageView, narrowed, rows_of
+from benchgate.render.page.tables import listed, more, word
+from benchgate.render.view import ToldVerdicts, told_of
+
+TITLE = "Row by row"
+ORDER = 10
+FEW = 3
+"""So few rows are all open."""
+MOST_RATIOS = 3
+"""So many systems have their ratio in the line of a row."""
+MOST_PASSED = 6
+"""So many sentences of verdicts that are PASS are shown at once."""
+
+
+@functools.cache
+def all_details() -> tuple[ModuleType, ...]:
+    found = [
+        importlib.import_module(f"{details.__name__}.{one.name}")
+        for one in pkgutil.iter_modules(details.__path__)
+    ]
+    return tuple(sorted(found, key=lambda part: part.ORDER))
+
+
+def body(page: PageView) -> Html | None:
+    rows = rows_of(page)
+    if not rows:
+        return None
+    shown = [_row(page, row, len(rows)) for row in rows]
+    entries = [(look, place) for place, look in page.looks.items()]
+    return join([legend(entries), *shown, _about(page)])
+
+
+def _row(page: PageView, row: PageRow, count: int) -> Html:
+    narrow = narrowed(page, row, 1 / count)
+    bodies = ((part, part.body(narrow)) for part in all_details())
+    parts = [_part(part, inner) for part, inner in bodies if inner is not None]
+    return tag(
+        "details",
+        tag("summary", *_line(row)),
+        _sentences(narrow, row),
+        tag("div", *parts, class_="parts") if parts else None,
+        id=row.id,
+        open=count <= FEW,
+        class_="row item",
+        data_find=row.name,
+        data_word=" ".join(dict.fromkeys(one.outcome.lower() for one in row.verdicts)) or None,
+        data_place=" ".join(str(page.looks[place]) for place in row.places) or None,
+    )
+
+
+def _part(part: ModuleType, inner: Html) -> Html:
+    """Pictures stand beside each other and have their title as a caption."""
+    if part.IS_PICTURE:
+        return inner
+    return tag("div", tag("h3", part.TITLE), inner, class_="whole")
+
+
+def _line(row: PageRow) -> list[Child]:
+    """Name, worst word, how many gates passed, and of few systems the ratio at the largest CPU count."""
+    settings = ", ".join(f"{name}={value}" for name, value in row.key[1])
+    passed = sum(one.outcome is Word.PASS for one in row.thresholds)
+    gates = f"{passed} of {counted(len(row.thresholds), 'gate')} passed" if row.thresholds else "no threshold"
+    said = ", ".join(filter(None, (f"{row.mode} mode", settings, gates)))
+    ratios = [(one.place, _ratio(one)) for one in row.series] if len(row.series) <= MOST_RATIOS else []
+    return [
+        tag("strong", row.name),
+        " ",
+        word(str(row.worst)) if row.worst else None,
+        tag("span", "negative control", class_="badge") if row.is_control else None,
+        tag("span", f" {said}", class_="soft"),
+        *(tag("span", f"{place}: {ratio}", class_="ratios") for place, ratio in ratios if ratio),
+    ]
+
+
+def _ratio(series: ArmSeries) -> str:
+    found = [(arm.name, arm.speedups.get(Window.WORK)) for arm in series.arms]
+    return next((f"{name} {seen.ratio:.2f}x" for name, seen in reversed(found) if seen), "")
+
+
+def _sentences(page: PageView, row: PageRow) -> Html | None:
+    """Without the advice, which stands beside what failed. Of many that passed, the sentences are folded."""
+    told = told_of(row.verdicts)
+    bad = [_sentence(page, one) for one in told if one.word is not Word.PASS]
+    good = [_sentence(page, one) for one in told if one.word is Word.PASS]
+    passed = tag("ul", *good, class_="verdicts")
+    if len(good) > MOST_PASSED:
+        passed = more(f"{len(good)} sentences of verdicts that are PASS", passed)
+    return join(
+        [
+            tag("ul", *bad, class_="verdicts") if bad else None,
+            passed if good else None,
+            listed([one.said for one in page.view.fits]) if page.view.fits else None,
+        ]
+    )
+
+
+def _sentence(page: PageView, told: ToldVerdicts) -> Html:
+    text = page.rooted(told.text).partition("; next: ")[0]
+    return tag("li", word(str(told.word)), f" {text}")
+
+
+def _about(page: PageView) -> Html | None:
+    """How to read the pictures and tables of the rows, once for all of them."""
+    told = [(part.TITLE, about) for part in all_details() if (about := part.about(page))]
+    pairs: Sequence[Child] = [join([tag("dt", title), tag("dd", about)]) for title, about in told]
+    return more("How to read these parts", tag("dl", *pairs)) if pairs else None

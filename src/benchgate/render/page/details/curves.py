@@ -1,0 +1,160 @@
+"""Efficiency: the speedup of the work divided by the CPUs, one panel a workload with its systems in it.
+
+Takes a PageView; gives the part, or None without any speedup. All panels of a session have one axis, and
+those of negative controls another. `panels_of` serves speedup.svg, too. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from benchgate.base.cells import Lane, Window
+from benchgate.render.figures import ArmFigures, ArmSeries, Speedup
+from benchgate.render.page.html import Html, join
+from benchgate.render.page.page_view import PageView
+from benchgate.render.page.pictures import by_cpus
+from benchgate.render.page.pictures.by_cpus import Panel, PlotLimit, PlotLine, PlotPoint
+from benchgate.render.page.pictures.frame import short
+from benchgate.render.page.tables import figure
+
+TITLE = "Efficiency over CPUs"
+ORDER = 10
+IS_PICTURE = True
+FIXED_TIME = "time_ns"
+"""The parameter of a workload that runs for that long."""
+ABOUT = (
+    "Efficiency is the speedup of the work window divided by the ratio of CPUs; 100% is the ideal, dashed. "
+    "Every small dot is a run, the marker is the verdict's or the medians' ratio, a bar is its interval. A "
+    "line with ticks at its ends is a gate's threshold at that CPU count. A thick grey line is the host's "
+    "own capacity; a pale broad line in a system's colour is the simplest scaling law that describes it, if "
+    "one does. All panels of a session have one axis, those of negative controls another. Variants and "
+    "broken arms are not drawn."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePanel:
+    """One panel: its heading, the data of its picture, and the names of its lines."""
+
+    heading: str
+    panel: Panel
+    names: tuple[tuple[int, str], ...]
+
+
+def about(page: PageView) -> str:
+    return ABOUT if any(_points(one) for one in page.every) else ""
+
+
+def body(page: PageView) -> Html | None:
+    drawn = panels_of(page)
+    if not drawn:
+        return None
+    return join([figure(by_cpus.draw(one.panel, percent), TITLE) for one in drawn])
+
+
+def percent(value: float) -> str:
+    return f"{short(100 * value)}%"
+
+
+def panels_of(page: PageView) -> tuple[CurvePanel, ...]:
+    """One for each workload and mode of this part of the page."""
+    every = _families(page, page.every)
+    found: list[CurvePanel] = []
+    for family, mine in _families(page, page.series).items():
+        drawn = by_cpus.on_one_axis([one.panel for one in mine], [one.panel for one in every[family]])
+        found += [replace(one, panel=panel) for one, panel in zip(mine, drawn, strict=True)]
+    return tuple(found)
+
+
+def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[CurvePanel]]:
+    """The panels of negative controls, and the others."""
+    groups: dict[str, list[ArmSeries]] = {}
+    for one in series:
+        if _points(one):
+            groups.setdefault(f"{one.label}, {one.mode} mode", []).append(one)
+    found: dict[bool, list[CurvePanel]] = {}
+    for heading, group in groups.items():
+        is_control = any(seen.sign.startswith("<") for _, seen in _limited(group))
+        found.setdefault(is_control, []).append(_drawn(page, heading, group))
+    return found
+
+
+def _limited(group: Sequence[ArmSeries]) -> Iterator[tuple[ArmFigures, Speedup]]:
+    for one in group:
+        for arm in one.arms:
+            seen = arm.speedups.get(Window.WORK)
+            if seen is not None and seen.threshold is not None:
+                yield arm, seen
+
+
+def _limits(group: Sequence[ArmSeries]) -> tuple[PlotLimit, ...]:
+    found = {
+        (arm.cpus, seen.threshold * seen.base_cpus / arm.cpus): f"{arm.name} {seen.sign} {seen.threshold:g}x"
+        for arm, seen in _limited(group)
+        if seen.threshold is not None
+    }
+    return tuple(PlotLimit(*place, f"threshold: {title}") for place, title in found.items())
+
+
+def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> CurvePanel:
+    looks, view = page.looks, page.view
+    lines = tuple(PlotLine(looks[one.place], one.place, _points(one), _fitted(page, one)) for one in group)
+    counts = {point.cpus for line in lines for point in line.points}
+    lanes = {one.lane for one in group}
+    host = tuple(
+        (cpus, bound.ratio / cpus)
+        for cpus, bound in sorted(view.capacity.items())
+        if cpus in counts and cpus > 1 and bound.lane in lanes and bound.lane is not Lane.INSN
+    )
+    told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
+    lowest = min(value for line in lines for point in line.points for value in _values(point))
+    title = f"Efficiency of {heading}. {told}"
+    limits = _limits(group)
+    panel = Panel(title, lines, ideal=1.0, host=host, limits=limits, least=min(lowest, 0.9), most=1.0)
+    return CurvePanel(heading, panel, tuple((line.look, line.name) for line in lines))
+
+
+STEPS = 24
+
+
+def _fitted(page: PageView, series: ArmSeries) -> tuple[tuple[float, float], ...]:
+    """The curve of the simplest law that describes the row; empty if none does."""
+    key = (series.system, series.label, series.lane)
+    laws = [one for one in page.view.fits if (one.system, one.label, one.lane) == key and one.is_shaped]
+    if not laws:
+        return ()
+    law, most = laws[0], max(laws[0].cpus)
+    counts = [most ** (step / STEPS) for step in range(STEPS + 1)]
+    return tuple((cpus, law.speedup(cpus) / cpus) for cpus in counts)
+
+
+def _values(point: PlotPoint) -> tuple[float, ...]:
+    return (point.value, *point.runs, point.low or point.value)
+
+
+def _points(series: ArmSeries) -> tuple[PlotPoint, ...]:
+    """The base arm first; none without a speedup, and none of a workload that runs for a fixed time, whose
+    work takes as long on every CPU count: its metrics say how it scales."""
+    if dict(series.params).get(FIXED_TIME):
+        return ()
+    seen = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms if not arm.is_variant]
+    found = [(arm, speedup) for arm, speedup in seen if speedup is not None]
+    if not found:
+        return ()
+    cpus = found[0][1].base_cpus
+    base = next((arm for arm in series.arms if arm.cpus == cpus and not arm.is_variant), None)
+    if base is None or base.work is None:
+        return ()
+    middle = base.work.median
+    first = PlotPoint(cpus, 1.0, tuple(middle / work for work, _ in base.samples), title=f"{base.name} 100%")
+    return (first, *(_point(arm, speedup, middle) for arm, speedup in found if arm.cpus != cpus))
+
+
+def _point(arm: ArmFigures, seen: Speedup, middle: float) -> PlotPoint:
+    share = seen.base_cpus / arm.cpus
+    low, high = (seen.interval.low * share, seen.interval.high * share) if seen.has_interval else (None, None)
+    value = seen.ratio * share
+    title = f"{arm.name} {percent(value)} ({seen.ratio:.2f}x) {seen.word}".strip()
+    runs = tuple(middle / work * share for work, _ in arm.samples)
+    return PlotPoint(arm.cpus, value, runs, low, high, title=title)

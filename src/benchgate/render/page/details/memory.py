@@ -1,0 +1,117 @@
+"""Where the time of the window went on a machine with memory: by cell, by CPU and phase, and the accesses.
+
+Takes a PageView; gives the part, or None if nothing was measured on a machine with memory. Does not
+fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchgate.base.runs import Disorder
+from benchgate.base.text import counted
+from benchgate.insn.memory_log import CLASSES, COUNTS, PARTS, PHASES, CpuBooks
+from benchgate.judge.accounts.memory_books import RunBooks
+from benchgate.judge.accounts.memory_scaling import Spending, spendings
+from benchgate.judge.accounts.sharing import name_of
+from benchgate.render.page.html import Html, join
+from benchgate.render.page.page_view import PageView
+from benchgate.render.page.tables import NOTHING, listed, more, table, used
+from benchgate.render.tables import memory
+from benchgate.render.view import SessionView
+
+TITLE = "What the CPUs waited for in the window"
+ORDER = 40
+IS_PICTURE = False
+MOST_CPUS = 32
+BALANCE = (
+    "The books balance, or the run is invalid: each vCPU's time is its start and what it executed, paused, "
+    "skipped, was halted and stalled, to the ns; stalled is the sum of the classes; accesses are the sum of "
+    "the places that served them. What a CPU waits for a line that is just being served to another one "
+    "(`busy`) and for copies that are taken from others (`upgrade`) counts as shared lines."
+)
+ORDER_TOLD = (
+    "A vCPU may be ahead of another by up to the step. An access is out of order if another vCPU has already "
+    "done at a later time what should have come after it; so it saw or missed a value too early or too late, "
+    "by the time in the table at most. The table has the worst run of each cell. `none` means that the order "
+    "of all accesses is that of their times.".replace("`", "")
+)
+
+
+def about(page: PageView) -> str:
+    books = f"{memory.ABOUT} {BALANCE}".replace("`", "") if page.view.books else ""
+    return " ".join(filter(None, (books, ORDER_TOLD if _orders(page.view) else "")))
+
+
+def body(page: PageView) -> Html | None:
+    found = spendings(page.view.books)
+    if not found:
+        return _order(page.view)
+    heads, rows = used(memory.heads(), [list(memory.row_of(one)) for one in found])
+    said = memory.sentences(page.view)
+    whole = table("Shares of the time of all CPUs, median run of each cell", heads, rows)
+    return join([whole, listed(said) if said else None, _order(page.view), *map(_cell, found)])
+
+
+def _orders(view: SessionView) -> Mapping[str, Disorder]:
+    return {cell: one.order for cell, one in view.resolutions.items() if one.order}
+
+
+def _order(view: SessionView) -> Html | None:
+    """How many accesses were out of order, and at which line the worst one was."""
+    cells = {row.cell.id: (row.cell.row, row.cell.cpus) for row in view.rows}
+    found = _orders(view)
+    seen = [(cell, found[cell]) for cell in sorted(found, key=lambda cell: cells.get(cell, (cell, 0)))]
+    rows = [
+        [cell, f"{one.count:,}", f"{one.crossed:,}", f"{one.worst_ns:,}", f"{one.total_ns:,}", line]
+        for cell, one in seen
+        for line in [_line(view, cell, one) if one.count else NOTHING]
+    ]
+    heads = (
+        "cell",
+        "accesses",
+        "of these writes before a write",
+        "worst, ns",
+        "all, ns",
+        "the worst one's line",
+    )
+    return table("Accesses out of order", heads, rows, prose=1) if rows else None
+
+
+def _line(view: SessionView, cell: str, seen: Disorder) -> str:
+    """The line of memory, with its variables if it is among those whose moves were recorded."""
+    lines = (line for one in view.moved_lines if one.cell == cell for line in one.sharing.lines)
+    known = next((line for line in lines if line.physical == seen.worst_line), None)
+    where = f"physical {seen.worst_line:#x}"
+    return f"{name_of(known)}, {where}" if known else where
+
+
+def _cell(one: Spending) -> Html:
+    run = one.of
+    name = f"{run.cell}, run {run.run:04}: by phase and CPU"
+    tables = [made for phase in PHASES for made in _phase(run, phase)]
+    return more(name, *tables)
+
+
+def _phase(run: RunBooks, phase: str) -> list[Html]:
+    every = run.books.phases[phase]
+    shown = every[:MOST_CPUS]
+    cut = f"; the first {MOST_CPUS} of {counted(len(every), 'CPU')}" if len(every) > MOST_CPUS else ""
+    return [
+        _by_cpu(f"Phase {phase}: time in ns{cut}", PARTS, [_spent(one) for one in shown]),
+        _by_cpu(f"Phase {phase}: stalled for, in ns{cut}", CLASSES, [one.stalls for one in shown]),
+        _by_cpu(f"Phase {phase}: accesses and events{cut}", COUNTS, [one.counts for one in shown]),
+    ]
+
+
+def _spent(one: CpuBooks) -> Mapping[str, int]:
+    return {part: getattr(one.spent, part) for part in PARTS}
+
+
+def _by_cpu(caption: str, names: Sequence[str], values: Sequence[Mapping[str, int]]) -> Html:
+    rows = [
+        [f"CPU {cpu}", *(f"{of[name]:,}" if of[name] else NOTHING for name in names)]
+        for cpu, of in enumerate(values)
+    ]
+    heads, kept = used(("CPU", *names), rows)
+    return table(caption, heads, kept)

@@ -1,0 +1,142 @@
+"""What every part of the page needs: the view, its figures and looks, computed once, and the rows of it.
+
+Takes a SessionView; gives a PageView, the PageRows of one, and the PageView of one row, in which systems keep
+their colours. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from benchgate.base.cells import Mode, Params
+from benchgate.base.gates import VERIFIED, Verdict, Word
+from benchgate.base.text import rooted
+from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, series_of
+from benchgate.render.metrics import MetricFigures, metrics_of
+from benchgate.render.view import WORST_FIRST, SessionView
+
+RowKey = tuple[str, Params, Mode]
+"""Workload, parameters, mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    view: SessionView
+    series: tuple[ArmSeries, ...]
+    """The series of this part of the page."""
+    every: tuple[ArmSeries, ...]
+    """The series of the whole session, from which axes take their ranges."""
+    metrics: Mapping[SeriesKey, tuple[MetricFigures, ...]]
+    looks: Mapping[str, int]
+    """The number of the look of each system and lane (`Series.place`), in the order in which they ran."""
+    share: float = 1.0
+    """The share of the page that this part may take."""
+
+    def rooted(self, text: str) -> str:
+        """The text of a verdict, with paths that are, like all of the page, relative to the folder that holds
+        reports/."""
+        return rooted(text, self.view.home)
+
+    def fitting(self, pieces: Sequence[tuple[str, str]], most: int) -> tuple[list[str], list[str]]:
+        """The pieces, as (name, markup), that fit into this part's share of so many bytes; and the names of
+        the others."""
+        left = most * self.share
+        drawn: list[str] = []
+        cut: list[str] = []
+        for name, piece in pieces:
+            left -= len(piece)
+            (drawn.append(piece) if left >= 0 else cut.append(name))
+        return drawn, cut
+
+
+def page_view(view: SessionView) -> PageView:
+    every = series_of(view)
+    places = dict.fromkeys(one.place for one in every)
+    metrics = {one.key: metrics_of(view, one) for one in every}
+    return PageView(view, every, every, metrics, {place: number for number, place in enumerate(places)})
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """One workload with its parameters on all systems, or one that was only planned."""
+
+    number: int
+    name: str
+    mode: Mode
+    series: tuple[ArmSeries, ...]
+    verdicts: tuple[Verdict, ...]
+    """Worst first."""
+    key: RowKey
+
+    @property
+    def id(self) -> str:
+        return f"row-{self.number}"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.place for one in self.series))
+
+    @property
+    def thresholds(self) -> tuple[Verdict, ...]:
+        return tuple(one for one in self.verdicts if one.gate != VERIFIED)
+
+    @property
+    def worst(self) -> Word | None:
+        """The worst word; None if no gate saw this row."""
+        words = [one.outcome for one in self.verdicts]
+        return min(words, key=WORST_FIRST.index, default=None)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether all thresholds are those of negative controls."""
+        return bool(self.thresholds) and all(one.gate == "control" for one in self.thresholds)
+
+
+def rows_of(page: PageView) -> tuple[PageRow, ...]:
+    """In the order in which they ran; rows that did not run come last."""
+    series: dict[RowKey, list[ArmSeries]] = {}
+    for one in page.every:
+        series.setdefault((one.workload, one.params, one.mode), []).append(one)
+    verdicts: dict[RowKey, list[Verdict]] = {}
+    for verdict in page.view.shown_verdicts:
+        verdicts.setdefault((verdict.workload, verdict.params, verdict.mode), []).append(verdict)
+    names = {key: _name(key, series.get(key, ()), verdicts.get(key, ())) for key in (*series, *verdicts)}
+    return tuple(
+        PageRow(number, name, key[2], tuple(series.get(key, ())), tuple(verdicts.get(key, ())), key)
+        for number, (key, name) in enumerate(names.items(), 1)
+    )
+
+
+def _name(key: RowKey, series: Sequence[ArmSeries], verdicts: Sequence[Verdict]) -> str:
+    """A row that did not run has the name that begins the ids of its gates."""
+    if series:
+        return series[0].label
+    return verdicts[0].id.partition(f"-{verdicts[0].system}-smp")[0] or key[0]
+
+
+def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
+    """The page of one row."""
+    view = page.view
+    runs = tuple(one for one in view.rows if (one.workload, one.params, one.mode) == row.key)
+    cells = {one.cell.id for one in runs}
+    labels = {one.label for one in row.series}
+    narrow = replace(
+        view,
+        rows=runs,
+        verdicts=row.verdicts,
+        resolutions={cell: one for cell, one in view.resolutions.items() if cell in cells},
+        timelines=tuple(one for one in view.timelines if one.cell in cells),
+        flames=tuple(one for one in view.flames if one.cell in cells),
+        books=tuple(one for one in view.books if one.cell in cells),
+        moved_lines=tuple(one for one in view.moved_lines if one.cell in cells),
+        attributions=tuple(one for one in view.attributions or () if one.cell in cells) or None,
+        fits=tuple(one for one in view.fits if one.label in labels),
+    )
+    return replace(page, view=narrow, series=row.series, share=share)
+
+
+def arms_of(series: Sequence[ArmSeries]) -> list[tuple[ArmSeries, ArmFigures]]:
+    """By CPU count, and systems beside each other."""
+    found = [(one, arm) for one in series for arm in one.arms]
+    return sorted(found, key=lambda one: (one[1].cpus, one[1].name))

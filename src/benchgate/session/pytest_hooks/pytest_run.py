@@ -1,0 +1,157 @@
+"""A run of pytest that uses benchgate. Collection is planning; an item is a cell, a gate or another test.
+
+Takes pytest's configuration, functions and items; gives parametrized items, outcomes and the exit code. From
+the first use on, pytest_plugin.py calls these functions, and pytest the `SessionHooks`, which the first call
+registers. A user's mistake is a pytest.UsageError or a collection error in one sentence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.session import progress
+from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options
+from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
+from benchgate.session.pytest_hooks.pytest_use import COMPLAINT, SESSION
+from benchgate.session.pytest_hooks.results import NotPassed, is_ours
+
+STATE = pytest.StashKey[PytestSession]()
+NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
+
+
+def state_of(config: pytest.Config) -> PytestSession:
+    """The session of this run of pytest. The first call reads the options."""
+    if STATE not in config.stash:
+        try:
+            options = pytest_options.read(config)
+            pytest_marks.register(config, options.gate_files)
+            state = PytestSession(options, progress.on_stderr())
+            state.check_host()
+        except BenchgateError as error:
+            raise pytest.UsageError(str(error)) from None
+        config.stash[STATE] = state
+        config.pluginmanager.register(SessionHooks(state), SESSION)
+        config.pluginmanager.register(_FinishHooks(state), f"{SESSION}-finish")
+    return config.stash[STATE]
+
+
+# ---- collection is planning
+
+
+def plan_items(metafunc: pytest.Metafunc) -> None:
+    mistake = pytest_items.plan_items(metafunc, state_of(metafunc.config))
+    if mistake:
+        pytest.fail(mistake, pytrace=False)
+
+
+def pick(session: pytest.Session) -> None:
+    """Takes what was collected for what will be measured."""
+    items, state = session.items, state_of(session.config)
+    picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
+    output = getattr(session.config, "workeroutput", None)
+    if any(picked) and output is not None:  # an xdist worker, which must not measure
+        output[COMPLAINT] = NOT_IN_PARALLEL
+    try:
+        pytest_marks.check(items)
+        state.pick(*picked)
+        state.point_out()
+        if output is None and not (state.options.plan or session.config.option.collectonly):
+            state.require_oracles()
+    except UsageError as error:
+        if output is None:
+            raise pytest.UsageError(str(error)) from None
+        output[COMPLAINT] = str(error)
+
+
+def take_complaint(node: Any) -> None:
+    """Takes that of an xdist worker for the whole session's."""
+    state_of(node.config).complaint = node.workeroutput[COMPLAINT]
+
+
+def require_no_late_mark(item: pytest.Item) -> None:
+    """A test fails if a mark is added while it runs, because that is too late for a plan."""
+    state_of(item.config)
+    if mistake := pytest_marks.mistake(item):
+        pytest.fail(mistake, pytrace=False)
+
+
+# ---- running and reporting
+
+
+class SessionHooks:
+    """Each session registers its own, because some hooks have no session as argument."""
+
+    def __init__(self, state: PytestSession) -> None:
+        self._state = state
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if not self._state.options.plan or session.config.option.collectonly:
+            return None
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None:
+            reporter.write_line(self._state.describe())
+        try:
+            self._state.try_qemus()
+        except BenchgateError as error:
+            raise pytest.UsageError(str(error)) from None
+        return True
+
+    @pytest.hookimpl(wrapper=True, trylast=True)  # before other plugins see the report
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """The reason of a verdict is a failure's whole text. A skip is where the test is, not our code."""
+        report = yield
+        if call.excinfo is not None and isinstance(call.excinfo.value, NotPassed):
+            report.longrepr = str(call.excinfo.value)
+        if isinstance(report.longrepr, tuple) and is_ours(report.longrepr[0]):
+            path, line = item.reportinfo()[:2]
+            report.longrepr = (os.fspath(path), (line or 0) + 1, report.longrepr[2])
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            self._state.note_report(ReportLine(report.outcome, _message(report)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        state = self._state
+        if state.complaint:
+            session.exitstatus = int(pytest.ExitCode.USAGE_ERROR)
+            return
+        if not (state.options.plan or session.config.option.collectonly):
+            session.exitstatus = state.exit_code(int(exitstatus))
+
+    def pytest_unconfigure(self) -> None:
+        self._state.interruptions.release()
+
+    @pytest.hookimpl(tryfirst=True)  # pytest-benchmark's may raise
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        shown = config.option.tbstyle not in ("no", "line")
+        text = self._state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
+        if text:
+            terminalreporter.section("benchgate")
+            terminalreporter.write_line(console.coloured(text, terminalreporter._tw.markup))
+
+
+class _FinishHooks:
+    def __init__(self, state: PytestSession) -> None:
+        self._state = state
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """pytest handles no interrupt from here on. The session ends before those of other plugins."""
+        self._state.interruptions.hold_off()
+        self._state.end(exitstatus, session.config)
+        yield
+
+
+def _message(report: pytest.TestReport) -> str:
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    return report.longreprtext.strip()

@@ -1,0 +1,70 @@
+"""Whether a run of pytest uses benchgate: by an option, by a fixture, or by a mark that must not be ignored.
+
+Takes pytest's configuration, functions and items; gives bools. Does not fail. Every run of pytest beside
+benchgate imports this module, so it imports the two tables and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from benchgate.plan.mark_table import ISOLATION, LABEL, RENAMED, SHIPPED, WORKLOAD
+from benchgate.plan.option_table import TABLE
+
+PLUGIN = "benchgate.pytest_plugin"
+SESSION = "benchgate-session"
+"""The name under which a session's hooks are registered."""
+COMPLAINT = "benchgate_complaint"
+"""The key under which an xdist worker reports to the controller why its tests cannot be run."""
+FIXTURES = ("cell", "verdict", "image", "boot", ISOLATION)
+_MARKS = frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, ISOLATION})
+"""The marks that alone have a meaning. `system` and `machine` only change what others measure."""
+
+
+def is_configured(config: pytest.Config) -> bool:
+    """True if the command line or the ini file has an option of ours."""
+    return any(
+        config.getoption(one.key, None) is not None or config.getini(one.key) is not None for one in TABLE
+    )
+
+
+def has_begun(config: pytest.Config) -> bool:
+    """True if a first use has begun a session (pytest_run.py)."""
+    return config.pluginmanager.has_plugin(SESSION)
+
+
+def is_planned(metafunc: pytest.Metafunc) -> bool:
+    """True if a test function has a fixture of ours, or a mark."""
+    return any(requests(metafunc, name) for name in FIXTURES) or is_marked(metafunc.definition)
+
+
+def requests(metafunc: pytest.Metafunc, name: str) -> bool:
+    """True if a test function has this fixture of ours, and not an argument that the user parametrizes."""
+    if name not in metafunc.fixturenames or not is_ours(metafunc._arg2fixturedefs, name):
+        return False
+    given = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize") if mark.args]
+    words = {word.strip() for one in given for word in (one.split(",") if isinstance(one, str) else one)}
+    return name not in words
+
+
+def is_marked(item: pytest.Item) -> bool:
+    return any(mark.name in _MARKS and not is_label(mark) for mark in item.iter_markers())
+
+
+def is_label(mark: pytest.Mark) -> bool:
+    """True if a mark that suites use as a mere word is no gate."""
+    return mark.name == LABEL and not mark.args and not mark.kwargs
+
+
+def is_ours(layers: Mapping[str, Sequence[Any]], name: str) -> bool:
+    """True if the fixture of this name is ours. A user may have another one; one that overrides ours and
+    requests it counts as ours. `layers`: pytest's fixtures of each name."""
+    for layer in reversed(layers.get(name, ())):
+        if layer.func.__module__ == PLUGIN:
+            return True
+        if name not in layer.argnames:
+            return False
+    return False

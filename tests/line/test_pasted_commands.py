@@ -1,0 +1,135 @@
+"""Every command that the page and the terminal show can be pasted into a shell, as it is, and works.
+
+Three kinds of session: a shipped workload, a workload and a system of the user's own, and an exploration. The
+commands that need files of the user find them, because this machine remembers where they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from tests.kernelkit import talker
+from tests.line.sessions import PATIENCE_S, run_benchgate, run_pytest
+from tests.line.test_prompt import ORACLE, SYSTEM, WINDOWS, WORKLOAD
+
+SHIPPED = """\
+import pytest
+
+@pytest.mark.threads
+@pytest.mark.system("kernel")
+@pytest.mark.workload("tasks", steps=4000)
+@pytest.mark.speedup(cpus=2, at_least=1.6, insn=1.9999)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+OWN = """\
+import pytest
+
+@pytest.mark.smp
+@pytest.mark.system("lined.yaml")
+@pytest.mark.workload("typed.yaml", hi=2001)
+@pytest.mark.speedup(cpus=2, at_least=1.6, insn=1.9999)
+def test_scales(verdict):
+    verdict.require_pass()
+"""
+IN_SENTENCES = re.compile(
+    r"benchgate (?:replay|verify|rejudge|timeline|baseline|explore) .*?(?= shows\b|[;`,]|$)"
+)
+"""A command in a line of the terminal, with which a sentence goes on or ends."""
+
+
+@dataclass(frozen=True)
+class Pasted:
+    folder: Path
+    page: str
+    terminal: str
+    code: int
+
+    @property
+    def commands(self) -> list[str]:
+        """Each once, in the order of the page, then those of the terminal only."""
+        on_page = re.findall(r"<code>(.*?)</code>", self.page.partition("</style>")[2], re.DOTALL)
+        sentences = unescape(
+            re.sub("<[^>]*>", "\n", self.page.partition("</style>")[2].partition("<script>")[0])
+        )
+        told = [
+            one
+            for text in (sentences, self.terminal)
+            for line in text.splitlines()
+            for one in IN_SENTENCES.findall(line)
+        ]
+        return list(dict.fromkeys([*map(unescape, on_page), *map(str.strip, told)]))
+
+
+def environment(state: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {"COLUMNS": "900", "XDG_STATE_HOME": str(state), "PATH": path}
+
+
+@pytest.fixture(autouse=True)
+def _shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment(tmp_path / "state").items():
+        monkeypatch.setenv(name, value)
+
+
+def paste(given: Pasted, command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=given.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+
+
+def check(given: Pasted, kinds: set[str]) -> None:
+    seen = set()
+    for command in given.commands:
+        done = paste(given, command)
+        judges = command.startswith("python -m pytest ") or " rejudge " in command
+        assert done.returncode == (given.code if judges else 0), f"{command}\n{done.stdout}"
+        seen.add(re.sub(r"^(benchgate )?(\w+( replay| small)?).*", r"\2", command))
+    assert seen == kinds
+
+
+def measured(where: Path, text: str) -> Pasted:
+    (where / "test_row.py").write_text(text)
+    session = run_pytest(where, "test_row.py", "--clock=insn", "--smp=1,2")
+    page = (session.folder / "report.html").read_text()
+    return Pasted(where, page, session.output, session.code)
+
+
+def test_of_a_shipped_workload(tmp_path: Path) -> None:
+    found = measured(tmp_path, SHIPPED)
+    assert found.code in (1, 75), found.terminal
+    assert any(command.endswith("--profile") for command in found.commands)
+    check(found, {"replay", "timeline", "verify", "rejudge", "python"})
+
+
+def test_of_a_workload_and_a_system_of_ones_own(tmp_path: Path) -> None:
+    kernel = talker(tmp_path).name
+    (tmp_path / "lined.yaml").write_text(SYSTEM.format(name="lined", work=WINDOWS["lined"], kernel=kernel))
+    (tmp_path / "typed.yaml").write_text(WORKLOAD)
+    (tmp_path / "oracle.py").write_text(ORACLE)
+    found = measured(tmp_path, OWN)
+    assert found.code in (1, 75), found.terminal
+    check(found, {"replay", "timeline", "verify", "rejudge", "python"})
+
+
+def test_of_an_exploration(tmp_path: Path) -> None:
+    words = ["--smoke", "--system", "kernel:fault=panic", "--smp=2", "--strategy=sync", "--seeds=1"]
+    code, output = run_benchgate(tmp_path, "explore", *words, "--out=out")
+    assert code == 1, output
+    found = Pasted(tmp_path, (tmp_path / "out/explored.html").read_text(), output, code)
+    check(found, {"explore replay"})

@@ -1,0 +1,61 @@
+"""Histograms of which much is shorter than the clock's step say so; thresholds of metrics are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchgate.base.cells import Lane
+from benchgate.base.gates import Gate, GateInput
+from benchgate.base.runs import Resolution
+from benchgate.judge.accounts.distributions import distributions
+from benchgate.judge.gates import judge
+from benchgate.render.page.details import metrics
+from benchgate.render.page.page_view import page_view
+from benchgate.render.view import SessionView
+from tests.pageviews import P99, judged_with_histogram
+from tests.unit.factories import POLICY, arm, cell, rows, view
+
+WARNING = 'class="warning"'
+
+
+def latencies(step: int) -> SessionView:
+    """900, 1000, 1100, 1100 and 9000 ns, and a clock with this step."""
+    of = cell(1)
+    return view(
+        *rows(of, [100_000] * 5, lane=Lane.INSN, unit="insn"),
+        distributions=distributions([judged_with_histogram()], {"primes-linux": {"wake_p99": P99}}),
+        resolutions={of.id: Resolution(step, 0, 0)} if step else {},
+    )
+
+
+def test_much_below_the_clocks_step_is_pointed_out_at_the_picture() -> None:
+    html = metrics.body(page_view(latencies(5_000))) or ""
+    assert "linux, insn, smp1: 80% of the values are below the clock&#x27;s step of 5.000 us" in html
+    assert html.index("</svg>") < html.index(WARNING) < html.index("</figure>")
+
+
+def test_little_below_it_and_wall_time_are_not() -> None:
+    assert WARNING not in (metrics.body(page_view(latencies(800))) or "")
+    assert WARNING not in (metrics.body(page_view(latencies(0))) or "")
+
+
+def test_the_threshold_of_a_metric_is_drawn_at_its_count() -> None:
+    of = cell(2)
+    gate = Gate("x", "limit", None, of, "work", None, 120_000.0)
+    found = judge(gate, GateInput({of.id: arm(of, [100_000.0] * 5)}, POLICY, {})).verdict
+    page = page_view(view(*rows(of, [100_000] * 5), verdicts=(found,)))
+    (drawn,) = metrics.panels_of(page)
+    assert [(one.cpus, one.value, one.title) for one in drawn.panel.limits] == [
+        (2, 120_000.0, "threshold: smp2 <= 120.0 us")
+    ]
+
+
+def test_panels_of_one_metric_have_one_axis() -> None:
+    given = [
+        replace(row, metrics=((P99, value),))
+        for name, value, first in (("primes", 1000.0, 1), ("pipe", 9000.0, 10))
+        for row in rows(cell(1, workload=name), [100] * 5, first=first)
+    ]
+    found = metrics.panels_of(page_view(view(*given)))
+    assert len(found) == 2
+    assert len({(one.panel.least, one.panel.most) for one in found}) == 1

@@ -1,0 +1,142 @@
+"""Who does not use benchgate does not pay for it: what other tests and usage messages import is counted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchgate import commands
+
+MOST = 25
+"""Of benchgate, in a run of pytest that does not use it or in a usage message. There are more than 300."""
+HEAVY = {"numpy", "scipy", "sqlalchemy", "yaml", "pexpect", "psutil", "qemu", "elftools", "distributed"}
+COUNTED = """
+import json
+import sys
+from pathlib import Path
+
+def pytest_unconfigure():
+    Path("modules.json").write_text(json.dumps([*sys.modules]))
+"""
+FOREIGN = """
+import unittest
+
+import pytest
+
+@pytest.fixture
+def image():
+    return "an own one"
+
+@pytest.mark.parametrize("n", range(50))
+def test_trivial(n):
+    pass
+
+@pytest.mark.regression
+@pytest.mark.system
+def test_words_that_other_suites_use(image):
+    assert image == "an own one"
+
+@pytest.mark.parametrize(("cell", "verdict"), [(1, 2)])
+def test_arguments_that_other_suites_use(cell, verdict):
+    assert cell < verdict
+
+class TestOld(unittest.TestCase):
+    def test_it(self):
+        pass
+"""
+USES = {
+    "mark": "import pytest\n\n@pytest.mark.limit(cpus=2, at_most=1)\ndef test_it(): pass\n",
+    "fixture": "def test_it(verdict): pass\n",
+    "unittest": "import pytest, unittest\n\nclass TestIt(unittest.TestCase):\n"
+    "    @pytest.mark.limit(cpus=2, at_most=1)\n    def test_it(self): pass\n",
+}
+NEEDS = "def test_it(request): request.getfixturevalue('benchgate_session')\n"
+
+
+def modules_of(folder: Path, text: str, *words: str, status: int) -> tuple[list[str], str]:
+    """What a run of pytest has imported at its end, and what it printed."""
+    (folder / "conftest.py").write_text(COUNTED)
+    (folder / "test_it.py").write_text(text)
+    without = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+    argv = [sys.executable, "-m", "pytest", *without, *words]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+    return json.loads((folder / "modules.json").read_text()), done.stdout + done.stderr
+
+
+def ours(modules: list[str]) -> list[str]:
+    return [one for one in modules if one.partition(".")[0] == "benchgate"]
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ((), "passed"),
+        (("--collect-only",), "test_trivial[49]"),
+        (("-n", "1"), "passed"),
+        (("--fixtures",), "verdict -- "),
+        (("--markers",), "@pytest.mark.speedup("),
+        (("--help",), "--cpus=LIST"),
+    ],
+)
+def test_a_suite_that_does_not_use_benchgate_does_not_import_it(
+    tmp_path: Path, words: tuple[str, ...], shown: str
+) -> None:
+    found, said = modules_of(tmp_path, FOREIGN, *words, status=0)
+    assert shown in said
+    assert "benchgate.pytest_plugin" in found
+    assert len(ours(found)) <= MOST, ours(found)
+    assert HEAVY & set(found) == set()
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_first_use_imports_it(tmp_path: Path, use: str) -> None:
+    found, said = modules_of(tmp_path, USES[use], status=2 if use == "fixture" else 4)
+    assert "test_it" in said
+    assert len(ours(found)) > 4 * MOST
+
+
+def test_a_fixture_is_enough(tmp_path: Path) -> None:
+    found, _ = modules_of(tmp_path, NEEDS, status=0)
+    assert len(ours(found)) > 4 * MOST
+
+
+def test_an_option_or_an_ini_key_is_read_at_once(tmp_path: Path) -> None:
+    for words in (("--smp=0",), ("-o", "benchgate_smp=0")):
+        _, said = modules_of(tmp_path, FOREIGN, *words, status=4)
+        assert "a CPU count must be from 1 to 64" in said
+
+
+COUNTS = """
+import contextlib, io, sys
+from benchgate.cli import main
+with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+    main(sys.argv[1:])
+assert said.getvalue().startswith("usage: benchgate"), said.getvalue()
+print(*sys.modules)
+"""
+
+
+@pytest.mark.parametrize("word", ["", *(one.name for one in commands.TABLE)])
+def test_a_usage_message_imports_no_room(word: str) -> None:
+    argv = [sys.executable, "-c", COUNTS, *filter(None, [word]), "--help"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True)
+    found = done.stdout.split()
+    assert "benchgate.cli" in found
+    assert len(ours(found)) <= MOST, ours(found)
+    assert HEAVY & set(found) == set()
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["evidence.check", "session.remarks", "session.rejudging.rejudge", "session.rejudging.thresholds"],
+)
+def test_verify_imports_neither_fleet_nor_history(module: str) -> None:
+    code = f"import sys, benchgate.{module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    left_out = {"benchgate.fleet", "benchgate.history", "benchgate.mix", "sqlalchemy", "numpy", "scipy"}
+    assert left_out & set(done.stdout.split()) == set()

@@ -1,0 +1,103 @@
+"""tools.nested_kvm: its command line, and how it judges what came out. Nothing is booted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.system.qemu import Qemu
+from tools import nested_kvm, nested_root
+from tools.nested_kvm import NestedMachine
+from tools.nested_root import NestedDisk
+
+QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d")
+DISK = NestedDisk(Path("/d/disk.ext4"), Path("/d/vmlinuz"), Path("/d/initrd"))
+NAMES = [
+    "tests/nested/test_a.py::test_good",
+    "tests/nested/test_a.py::test_bad[1]",
+    "tests/nested/test_a.py::test_left_out",
+    "tests/nested/test_b.py::test_broken_at_its_end",
+    "tests/nested/test_b.py::test_lost",
+]
+REPORT = """<testsuites><testsuite>
+<testcase classname="tests.nested.test_a" name="test_good"/>
+<testcase classname="tests.nested.test_a" name="test_bad[1]"><failure message="1 == 2&#10;more"/></testcase>
+<testcase classname="tests.nested.test_a" name="test_left_out"><skipped message="no counters"/></testcase>
+<testcase classname="tests.nested.test_b" name="test_broken_at_its_end"/>
+<testcase classname="tests.nested.test_b" name="test_broken_at_its_end"><error message="gone"/></testcase>
+</testsuite></testsuites>"""
+
+
+def test_each_collected_check_has_an_outcome_and_one_that_did_not_run_is_absent() -> None:
+    found = nested_kvm.outcomes(NAMES, REPORT)
+    assert [(one.word, one.why) for one in found] == [
+        ("passed", ""),
+        ("failed", "1 == 2"),
+        ("skipped", "no counters"),
+        ("failed", "gone"),
+        ("absent", "it did not run"),
+    ]
+    assert [one.is_good for one in found] == [True, False, True, False, False]
+
+
+def test_a_machine_from_which_nothing_came_is_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert nested_kvm.judged(NAMES, tmp_path) == 1
+    assert "5 checks, 5 of them failed or did not run; 0 sessions" in capsys.readouterr().out
+
+
+def test_a_session_that_is_not_intact_is_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "junit.xml").write_text(REPORT)
+    assert nested_kvm.judged(NAMES[:1], tmp_path) == 0
+    folder = tmp_path / "checks/test_good0/reports/runs/one"
+    folder.mkdir(parents=True)
+    (folder / "manifest.sha256").write_text("")
+    assert nested_kvm.judged(NAMES[:1], tmp_path) == 1
+    assert "1 sessions brought out, 1 of them not intact" in capsys.readouterr().out
+
+
+def test_the_machine_has_the_processor_and_topology_that_were_asked_for() -> None:
+    (machine,), folder, rest = nested_kvm.arguments(
+        ["--cpus", "8", "--topology", "sockets=2,cores=2,threads=2", "-k", "kernel"]
+    )
+    words = nested_kvm.argv(QEMU, machine, DISK, Path("/c,o.tar"), Path("/out"))
+    assert words[words.index("-smp") + 1] == "8,sockets=2,cores=2,threads=2"
+    assert "+svm" in words[words.index("-cpu") + 1]
+    assert words[words.index("-append") + 1].endswith(" kvm")
+    assert "file=/d/disk.ext4,snapshot=on,cache=unsafe,format=raw,if=virtio" in words
+    assert "file=/c,,o.tar,readonly=on,format=raw,if=virtio" in words
+    assert rest == ["-k", "kernel"]
+    assert folder.is_absolute()
+
+
+def test_nodes_share_memory_and_cpus() -> None:
+    words = nested_kvm._numa(NestedMachine(cpus=4, nodes=2, memory="4G"))
+    assert words[1] == "memory-backend-ram,id=ram0,size=2048M"
+    assert words[-1] == "node,nodeid=1,memdev=ram1,cpus=2-3"
+    assert nested_kvm._numa(NestedMachine()) == []
+
+
+def test_the_disk_depends_on_what_is_compiled_and_not_on_the_checks() -> None:
+    names = nested_root.checkout_names()
+    of_all = nested_root.digest_of(names)
+    assert nested_root.digest_of([one for one in names if not one.startswith("tests/")]) == of_all
+    assert nested_root.digest_of([one for one in names if not one.startswith("kernel/")]) != of_all
+    assert nested_root.digest_of([one for one in names if one != "requirements.lock"]) != of_all
+
+
+def test_a_machine_without_the_tools_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert nested_kvm.main([]) == nested_kvm.NOTHING_DONE
+    assert "only root" in capsys.readouterr().err
+
+
+def test_the_shapes_have_a_check_of_their_own() -> None:
+    machines, _, rest = nested_kvm.arguments(["--shapes"])
+    assert len({(one.smp, one.cpu) for one in machines}) == 8
+    assert all("kvm" not in one.append.split() for one in machines)
+    assert nested_kvm.checks_of(machines, rest) == [nested_kvm.SHAPE_CHECKS]
+    assert nested_kvm.checks_of(machines[:1], []) == ["tests/nested", f"--ignore={nested_kvm.SHAPE_CHECKS}"]
+    assert nested_kvm.checks_of(machines[:1], ["tests/nested/test_host.py"]) == ["tests/nested/test_host.py"]
