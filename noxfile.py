@@ -224,7 +224,7 @@ def fresh(session: nox.Session) -> None:
 
 @nox.session(name="nested-kvm")
 def nested_kvm(session: nox.Session) -> None:
-    """Boot a machine with a real KVM under TCG, and run tests/nested in it (docs/nested-kvm.md)."""
+    """Boot a machine with a real KVM under TCG, and run tests/nested in it (docs/how-to/nested-kvm.md)."""
     _module("tools.nested_kvm", *session.posargs)
 
 

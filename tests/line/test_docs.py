@@ -80,7 +80,8 @@ def test_the_hooks_call_existing_nox_sessions() -> None:
     assert entries.keys() <= sessions
 
 
-PAGES = [*sorted(REPO.glob("*.md")), *sorted((REPO / "docs").rglob("*.md"))]
+PAGES = [*sorted(REPO.glob("[!C]*.md")), REPO / "CONTRIBUTING.md", *sorted((REPO / "docs").rglob("*.md"))]
+"""Without the changelog, which also names what is gone."""
 
 
 def shown(pattern: str) -> dict[str, str]:
@@ -125,9 +126,11 @@ COMMANDS = (
 OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--markers", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
-OTHERS |= {"--tests", "--rounds"}
-"""Options of pytest, ./run and mypy; of tools.schbench_beside; of the programs of real-tools.md; of bencher
-and sha256sum; of nox -s simulate, fleet-demo, fresh and release."""
+OTHERS |= {"--tests", "--rounds", "--topology"}
+OTHERS |= {f"--benchmark-{word}" for word in ("json", "autosave", "compare", "compare-fail", "histogram")}
+OTHERS |= {f"--benchmark-{word}" for word in ("group-by", "disable", "skip", "only")}
+"""Options of pytest, pytest-benchmark, ./run and mypy; of tools.schbench_beside; of the programs of
+real-tools.md; of bencher and sha256sum; of nox -s simulate, fleet-demo, fresh, nested-kvm and release."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:
