@@ -15,7 +15,19 @@ from dataclasses import dataclass
 
 _ORDER = (
     *("doctor", "setup", "plan", "init", "new_system", "sign", "verify", "rejudge", "report", "compare"),
-    *("history", "baseline", "bisect", "explore", "mix", "replay", "timeline", "machine", "fleet", "cache"),
+    *(
+        "history",
+        "baseline",
+        "bisect",
+        "explore",
+        "mix",
+        "replay",
+        "timeline",
+        "machine",
+        "fleet",
+        "cache",
+        "completion",
+    ),
 )
 """The help lists the commands in this order."""
 
