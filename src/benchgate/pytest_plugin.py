@@ -13,23 +13,26 @@ with interrupts.quiet_imports(status=2):  # pytest's own status for an interrupt
     import os
     from collections.abc import Callable, Generator, Iterator
     from functools import partial
-    from typing import Any
+    from typing import Any, NoReturn
 
     import pytest
 
     from benchgate.base.errors import BenchgateError, UsageError
     from benchgate.plan.planned import PlannedCell, PlannedGate
     from benchgate.session import progress
-    from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options
+    from benchgate.session.pytest_hooks import (
+        console,
+        pytest_items,
+        pytest_marks,
+        pytest_options,
+        xdist_partner,
+    )
     from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
     from benchgate.session.pytest_hooks.results import CellResult, NotPassed, VerdictResult, is_ours
 
 STATE = pytest.StashKey[PytestSession]()
-TIMED = "benchgate_timed"
-"""The key under which an xdist worker reports to the controller that it has timed tests."""
 COMPLAINT = "benchgate_complaint"
-"""The key under which it reports a user's mistake."""
-NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
+"""The key under which an xdist worker reports a user's mistake, or an error that ends measuring."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,11 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         options = pytest_options.read(config)
         pytest_marks.register(config, options.gate_files)
-        state = config.stash[STATE] = PytestSession(options, progress.on_stderr())
+        shown = progress.on_stderr(is_alone=not xdist_partner.in_worker(config))
+        state = config.stash[STATE] = PytestSession(options, shown)
         state.check_host()
     except BenchgateError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(_ReportCollector(state), "benchgate-reports")
+    if options.plan and getattr(config.option, "tx", None):
+        config.option.dist, config.option.tx = "no", []  # a plan is made here
+    elif getattr(config.option, "tx", None) and not xdist_partner.in_worker(config):
+        config.pluginmanager.register(xdist_partner.XdistController(state), "benchgate-xdist")
 
 
 # ---- collection is planning
@@ -66,13 +74,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest.fail(mistake, pytrace=False)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)  # before xdist tells the controller of the tests
 def pytest_collection_finish(session: pytest.Session) -> None:
     items, state = session.items, session.config.stash[STATE]
     picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
     output = getattr(session.config, "workeroutput", None)
-    if any(picked) and output is not None:  # an xdist worker, which must not measure
-        output[TIMED] = True
+    if output is not None:
+        xdist_partner.announce(session)
     try:
         pytest_marks.check(items)
         state.pick(*picked)
@@ -87,9 +95,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    output = getattr(node, "workeroutput", {})
-    complaint = output.get(COMPLAINT) or (NOT_IN_PARALLEL if output.get(TIMED) else "")
-    if complaint:
+    if complaint := getattr(node, "workeroutput", {}).get(COMPLAINT):
         node.config.stash[STATE].complaint = complaint
 
 
@@ -123,8 +129,9 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 def benchgate_session(request: pytest.FixtureRequest) -> PytestSession:
     """The session of this pytest run; measuring starts with the first item that needs a result."""
     state = request.config.stash[STATE]
-    if hasattr(request.config, "workerinput"):
-        pytest.fail(NOT_IN_PARALLEL, pytrace=False)
+    if not xdist_partner.may_measure(request.config):
+        _fail_in_worker(request.config, xdist_partner.NOT_HERE)
+    state.beside = xdist_partner.BESIDE if xdist_partner.in_worker(request.config) else ""
     state.interruptions.watch()  # they last until pytest_unconfigure
     return state
 
@@ -208,7 +215,15 @@ def _or_exit(config: pytest.Config, action: Callable[[], Any]) -> Any:
         with _uncaptured(config):
             return action()
     except BenchgateError as error:
+        if xdist_partner.in_worker(config):
+            _fail_in_worker(config, str(error))
         pytest.exit(f"benchgate: {error}", returncode=4)
+
+
+def _fail_in_worker(config: Any, why: str) -> NoReturn:
+    """A worker of xdist that exits while it has tests would be taken for a crash."""
+    config.workeroutput[COMPLAINT] = config.stash[STATE].complaint = why
+    pytest.fail(f"benchgate: {why}", pytrace=False)
 
 
 @contextlib.contextmanager
@@ -253,6 +268,8 @@ class _ReportCollector:
         """pytest handles no interrupt from here on. The session ends before those of other plugins."""
         self._state.interruptions.hold_off()
         self._state.end(exitstatus, session.config)
+        if xdist_partner.in_worker(session.config):
+            xdist_partner.hand_over(session.config, **self._state.ended(xdist_partner.width(session.config)))
         yield
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
