@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
+from benchgate import commands
+
 BASH = """\
 _benchgate() {{
     local word=${{COMP_WORDS[COMP_CWORD]}} words=
@@ -28,20 +30,24 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    found = options_of(words.parser)
+    found = options_of_commands()
     print(_fish(found) if words.shell == "fish" else _bash(found, zsh=words.shell == "zsh"), end="")
     return 0
 
 
-def options_of(parser: argparse.ArgumentParser) -> Mapping[str, tuple[str, ...]]:
-    """The long options of each command."""
-    (commands,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
-    every = commands.choices
-    return {
-        name: tuple(word for one in sub._actions for word in one.option_strings if word.startswith("--"))
-        for name, sub in every.items()
-        if name.partition("-")[0] not in every or "-" not in name  # `history-import` is typed as two words
-    }
+def options_of_commands() -> Mapping[str, tuple[str, ...]]:
+    """The long options of each command, but for those that are typed as two words (`history-import`)."""
+    names = {one.name for one in commands.TABLE}
+    plain = [one for one in commands.TABLE if "-" not in one.name or one.name.partition("-")[0] not in names]
+    return {one.name: _options(one) for one in plain}
+
+
+def _options(command: commands.Command) -> tuple[str, ...]:
+    parser = argparse.ArgumentParser()
+    command.declare(parser)
+    return tuple(
+        word for action in parser._actions for word in action.option_strings if word.startswith("--")
+    )
 
 
 def _bash(found: Mapping[str, tuple[str, ...]], *, zsh: bool) -> str:

@@ -7,7 +7,8 @@ if the guest did not count the time, or if it is certain that another task compe
 No limit of lane `tcg` is a time of the host: on a slower host the same guest code takes more time, and no
 number of nanoseconds is right for all of them. What a quiet guest's own tasks do in a run is to begin and to
 end its workers, and how long that takes is known from the run itself: the total window less the work window.
-What is below the limit is not ignored either, but counts as doubt about the sample (judge/samples.py).
+Lane `kvm` always allows that too, since its host may be emulated. What is below the limit is not ignored
+either, but counts as doubt about the sample (judge/samples.py).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ FOREIGN_FLOOR_NS = 2_000_000
 The time is counted from before the first spawn to after the last join, and part of it is work for the
 workers: the kernel's RCU thread completes their starts and exits. In quiet guests 0.2 to 2.3 ms were seen."""
 START_AND_END = 2
-"""Lane `tcg` always allows so many times the total window less the work window. In 48 runs on an idle host,
-foreign time was 0.1 to 1.7 times that long (`benchgate docs write-a-workload`)."""
+"""Lanes `tcg` and `kvm` always allow so many times the total window less the work window. In 48 runs on an
+idle host, foreign time was 0.1 to 1.7 times that long (`benchgate docs write-a-workload`)."""
 COMPETES = 0.25
 """A share of the work window in wall time that only a task with work of its own uses: it takes half of a CPU
 for as long as it competes with a worker, at any number of CPUs."""
@@ -38,11 +39,12 @@ CYCLES_PER_NS = 3
 def foreign_limit(run: RawRun, transcript: Transcript) -> float:
     """The foreign CPU time that is allowed in a run, over all its CPUs."""
     share = FOREIGN_SHARE * _window(transcript) * transcript.online
+    outside = transcript.total_end - transcript.total_start - _window(transcript)
     if run.lane is Lane.TCG:
-        outside = transcript.total_end - transcript.total_start - _window(transcript)
         return max(share, START_AND_END * outside)
     floor = FOREIGN_FLOOR_NS * transcript.online
-    return max(share, floor if transcript.unit == "ns" or run.lane is Lane.INSN else floor * CYCLES_PER_NS)
+    least = max(share, floor if transcript.unit == "ns" or run.lane is Lane.INSN else floor * CYCLES_PER_NS)
+    return max(least, START_AND_END * outside) if run.lane is Lane.KVM else least
 
 
 def check_foreign(
