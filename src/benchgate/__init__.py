@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from benchgate.base.cells import Cell, Lane, ParamValue, Window
     from benchgate.base.errors import BenchgateError, VerifyError
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
@@ -111,6 +112,7 @@ __all__ = [
     "Word",
     "Words",
     "WorkerReport",
+    "__version__",
     "add_up",
     "after_turns",
     "after_turns_from",
@@ -136,6 +138,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("pytest-benchgate")
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -15,8 +15,9 @@ with interrupts.quiet_imports(status=130):
     import signal
     import sys
     from collections.abc import Callable, Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
+    import benchgate
     from benchgate import commands
     from benchgate.base import standard_streams
     from benchgate.base.errors import BenchgateError, NeedsFilesError
@@ -79,12 +80,24 @@ class _Parser(argparse.ArgumentParser):
         self.exit(4, f"{self.prog}: error: {message}\n")
 
 
+class _Version(argparse.Action):
+    """Reads the version only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **words: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **words)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        print(f"benchgate {benchgate.__version__}")
+        parser.exit()
+
+
 def _parser(first: str) -> argparse.ArgumentParser:
     """Knows the names of all commands, and the words of the one that is the first word."""
     parser = _Parser(
         prog="benchgate",
         description="Kernel benchmarks as gated tests. `pytest` measures; this command does the rest.",
     )
+    parser.add_argument("--version", action=_Version, help="print the version and exit")
     found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for one in commands.TABLE:
         sub = found.add_parser(one.name, help=one.about, description=one.about)

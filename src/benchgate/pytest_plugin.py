@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchgate.plan import mark_table
-from benchgate.session.pytest_hooks import pytest_flags, pytest_use
+from benchgate.session.pytest_hooks import pytest_flags, pytest_use, xdist_partner
 
 if TYPE_CHECKING:
     from benchgate.base.runs import Image
@@ -36,6 +36,7 @@ def pytest_load_initial_conftests(
 def pytest_configure(config: pytest.Config) -> None:
     for line in mark_table.lines():
         config.addinivalue_line("markers", line)
+    xdist_partner.register(config)
     if pytest_use.is_configured(config):
         from benchgate.session.pytest_hooks import pytest_run
 
@@ -49,8 +50,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest_run.plan_items(metafunc)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
+    if xdist_partner.in_worker(session.config):  # before xdist tells the controller of the tests
+        xdist_partner.announce(session)
+    yield
     if pytest_use.has_begun(session.config) or any(map(pytest_use.is_marked, session.items)):
         from benchgate.session.pytest_hooks import pytest_run
 

@@ -68,12 +68,6 @@ def test_a_gate_on_figures_without_the_line_with_which_they_begin_is_refused(rig
     assert not (rig.folder / "reports").exists()
 
 
-def test_timed_tests_refuse_xdist(rig: Rig) -> None:
-    result = rig.run("-n", "2")
-    assert result.ret == 4
-    assert "timed tests run one at a time" in result.stderr.str() + result.stdout.str()
-
-
 def test_plan_prints_the_sweep_and_boots_nothing(rig: Rig) -> None:
     result = rig.run("--plan", play="cannot-start")
     assert result.ret == 0

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fractions import Fraction
+from importlib import metadata
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
+import benchgate
 from benchgate import cli
 from benchgate.base.errors import HostError
 from benchgate.base.paths import data_root
@@ -59,9 +61,58 @@ def test_init_writes_a_python_test_file_and_never_overwrites_one(
     assert [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)] == [
         "test_scales"
     ]
-    assert capsys.readouterr().out == "wrote new/test_scaling.py; run: pytest new/test_scaling.py\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "wrote new/.gitignore",
+        "wrote new/test_scaling.py; run: pytest new/test_scaling.py",
+    ]
+    assert "/reports/runs/\n" in (home / "new/.gitignore").read_text()
     assert "new/test_scaling.py already exists" in refused(capsys, "init", "new")
     assert (home / "new" / "test_scaling.py").read_text() == text
+
+
+def test_init_keeps_a_gitignore(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / ".gitignore").write_text("mine\n")
+    assert cli.main(["init"]) == 0
+    assert (home / ".gitignore").read_text() == "mine\n"
+    assert ".gitignore" not in capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+    assert ended.value.code in (None, 0)
+    assert capsys.readouterr().out == f"benchgate {metadata.version('pytest-benchgate')}\n"
+    assert benchgate.__version__ == metadata.version("pytest-benchgate")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("ver", ["verify"]), ("verify --sig", ["--signers"]), ("init --wor", []), ("--ver", ["--version"])],
+)
+def test_bash_completes_commands_and_options(
+    typed: str, offered: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["completion", "bash"]) == 0
+    words = ["benchgate", *typed.split()]
+    asked = (
+        f'COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _benchgate; echo "${{COMPREPLY[@]}}"'
+    )
+    script = f"{capsys.readouterr().out}\n{asked}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_get_every_command_and_option(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["completion", shell]) == 0
+    text = capsys.readouterr().out
+    assert all(word in text for word in ("verify", "signers", "rejudge", "completion"))
+
+
+def test_every_public_name_is_there_and_listed() -> None:
+    assert sorted(benchgate.__all__) == sorted({*benchgate._MODULE_OF, "__version__"})
+    assert all(hasattr(benchgate, name) for name in benchgate.__all__)
 
 
 def test_init_reports_an_unwritable_place(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

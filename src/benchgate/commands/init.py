@@ -1,11 +1,13 @@
 """`benchgate init`: a small test file to start from. Never replaces a file.
 
-Takes a folder; writes the file and prints its path. UsageError if it exists or cannot be written.
+Takes a folder; writes the file and, if there is none, a .gitignore; prints their paths. UsageError if the
+test file exists or one cannot be written.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
@@ -21,6 +23,13 @@ pytestmark = pytest.mark.smp
 def test_scales(verdict):
     verdict.require_pass()
 """
+IGNORED = """\
+__pycache__/
+.pytest_cache/
+/reports/runs/
+/reports/latest
+"""
+"""What a session writes; baselines and figures that are kept are files of their own."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -38,5 +47,9 @@ def run(words: argparse.Namespace) -> int:
         raise UsageError(f"{error.filename} already exists; it was not changed") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    ignored = folder / ".gitignore"
+    with contextlib.suppress(FileExistsError), ignored.open("x", encoding="utf-8") as stream:
+        stream.write(IGNORED)
+        print(f"wrote {ignored}")
     print(f"wrote {path}; run: pytest {path}")
     return 0

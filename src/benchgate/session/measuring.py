@@ -81,7 +81,7 @@ class MeasuringSession:
         self._expected: dict[str, int] = {}
         self._host = host
         self.bench = Workbench(options, host, progress.note)
-        self._records = RecordKeeper(self.bench, self._note)
+        self._records = RecordKeeper(self.bench, self.note)
         self._emulators: dict[str, str] = {}
         """The emulator of each row."""
         self._session: session_folder.SessionFolder | None = None
@@ -148,12 +148,12 @@ class MeasuringSession:
         cells = [cell for sweep in sweeps for cell in sweep.cells]
         remembered.keep(self._session.folder, cells, self._trusted)
         for line in (*choice.told(self.options), *machine_notes(sweeps), *guest_notes(sweeps)):
-            self._note(line)
+            self.note(line)
         for line in idle_cpus.notes(sweeps):  # they were shown at collection
-            self._keep(line)
+            self.keep(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
-            self._note(
+            self.note(
                 f"--cpus {kept}: on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
             )
         self._expected = {one.row: expected_runs(one, self.options, self.policy) for one in sweeps}
@@ -324,21 +324,21 @@ class MeasuringSession:
         guests = [one for one in runnable if one.system.kind is SystemKind.QEMU]
         if not guests:
             why = "only guests that are not asked at a prompt can be profiled"
-            return self._note(f"profile of {sweep.row}: unavailable: {why}")
+            return self.note(f"profile of {sweep.row}: unavailable: {why}")
         planned, name = guests[-1], f"profile/{sweep.row}"
         self.progress.phase(planned.cell.id, "profile", "running")
         mark, folder = secrets.token_hex(8), self._open_session.folder / name
         made = self.bench.request(planned, BootOptions(mark, measure=self.options.measure), folder)
         found = perf.record(made.spec, folder, mark=mark, watch=watch_for(planned.system))
         where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
-        return self._note(f"profile of {planned.cell.id}: {where}")
+        return self.note(f"profile of {planned.cell.id}: {where}")
 
-    def _note(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Shows a sentence now, and keeps it in session.json for the reports."""
         self.progress.note(text)
-        self._keep(text)
+        self.keep(text)
 
-    def _keep(self, text: str) -> None:
+    def keep(self, text: str) -> None:
         self._facts["notes"] = [*self._facts.get("notes", ()), text]
         self._open_session.update(notes=self._facts["notes"])
 

@@ -106,9 +106,10 @@ class Progress:
             self.live = False
 
 
-def on_stderr() -> Progress:
-    """Writes to standard error, if that is open."""
-    return Progress(sys.stderr or StringIO(), live=sys.stderr is not None and sys.stderr.isatty())
+def on_stderr(*, is_alone: bool = True) -> Progress:
+    """Writes to standard error, if that is open. What others write to as well gets no live line."""
+    live = is_alone and sys.stderr is not None and sys.stderr.isatty()
+    return Progress(sys.stderr or StringIO(), live=live)
 
 
 def figure(judged: JudgedRun) -> str:

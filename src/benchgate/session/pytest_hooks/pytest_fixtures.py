@@ -11,23 +11,25 @@ import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from benchgate.base.errors import BenchgateError
 from benchgate.base.runs import Image
 from benchgate.plan.planned import PlannedCell, PlannedGate
-from benchgate.session.pytest_hooks import console
-from benchgate.session.pytest_hooks.pytest_run import NOT_IN_PARALLEL, state_of
+from benchgate.session.pytest_hooks import console, xdist_partner
+from benchgate.session.pytest_hooks.pytest_run import STATE, state_of
 from benchgate.session.pytest_hooks.pytest_session import Boots, PytestSession
+from benchgate.session.pytest_hooks.pytest_use import COMPLAINT
 from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
 
 
 def session(request: pytest.FixtureRequest) -> PytestSession:
-    if hasattr(request.config, "workerinput"):
-        pytest.fail(NOT_IN_PARALLEL, pytrace=False)
     state = state_of(request.config)
+    if not xdist_partner.may_measure(request.config):
+        _fail_in_worker(request.config, xdist_partner.NOT_HERE)
+    state.beside = xdist_partner.BESIDE if xdist_partner.in_worker(request.config) else ""
     state.interruptions.watch()  # they last until pytest_unconfigure
     return state
 
@@ -84,7 +86,15 @@ def or_exit(config: pytest.Config, action: Callable[[], Any]) -> Any:
         with _uncaptured(config):
             return action()
     except BenchgateError as error:
+        if xdist_partner.in_worker(config):
+            _fail_in_worker(config, str(error))
         pytest.exit(f"benchgate: {error}", returncode=4)
+
+
+def _fail_in_worker(config: Any, why: str) -> NoReturn:
+    """A worker of xdist that exits while it has tests would be taken for a crash."""
+    config.workeroutput[COMPLAINT] = config.stash[STATE].complaint = why
+    pytest.fail(f"benchgate: {why}", pytrace=False)
 
 
 @contextlib.contextmanager

@@ -15,13 +15,12 @@ import pytest
 
 from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.session import progress
-from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options
+from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options, xdist_partner
 from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
 from benchgate.session.pytest_hooks.pytest_use import COMPLAINT, SESSION
 from benchgate.session.pytest_hooks.results import NotPassed, is_ours
 
 STATE = pytest.StashKey[PytestSession]()
-NOT_IN_PARALLEL = "-n: timed tests run one at a time; leave -n out, or select other tests with -m"
 
 
 def state_of(config: pytest.Config) -> PytestSession:
@@ -30,11 +29,14 @@ def state_of(config: pytest.Config) -> PytestSession:
         try:
             options = pytest_options.read(config)
             pytest_marks.register(config, options.gate_files)
-            state = PytestSession(options, progress.on_stderr())
+            shown = progress.on_stderr(is_alone=not xdist_partner.in_worker(config))
+            state = PytestSession(options, shown)
             state.check_host()
         except BenchgateError as error:
             raise pytest.UsageError(str(error)) from None
         config.stash[STATE] = state
+        if options.plan:
+            xdist_partner.stay_here(config)
         config.pluginmanager.register(SessionHooks(state), SESSION)
         config.pluginmanager.register(_FinishHooks(state), f"{SESSION}-finish")
     return config.stash[STATE]
@@ -54,8 +56,6 @@ def pick(session: pytest.Session) -> None:
     items, state = session.items, state_of(session.config)
     picked = pytest_items.cells(items), pytest_items.gates(items), pytest_items.images(items)
     output = getattr(session.config, "workeroutput", None)
-    if any(picked) and output is not None:  # an xdist worker, which must not measure
-        output[COMPLAINT] = NOT_IN_PARALLEL
     try:
         pytest_marks.check(items)
         state.pick(*picked)
@@ -148,6 +148,8 @@ class _FinishHooks:
         """pytest handles no interrupt from here on. The session ends before those of other plugins."""
         self._state.interruptions.hold_off()
         self._state.end(exitstatus, session.config)
+        if xdist_partner.in_worker(session.config):
+            xdist_partner.hand_over(session.config, **self._state.ended(xdist_partner.width(session.config)))
         yield
 
 

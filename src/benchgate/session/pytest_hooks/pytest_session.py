@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,13 @@ class PytestSession:
     picked: bool = False
     """True if a selected test needs a cell or a verdict."""
     _view: SessionView | None = None
+    _code: int = UNDECIDED
+    """What the verdicts make of the status, here or in the worker of xdist that measured."""
+    _told: str = ""
+    """The summary of that worker."""
+    beside: str = ""
+    """What runs beside the timed tests; noted in the session."""
+    _are_oracles_loadable: bool = False
 
     @cached_property
     def ground(self) -> Ground:
@@ -119,6 +127,7 @@ class PytestSession:
         """UsageError if the oracle of a workload that is to be measured cannot be loaded."""
         cells = [cell for sweep in self._sweeps.values() for cell in sweep.runnable]
         require_loadable(cell.workload for cell in reversed(cells))  # the first one's process is kept
+        self._are_oracles_loadable = True
 
     def try_qemus(self) -> None:
         """Serves --plan: BuildError names the missing kernels of single CPU counts, UsageError all that the
@@ -163,6 +172,8 @@ class PytestSession:
 
     def _open(self) -> MeasuringSession:
         if self._measuring is None:
+            if not self._are_oracles_loadable:  # in a worker of xdist
+                self.require_oracles()
             measuring = MeasuringSession(self.options, self.progress, self.host)
             with ExitStack() as undo:
                 undo.callback(measuring.close, missing="it could not be started")
@@ -171,6 +182,8 @@ class PytestSession:
                     row: reseat(s, measuring.bench.ground, self.options) for row, s in self._sweeps.items()
                 }
                 measuring.begin(tuple(self._sweeps.values()))
+                if self.beside:
+                    measuring.keep(self.beside)
                 undo.pop_all()
             self._measuring = measuring
         return self._measuring
@@ -223,7 +236,7 @@ class PytestSession:
         passed = pytests == pytest.ExitCode.OK
         if not self.picked or not (passed or pytests == pytest.ExitCode.TESTS_FAILED):
             return pytests
-        code = UNDECIDED if self._view is None else exit_code(self._view)
+        code = self._code
         if passed or code == pytest.ExitCode.TESTS_FAILED:
             return code
         failed = [line.message for line in self._reports if line.outcome == "failed"]
@@ -236,8 +249,21 @@ class PytestSession:
             self.close(interrupted=status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
         except BenchgateError as error:
             self.complaint = str(error)
+        if self._view is not None:
+            self._code = exit_code(self._view)
         if self._view is not None and (told := benchmark_partner.add(config, self._view)):
             self.progress.note(told)
+
+    def ended(self, width: int) -> dict[str, Any]:
+        """What a worker of xdist hands over; `take_over` reads it."""
+        text = self.summary(width, failures_shown=True) if self._view is not None else ""
+        return {"picked": self.picked, "code": self._code, "text": text}
+
+    def take_over(self, *, picked: bool, code: int, text: str) -> None:
+        """In the controller of xdist: the end of a worker's session, with a text if it has measured."""
+        self.picked = self.picked or picked
+        if text:
+            self._told, self._code = "\n".join(filter(None, (self._told, text))), code
 
     def close(self, *, interrupted: bool) -> None:
         self.progress.close()
@@ -271,7 +297,7 @@ class PytestSession:
         """The terminal's summary: verdicts, figures, and the path of the report. A reason that pytest has
         shown as a test's failure is not repeated."""
         if self._view is None:
-            return self.complaint
+            return "\n".join(filter(None, (self._told, self.complaint)))
         told = {line.message for line in self._reports if failures_shown and line.outcome == "failed"}
         folder = self.options.reports / "runs" / self._view.id
         lines = [

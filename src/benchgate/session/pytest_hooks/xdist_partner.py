@@ -1,0 +1,162 @@
+"""Timed tests under pytest-xdist: all in one worker, which measures them one after the other.
+
+Takes the controller's or a worker's configuration; gives plugins of pytest. Each worker writes the ids of its
+timed tests into a folder that the controller made, before its collection is announced; from the first list
+the controller knows which tests are a group. Without timed tests xdist's own scheduler stays. The worker that
+measured hands over its summary and status. Only public hooks of xdist are used, and `_split_scope`, in which
+its schedulers have their groups. `--dist each` is refused: each worker would measure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+FOLDER, WIDTH = "benchgate_folder", "benchgate_width"
+"""What a worker is told."""
+ENDED = "benchgate_ended"
+"""Under which a worker hands over how its session ended."""
+GROUP = "benchgate"
+FIXTURE = "benchgate_session"
+"""Every fixture that measures or boots requests it."""
+NOT_HERE = (
+    "-n: timed tests run in one worker on this machine; with --dist each, or on another machine, each worker "
+    "would measure: write --dist load, or leave -n out"
+)
+BESIDE = (
+    "-n: the timed tests run one after the other in one worker, and other tests may run beside them: runs "
+    "on wall time that these disturb are void and made again; the instruction clock does not depend on them"
+)
+
+
+def in_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def register(config: pytest.Config) -> None:
+    """In the process that starts workers, if there is one."""
+    if getattr(config.option, "tx", None) and not in_worker(config):
+        config.pluginmanager.register(XdistController(config), "benchgate-xdist")
+
+
+def stay_here(config: pytest.Config) -> None:
+    """Starts no workers: a plan is made by one process."""
+    if getattr(config.option, "tx", None):
+        config.option.dist, config.option.tx = "no", []
+
+
+def announce(session: pytest.Session) -> None:
+    """In a worker, at the end of collection: writes the ids of the tests that need the session."""
+    ids = [item.nodeid for item in session.items if FIXTURE in getattr(item, "fixturenames", ())]
+    path = _list_of(session.config)
+    if ids and path is not None:
+        path.write_text(json.dumps(ids))
+
+
+def may_measure(config: pytest.Config) -> bool:
+    """False in a worker whose timed tests are no group: with --dist each, or on another machine."""
+    return not in_worker(config) or _list_of(config) is not None
+
+
+def hand_over(config: pytest.Config, *, picked: bool, code: int, text: str) -> None:
+    """In a worker, at the end: what the controller prints, and the status of the verdicts."""
+    if in_worker(config):
+        given: Any = config
+        given.workeroutput[ENDED] = {"picked": picked, "code": code, "text": text}
+
+
+def width(config: pytest.Config) -> int:
+    given: Any = config
+    return int(given.workerinput.get(WIDTH, 80))
+
+
+def _list_of(config: pytest.Config) -> Path | None:
+    given: Any = config
+    folder = given.workerinput.get(FOLDER)
+    return Path(folder, given.workerinput["workerid"]) if folder and Path(folder).is_dir() else None
+
+
+class GroupingScheduler:
+    """xdist's own scheduler, until a worker has timed tests; then one with these as a group."""
+
+    def __init__(self, usual: Any, grouping: Any) -> None:
+        self._now, self._grouping = usual, grouping
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._now, name)
+
+    def group(self, timed: Sequence[str]) -> bool:
+        """True for the first list; that of each other worker is the same."""
+        grouping, self._grouping = self._grouping, None
+        if grouping is not None:
+            grouping.timed = frozenset(timed)
+            for node in self._now.nodes:
+                grouping.add_node(node)
+            self._now = grouping
+        return grouping is not None
+
+
+def _grouping(usual: Any, config: pytest.Config, log: Any) -> Any:
+    """A scheduler that distributes as the usual one does, except for the timed tests."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - optional
+
+    def scope(self: Any, nodeid: str) -> str:
+        if nodeid in self.timed:
+            return GROUP
+        return str(base._split_scope(self, nodeid)) if by_scope else nodeid
+
+    by_scope = isinstance(usual, LoadScopeScheduling)
+    base: Any = type(usual) if by_scope else LoadScopeScheduling
+    kind = type("TimedGroupScheduling", (base,), {"_split_scope": scope, "timed": frozenset()})
+    return kind(config, log)
+
+
+class XdistController:
+    """What the process does that starts the workers. It measures nothing itself."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._folder = TemporaryDirectory(prefix="benchgate-xdist-")
+        self._scheduler: GroupingScheduler | None = None
+
+    @pytest.hookimpl(wrapper=True, optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Generator[None, Any, Any]:
+        usual = yield
+        if config.getvalue("dist") == "each":
+            return usual
+        self._scheduler = GroupingScheduler(usual, _grouping(usual, config, log))
+        return self._scheduler
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        reporter = node.config.pluginmanager.get_plugin("terminalreporter")
+        node.workerinput[FOLDER] = "" if node.config.getvalue("dist") == "each" else self._folder.name
+        node.workerinput[WIDTH] = reporter._tw.fullwidth if reporter is not None else 80
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any) -> None:
+        path = Path(self._folder.name, node.workerinput["workerid"])
+        if self._scheduler is None or not path.exists():
+            return
+        if self._scheduler.group(json.loads(path.read_text())):
+            self._state().progress.note(BESIDE)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        ended = getattr(node, "workeroutput", {}).get(ENDED)
+        if ended and ended["picked"]:
+            self._state().take_over(**ended)
+
+    def _state(self) -> Any:
+        """The session, which begins here when a worker has timed tests."""
+        from benchgate.session.pytest_hooks import pytest_run  # noqa: PLC0415 - not for other tests
+
+        return pytest_run.state_of(self._config)
+
+    def pytest_unconfigure(self) -> None:
+        self._folder.cleanup()

@@ -1,0 +1,81 @@
+"""Timed tests under pytest-xdist: one worker measures, and the controller reports, with every --dist."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchgate.evidence.check import verify_session
+from benchgate.session.rejudging import rejudge
+from tests.plugin.conftest import TEST_FILE, Rig
+
+OTHERS = """
+import pytest
+
+@pytest.mark.parametrize("number", range(6))
+def test_plain(number):
+    assert number < 6
+"""
+
+
+@pytest.fixture
+def workers(rig: Rig) -> Rig:
+    """Also other tests."""
+    rig.pytester.makepyfile(test_plain=OTHERS, test_scaling=TEST_FILE)
+    return rig
+
+
+@pytest.mark.parametrize("dist", ["load", "loadgroup", "loadscope", "loadfile", "worksteal"])
+def test_one_worker_measures_and_the_controller_reports(workers: Rig, dist: str) -> None:
+    result = workers.run("-n", "2", "--dist", dist)
+    result.assert_outcomes(passed=9)
+    assert result.ret == 0
+    assert len(list((workers.folder / "reports/runs").iterdir())) == 1
+    result.stdout.fnmatch_lines(["PASS: 3 of 3 verdicts", "report: *summary.md"])
+    assert result.stdout.str().count("report: ") == 1
+    assert result.stderr.str().count("the timed tests run one after the other in one worker") == 1
+    facts = json.loads((workers.latest / "session.json").read_text())
+    assert any("other tests may run beside them" in one for one in facts["notes"])
+    check = verify_session(workers.latest, rejudge.recompute)
+    assert check.exit_code == 0, check.text
+
+
+def test_a_fail_in_a_worker_is_the_status_of_the_run(workers: Rig) -> None:
+    workers.consoles((19_000_000, 13_000_000))
+    result = workers.run("-n", "2")
+    result.assert_outcomes(passed=8, failed=1)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["FAIL: 1 of 3 verdicts*", "report: *summary.md"])
+
+
+def test_a_session_that_decides_nothing_exits_with_5_here_too(workers: Rig) -> None:
+    assert workers.run("-n", "2", "--runs=1").ret == 5
+
+
+def test_each_is_refused_with_what_to_type(workers: Rig) -> None:
+    result = workers.run("-n", "2", "--dist", "each")
+    assert result.ret == 4
+    assert "write --dist load, or leave -n out" in result.stdout.str()
+    assert not (workers.folder / "reports").exists()
+
+
+def test_an_error_that_ends_measuring_ends_a_run_with_4(workers: Rig) -> None:
+    (workers.folder / "kernel").unlink()
+    result = workers.run("-n", "2")
+    assert result.ret == 4
+    assert "kernel does not exist" in result.stdout.str()
+    assert "INTERNALERROR" not in result.stdout.str()
+
+
+def test_without_timed_tests_xdist_schedules_as_ever(workers: Rig) -> None:
+    result = workers.run("-n", "2", "-v", "-k", "plain")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["scheduling tests via *"])
+    assert "benchgate" not in result.stdout.str().partition("scheduling")[2].replace("benchgate-", "")
+
+
+def test_a_plan_needs_no_workers(workers: Rig) -> None:
+    result = workers.run("-n", "2", "--plan")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["sweep primes.hi-10000-fake"])
