@@ -35,10 +35,9 @@ def rows(where: Path, workload: str = WORK, more: str = "") -> Path:
 
 
 def linux(where: Path, words: str = "") -> Path:
-    """Our Linux guest, whose PID 1 turns the machine off. Under KVM nested in TCG, ioperm() works and the first
-    access to the port still faults: TCG's check of the permission (check_io in QEMU 10.0) refuses a task register
-    whose type is `busy`, as KVM restores it. With `lockdown` PID 1 is told at once."""
-    path = linux_with(where, "linux-off", f"lockdown=integrity {words}".strip())
+    """Our Linux guest, whose PID 1 turns the machine off. Under KVM nested in TCG (QEMU 10.0) ioperm() works and
+    the first access to the port still faults. With `lockdown` PID 1 is refused at once."""
+    path = linux_with(where, "linuxoff", f"lockdown=integrity {words}".strip())
     text = path.read_text()
     assert "end:\n  by: exit " in text
     path.write_text(text.replace("end:\n  by: exit ", "end:\n  exit_codes: [0]\n  by: exit "))
