@@ -35,8 +35,8 @@ def rows(where: Path, workload: str = WORK, more: str = "") -> Path:
 
 
 def linux(where: Path, words: str = "") -> Path:
-    """Our Linux guest, whose PID 1 turns the machine off. Under KVM nested in TCG (QEMU 10.0) ioperm() works and
-    the first access to the port still faults. With `lockdown` PID 1 is refused at once."""
+    """Our Linux guest, whose PID 1 turns the machine off. Under KVM nested in TCG (QEMU 10.0) ioperm() works
+    and the first access to the port still faults. With `lockdown` PID 1 is refused at once."""
     path = linux_with(where, "linuxoff", f"lockdown=integrity {words}".strip())
     text = path.read_text()
     assert "end:\n  by: exit " in text
