@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.line.sessions import REPO, linux_with, run_pytest
-from tests.nestedkit import ON_KVM, measured, rows
+from tests.line.sessions import REPO, run_pytest
+from tests.nestedkit import ON_KVM, linux, measured, rows
 
 ROWS = "(smp or threads) and not history and not tern"
 """The rows of `nox -s linux-baseline`."""
@@ -17,7 +17,7 @@ ROWS = "(smp or threads) and not history and not tern"
 @pytest.mark.parametrize("name", ["primes", "checksum"])
 def test_the_baselines_rows_are_not_invalid_by_noise(tmp_path: Path, name: str) -> None:
     suite = REPO / "tests" / ("smp" if name == "primes" else "threads") / f"test_{name}.py"
-    systems = ("--system", "linux", "--system", "native")
+    systems = ("--system", linux(tmp_path), "--system", "native")
     words = (*ON_KVM, "-m", ROWS, "-k", "right or one", *systems, "--smp=1,2", "--runs=5", "--max-runs=5")
     session = run_pytest(tmp_path, suite, *words)
     print(session.output)
@@ -27,7 +27,7 @@ def test_the_baselines_rows_are_not_invalid_by_noise(tmp_path: Path, name: str) 
 
 def test_a_busy_task_in_the_guest_is_refused(tmp_path: Path) -> None:
     rows(tmp_path)
-    busy = linux_with(tmp_path, "busy", "bench.busy=1")
+    busy = linux(tmp_path, "bench.busy=1")
     session = measured(tmp_path, "--smp=1", "--runs=1", f"--system={busy}")
     print(session.output)
     assert session.code != 0
