@@ -26,8 +26,8 @@ PAIRS = 5
 SECONDS = 0.2
 """How long one guest computes alone."""
 _TALKS, _MOST_S = 10, 1.0
-"""It computes at least so many times as long as a request and its answer take, which in a nested guest is 0.1 s;
-but no longer than this."""
+"""It computes at least so many times as long as a request and its answer take, which in a nested guest is
+0.1 s; but no longer than this."""
 ERROR = 0.05
 """The highest error probability of either bound."""
 
