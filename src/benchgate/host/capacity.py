@@ -25,8 +25,9 @@ from benchgate.host.probe import INSTRUCTIONS_PER_STEP, ProbeError, ProbeGuest, 
 PAIRS = 5
 SECONDS = 0.2
 """How long one guest computes alone."""
-_TALKS = 10
-"""It computes at least so many times as long as a request and its answer take: in a nested guest 0.1 s."""
+_TALKS, _MOST_S = 10, 1.0
+"""It computes at least so many times as long as a request and its answer take, which in a nested guest is
+0.1 s; but no longer than this."""
 ERROR = 0.05
 """The highest error probability of either bound."""
 
@@ -105,7 +106,7 @@ def sample(
         ]
         for guest in guests:
             guest.ready(_BOOT_S)
-        seconds = max(SECONDS, _TALKS * max(answers(guests, 1, _BOOT_S)))
+        seconds = max(SECONDS, min(_MOST_S, _TALKS * max(answers(guests, 1, _BOOT_S))))
         steps = max(1, int(accel.figure * 1e6 * seconds / INSTRUCTIONS_PER_STEP))
         patience_s = _SLACK * seconds * len(pins) + 1.0
         answers(guests, max(1, steps // 50), patience_s)  # warm-up: translation, page faults, wake-up
