@@ -239,7 +239,6 @@ def release(session: nox.Session) -> None:
     _pytest("tests/line/test_wheel.py", "-q")
     if "--no-fresh" not in session.posargs:
         _module("tools.fresh")
-        _module("tools.nested_kvm")
     for path in files:
         session.log(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}")
 
