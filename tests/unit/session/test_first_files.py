@@ -157,7 +157,7 @@ def test_a_file_that_does_not_say_its_processor_is_told(home: Path) -> None:
     ("content", "said"),
     [
         (None, "k.img: cannot be read: No such file"),
-        (b"\x1f\x8b" + bytes(100), "k.img: is "),
+        (b"\x1f\x8b" + bytes(100), "unpack it first: `gunzip < k.img > kernel`"),
         (bz_image(0x20F, 8_000_000), "; next: benchgate new-system k.img --out k.yaml"),
         (IMAGE + b"\0Linux version 6.12.1 (", "; next: benchgate new-system k.img --out k.yaml"),
         (with_bytes(510, b"\x55\xaa"), "; next: benchgate new-system k.img --out k.yaml"),
