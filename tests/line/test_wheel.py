@@ -133,7 +133,7 @@ def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed) ->
     init: list[str | Path] = [installed.environment / "bin" / "benchgate", "init"]
     code, output = run(init, installed.folder)
     assert code == 0, output
-    assert [path.name for path in installed.folder.iterdir()] == ["test_scaling.py"]
+    assert sorted(path.name for path in installed.folder.iterdir()) == [".gitignore", "test_scaling.py"]
     quick = session(installed, installed.folder, "--quick")
     assert [quick.outcomes(cpus) for cpus in (1, 2)] == [["ok"], ["ok"]], quick.output
     assert {row["verified"] for row in quick.rows} == {"true"}
