@@ -217,11 +217,9 @@ def fixtures() -> str:
 
 
 def command_pages() -> str:
-    parts, names = list[str](), {"-".join(words): " ".join(words) for words in TWO_WORDS}
-    for one in commands.TABLE:
-        parser = argparse.ArgumentParser(prog=f"benchgate {names.get(one.name, one.name)}")
-        one.declare(parser)
-        parts += [f"## {parser.prog}", f"{one.about[0].upper()}{one.about[1:]}.", *words_of(parser)]
+    parts = list[str]()
+    for about, parser in parsers():
+        parts += [f"## {parser.prog}", f"{about[0].upper()}{about[1:]}.", *words_of(parser)]
     return page(
         "Commands",
         f"{SAYS} the parsers of `benchgate`, as `benchgate COMMAND --help` is.",
@@ -230,23 +228,38 @@ def command_pages() -> str:
     )
 
 
+def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """What each command of `benchgate` does, and its parser."""
+    names = {"-".join(words): " ".join(words) for words in TWO_WORDS}
+    for one in commands.TABLE:
+        parser = argparse.ArgumentParser(prog=f"benchgate {names.get(one.name, one.name)}")
+        one.declare(parser)
+        yield one.about, parser
+
+
 def words_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    rows, inner = [], list[tuple[str, str, argparse.ArgumentParser]]()
-    for action in parser._actions:  # argparse has no public list of what was declared
-        match action:
-            case argparse._HelpAction():
-                pass
-            case argparse._SubParsersAction():
-                said = {choice.dest: choice.help or "" for choice in action._choices_actions}
-                inner += [(name, said.get(name, ""), one) for name, one in action.choices.items()]
-            case _:
-                rows.append([code(_form(action)), cell(_help(action, parser))])
+    rows = [[code(form), cell(about)] for form, about in arguments(parser)]
     if rows:
         yield table(("argument", "meaning"), rows)
-    for name, about, one in inner:
-        yield f"### {parser.prog} {name}"
+    for about, one in inner_commands(parser):
+        yield f"### {one.prog}"
         yield f"{about[:1].upper()}{about[1:]}." if about else ""
         yield from words_of(one)
+
+
+def arguments(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    """The form and the meaning of each argument, but for --help."""
+    for action in parser._actions:  # argparse has no public list of what was declared
+        if not isinstance(action, argparse._HelpAction | argparse._SubParsersAction):
+            yield _form(action), _help(action, parser)
+
+
+def inner_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """What each command inside this one does, and its parser."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            said = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            yield from ((said.get(name, ""), one) for name, one in action.choices.items())
 
 
 def _form(action: argparse.Action) -> str:

@@ -111,6 +111,7 @@ def test_benchgate_and_its_data_come_from_the_wheel(installed: Installed) -> Non
     root = Path(installed.prints("from benchgate import data_root; print(data_root())"))
     assert root.is_relative_to(installed.environment)
     assert [name for name in FILES if not (root / name).is_file()] == []
+    assert (installed.environment / "share/man/man1/benchgate.1").is_file()
 
 
 def session(installed: Installed, folder: Path, *words: str) -> Session:
@@ -132,7 +133,7 @@ def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed) ->
     init: list[str | Path] = [installed.environment / "bin" / "benchgate", "init"]
     code, output = run(init, installed.folder)
     assert code == 0, output
-    assert [path.name for path in installed.folder.iterdir()] == ["test_scaling.py"]
+    assert sorted(path.name for path in installed.folder.iterdir()) == [".gitignore", "test_scaling.py"]
     quick = session(installed, installed.folder, "--quick")
     assert [quick.outcomes(cpus) for cpus in (1, 2)] == [["ok"], ["ok"]], quick.output
     assert {row["verified"] for row in quick.rows} == {"true"}
@@ -140,6 +141,19 @@ def test_init_in_an_empty_folder_leads_to_verified_runs(installed: Installed) ->
     code, output = run(init, installed.folder)
     assert code == 4
     assert "already exists" in output
+
+
+def test_a_workload_that_init_writes_is_right_at_once(installed: Installed, tmp_path: Path) -> None:
+    """Two boots of tern."""
+    init: list[str | Path] = [installed.environment / "bin" / "benchgate", "init", "--workload", "mine"]
+    code, output = run(init, tmp_path)
+    assert code == 0, output
+    *_, program, test = output.split()
+    assert program == "pytest"
+    quick = session(installed, tmp_path, test, "--quick", f"--system={SYSTEM}")
+    assert [quick.outcomes(cpus, SYSTEM) for cpus in (1, 2)] == [["ok"], ["ok"]], quick.output
+    assert 1.9 < quick.work(1, SYSTEM)[0] / quick.work(2, SYSTEM)[0] < 2.02
+    assert run_benchgate(tmp_path, "verify", quick.folder, python=installed.python)[0] == 0
 
 
 STRICT = {

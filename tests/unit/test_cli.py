@@ -87,7 +87,13 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [("ver", ["verify"]), ("verify --sig", ["--signers"]), ("init --wor", []), ("--ver", ["--version"])],
+    [
+        ("ver", ["verify"]),
+        ("verify --sig", ["--signers"]),
+        ("init --wor", ["--workload"]),
+        ("init --sig", []),
+        ("--ver", ["--version"]),
+    ],
 )
 def test_bash_completes_commands_and_options(
     typed: str, offered: list[str], capsys: pytest.CaptureFixture[str]

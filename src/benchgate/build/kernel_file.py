@@ -6,6 +6,7 @@ one of an unknown format. Fails with UsageError if the file cannot be read.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -68,6 +69,13 @@ def look(path: Path) -> KernelFile:
         raise UsageError(f"{path}: is empty; build the kernel first")
     found = next((found for known in _FORMATS if (found := known(path, head))), None)
     return found or KernelFile(path, "a file of no known format, which QEMU starts as raw code", is_raw=True)
+
+
+def system_name(kernel: Path) -> str:
+    """The name of a system with this kernel. `kernel` says nothing: then the folder's name is better."""
+    own = kernel.absolute()
+    stem = own.parent.name if own.stem.lower() in {"kernel", "vmlinuz", "image", "vmlinux"} else own.stem
+    return re.sub(r"[^a-z0-9]+", "_", stem.lower()).lstrip("_0123456789").rstrip("_")[:32] or "mine"
 
 
 def _elf(path: Path, head: bytes) -> KernelFile | None:

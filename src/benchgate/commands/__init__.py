@@ -37,7 +37,7 @@ TABLE: tuple[Command, ...] = (
     Command("doctor", "show what this host can be used for"),
     Command("setup", "fetch QEMU and the Linux image; afterwards no network is needed"),
     Command("plan", "show what pytest would measure; boots nothing (pytest --plan)"),
-    Command("init", "write a small test file to start from"),
+    Command("init", "write files to start from: a test, a workload, or the YAML of a kernel"),
     Command("new-system", "boot an unknown kernel and write a YAML file for it"),
     Command("sign", "sign a session with an SSH key, for `verify --signers`"),
     Command("verify", "check a session folder: signature, hashes, verifiers, statistics, verdicts"),

@@ -1,55 +1,33 @@
-"""`benchgate init`: a small test file to start from. Never replaces a file.
+"""`benchgate init`: files to start from: a test, a workload, or the YAML of a kernel. Never replaces a file.
 
-Takes a folder; writes the file and, if there is none, a .gitignore; prints their paths. UsageError if the
-test file exists or one cannot be written.
+Takes a folder; prints what was written and what to run next. Fails with UsageError if a file exists or cannot
+be written, or if a name or a kernel is unsuitable.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 from pathlib import Path
-
-from benchgate.base.errors import UsageError
-
-TEMPLATE = """\
-import pytest
-
-pytestmark = pytest.mark.smp
-
-
-@pytest.mark.workload("primes")
-@pytest.mark.speedup(cpus=2, at_least=1.6, insn=1.9)
-def test_scales(verdict):
-    verdict.require_pass()
-"""
-IGNORED = """\
-__pycache__/
-.pytest_cache/
-/reports/runs/
-/reports/latest
-"""
-"""What a session writes; baselines and figures that are kept are files of their own."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", nargs="?", default=".", help="where (default: here)")
+    what = parser.add_mutually_exclusive_group()
+    about = "a folder of this name with a workload of your own: its C, YAML, oracle and test"
+    what.add_argument("--workload", metavar="NAME", help=about)
+    about = "the YAML file of this kernel, with every key; `new-system` boots it and fills them in"
+    what.add_argument("--kernel", metavar="PATH", help=about)
 
 
 def run(words: argparse.Namespace) -> int:
+    from benchgate.session import first_files
+
     folder = Path(words.folder)
-    path = folder / "test_scaling.py"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as stream:
-            stream.write(TEMPLATE)
-    except FileExistsError as error:
-        raise UsageError(f"{error.filename} already exists; it was not changed") from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    ignored = folder / ".gitignore"
-    with contextlib.suppress(FileExistsError), ignored.open("x", encoding="utf-8") as stream:
-        stream.write(IGNORED)
-        print(f"wrote {ignored}")
-    print(f"wrote {path}; run: pytest {path}")
+    if words.workload is not None:
+        lines = first_files.write_workload(folder, words.workload)
+    elif words.kernel is not None:
+        lines = first_files.write_system(folder, Path(words.kernel))
+    else:
+        lines = first_files.write_test(folder)
+    print("\n".join(lines))
     return 0

@@ -9,7 +9,6 @@ came up on no machine.
 
 from __future__ import annotations
 
-import re
 import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +25,7 @@ from benchgate.base.system.script import not_typable
 from benchgate.base.system.systems import SELFTEST, System
 from benchgate.base.text import counted, visible_lines
 from benchgate.base.yaml.yaml_values import NAME
-from benchgate.build.kernel_file import KernelFile, Media, look
+from benchgate.build.kernel_file import KernelFile, Media, look, system_name
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.options import Options
@@ -261,7 +260,7 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
 
 def _order(words: Mapping[str, Any]) -> FirstContactRequest:
     kernel = Path(words["kernel"])
-    name = words["name"] or _name_of(kernel)
+    name = words["name"] or system_name(kernel)
     if not NAME.match(name):
         raise UsageError(f"--name {name}: use lower-case letters, digits and _, beginning with a letter")
     if words["arch"] and words["arch"] not in MACHINES:
@@ -284,13 +283,6 @@ def _order(words: Mapping[str, Any]) -> FirstContactRequest:
     )
     qemu = Path(words["qemu"]).absolute() if words["qemu"] else None
     return FirstContactRequest(kernel, given, words["arch"], tuple(words["send"]), words["seconds"], qemu)
-
-
-def _name_of(kernel: Path) -> str:
-    """`kernel` says nothing: then the folder's name is better."""
-    own = kernel.absolute()
-    stem = own.parent.name if own.stem.lower() in {"kernel", "vmlinuz", "image", "vmlinux"} else own.stem
-    return re.sub(r"[^a-z0-9]+", "_", stem.lower()).lstrip("_0123456789").rstrip("_")[:32] or "mine"
 
 
 def _firmware(word: str) -> str:

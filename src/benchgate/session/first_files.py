@@ -1,0 +1,121 @@
+"""The files of `benchgate init`, made from those in fixtures/init. Never replaces a file.
+
+Takes a folder, and the name of a workload or the path of a kernel; gives lines that say what was written and
+what to run next. Fails with UsageError if a file exists or cannot be written, or if a name or a kernel is
+unsuitable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchgate.base.errors import UsageError
+from benchgate.base.paths import data_root
+from benchgate.base.system.boots import CPUS
+from benchgate.base.system.systems import SELFTEST
+from benchgate.base.yaml.yaml_values import NAME
+from benchgate.build.kernel_file import KernelFile, Media, look, system_name
+from benchgate.plan import catalog
+from benchgate.plan.system_skeleton import skeleton
+
+TEST = "test_scaling.py"
+EXAMPLE = "sums"
+"""The workload in fixtures/init; `init` writes it under another name."""
+
+
+def write_test(folder: Path) -> list[str]:
+    path = folder / TEST
+    _create(path, _text(TEST))
+    return [*_ignored(folder), f"wrote {path}; run: {_command('pytest', path)}"]
+
+
+def write_workload(folder: Path, name: str) -> list[str]:
+    if not NAME.match(name):
+        raise UsageError(f"--workload {name}: use lower-case letters, digits and _, beginning with a letter")
+    if name in (*catalog.names("workload"), SELFTEST):
+        raise UsageError(f"--workload {name}: benchgate has a workload of this name; choose another")
+    with _refusals(folder / name):
+        (folder / name).mkdir(parents=True)
+    paths = []
+    for file in (f"{EXAMPLE}.c", "workload.yaml", "oracle.py", f"test_{EXAMPLE}.py"):
+        paths.append(folder / name / _renamed(file, name))
+        _create(paths[-1], _renamed(_text(f"{EXAMPLE}/{file}"), name))
+    lines = [f"wrote {path}" for path in paths]
+    return [*_ignored(folder), *lines[:-1], f"{lines[-1]}; run: {_command('pytest', paths[-1])}"]
+
+
+def write_system(folder: Path, kernel: Path) -> list[str]:
+    """The YAML of a kernel that is asked by its command line; `benchgate new-system` knows the others."""
+    file, name = look(Path(str(kernel).replace(CPUS, "1"))), system_name(kernel)
+    out = folder / f"{name}.yaml"
+    probe = _command("benchgate", "new-system", kernel, "--out", out)
+    if file.media is Media.NONE:
+        raise UsageError(f"{kernel}: is {file.about}: {file.advice}")
+    if file.is_linux or file.media is not Media.KERNEL:
+        raise UsageError(f"{kernel}: is {file.about}; next: {probe}")
+    _create(out, _schema_line(out) + skeleton(name, os.path.relpath(kernel, folder), file.arch))
+    plan = _command("pytest", "--plan", "--system", out, folder / TEST)
+    first = [] if (folder / TEST).exists() else [f"run: {_command('benchgate', 'init', folder)}"]
+    return [
+        f"wrote {out}; its comments name every key",
+        *_lacking(file),
+        *first,
+        f"{'then' if first else 'run'}: {plan}",
+        f"or let boots fill it in: {probe} --force",
+    ]
+
+
+def _lacking(file: KernelFile) -> list[str]:
+    return [] if file.arch else ["the kernel's file does not say for which processor it is: set `arch`"]
+
+
+def _schema_line(out: Path) -> str:
+    """Lets an editor complete the file, in a checkout: from elsewhere there is no path that lasts."""
+    root, place = data_root().resolve(), out.parent.resolve()
+    if not place.is_relative_to(root):
+        return ""
+    schema = os.path.relpath(root / "fixtures" / "schema" / "system.json", place)
+    return f"# yaml-language-server: $schema={schema}\n"
+
+
+def _renamed(text: str, name: str) -> str:
+    return re.sub(rf"(?<![a-z]){EXAMPLE}(?![a-z])", name, text)
+
+
+def _text(file: str) -> str:
+    return (data_root() / "fixtures" / "init" / file).read_text(encoding="utf-8")
+
+
+def _command(*words: str | Path) -> str:
+    return shlex.join(map(str, words))
+
+
+def _ignored(folder: Path) -> list[str]:
+    """Keeps out of git what sessions write, unless there are such rules already."""
+    path = folder / ".gitignore"
+    if os.path.lexists(path):
+        return []
+    _create(path, _text("gitignore"))
+    return [f"wrote {path}"]
+
+
+def _create(path: Path, text: str) -> None:
+    with _refusals(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileExistsError as error:
+        raise UsageError(f"{error.filename} already exists; it was not changed") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
