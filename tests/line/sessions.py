@@ -137,10 +137,11 @@ def dropped_ipis(where: Path) -> Session:
     return gated_tern(where, system, "--quick", f"--cpus={max(os.sched_getaffinity(0))}", more=more)
 
 
-def light_tern(where: Path) -> Path:
-    """tern under its own name, on q35 without the devices for which the firmware looks in every boot."""
-    text = (REPO / "fixtures" / "systems" / "kernel.yaml").read_text()
-    for old, new in (("machine: q35\n", f"machine: {LIGHT}\n"), ("../../", f"{REPO}/")):
+def light_tern(where: Path, root: Path = REPO) -> Path:
+    """tern under its own name, on q35 without the devices for which the firmware looks in every boot. `root`:
+    the checkout, or the data of an installed benchgate."""
+    text = (root / "fixtures" / "systems" / "kernel.yaml").read_text()
+    for old, new in (("machine: q35\n", f"machine: {LIGHT}\n"), ("../../", f"{root}/")):
         assert old in text
         text = text.replace(old, new)
     path = where / "kernel.yaml"
