@@ -154,7 +154,9 @@ def test_a_workload_that_init_writes_is_right_at_once(installed: Installed, tmp_
     quick = session(installed, tmp_path, test, "--quick", f"--system={SYSTEM}")
     assert [quick.outcomes(cpus, SYSTEM) for cpus in (1, 2)] == [["ok"], ["ok"]], quick.output
     assert 1.9 < quick.work(1, SYSTEM)[0] / quick.work(2, SYSTEM)[0] < 2.02
-    assert run_benchgate(tmp_path, "verify", quick.folder, python=installed.python)[0] == 0
+    words = ("verify", quick.folder, "--tests", test)
+    code, output = run_benchgate(tmp_path, *words, python=installed.python)
+    assert (code, "the thresholds of 1 gate are those of the tests" in output) == (0, True), output
 
 
 STRICT = """[pytest]

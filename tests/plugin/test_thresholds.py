@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
+from benchgate.base.paths import data_root
 from tests.plugin.conftest import GATE, TEST_FILE, Rig
 
 TWICE = """
@@ -56,6 +57,15 @@ def test_unchanged_thresholds_are_confirmed(verified: Verified) -> None:
     code, notes = verified.verify()
     assert code == 0
     assert any("--tests PATH compares them" in note for note in notes)
+
+
+def test_a_workload_may_be_named_by_its_path(verified: Verified) -> None:
+    place = data_root() / "guest/workloads/primes"
+    verified.rewrite(TEST_FILE.replace('workload("primes"', f'workload("{place}"'))
+    assert verified.verify("--tests", "test_scaling.py") == (
+        0,
+        ["the thresholds of 1 gate are those of the tests"],
+    )
 
 
 def test_a_threshold_that_differs_has_a_status_of_its_own(verified: Verified) -> None:

@@ -1,18 +1,22 @@
 """The plugin of a pytest that only collects: it writes down what the marks of tests request (thresholds.py).
 
-Takes the items of pytest; gives the requests of all test functions with gates as JSON, with the names of the
-systems to compare with. A mark that cannot be read fails as in `plan/marks.py`, and so ends pytest.
+Takes the items of pytest; gives the requests of all test functions with gates as JSON, with the names of
+workloads and of the systems to compare with. A mark that cannot be read fails as in `plan/marks.py`, and so
+ends pytest.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.jsonfields import as_json
+from benchgate.base.system.systems import System
+from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.session import inner_pytest
 from benchgate.session.pytest_hooks import pytest_run
@@ -41,18 +45,21 @@ class _MarkCollector:
         if any(item.get_closest_marker(name) for name in gate_marks(item)):
             request = request_of(item)
             self._found[request.test] = {
-                "workload": request.workload,
-                "gates": [as_json(gate) | {"to": _name_of(gate.to)} for gate in request.gates],
+                "workload": _name_of(catalog.load_workload, request.workload),
+                "gates": [
+                    as_json(gate) | {"to": gate.to and _name_of(catalog.load_system, gate.to)}
+                    for gate in request.gates
+                ],
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         inner_pytest.answer(session.config, json.dumps(self._found).encode())
 
 
-def _name_of(word: str) -> str:
-    """A mark may give a path and settings; a session knows the name. A word that cannot be read names none of
-    the session's systems."""
+def _name_of(load: Callable[[str], System | Workload], word: str) -> str:
+    """A mark may give a path, and settings of a system; a session knows the name. A word that cannot be read
+    names nothing of the session."""
     try:
-        return catalog.load_system(word).name if word else ""
+        return load(word).name
     except (CatalogError, UsageError):
         return word
