@@ -36,11 +36,15 @@ def pytest_load_initial_conftests(
 def pytest_configure(config: pytest.Config) -> None:
     for line in mark_table.lines():
         config.addinivalue_line("markers", line)
-    xdist_partner.register(config)
+    xdist_partner.register(config, _session)
     if pytest_use.is_configured(config):
-        from benchgate.session.pytest_hooks import pytest_run
+        _session(config)
 
-        pytest_run.state_of(config)
+
+def _session(config: pytest.Config) -> PytestSession:
+    from benchgate.session.pytest_hooks import pytest_run
+
+    return pytest_run.state_of(config)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -10,7 +10,8 @@ its schedulers have their groups. `--dist each` is refused: each worker would me
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -38,10 +39,11 @@ def in_worker(config: pytest.Config) -> bool:
     return hasattr(config, "workerinput")
 
 
-def register(config: pytest.Config) -> None:
-    """In the process that starts workers, if there is one."""
+def register(config: pytest.Config, begin: Callable[[pytest.Config], Any]) -> None:
+    """In the process that starts workers, if there is one. `begin` gives the session, which begins there when
+    a worker has timed tests."""
     if getattr(config.option, "tx", None) and not in_worker(config):
-        config.pluginmanager.register(XdistController(config), "benchgate-xdist")
+        config.pluginmanager.register(XdistController(partial(begin, config)), "benchgate-xdist")
 
 
 def stay_here(config: pytest.Config) -> None:
@@ -119,8 +121,8 @@ def _grouping(usual: Any, config: pytest.Config, log: Any) -> Any:
 class XdistController:
     """What the process does that starts the workers. It measures nothing itself."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
+    def __init__(self, session: Callable[[], Any]) -> None:
+        self._session = session
         self._folder = TemporaryDirectory(prefix="benchgate-xdist-")
         self._scheduler: GroupingScheduler | None = None
 
@@ -144,19 +146,13 @@ class XdistController:
         if self._scheduler is None or not path.exists():
             return
         if self._scheduler.group(json.loads(path.read_text())):
-            self._state().progress.note(BESIDE)
+            self._session().progress.note(BESIDE)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         ended = getattr(node, "workeroutput", {}).get(ENDED)
         if ended and ended["picked"]:
-            self._state().take_over(**ended)
-
-    def _state(self) -> Any:
-        """The session, which begins here when a worker has timed tests."""
-        from benchgate.session.pytest_hooks import pytest_run  # noqa: PLC0415 - not for other tests
-
-        return pytest_run.state_of(self._config)
+            self._session().take_over(**ended)
 
     def pytest_unconfigure(self) -> None:
         self._folder.cleanup()
