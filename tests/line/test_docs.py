@@ -106,6 +106,7 @@ COMMANDS = (
     ("setup",),
     ("doctor",),
     ("new-system",),
+    ("init",),
     ("compare",),
     ("history",),
     ("history-import",),
