@@ -211,6 +211,8 @@ def rig(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (thread_use, "host_snapshot"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):  # pytest-benchmark looks for the first
+        monkeypatch.delenv(name, raising=False)
     (tmp_path / "kernel").write_bytes(b"kernel")
     pytester.makeconftest(CONFTEST)
     pytester.makepyfile(test_scaling=TEST_FILE)

@@ -45,7 +45,7 @@ from benchgate.session.sweep import SweepResult, run_sweep
 from benchgate.session.workbench import require_counts
 
 Boots = Callable[..., RunningGuest]
-INTERRUPTED = "interrupted before "
+INTERRUPTED = "interrupted before"
 """So begins the reason of a session that can be resumed."""
 
 
