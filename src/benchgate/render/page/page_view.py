@@ -1,6 +1,6 @@
 """What every part of the page needs: the view, its figures and looks, computed once, and the rows of it.
 
-Takes a SessionView; gives a PageView, the PageRows of one, and the PageView of one row, in which systems keep
+Takes a SessionView; gives a PageView with its PageRows, and the PageView of one row, in which systems keep
 their colours. Does not fail.
 """
 
@@ -30,6 +30,8 @@ class PageView:
     metrics: Mapping[SeriesKey, tuple[MetricFigures, ...]]
     looks: Mapping[str, int]
     """The number of the look of each system and lane (`Series.place`), in the order in which they ran."""
+    rows: tuple[PageRow, ...] = ()
+    """Those of the whole session."""
     share: float = 1.0
     """The share of the page that this part may take."""
 
@@ -54,7 +56,8 @@ def page_view(view: SessionView) -> PageView:
     every = series_of(view)
     places = dict.fromkeys(one.place for one in every)
     metrics = {one.key: metrics_of(view, one) for one in every}
-    return PageView(view, every, every, metrics, {place: number for number, place in enumerate(places)})
+    looks = {place: number for number, place in enumerate(places)}
+    return PageView(view, every, every, metrics, looks, _rows(view, every))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +96,13 @@ class PageRow:
         return bool(self.thresholds) and all(one.gate == "control" for one in self.thresholds)
 
 
-def rows_of(page: PageView) -> tuple[PageRow, ...]:
+def _rows(view: SessionView, every: Sequence[ArmSeries]) -> tuple[PageRow, ...]:
     """In the order in which they ran; rows that did not run come last."""
     series: dict[RowKey, list[ArmSeries]] = {}
-    for one in page.every:
+    for one in every:
         series.setdefault((one.workload, one.params, one.mode), []).append(one)
     verdicts: dict[RowKey, list[Verdict]] = {}
-    for verdict in page.view.shown_verdicts:
+    for verdict in view.shown_verdicts:
         verdicts.setdefault((verdict.workload, verdict.params, verdict.mode), []).append(verdict)
     names = {key: _name(key, series.get(key, ()), verdicts.get(key, ())) for key in (*series, *verdicts)}
     return tuple(

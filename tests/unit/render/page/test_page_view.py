@@ -13,7 +13,7 @@ from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval
 from benchgate.judge.gates.wording import not_run, verdict
 from benchgate.render.page.page import session_page
-from benchgate.render.page.page_view import narrowed, page_view, rows_of
+from benchgate.render.page.page_view import narrowed, page_view
 from tests.pageviews import wide_view
 from tests.unit.factories import arm, cell, scaled_view, speedup, view
 
@@ -21,7 +21,7 @@ WIDE = page_view(wide_view(3, 2, 2))
 
 
 def test_a_row_has_its_systems_verdicts_and_word() -> None:
-    rows = rows_of(WIDE)
+    rows = WIDE.rows
     assert [row.name for row in rows] == ["primes", "primes.split-one", "pipe"]
     assert [row.is_control for row in rows] == [False, True, False]
     assert rows[0].places == ("linux, insn", "kernel, insn")
@@ -34,13 +34,13 @@ def test_a_row_that_did_not_run_comes_last_and_is_named_by_its_gates() -> None:
     gate = replace(speedup(), id="pipe.x-linux-smp2", cell=left_out.cell, base=None)
     one = verdict(gate, Word.SKIP, not_run(left_out), {})
     ran = scaled_view()
-    rows = rows_of(page_view(replace(ran, verdicts=(*ran.verdicts, one))))
+    rows = page_view(replace(ran, verdicts=(*ran.verdicts, one))).rows
     assert [row.name for row in rows] == ["primes", "pipe.x"]
     assert (rows[1].series, rows[1].worst) == ((), Word.SKIP)
 
 
 def test_a_part_keeps_colours_and_has_only_its_own_cells() -> None:
-    row = rows_of(WIDE)[1]
+    row = WIDE.rows[1]
     part = narrowed(WIDE, row, 0.5)
     assert part.looks == WIDE.looks
     assert part.every == WIDE.every

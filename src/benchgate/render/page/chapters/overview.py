@@ -13,7 +13,7 @@ from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.render.figures import ArmFigures
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.page_view import PageRow, PageView, rows_of
+from benchgate.render.page.page_view import PageRow, PageView
 from benchgate.render.page.tables import scrolling
 from benchgate.render.tables import units
 from benchgate.render.view import WORST_FIRST
@@ -76,13 +76,12 @@ class MatrixCell:
 
 
 def body(page: PageView) -> Html | None:
-    rows = rows_of(page)
-    cells = {row.number: _cells(row) for row in rows}
+    cells = {row.number: _cells(row) for row in page.rows}
     columns = sorted({column for of in cells.values() for column in of}, key=lambda one: _order(page, one))
     if not columns:
         return None
     head = tag("thead", *_heads(page, columns))
-    lines = (_line(page, row, columns, cells[row.number]) for row in rows)
+    lines = (_line(page, row, columns, cells[row.number]) for row in page.rows)
     whole = tag("table", tag("caption", CAPTION), head, tag("tbody", *lines), class_="matrix")
     words = [one.word for of in cells.values() for one in of.values()]
     return join([scrolling(TITLE, whole), _legend(words), tag("p", ABOUT, class_="soft")])

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from benchgate.base.cells import Lane
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.runs import Outcome
+from benchgate.base.text import counted
 from benchgate.evidence.rows import RunRow
 from benchgate.render.page.chapters.runs import replay_command
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.page_view import PageRow, PageView, rows_of
+from benchgate.render.page.page_view import PageRow, PageView
 from benchgate.render.page.tables import commands, listed, more, word
 from benchgate.render.view import ToldVerdicts, told_of
 
@@ -28,7 +29,7 @@ FEW_SKIPPED = 4
 def body(page: PageView) -> Html | None:
     loud = [one for one in page.view.shown_verdicts if one.outcome not in (Word.PASS, Word.SKIP)]
     quiet = told_of(one for one in page.view.shown_verdicts if one.outcome is Word.SKIP)
-    rows = {id(one): row for row in rows_of(page) for one in row.verdicts}
+    rows = {id(one): row for row in page.rows for one in row.verdicts}
     groups: dict[tuple[Word, int], list[Verdict]] = {}
     for one in loud:
         groups.setdefault((one.outcome, rows[id(one)].number), []).append(one)
@@ -90,10 +91,10 @@ def _command(page: PageView, of: Iterable[Verdict]) -> str:
         for row in page.view.rows
         if row.lane is Lane.INSN and (row.system, row.workload, row.params, row.mode, row.cpus) in cells
     ]
-    bad, counted = [row for row in mine if _is_broken(row)], [row for row in mine if row.counts]
+    bad, good = [row for row in mine if _is_broken(row)], [row for row in mine if row.counts]
     if bad:
         return replay_command(page.view, bad[0])
-    return f"{replay_command(page.view, counted[0])} --profile" if counted else ""
+    return f"{replay_command(page.view, good[0])} --profile" if good else ""
 
 
 def _is_broken(row: RunRow) -> bool:
@@ -104,7 +105,6 @@ def _skipped(page: PageView, quiet: Sequence[ToldVerdicts], *, is_alone: bool) -
     if not quiet:
         return None
     gates = sum(len(one.of) for one in quiet)
-    reasons = f"{len(quiet)} reason{'s' if len(quiet) > 1 else ''}"
-    head = f"{gates} gate{'s' if gates > 1 else ''} skipped, {reasons}"
+    head = f"{counted(gates, 'gate')} skipped, {counted(len(quiet), 'reason')}"
     sentences = listed([page.rooted(one.text) for one in quiet])
     return more(head, sentences, is_open=is_alone and len(quiet) <= FEW_SKIPPED)

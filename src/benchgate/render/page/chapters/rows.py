@@ -19,7 +19,7 @@ from benchgate.render.figures import ArmSeries
 from benchgate.render.page import details
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import legend
-from benchgate.render.page.page_view import PageRow, PageView, narrowed, rows_of
+from benchgate.render.page.page_view import PageRow, PageView, narrowed
 from benchgate.render.page.tables import listed, more, word
 from benchgate.render.view import ToldVerdicts, told_of
 
@@ -43,10 +43,9 @@ def all_details() -> tuple[ModuleType, ...]:
 
 
 def body(page: PageView) -> Html | None:
-    rows = rows_of(page)
-    if not rows:
+    if not page.rows:
         return None
-    shown = [_row(page, row, len(rows)) for row in rows]
+    shown = [_row(page, row, len(page.rows)) for row in page.rows]
     entries = [(look, place) for place, look in page.looks.items()]
     return join([legend(entries), *shown, _about(page)])
 

@@ -17,7 +17,7 @@ from benchgate.base.text import with_interval
 from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.page.details.phases import Leads, leads_of, shares
 from benchgate.render.page.html import Child, Html, join, tag
-from benchgate.render.page.page_view import PageRow, PageView, arms_of, rows_of
+from benchgate.render.page.page_view import PageRow, PageView, arms_of
 from benchgate.render.page.tables import NOTHING, TableLine, table, used, word
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
@@ -53,7 +53,7 @@ HEADS = (
 
 
 def body(page: PageView) -> Html | None:
-    rows = [row for row in rows_of(page) if row.series]
+    rows = [row for row in page.rows if row.series]
     if not rows:
         return None
     firsts = _references(page)
