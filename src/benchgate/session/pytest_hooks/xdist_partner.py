@@ -67,9 +67,8 @@ def may_measure(config: pytest.Config) -> bool:
 
 def hand_over(config: pytest.Config, *, picked: bool, code: int, text: str) -> None:
     """In a worker, at the end: what the controller prints, and the status of the verdicts."""
-    if in_worker(config):
-        given: Any = config
-        given.workeroutput[ENDED] = {"picked": picked, "code": code, "text": text}
+    given: Any = config
+    given.workeroutput[ENDED] = {"picked": picked, "code": code, "text": text}
 
 
 def width(config: pytest.Config) -> int:
@@ -86,35 +85,35 @@ def _list_of(config: pytest.Config) -> Path | None:
 class GroupingScheduler:
     """xdist's own scheduler, until a worker has timed tests; then one with these as a group."""
 
-    def __init__(self, usual: Any, grouping: Any) -> None:
-        self._now, self._grouping = usual, grouping
+    def __init__(self, usual: Any, config: pytest.Config, log: Any) -> None:
+        self._now, self._how, self._is_grouping = usual, (config, log), False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._now, name)
 
     def group(self, timed: Sequence[str]) -> bool:
         """True for the first list; that of each other worker is the same."""
-        grouping, self._grouping = self._grouping, None
-        if grouping is not None:
-            grouping.timed = frozenset(timed)
-            for node in self._now.nodes:
-                grouping.add_node(node)
-            self._now = grouping
-        return grouping is not None
+        if self._is_grouping:
+            return False
+        grouping = _grouping(self._now, *self._how, frozenset(timed))
+        for node in self._now.nodes:
+            grouping.add_node(node)
+        self._now, self._is_grouping = grouping, True
+        return True
 
 
-def _grouping(usual: Any, config: pytest.Config, log: Any) -> Any:
+def _grouping(usual: Any, config: pytest.Config, log: Any, timed: frozenset[str]) -> Any:
     """A scheduler that distributes as the usual one does, except for the timed tests."""
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - optional
 
     def scope(self: Any, nodeid: str) -> str:
-        if nodeid in self.timed:
+        if nodeid in timed:
             return GROUP
         return str(base._split_scope(self, nodeid)) if by_scope else nodeid
 
     by_scope = isinstance(usual, LoadScopeScheduling)
     base: Any = type(usual) if by_scope else LoadScopeScheduling
-    kind = type("TimedGroupScheduling", (base,), {"_split_scope": scope, "timed": frozenset()})
+    kind = type("TimedGroupScheduling", (base,), {"_split_scope": scope})
     return kind(config, log)
 
 
@@ -131,7 +130,7 @@ class XdistController:
         usual = yield
         if config.getvalue("dist") == "each":
             return usual
-        self._scheduler = GroupingScheduler(usual, _grouping(usual, config, log))
+        self._scheduler = GroupingScheduler(usual, config, log)
         return self._scheduler
 
     @pytest.hookimpl(optionalhook=True)
