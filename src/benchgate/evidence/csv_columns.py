@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Lane, Mode
-
 
 @dataclass(frozen=True, slots=True)
 class CsvColumn:
@@ -37,5 +35,4 @@ PARAMS = CsvColumn(
     "^('?[^;=]+=[^;=]*(;[^;=]+=[^;=]*)*)?$",
     about='name=value, joined by `;`; , ; = " and % are percent-encoded',
 )
-MODE, LANE = words(Mode), words(Lane)
 RUN = POSITIVE.saying("counts every attempt of the session from 1")

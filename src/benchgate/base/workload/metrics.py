@@ -16,15 +16,13 @@ from benchgate.base.cells import Window
 from benchgate.base.jsonfields import PlainWord, Presence
 
 NS, SECOND_NS = "ns", 1_000_000_000
+"""The unit of a length of time, and how many of it are a second."""
 TIME_SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, NS))
 
 
 def time_size(ns: float) -> tuple[float, str]:
     """The unit in which every report and sentence shows a time, as (ns, name)."""
     return next((one for one in TIME_SIZES if ns >= one[0]), TIME_SIZES[-1])
-
-
-"""The unit of a length of time, and how many of it are a second."""
 
 
 class MetricKind(StrEnum):

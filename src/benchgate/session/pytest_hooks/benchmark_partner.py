@@ -24,7 +24,8 @@ from benchgate.render.view import SessionView
 SESSION = "_benchmarksession"
 """The attribute of pytest's configuration that holds its session."""
 PARTS = (
-    *("pytest_benchmark.session:BenchmarkSession.finish", "pytest_benchmark.stats:Metadata"),
+    "pytest_benchmark.session:BenchmarkSession.finish",
+    "pytest_benchmark.stats:Metadata",
     "pytest_benchmark.stats:Metadata.update",
 )
 """Names that a module has. `finish` reads the list of entries, after it was filled here."""

@@ -249,9 +249,10 @@ class PytestSession:
             self.close(interrupted=status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR))
         except BenchgateError as error:
             self.complaint = str(error)
-        if self._view is not None:
-            self._code = exit_code(self._view)
-        if self._view is not None and (told := benchmark_partner.add(config, self._view)):
+        if self._view is None:
+            return
+        self._code = exit_code(self._view)
+        if told := benchmark_partner.add(config, self._view):
             self.progress.note(told)
 
     def ended(self, width: int) -> dict[str, Any]:
