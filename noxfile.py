@@ -61,7 +61,8 @@ def _module(name: str, *args: str) -> None:
 
 
 def _pytest(*args: str) -> None:
-    _module("pytest", *args)
+    """No tables of pytest-benchmark follow the verdicts, unless `--benchmark-enable` is given."""
+    _module("pytest", "--benchmark-disable", *args)
 
 
 def _family(name: str, *args: str) -> None:
