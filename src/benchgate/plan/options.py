@@ -19,6 +19,7 @@ from benchgate.plan.option_table import TABLE, Option
 
 _NOT_ON_A_FLEET = {
     "measure": "what it records has this machine's paths; measure here, without --fleet",
+    "threads": "workers send no recordings back; measure here, without --fleet",
     "profile-host": "it profiles the QEMU of this host; leave one of them out",
     "qemu": "each worker has its own QEMU, the reviewed one; leave out --qemu",
     "cpus": "the operator of a worker chooses its CPUs; leave out --cpus",
@@ -46,6 +47,8 @@ class Options:
     include_smt: bool = False
     oversubscribe: bool = False
     measure: bool = False
+    threads: bool = False
+    """Whether every run on the instruction clock records its guest's threads."""
     profile_host: bool = False
     inconclusive_fails: bool = True
     qemu: Path | None = None
@@ -125,6 +128,7 @@ def read(lookup: Lookup) -> Options:
         include_smt=bool(got["include-smt"]),
         oversubscribe=bool(got["oversubscribe"]),
         measure=bool(got["measure"]),
+        threads=bool(got["threads"]),
         profile_host=bool(got["profile-host"]),
         inconclusive_fails=option_words.choice(got, "inconclusive", "fail") == "fail",
         qemu=option_words.path(got["qemu"]),

@@ -10,6 +10,7 @@
 #include "events.h"
 #include "journal.h"
 #include "lockstep.h"
+#include "threads.h"
 
 #include <stdio.h>
 
@@ -39,6 +40,7 @@ void activity_window(bool open, uint64_t time) {
         end = time;
     opened |= open;
     events_window(open, time);
+    threads_window(open, time);
 }
 
 static void widen(void) {
@@ -132,6 +134,7 @@ static void report_pairs(void) {
 void activity_report(uint64_t now) {
     uint64_t last = end < now ? end : now;
     events_report(last);
+    threads_report(now);
     if (!opened || last <= begin)
         return;
     while (last - begin > COLUMNS * width)
