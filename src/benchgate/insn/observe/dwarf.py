@@ -34,13 +34,14 @@ class Dwarf:
         self._named: dict[tuple[str, str], DIE] = {}
         for unit in self._dwarf.iter_CUs():
             for die in unit.get_top_DIE().iter_children():
-                name = _text(die, "DW_AT_name")
+                name = _text(_declared(die), "DW_AT_name")
                 if name and "DW_AT_declaration" not in die.attributes:
                     kind = "structure" if die.tag in _STRUCTURES else str(die.tag)
                     self._named.setdefault((kind, name), die)
 
     def _type(self, die: DIE) -> CType:
         """The type of what this entry describes."""
+        die = die if "DW_AT_type" in die.attributes else _declared(die)
         for _ in range(_DEEPEST):
             if "DW_AT_type" not in die.attributes:
                 return UNTYPED  # void
@@ -116,6 +117,12 @@ def read_dwarf(path: Path) -> Dwarf | None:
         raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
     except DAMAGE as error:
         raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
+
+
+def _declared(die: DIE) -> DIE:
+    """What has the name and the type of a variable whose declaration stands elsewhere."""
+    key = "DW_AT_specification"
+    return die.get_DIE_from_attribute(key) if key in die.attributes else die
 
 
 def _text(die: DIE, key: str) -> str:
