@@ -95,7 +95,9 @@ def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:
     found: dict[str, list[int]] = {}
     if is_elf(path):
         try:
-            table = [(text, value) for _, _, value, _, text in _elf_table(ELFFile(BytesIO(path.read_bytes())))]
+            table = [
+                (text, value) for _, _, value, _, text in _elf_table(ELFFile(BytesIO(path.read_bytes())))
+            ]
         except DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
     else:

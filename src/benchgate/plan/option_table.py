@@ -81,7 +81,7 @@ TABLE: tuple[Option, ...] = (
     Option("measure", "the guest reports where its time goes; gates are skipped", "flag"),
     Option(
         "threads",
-        "record what the guest's threads did in every run on the instruction clock (`benchgate docs threads`)",
+        "instruction clock: every run records what its guest's threads did (`benchgate docs threads`)",
         "flag",
     ),
     Option("profile-host", "one extra run with `perf record` of the QEMU threads", "flag"),

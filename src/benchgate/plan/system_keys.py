@@ -186,7 +186,10 @@ _END: Table = {
 
 # ---- its threads
 
-_EXPRESSION = (Text("one expression"), Texts("several: the first whose names this kernel has", what="expressions"))
+_EXPRESSION = (
+    Text("one expression"),
+    Texts("several: the first whose names this kernel has", what="expressions"),
+)
 
 
 def _read(about: str, otherwise: str = "") -> Either:
@@ -207,7 +210,9 @@ _HOOKS: Mapping[str, Table] = {
         "to": _read("the thread that is next"),
         "blocked": _read("whether `from` waits for a wake-up; else it is still runnable"),
         "dead": _read("whether `from` has ended", otherwise="threads do not end"),
-        "queue": _read("how many threads are runnable on the CPU, with the next one", otherwise="not compared"),
+        "queue": _read(
+            "how many threads are runnable on the CPU, with the next one", otherwise="not compared"
+        ),
     },
     "wake": {
         "at": _AT,
@@ -234,7 +239,9 @@ _OBSERVE: Table = {
         "what is read of a thread",
         forms=(
             {
-                "type": Text("the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"),
+                "type": Text(
+                    "the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"
+                ),
                 "id": _read("its number, 0 for an idle thread"),
                 "name": _read("its name, an array or the address of a text", otherwise="none"),
                 "name_bytes": Integer("the most bytes of its name", default=16, low=1, high=32),
@@ -248,7 +255,9 @@ _OBSERVE: Table = {
         what="symbols",
     ),
     **{
-        kind: Block(_HOOK_ABOUT[kind], forms=(keys,), otherwise="" if kind in {"switch", "wake"} else "not seen")
+        kind: Block(
+            _HOOK_ABOUT[kind], forms=(keys,), otherwise="" if kind in {"switch", "wake"} else "not seen"
+        )
         for kind, keys in _HOOKS.items()
     },
 }

@@ -53,8 +53,8 @@ def records(  # noqa: PLR0913 - keyword arguments
     observed: str = "",
     window: tuple[int, int] | None = None,
 ) -> Records:
-    """`window`: insn/arguments.py. `observed`: how the guest's threads are seen (Workbench.observed), which is
-    written to the folder; empty: they are not recorded."""
+    """`window`: insn/arguments.py. `observed`: how the guest's threads are seen (Workbench.observed), which
+    is written to the folder; empty: they are not recorded."""
     observe = folder / OBSERVED
     if observed:
         observe.write_text(observed, encoding="ascii")
@@ -154,9 +154,9 @@ def _symbols(file: Path | None) -> Symbols | None:
 class RecordKeeper:
     """What a session records of its runs on the instruction clock.
 
-    With --threads: what the guest's threads did, in every run. With --measure, of each cell's first run: that, too,
-    call stacks, and, on a machine with memory, the lines that moved between CPUs. A guest whose calls cannot
-    be followed has no stacks (insn/c/record/stacks.h)."""
+    With --threads: what the guest's threads did, in every run. With --measure, of each cell's first run:
+    that, too, call stacks, and, on a machine with memory, the lines that moved between CPUs. A guest whose
+    calls cannot be followed has no stacks (insn/c/record/stacks.h)."""
 
     def __init__(self, bench: Workbench, note: Callable[[str], None]) -> None:
         self._bench, self._note = bench, note
@@ -167,7 +167,9 @@ class RecordKeeper:
         options = self._bench.options
         if planned.seats.lane is not Lane.INSN:
             if options.threads:
-                self._note_once(f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them")
+                self._note_once(
+                    f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them"
+                )
             return NO_RECORDS
         is_first = options.measure and planned.cell.id not in self._recorded
         observed = self._observed(planned) if options.threads or is_first else ""

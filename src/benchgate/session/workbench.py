@@ -98,7 +98,7 @@ class Workbench:
         return SymbolFiles(kernel, self.images.program(system, workload))
 
     def observed(self, planned: PlannedCell) -> str:
-        """How the clock sees the threads of this cell's guest, as the plugin reads it. VerifyError: why not."""
+        """How the clock sees the threads of this cell's guest, for the plugin. VerifyError: why not."""
         observation, kernel = planned.booted.observe, self.image(planned).kernel
         if observation is None or kernel is None:
             what = "boots no kernel file" if observation else "does not say how (`observe` in its YAML)"

@@ -1,8 +1,8 @@
 """What the instruction clock observes of a kernel's threads: `observe:` of a system's YAML as types.
 
-Takes the expressions of the file as text; gives frozen types. `formula` parses one expression, in C's notation,
-and fails with ValueError that says what is wrong where. What its names mean is found in the kernel's image
-(insn/observe/); here nothing is known of it.
+Takes the expressions of the file as text; gives frozen types. `formula` parses one expression, in C's
+notation, and fails with ValueError that says what is wrong where. What its names mean is found in the
+kernel's image (insn/observe/); here nothing is known of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from enum import StrEnum
 
 LONGEST = 200
 """The most characters of an expression."""
-_TOKEN = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|->|\|\||&&|==|!=|[-+*&|<>!().,\[\]])")
+_DEEPEST = 12
+"""The most brackets inside each other."""
+_TOKEN = re.compile(
+    r"\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|->|\|\||&&|==|!=|[-+*&|<>!().,\[\]])"
+)
 _NAME = re.compile(r"[A-Za-z_]")
 _LEVELS = (("||",), ("&&",), ("|",), ("&",), ("==", "!="), ("<", ">"), ("+", "-"), ("*",))
 """C's binary operators, from the loosest to the tightest."""
@@ -136,12 +140,21 @@ class _Parser:
                 raise ValueError(f"has `{text[at:].strip()[:20]}`, where no part of an expression begins")
             self.words.append(found[1])
             at = found.end()
-        self.at = 0
+        self.at = self.depth = 0
 
     def whole(self) -> Tree:
         found = self._level(0)
         if self.at < len(self.words):
             raise ValueError(f"has `{self.words[self.at]}` behind what is already a whole expression")
+        return found
+
+    def _inner(self) -> Tree:
+        """What is inside of brackets."""
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise ValueError(f"has more than {_DEEPEST} brackets inside each other")
+        found = self._level(0)
+        self.depth -= 1
         return found
 
     def _next(self) -> str:
@@ -179,7 +192,7 @@ class _Parser:
         while (word := self._next()) in {".", "->", "["}:
             self._take()
             if word == "[":
-                found = Element(found, self._level(0))
+                found = Element(found, self._inner())
                 self._take("]")
             else:
                 found = Member(found, self._name(), word == "->")
@@ -194,7 +207,7 @@ class _Parser:
     def _primary(self) -> Tree:
         word = self._take()
         if word == "(":
-            found = self._level(0)
+            found = self._inner()
             self._take(")")
             return found
         if word[0].isdigit():
@@ -209,10 +222,10 @@ class _Parser:
         if function not in _FUNCTIONS:
             raise ValueError(f"calls `{function}`; there are {', '.join(_FUNCTIONS)}")
         self._take("(")
-        values = [self._level(0)]
+        values = [self._inner()]
         while self._next() == ",":
             self._take()
-            values.append(self._level(0))
+            values.append(self._inner())
         self._take(")")
         if len(values) != _FUNCTIONS[function]:
             raise ValueError(f"gives `{function}` {len(values)} values, and it takes {_FUNCTIONS[function]}")

@@ -1,7 +1,7 @@
 """Reads the C types of a Linux kernel from the BTF in its own image; no debug package is needed.
 
-Takes the bytes of an unpacked image; gives `Btf`. The format is the kernel's Documentation/bpf/btf.rst. The image is
-untrusted: fails with VerifyError if what begins as BTF is damaged.
+Takes the path of an unpacked image; gives `Btf`. The format is the kernel's Documentation/bpf/btf.rst. The
+image is untrusted: fails with VerifyError if what begins as BTF is damaged.
 """
 
 from __future__ import annotations
@@ -128,7 +128,9 @@ def read_btf(path: Path) -> Btf | None:
         raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
     at = image.find(_MAGIC)
     while at >= 0:
-        types_at, types_size, strings_at, strings_size = _HEADER.unpack_from(image[at : at + 24].ljust(24))[1:]
+        types_at, types_size, strings_at, strings_size = _HEADER.unpack_from(image[at : at + 24].ljust(24))[
+            1:
+        ]
         begin = at + 24
         types = image[begin + types_at : begin + types_at + types_size]
         strings = image[begin + strings_at : begin + strings_at + strings_size]

@@ -1,7 +1,7 @@
 """Reads the C types of a kernel from the DWARF in its ELF file (`-g`).
 
-Takes a path; gives `Dwarf`, which answers as `Types` does (insn/observe/ctypes.py). The file is untrusted: fails with
-VerifyError if it has no DWARF, or if it is damaged.
+Takes a path; gives `Dwarf`, which answers as `Types` does (insn/observe/ctypes.py), or None. The file is
+untrusted: fails with VerifyError if it is damaged.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ class Dwarf:
             return ()
         if "DW_AT_abstract_origin" in die.attributes:
             die = die.get_DIE_from_attribute("DW_AT_abstract_origin")
-        return tuple(
-            self._type(one) for one in die.iter_children() if one.tag == "DW_TAG_formal_parameter"
-        )
+        return tuple(self._type(one) for one in die.iter_children() if one.tag == "DW_TAG_formal_parameter")
 
     def variable(self, name: str) -> CType | None:
         die = self._named.get(("DW_TAG_variable", name))

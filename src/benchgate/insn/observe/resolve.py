@@ -1,7 +1,8 @@
-"""Finds where a kernel's threads are, and writes it as the file that the plugin reads (c/threads/threads_hooks.h).
+"""Finds where a kernel's threads are, for the file that the plugin reads (c/threads/threads_hooks.h).
 
-Takes an `Observation`, the kernel's symbols and its types; gives the text of the file. Fails with VerifyError if the
-kernel does not have what the observation names; the message names the nearest that it has.
+Takes an `Observation`, the kernel's symbols and its types; gives the text of the file. Fails with
+VerifyError if the kernel does not have what the observation names; the message names the nearest that it
+has.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.files import file_digest
 from benchgate.base.system.observe import (
     SIZES,
     Call,
@@ -26,7 +28,6 @@ from benchgate.base.system.observe import (
     Tree,
     Word,
 )
-from benchgate.base.files import file_digest
 from benchgate.build.cache import entry
 from benchgate.insn.observe.btf import read_btf
 from benchgate.insn.observe.ctypes import UNTYPED, CType, NoTypes, Shape, Types
@@ -116,7 +117,9 @@ class _Resolver:
             if key in values:
                 yield _line(key, self._first(f"{where}.{key}", values[key], self._value))
 
-    def _first(self, where: str, choices: tuple[Formula, ...], of: Callable[[Tree], tuple[str, ...]]) -> tuple[str, ...]:
+    def _first(
+        self, where: str, choices: tuple[Formula, ...], of: Callable[[Tree], tuple[str, ...]]
+    ) -> tuple[str, ...]:
         """The first expression whose names this kernel has."""
         why = ""
         for one in choices:
@@ -167,17 +170,21 @@ class _Resolver:
             number = int(name[3:])
             known = self._parameters[number] if number < len(self._parameters) else UNTYPED
             return _Code((f"a{number}",), known)
-        known = self._types.variable(name)
-        return _Code((f"#{self._address(name):x}",), known or UNTYPED, is_place=known is not None)
+        variable = self._types.variable(name)
+        return _Code((f"#{self._address(name):x}",), variable or UNTYPED, is_place=variable is not None)
 
     def _member(self, tree: Member) -> _Code:
         of = self._code(tree.of)
         if tree.is_pointer and of.type.shape is Shape.POINTER:
             of = _Code(self._loaded(of), self._target(of.type), is_place=True)
         elif tree.is_pointer:
-            raise VerifyError(f"what is before `->{tree.name}` is no pointer of a known type; cast it: (type *)")
+            raise VerifyError(
+                f"what is before `->{tree.name}` is no pointer of a known type; cast it: (type *)"
+            )
         if of.type.shape is not Shape.STRUCTURE or not of.is_place:
-            raise VerifyError(f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)")
+            raise VerifyError(
+                f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
+            )
         found = self._types.field(of.type, tree.name)
         if found is None:
             near = _nearest(tree.name, self._types.fields(of.type))
@@ -295,7 +302,12 @@ def types_of(kernel: Path) -> Types:
 def observe_file(observation: Observation, kernel: Path, symbols: Path) -> str:
     """The text of the plugin's file for this kernel; `symbols` names its addresses."""
     own = "".join(map(file_digest, sorted(Path(__file__).parent.glob("*.py"))))
-    key = {"observe": repr(observation), "kernel": file_digest(kernel), "of": file_digest(symbols), "code": own}
+    key = {
+        "observe": repr(observation),
+        "kernel": file_digest(kernel),
+        "of": file_digest(symbols),
+        "code": own,
+    }
 
     def make(files: Path) -> None:
         text = observed(observation, addresses_of(symbols), types_of(kernel))

@@ -1,6 +1,6 @@
 """Reads how a kernel's threads are seen: `observe`.
 
-Takes the top section; gives an `Observation`, or None if the file says nothing of it. Fails with CatalogError.
+Takes the top section; gives an `Observation`, or None if the file has none. Fails with CatalogError.
 """
 
 from __future__ import annotations
