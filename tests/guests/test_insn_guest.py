@@ -239,7 +239,7 @@ def test_every_event_of_a_thread_follows_from_those_before_it(recorded: tuple[Bo
     for line in file.read_text().splitlines()[2:]:
         threads.take(line)
     assert threads.wrong == []
-    assert threads.names >= {"primes", "kthreadd", "ksoftirqd/1"}
+    assert threads.names >= {"bench", "kthreadd", "ksoftirqd/1"}
     assert threads.said["open"] <= cpus.total_begin
     assert threads.said["close"] >= cpus.total_end
     assert all(threads.counts[kind] > 20 for kind in ("fork", "switch", "wake", "exit"))

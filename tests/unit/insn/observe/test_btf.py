@@ -85,7 +85,7 @@ def test_fields_parameters_and_variables(tmp_path: Path) -> None:
     assert current is not None
     assert types.target(current) == task
     assert list(types.fields(task)) == ["pid", "comm", "on_rq", "flag", "bits"]
-    assert types.field(task, "gone") is types.structure("gone") is types.variable("gone") is None
+    assert (types.field(task, "gone"), types.structure("gone"), types.variable("gone")) == (None, None, None)
     assert types.parameters("gone") == ()
     assert UNTYPED.shape is Shape.OTHER
 
