@@ -41,7 +41,7 @@ def session_page(view: SessionView) -> str:
     sections = [(name, title, body) for name, title, body in bodies if body is not None]
     told = f"session {view.id}, {view.started} to {view.finished or 'unfinished'}"
     told += f", benchgate {view.version}" if view.version else ""
-    told += "; commands and paths are for the folder that holds reports/"
+    told += f"; commands and paths are for the folder that holds {view.reports_folder}/"
     return document(headline(view), told, sections)
 
 
