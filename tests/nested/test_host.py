@@ -36,6 +36,7 @@ def test_doctor_finds_that_kvm_keeps_up(tmp_path: Path) -> None:
     assert found["cpu"]["vendor_id"] == "AuthenticAMD"
     assert {"svm", "npt"} <= set(found["flags"])
     assert found["modules"]["kvm_amd"]["npt"] == "Y"
+    assert found["counters"]["resctrl"] == "not mounted"
     usable = sorted(os.sched_getaffinity(0))
     assert set(found["pins"]) <= set(usable)
     measured_at = {one["cpus"] for one in found["capacities"] if one["accel"] == "kvm"}
