@@ -20,7 +20,7 @@ import pytest
 
 
 @pytest.mark.system("printed.yaml")
-@pytest.mark.workload("typed.yaml", hi=500_000)
+@pytest.mark.workload("typed.yaml", hi=100_000)
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
