@@ -1,4 +1,5 @@
-"""An interrupt inside `held` is raised when the outermost block ends, and at once everywhere else."""
+"""An interrupt inside `held` is raised when the outermost block ends, and at once everywhere else. Of any
+number of signals the first interrupts once, and none of the others is a traceback."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from tests.machines import PATIENCE_S
 
 @pytest.fixture(autouse=True)
 def interruptible() -> Iterator[None]:
+    """Also where these tests run in the background of a shell, which lets its jobs ignore SIGINT."""
+
     def hear(number: int, _: FrameType | None) -> None:
         arrived(KeyboardInterrupt(signal.Signals(number).name))
 
@@ -98,14 +101,6 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now_s
-
-
-@pytest.fixture(autouse=True)
-def signals_interruptible() -> Iterator[None]:
-    """Also where these tests run in the background of a shell, which lets its jobs ignore SIGINT."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
