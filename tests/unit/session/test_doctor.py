@@ -59,7 +59,7 @@ def test_the_report_works_without_qemu_linux_and_compiler(
 def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
     monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
-    monkeypatch.setattr(doctor, "ask", refuse(BuildError("no C compiler; install gcc")))
+    monkeypatch.setattr(doctor, "plugin_api_of", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(doctor, "support", refuse(BuildError("no C compiler; install gcc")))
