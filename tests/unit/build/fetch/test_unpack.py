@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import FetchError
-from benchgate.build.fetch import vmlinux
+from benchgate.build.fetch import unpack
 from tests import optional
 
 KERNEL = b"\x7fELF" + b"the kernel's own bytes, " * 5000
@@ -42,26 +42,26 @@ def zstd(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd], ids=["gzip", "xz", "zstd"])
 def test_the_kernel_is_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    found = vmlinux.unpacked(bz_image(tmp_path, pack(KERNEL)), config(tmp_path))
+    found = unpack.unpacked_kernel(bz_image(tmp_path, pack(KERNEL)), config(tmp_path))
     assert found is not None
     assert found.read_bytes() == KERNEL
 
 
 def test_it_is_unpacked_once_for_each_image(tmp_path: Path) -> None:
     image, settings = bz_image(tmp_path, gzip.compress(KERNEL)), config(tmp_path)
-    first = vmlinux.unpacked(image, settings)
-    assert vmlinux.unpacked(image, settings) == first
-    assert vmlinux.unpacked(bz_image(tmp_path, gzip.compress(KERNEL + b"new")), settings) != first
+    first = unpack.unpacked_kernel(image, settings)
+    assert unpack.unpacked_kernel(image, settings) == first
+    assert unpack.unpacked_kernel(bz_image(tmp_path, gzip.compress(KERNEL + b"new")), settings) != first
 
 
 @pytest.mark.parametrize("text", ["CONFIG_SMP=y\n", "# CONFIG_PVH is not set\n", "XCONFIG_PVH=y\n"])
 def test_a_kernel_without_a_pvh_entry_stays_packed(tmp_path: Path, text: str) -> None:
-    assert vmlinux.unpacked(bz_image(tmp_path, gzip.compress(KERNEL)), config(tmp_path, text)) is None
+    assert unpack.unpacked_kernel(bz_image(tmp_path, gzip.compress(KERNEL)), config(tmp_path, text)) is None
 
 
 def test_an_unknown_compression_or_no_config_leaves_it_packed(tmp_path: Path) -> None:
-    assert vmlinux.unpacked(bz_image(tmp_path, b"\x02\x21\x4c\x18 lz4"), config(tmp_path)) is None
-    assert vmlinux.unpacked(bz_image(tmp_path, gzip.compress(KERNEL)), tmp_path / "none") is None
+    assert unpack.unpacked_kernel(bz_image(tmp_path, b"\x02\x21\x4c\x18 lz4"), config(tmp_path)) is None
+    assert unpack.unpacked_kernel(bz_image(tmp_path, gzip.compress(KERNEL)), tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_an_unknown_compression_or_no_config_leaves_it_packed(tmp_path: Path) ->
 )
 def test_a_damaged_image_is_refused(tmp_path: Path, packed: bytes, size: int, why: str) -> None:
     with pytest.raises(FetchError, match=why):
-        vmlinux.unpacked(bz_image(tmp_path, packed, size), config(tmp_path))
+        unpack.unpacked_kernel(bz_image(tmp_path, packed, size), config(tmp_path))

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.run.scanner import PatternMatch, Scanner
-from benchgate.run.watch import Watch, watch_for
+from benchgate.run.watch import PatternMatch, Scanner, Watch, watch_for
 from tests.unit.plans import own_system
 
 WATCH = Watch(

@@ -1,8 +1,12 @@
-"""The process of one worker: it makes runs at its station, one for each slot, until it is interrupted.
+"""The processes of a fleet: its scheduler, and a worker.
 
-Takes the scheduler's address and what its operator said; runs until a signal ends it, and comes back by
-itself after the scheduler did. Its guests die with it: the kernel kills them even if the worker is killed.
-Fails with FleetError if the folder is in use, and like equipment.py.
+The scheduler hands out runs, and knows nothing of them. Takes an address; runs until it is interrupted. Fails
+with FleetError if the address cannot be used.
+
+A worker makes runs at its station, one for each slot. Takes the scheduler's address and what its operator
+said; runs until a signal ends it, and comes back by itself after the scheduler did. Its guests die with it:
+the kernel kills them even if the worker is killed. Fails with FleetError if the folder is in use, and like
+equipment.py.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,13 +29,40 @@ from benchgate.base.files import lock_holder, try_lock
 from benchgate.base.text import one_line
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet import dask_private, dask_settings, words
-from benchgate.fleet.equipment import prepared
-from benchgate.fleet.inputs import InputStore
+from benchgate.fleet.equipment import InputStore, prepared
 from benchgate.fleet.measuring import MeasuringPlace
-from benchgate.fleet.scheduler import stopped
 from benchgate.fleet.task import Task, is_plain_path
 from benchgate.fleet.work import Station, work_for
 from benchgate.run import stale
+
+
+def run_scheduler(host: str, port: int, security: Any, say: Notice) -> None:
+    dask_settings.use()
+    dask_private.beat_every(dask_settings.HEARTBEAT_S)
+    asyncio.run(_serve_scheduler(host, port, security, say))
+
+
+async def _serve_scheduler(host: str, port: int, security: Any, say: Notice) -> None:
+    stop = stopped()
+    protocol = "tls" if security is not None else "tcp"
+    try:
+        scheduler = await dask_private.scheduler_class()(
+            host=host, port=port, protocol=protocol, security=security, dashboard_address="127.0.0.1:0"
+        )
+    except OSError as error:
+        raise FleetError(f"{host}:{port} cannot be used: {error.strerror or error}") from error
+    say(f"scheduler at {scheduler.address}; Ctrl-C ends it")
+    await stop.wait()
+    await scheduler.close()
+
+
+def stopped() -> asyncio.Event:
+    """Is set by the signals that end a program."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
 
 _AGAIN_S = 1.0
 _CLOSE_S = 30.0
@@ -53,7 +85,7 @@ class Orders:
     security: Any = None
 
 
-def run(orders: Orders, say: Notice) -> None:
+def run_worker(orders: Orders, say: Notice) -> None:
     dask_settings.use()
     if not is_plain_path(str(orders.folder)):
         raise UsageError(

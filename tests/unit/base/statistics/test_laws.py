@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from benchgate.base.statistics.laws import Law, Model
-from benchgate.base.statistics.scaling import CHANCE, ScalingFit, fitted
+from benchgate.base.statistics.laws import CHANCE, Law, Model, ScalingFit, fitted
 
 ALPHA = 0.0276
 NOISE_FREE = 1e-9
@@ -113,7 +112,7 @@ def test_the_same_runs_give_the_same_bits() -> None:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulated sessions need less exact intervals than a report."""
-    monkeypatch.setattr("benchgate.base.statistics.scaling.DRAWS", 400)
+    monkeypatch.setattr("benchgate.base.statistics.laws.DRAWS", 400)
 
 
 def shares(found: Sequence[ScalingFit], parameter: str, truth: float) -> tuple[float, float, float]:

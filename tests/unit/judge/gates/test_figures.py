@@ -11,7 +11,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Gate, GateInput, Verdict, Word
 from benchgate.base.statistics.stats import Interval
-from benchgate.judge.gates import effect, judge
+from benchgate.judge.gates import figures, judge
 from tests.unit.factories import POLICY, arm, cell, speedup
 
 SESSIONS = 250
@@ -87,14 +87,14 @@ def test_runs_without_noise_see_every_effect_and_the_clocks_delays_hide_some() -
 
 
 def test_an_interval_without_an_end_states_no_effect() -> None:
-    assert effect.of_median([1.0, 2.0, 3.0], Interval(float("-inf"), float("inf")), 0.0) is None
-    assert effect.of_median([0.0, 0.0, 1.0], Interval(0.0, 1.0), 0.0) is None
-    assert effect.absolute(0.1, Interval(0.0, 0.2), Interval(0.05, 0.15), 0.0) is None
+    assert figures.effect_of_median([1.0, 2.0, 3.0], Interval(float("-inf"), float("inf")), 0.0) is None
+    assert figures.effect_of_median([0.0, 0.0, 1.0], Interval(0.0, 1.0), 0.0) is None
+    assert figures.effect_of_value(0.1, Interval(0.0, 0.2), Interval(0.05, 0.15), 0.0) is None
 
 
 def test_the_effect_of_a_parameter_is_a_share_of_its_threshold() -> None:
     """The interval reaches 0.05 below the threshold and the error is 0.02: together 0.07 of 0.1."""
-    found = effect.absolute(0.1, Interval(0.05, 0.13), Interval(0.08, 0.11), 0.1)
+    found = figures.effect_of_value(0.1, Interval(0.05, 0.13), Interval(0.08, 0.11), 0.1)
     assert found == pytest.approx(0.7)
 
 

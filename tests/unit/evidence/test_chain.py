@@ -11,9 +11,9 @@ import pytest
 from benchgate import cli
 from benchgate.base.errors import HostError, UsageError
 from benchgate.base.ssh_signatures import Signers
+from benchgate.evidence.chain import sign_manifest
 from benchgate.evidence.check import INCOMPLETE, INTACT, TAMPERED, UNSIGNED, verify_session
 from benchgate.evidence.files import MANIFEST, SIGNATURE, digest_of, files_below
-from benchgate.evidence.signature import sign
 from tests import optional
 from tests.machines import PATIENCE_S
 from tests.unit.sessions import finished_session, recomputed
@@ -186,19 +186,19 @@ def test_mistakes_are_one_sentence(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(UsageError, match=r"--key .*absent is not a file"):
-        sign(folder, tmp_path / "absent")
+        sign_manifest(folder, tmp_path / "absent")
     with pytest.raises(UsageError, match=r"ssh-keygen did not sign: .*passphrase"):
-        sign(folder, new_key(tmp_path / "locked", passphrase="not given"))
+        sign_manifest(folder, new_key(tmp_path / "locked", passphrase="not given"))
     (tmp_path / "noise").write_text("no key\n")
     with pytest.raises(UsageError, match="ssh-keygen did not sign"):
-        sign(folder, tmp_path / "noise")
+        sign_manifest(folder, tmp_path / "noise")
     with pytest.raises(UsageError, match=r"--signers .*absent is not a file"):
         status(folder, tmp_path / "absent")
     assert cli.main(["verify", str(folder), "--identity", "ci"]) == 4
     assert "add --signers FILE" in capsys.readouterr().err
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(HostError, match="install openssh-client"):
-        sign(folder, key)
+        sign_manifest(folder, key)
     with pytest.raises(HostError, match="install openssh-client"):
         status(folder, signers(tmp_path, line_of(key, "ci")))
 

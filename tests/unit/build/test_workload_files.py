@@ -10,7 +10,7 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.workload.workloads import ParamSpec, Tool, Workload
-from benchgate.build import tools
+from benchgate.build import workload_files
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 from benchgate.judge import wire
 from benchgate.judge.wire import Transcript
@@ -50,7 +50,7 @@ def start(folder: Path, program: str, *arguments: str, word: str = "x") -> subpr
 def execute(found: ToolFiles, *arguments: str, word: str = "x") -> subprocess.CompletedProcess[bytes]:
     words = f"workload=own mode=process workers=2 cpus=2 nonce=n loops=3 word={word}".split()
     return subprocess.run(
-        [tools.runner(workload(*arguments)), *(f"bench.{one}" for one in words)],
+        [workload_files.tool_runner(workload(*arguments)), *(f"bench.{one}" for one in words)],
         env={"BENCHGATE_TOOL": str(found.folder), "TMPDIR": str(found.folder)},
         capture_output=True,
         timeout=60,
@@ -144,7 +144,9 @@ def test_the_archive_has_the_runner_and_what_the_program_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ToolFiles, "needed", lambda *_: ("bin/prog", f"lib/{LOADER}"))
-    archive = tools.initramfs(workload(), files(tmp_path, "echo unlike anything else")).read_bytes()
+    archive = workload_files.tool_initramfs(
+        workload(), files(tmp_path, "echo unlike anything else")
+    ).read_bytes()
     names = [(name, mode) for name, mode, *_ in parse_newc(archive)]
     assert names[2:5] == [("tool", 0o040755), ("tool/bin", 0o040755), ("tool/lib", 0o040755)]
     assert dict(names[5:]).keys() >= {"bench", "init", "tool/bin/prog", f"tool/lib/{LOADER}"}
@@ -185,7 +187,7 @@ def test_a_program_opens_a_library_and_data_of_the_workload(tmp_path: Path) -> N
         )
         (found.folder / "lib" / name).unlink(missing_ok=True)
         (found.folder / "lib" / name).symlink_to(path)
-    runner = tools.runner(workload("{files}/words.txt", files=("libplug.so", "words.txt")))
+    runner = workload_files.tool_runner(workload("{files}/words.txt", files=("libplug.so", "words.txt")))
     words = ["workload=own", "mode=process", "workers=1", "cpus=1", "nonce=n", "loops=3", "word=x"]
     done = subprocess.run(
         [runner, *(f"bench.{one}" for one in [*words, f"files={plug}"])],
@@ -199,8 +201,8 @@ def test_a_program_opens_a_library_and_data_of_the_workload(tmp_path: Path) -> N
 
 def test_another_file_is_another_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ToolFiles, "needed", lambda *_: ("bin/prog", f"lib/{LOADER}"))
-    made = {tools.initramfs(workload(), files(tmp_path, f"echo {n}")) for n in range(2)}
+    made = {workload_files.tool_initramfs(workload(), files(tmp_path, f"echo {n}")) for n in range(2)}
     assert len(made) == 2
-    digests = [tools.digest(workload(), files(tmp_path, f"echo {n}")) for n in range(2)]
+    digests = [workload_files.tool_digest(workload(), files(tmp_path, f"echo {n}")) for n in range(2)]
     assert [set(one) for one in digests] == [{"tool:bin/prog", f"tool:lib/{LOADER}"}] * 2
     assert digests[0] != digests[1]

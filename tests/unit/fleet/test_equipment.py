@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import FleetError
-from benchgate.fleet.inputs import InputStore
+from benchgate.fleet.equipment import InputStore
 
 CONTENT = b"kernel" * 1000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
