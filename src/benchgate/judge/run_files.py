@@ -23,6 +23,7 @@ from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.threads_log import ThreadEvents, read_thread_events
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
@@ -30,6 +31,7 @@ from benchgate.run.pinning import ThreadPlace
 from benchgate.run.thread_use import HostRecord, UseSample
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
+THREAD_EVENTS = "threads.txt"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
 _T = TypeVar("_T")
 _JSON_BYTES = 1 << 22
@@ -130,6 +132,12 @@ class RunFiles:
         """Nothing is known without the file, which earlier versions did not write."""
         missing = not os.path.lexists(self.run.folder / HOST)
         return HostRecord(100, ()) if missing else self._read(HostRecord, HOST, "the host")
+
+    @cached_property
+    def thread_events(self) -> ThreadEvents | None:
+        """What the guest's scheduler did; None if it was not observed."""
+        path = self.run.folder / THREAD_EVENTS
+        return read_thread_events(path) if os.path.lexists(path) else None
 
     def _read(self, kind: type[_T], name: str, what: str) -> _T:
         try:

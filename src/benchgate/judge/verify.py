@@ -23,10 +23,12 @@ from benchgate.base.system.script import values_of
 from benchgate.base.system.systems import System
 from benchgate.base.system.watching import EndBy
 from benchgate.base.void_rule import NO_RULE, VoidRule
-from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
+from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.figures import histogram_of, thread_metrics
 from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
@@ -47,7 +49,7 @@ from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
 from benchgate.judge.oracles.oracle_run import OracleRun
-from benchgate.judge.run_files import ARGV, RunFiles, read_console
+from benchgate.judge.run_files import ARGV, THREAD_EVENTS, RunFiles, read_console
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 INSN_UNIT = "insn"
@@ -107,7 +109,32 @@ def _verified_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
-    return replace(found, arch=system.arch.name)
+    return replace(_with_threads(found, files), arch=system.arch.name)
+
+
+def _with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
+    """Adds the metrics of the guest's threads, or why it has none."""
+    events, lane = files.thread_events, files.run.lane
+    if lane is not Lane.INSN:
+        if events:
+            raise VerifyError(
+                f"{THREAD_EVENTS}: threads are seen on the instruction clock only, not on {lane}"
+            )
+        why = f"threads are seen on the instruction clock only, and this is lane {lane}"
+        return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
+    if events is None:
+        why = f"its runs have no record of threads ({THREAD_EVENTS})"
+        return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
+    books = thread_books(events, explained=0)
+    if books.is_cut:
+        why = f"its record of threads was full at {books.end} ns, before the window closed"
+        return replace(found, absent={**found.absent, **dict.fromkeys(OF_THREADS, why)})
+    waits = {SCHED_WAIT: histogram_of(books.wait_lengths)}
+    return replace(
+        found,
+        metrics={**found.metrics, **thread_metrics(books)},
+        histograms={**found.histograms, **waits},
+    )
 
 
 def output_of(files: RunFiles, system: System) -> GuestOutput:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from benchgate.base.cells import Window
-from benchgate.base.workload.metrics import NS, WINDOWS, Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import NS, OF_THREADS, WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.base.yaml.yaml_values import NAME
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.workload_keys import OF_WORKERS
@@ -23,7 +23,7 @@ def read(top: Section) -> Mapping[str, Metric]:
         for name in section.keys():  # noqa: SIM118 - a Section, not a dict
             if not NAME.match(name):
                 section.fail(f"`{name}` is not a name: use lower-case letters, digits and _", name)
-            if name in WINDOWS:
+            if name in WINDOWS or name in OF_THREADS:
                 section.fail(f"`{name}` is a metric of every workload; choose another name", name)
             with section.optional(name) as words:
                 found[name] = _metric(name, words)

@@ -139,7 +139,7 @@ def _plan_gate(
     )
     row = OF_KIND.get(asked.kind)
     suffix = "" if row and not row.is_in_id else f"-{asked.kind}"
-    suffix += "" if asked.metric == Window.WORK else f"-{asked.metric}"
+    suffix += "" if asked.metric == (row.metric if row else Window.WORK) else f"-{asked.metric}"
     suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
     suffix += f"-to-{base.cell.system}" if asked.to and base else ""
     suffix += "".join(f"-{value}" for _, value in asked.settings)

@@ -28,6 +28,7 @@ from benchgate.base.interrupts import held
 from benchgate.base.runs import RawRun
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.systems import SystemKind
+from benchgate.base.workload.metrics import Metric
 from benchgate.build import cache_storage
 from benchgate.evidence import kept_baselines, provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
@@ -276,11 +277,14 @@ class MeasuringSession:
             if judged.unanswered:
                 save_unanswered(raw.folder, judged.reason)
             self._judged.append(judged)
-            self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
+            self._open_session.record(row_of(judged, self._declared(attempt)))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))
         return judged
+
+    def _declared(self, attempt: PlannedRun) -> Mapping[str, Metric]:
+        return next(one.declared for one in self._sweeps if one.row == attempt.sweep)
 
     def _smoke(self, planned: PlannedCell) -> None:
         """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""
