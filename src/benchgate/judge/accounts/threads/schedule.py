@@ -392,10 +392,10 @@ def _named(thread: int) -> str:
 class _Lengths:
     """Compares the numbers of runnable threads that the guest keeps with those that follow from the events.
 
-    The guest changes its number a little before or after the instruction that makes the event. So the number
-    at an event may be that before or that after the event. Another vCPU is somewhere between two of its
-    events: its last one may not be counted yet, its next one already. A thread that is about to block, by the
-    CPU's next switch, may be gone already."""
+    What is written at an event is the number after it. But the guest changes its numbers a little before or
+    after the instruction that makes the event, and another vCPU is somewhere between two of its events: its
+    last one may not be counted yet, its next one already. A thread that is about to block, by the CPU's next
+    switch, may be gone already."""
 
     def __init__(self, events: ThreadEvents, effects: list[_Effect], counts: list[int]) -> None:
         self.path = events.path
@@ -403,7 +403,6 @@ class _Lengths:
         self.counts = counts
         self.late = _Changes(events.vcpus)
         self.early = _Changes(events.vcpus)
-        self.leaves = [False] * events.vcpus
 
     def check(self) -> tuple[tuple[int, int, int], ...]:
         """The numbers after each change: (time, CPU, number), by time."""
@@ -416,26 +415,23 @@ class _Lengths:
         for vcpu, effect in first.items():
             self.early.put(vcpu, effect.changes)
         for at, effect in enumerate(self.effects):
-            before = self.counts[effect.cpu]
             for cpu, change in effect.changes:
                 self.counts[cpu] += change
             vcpu, later = effect.event.vcpu, following[at]
             self.late.put(vcpu, ())
             self.early.put(vcpu, ())
             if effect.read is not None:
-                self._check(effect, before, leaves=leaving[at])
+                self._check(effect, effect.read, leaves=leaving[at])
             self.late.put(vcpu, effect.changes)
             self.early.put(vcpu, self.effects[later].changes if later is not None else ())
             steps += [(effect.event.time, cpu, self.counts[cpu]) for cpu, change in effect.changes if change]
         return tuple(sorted(steps, key=lambda step: step[0]))
 
-    def _check(self, effect: _Effect, before: int, *, leaves: bool) -> None:
-        cpu, read = effect.cpu, effect.read or 0
-        low, high = sorted((before, self.counts[cpu]))
-        low -= self.late.more[cpu] + self.early.less[cpu] + leaves
-        high += self.late.less[cpu] + self.early.more[cpu]
+    def _check(self, effect: _Effect, read: int, *, leaves: bool) -> None:
+        cpu, count = effect.cpu, self.counts[effect.cpu]
+        low = count - self.late.more[cpu] - self.early.less[cpu] - leaves
+        high = count + self.late.less[cpu] + self.early.more[cpu]
         if not low <= read <= high:
-            count = self.counts[cpu]
             raise VerifyError(
                 f"{self.path}:{effect.event.line}: the guest counts {read} runnable threads on CPU {cpu}, "
                 f"but by the events there are {count}. {_ADVICE}"
@@ -468,11 +464,15 @@ def _following(effects: list[_Effect]) -> list[int | None]:
 
 
 def _leaving(effects: list[_Effect], vcpus: int) -> list[bool]:
-    """Whether the next switch of the CPU whose number was read takes its thread off the queue."""
+    """Whether the CPU whose number was read is about to take its thread off the queue: before its next switch
+    it does nothing but move threads to itself. Its own switches are complete."""
     leaves, found = [False] * vcpus, [False] * len(effects)
     for at in range(len(effects) - 1, -1, -1):
-        effect = effects[at]
+        effect, event = effects[at], effects[at].event
+        if isinstance(event, SwitchEvent):
+            leaves[effect.cpu] = event.before != IDLE and event.state != "r"
+            continue
         found[at] = leaves[effect.cpu]
-        if isinstance(effect.event, SwitchEvent):
-            leaves[effect.cpu] = effect.event.before != IDLE and effect.event.state != "r"
+        if isinstance(event, WakeEvent):
+            leaves[event.vcpu] = False
     return found
