@@ -163,7 +163,7 @@ def test_the_model_makes_what_it_shall_find() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_schedule_with_a_missing_line_is_refused(seed: int, tmp_path: Path) -> None:
     """A CPU's next switch comes from another thread, and a thread that no fork made appears too late."""
-    text = SimulatedGuest(seed, cpus=2, steps=160).run()
+    text = SimulatedGuest(seed, cpus=2, steps=240).run()
     lines = text.splitlines(keepends=True)
     opened = next(number for number, line in enumerate(lines) if line.startswith("open"))
     tried = 0
@@ -184,7 +184,7 @@ def test_a_schedule_with_a_missing_line_is_refused(seed: int, tmp_path: Path) ->
 @pytest.mark.parametrize("seed", range(8))
 def test_a_wrong_queue_length_is_refused(seed: int, tmp_path: Path) -> None:
     """One that is off by more than what another vCPU may be about to do."""
-    lines = SimulatedGuest(seed, cpus=2, steps=160).run().splitlines(keepends=True)
+    lines = SimulatedGuest(seed, cpus=2, steps=240).run().splitlines(keepends=True)
     tried = 0
     for number, line in enumerate(lines):
         words = line.split()
