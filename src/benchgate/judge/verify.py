@@ -123,7 +123,7 @@ def _with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
         why = f"threads are seen on the instruction clock only, and this is lane {lane}"
         return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
     if events is None:
-        why = f"its runs have no record of threads ({THREAD_EVENTS})"
+        why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
         return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
     books = thread_books(events, explained=0)
     if books.is_cut:
