@@ -31,7 +31,7 @@ from benchgate.base.system.systems import SystemKind
 from benchgate.base.workload.metrics import WASTED, Metric
 from benchgate.build import cache_storage
 from benchgate.evidence import kept_baselines, provenance, session_folder
-from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
+from benchgate.evidence.facts import bounds_of, plain_json, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
@@ -324,7 +324,8 @@ class MeasuringSession:
 
     def _add_symbols(self, planned: PlannedCell, found: Symbols) -> None:
         guest, kept = planned.guest, self._facts.setdefault("symbols", {})
-        kept[guest] = symbols_of(stored_symbols(self._facts, "this session", guest), found)
+        both = symbols_of(stored_symbols(self._facts, "this session", guest), found)
+        kept[guest] = plain_json(both)  # it is read again before it is written
         self._open_session.update(symbols=kept)
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
