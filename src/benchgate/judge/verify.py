@@ -25,6 +25,7 @@ from benchgate.base.system.watching import EndBy
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, SECOND_NS
 from benchgate.base.workload.workloads import Workload
+from benchgate.insn.threads_log import ThreadEvents
 from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
 from benchgate.judge.accounts.threads.accounting import thread_books
@@ -125,6 +126,7 @@ def _with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
     if events is None:
         why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
         return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
+    _check_thread_window(events, files)
     books = thread_books(events, explained=0)
     if books.is_cut:
         why = f"its record of threads was full at {books.end} ns, before the window closed"
@@ -134,6 +136,20 @@ def _with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
         found,
         metrics={**found.metrics, **thread_metrics(books)},
         histograms={**found.histograms, **waits},
+    )
+
+
+def _check_thread_window(events: ThreadEvents, files: RunFiles) -> None:
+    """The record must be of the same run as the clock's log."""
+    if events.vcpus != files.run.cell.cpus:
+        raise VerifyError(f"{THREAD_EVENTS} has {events.vcpus} vCPUs, but the cell has {files.run.cell.cpus}")
+    seen = files.clock.activity
+    window = (events.opened, events.closed)
+    if seen is None or None in window or window == (seen.begin, seen.end):
+        return
+    raise VerifyError(
+        f"{THREAD_EVENTS} has a window from {window[0]} to {window[1]}, but that of the clock's log is from "
+        f"{seen.begin} to {seen.end}"
     )
 
 

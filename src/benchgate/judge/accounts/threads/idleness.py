@@ -15,8 +15,10 @@ thread waits like any other, and its own CPU is free.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.books import ThreadWake, WastedStretch
@@ -53,7 +55,12 @@ class _Queued:
 class _OpenStretch:
     begin: int
     wake: ThreadWake | None
-    threads: dict[int, None]
+    is_pinned: bool
+    threads: dict[int, None] = field(default_factory=dict)
+
+    def add(self, thread: int) -> None:
+        if len(self.threads) < MOST_THREADS:
+            self.threads[thread] = None
 
 
 _LEAVE, _MASK, _QUEUE, _IDLE, _RUN = range(5)
@@ -63,8 +70,7 @@ _Change = tuple[int, int, int, int]
 
 
 class _Sweep:
-    """Goes through the window by time, and knows at each instant who is queued where and which CPU is
-    idle."""
+    """Goes through the window by time; knows at each instant who is queued where and which CPU is idle."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -76,10 +82,14 @@ class _Sweep:
         """The same by CPU."""
         self.idle: dict[int, int] = {}
         """For each idle CPU how many changes came before it became idle."""
+        self.waiting: dict[int, _Queued] = {}
+        """Those in `queued` that wait."""
+        self.waiting_by_mask: Counter[int] = Counter()
+        """How many of them may run on the CPUs of each mask."""
         self.deadlines: list[tuple[int, int, _Queued, int]] = []
         """(time, a number of its own, the thread, since when its CPU idles as in `idle`)."""
-        self.stretches: dict[tuple[int, bool], _OpenStretch] = {}
-        """By CPU and whether it is excused."""
+        self.stretches: dict[int, _OpenStretch] = {}
+        """By CPU."""
         self.found: list[WastedStretch] = []
         self.count = 0
 
@@ -98,8 +108,8 @@ class _Sweep:
                 at += 1
             self._expire(now)
             self._judge(now)
-        for key in list(self.stretches):
-            self._close(key, self.end)
+        for cpu in list(self.stretches):
+            self._close(cpu, self.end)
 
     def _changes(self) -> Iterator[_Change]:
         """What was before the window counts as of its begin."""
@@ -118,61 +128,103 @@ class _Sweep:
                     yield begin, _IDLE, cpu, 0
                     yield end, _RUN, cpu, 0
 
+    # ---- what changes
+
     def _apply(self, now: int, kind: int, which: int, value: int) -> None:
         self.count += 1
         if kind == _MASK:
-            self.masks[which] = value
+            self._set_mask(which, value)
         elif kind == _QUEUE:
             life = self.schedule.lives[which]
             phase = life.phases[value]
             queued = _Queued(life.thread, which, phase.cpu, phase.wake)
             self.queued[which] = self.on[phase.cpu][which] = queued
-            if phase.cpu in self.idle:
-                self._allow_time(now, queued)
+            self._place(now, queued)
         elif kind == _LEAVE:
-            del self.on[self.queued.pop(which).cpu][which]
+            queued = self.queued.pop(which)
+            del self.on[queued.cpu][which]
+            self._stop_waiting(queued)
         elif kind == _IDLE:
             self.idle[which] = self.count
             for queued in self.on[which].values():
-                self._allow_time(now, queued)
+                self._stop_waiting(queued)
+                self._place(now, queued)
         else:
             del self.idle[which]
             for queued in self.on[which].values():
                 queued.is_late = False
+                self._place(now, queued)
 
-    def _allow_time(self, now: int, queued: _Queued) -> None:
-        item = (now + SETTLE, self.count, queued, self.idle[queued.cpu])
+    def _set_mask(self, life: int, mask: int) -> None:
+        queued = self.waiting.get(life)
+        if queued:
+            self._stop_waiting(queued)
+        self.masks[life] = mask
+        if queued:
+            self._wait(queued)
+
+    def _place(self, now: int, queued: _Queued) -> None:
+        """It waits, unless its CPU is idle: then it has time until a deadline."""
+        if queued.cpu not in self.idle:
+            self._wait(queued)
+            return
+        heapq.heappush(self.deadlines, (now + SETTLE, self.count, queued, self.idle[queued.cpu]))
         self.count += 1
-        heapq.heappush(self.deadlines, item)
 
     def _expire(self, now: int) -> None:
         while self.deadlines and self.deadlines[0][0] <= now:
             _, _, queued, since = heapq.heappop(self.deadlines)
             if self.queued.get(queued.life) is queued and self.idle.get(queued.cpu) == since:
                 queued.is_late = True
+                self._wait(queued)
+
+    def _wait(self, queued: _Queued) -> None:
+        if queued.life not in self.waiting:
+            mask = self.masks[queued.life]
+            self.waiting[queued.life] = queued
+            self.waiting_by_mask[mask] += 1
+            for cpu, stretch in self.stretches.items():
+                if stretch.is_pinned or mask >> cpu & 1:
+                    stretch.add(queued.thread)
+
+    def _stop_waiting(self, queued: _Queued) -> None:
+        if self.waiting.pop(queued.life, None):
+            mask = self.masks[queued.life]
+            self.waiting_by_mask[mask] -= 1
+            if not self.waiting_by_mask[mask]:
+                del self.waiting_by_mask[mask]
+
+    # ---- what follows
 
     def _judge(self, now: int) -> None:
-        """Opens, goes on with and closes stretches, by what is so from now on."""
-        waiting = [one for one in self.queued.values() if one.is_late or one.cpu not in self.idle]
-        now_open: set[tuple[int, bool]] = set()
-        for cpu in self.idle if waiting else ():
-            if any(not one.is_late for one in self.on[cpu].values()):
+        """Opens and closes stretches, by what is so from now on."""
+        wanted = 0
+        for mask in self.waiting_by_mask:
+            wanted |= mask
+        for cpu in [cpu for cpu in self.stretches if not self._is_free(cpu)]:
+            self._close(cpu, now)
+        for cpu in self.idle if self.waiting else ():
+            if not self._is_free(cpu):
                 continue
-            allowed = [one for one in waiting if self.masks[one.life] >> cpu & 1]
-            key = (cpu, not allowed)
-            now_open.add(key)
-            self._go_on(now, key, allowed or waiting)
-        for key in [key for key in self.stretches if key not in now_open]:
-            self._close(key, now)
+            is_pinned = not wanted >> cpu & 1
+            stretch = self.stretches.get(cpu)
+            if stretch and stretch.is_pinned is not is_pinned:
+                self._close(cpu, now)
+                stretch = None
+            if stretch is None:
+                self._open(cpu, now, is_pinned=is_pinned)
 
-    def _go_on(self, now: int, key: tuple[int, bool], waiting: list[_Queued]) -> None:
-        stretch = self.stretches.get(key)
-        if stretch is None:
-            stretch = self.stretches[key] = _OpenStretch(now, waiting[0].wake, {})
-        if len(stretch.threads) < MOST_THREADS:
-            stretch.threads.update(dict.fromkeys(one.thread for one in waiting))
+    def _is_free(self, cpu: int) -> bool:
+        return bool(self.waiting) and cpu in self.idle and all(one.is_late for one in self.on[cpu].values())
 
-    def _close(self, key: tuple[int, bool], now: int) -> None:
-        stretch, (cpu, is_pinned) = self.stretches.pop(key), key
-        threads = tuple(stretch.threads)[:MOST_THREADS]
-        self.found.append(WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, is_pinned))
+    def _open(self, cpu: int, now: int, *, is_pinned: bool) -> None:
+        waiting = (one for one in self.waiting.values() if is_pinned or self.masks[one.life] >> cpu & 1)
+        some = list(islice(waiting, MOST_THREADS))
+        stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, is_pinned)
+        for one in some:
+            stretch.add(one.thread)
+
+    def _close(self, cpu: int, now: int) -> None:
+        stretch = self.stretches.pop(cpu)
+        threads = tuple(stretch.threads)
+        self.found.append(WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned))

@@ -363,7 +363,8 @@ class _Repeater:
         life.moves.append((time, origin, cpu))
 
     def _change(self, life: ThreadLife, phase: Phase) -> None:
-        life.phases.append(replace(phase, begin=max(phase.begin, life.now.begin)))
+        begin = life.now.begin
+        life.phases.append(phase if phase.begin >= begin else replace(phase, begin=begin))
 
 
 def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:
