@@ -23,17 +23,15 @@ from benchgate.base.system.script import values_of
 from benchgate.base.system.systems import System
 from benchgate.base.system.watching import EndBy
 from benchgate.base.void_rule import NO_RULE, VoidRule
-from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, SECOND_NS
+from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.threads_log import ThreadEvents
 from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
-from benchgate.judge.accounts.threads.accounting import thread_books
-from benchgate.judge.accounts.threads.figures import histogram_of, thread_metrics
 from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
+from benchgate.judge.checks.thread_record import with_threads
 from benchgate.judge.checks.transcript_checks import (
     check_books,
     check_cpus,
@@ -50,7 +48,7 @@ from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
 from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
 from benchgate.judge.oracles.oracle_run import OracleRun
-from benchgate.judge.run_files import ARGV, THREAD_EVENTS, RunFiles, read_console
+from benchgate.judge.run_files import ARGV, RunFiles, read_console
 from benchgate.judge.wire import MAX_HZ, Transcript
 
 INSN_UNIT = "insn"
@@ -110,47 +108,7 @@ def _verified_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
-    return replace(_with_threads(found, files), arch=system.arch.name)
-
-
-def _with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
-    """Adds the metrics of the guest's threads, or why it has none."""
-    events, lane = files.thread_events, files.run.lane
-    if lane is not Lane.INSN:
-        if events:
-            raise VerifyError(
-                f"{THREAD_EVENTS}: threads are seen on the instruction clock only, not on {lane}"
-            )
-        why = f"threads are seen on the instruction clock only, and this is lane {lane}"
-        return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
-    if events is None:
-        why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
-        return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
-    _check_thread_window(events, files)
-    books = thread_books(events, explained=0)
-    if books.is_cut:
-        why = f"its record of threads was full at {books.end} ns, before the window closed"
-        return replace(found, absent={**found.absent, **dict.fromkeys(OF_THREADS, why)})
-    waits = {SCHED_WAIT: histogram_of(books.wait_lengths)}
-    return replace(
-        found,
-        metrics={**found.metrics, **thread_metrics(books)},
-        histograms={**found.histograms, **waits},
-    )
-
-
-def _check_thread_window(events: ThreadEvents, files: RunFiles) -> None:
-    """The record must be of the same run as the clock's log."""
-    if events.vcpus != files.run.cell.cpus:
-        raise VerifyError(f"{THREAD_EVENTS} has {events.vcpus} vCPUs, but the cell has {files.run.cell.cpus}")
-    seen = files.clock.activity
-    window = (events.opened, events.closed)
-    if seen is None or None in window or window == (seen.begin, seen.end):
-        return
-    raise VerifyError(
-        f"{THREAD_EVENTS} has a window from {window[0]} to {window[1]}, but that of the clock's log is from "
-        f"{seen.begin} to {seen.end}"
-    )
+    return replace(with_threads(found, files), arch=system.arch.name)
 
 
 def output_of(files: RunFiles, system: System) -> GuestOutput:
