@@ -33,14 +33,14 @@ MOST_THREADS = 64
 
 def find_idleness(schedule: Schedule) -> tuple[tuple[WastedStretch, ...], tuple[WastedStretch, ...]]:
     """The wasted stretches and the excused ones."""
-    sweep = _Sweep(schedule)
+    sweep = _IdleSearch(schedule)
     sweep.run()
     by_time = sorted(sweep.found, key=lambda one: (one.begin, one.cpu))
     return tuple(one for one in by_time if not one.is_pinned), tuple(one for one in by_time if one.is_pinned)
 
 
 @dataclass(slots=True)
-class _Queued:
+class _QueuedThread:
     """A runnable thread on a queue."""
 
     thread: int
@@ -69,24 +69,24 @@ _Change = tuple[int, int, int, int]
 """(time, kind, CPU or place of the life, place of the phase or mask)."""
 
 
-class _Sweep:
+class _IdleSearch:
     """Goes through the window by time; knows at each instant who is queued where and which CPU is idle."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.begin, self.end = schedule.begin, schedule.end
         self.masks = [(1 << schedule.vcpus) - 1] * len(schedule.lives)
-        self.queued: dict[int, _Queued] = {}
+        self.queued: dict[int, _QueuedThread] = {}
         """By the place of the life."""
-        self.on: list[dict[int, _Queued]] = [{} for _ in range(schedule.vcpus)]
+        self.on: list[dict[int, _QueuedThread]] = [{} for _ in range(schedule.vcpus)]
         """The same by CPU."""
         self.idle: dict[int, int] = {}
         """For each idle CPU how many changes came before it became idle."""
-        self.waiting: dict[int, _Queued] = {}
+        self.waiting: dict[int, _QueuedThread] = {}
         """Those in `queued` that wait."""
         self.waiting_by_mask: Counter[int] = Counter()
         """How many of them may run on the CPUs of each mask."""
-        self.deadlines: list[tuple[int, int, _Queued, int]] = []
+        self.deadlines: list[tuple[int, int, _QueuedThread, int]] = []
         """(time, a number of its own, the thread, since when its CPU idles as in `idle`)."""
         self.stretches: dict[int, _OpenStretch] = {}
         """By CPU."""
@@ -137,7 +137,7 @@ class _Sweep:
         elif kind == _QUEUE:
             life = self.schedule.lives[which]
             phase = life.phases[value]
-            queued = _Queued(life.thread, which, phase.cpu, phase.wake)
+            queued = _QueuedThread(life.thread, which, phase.cpu, phase.wake)
             self.queued[which] = self.on[phase.cpu][which] = queued
             self._place(now, queued)
         elif kind == _LEAVE:
@@ -163,7 +163,7 @@ class _Sweep:
         if queued:
             self._wait(queued)
 
-    def _place(self, now: int, queued: _Queued) -> None:
+    def _place(self, now: int, queued: _QueuedThread) -> None:
         """It waits, unless its CPU is idle: then it has time until a deadline."""
         if queued.cpu not in self.idle:
             self._wait(queued)
@@ -178,7 +178,7 @@ class _Sweep:
                 queued.is_late = True
                 self._wait(queued)
 
-    def _wait(self, queued: _Queued) -> None:
+    def _wait(self, queued: _QueuedThread) -> None:
         if queued.life not in self.waiting:
             mask = self.masks[queued.life]
             self.waiting[queued.life] = queued
@@ -187,7 +187,7 @@ class _Sweep:
                 if stretch.is_pinned or mask >> cpu & 1:
                     stretch.add(queued.thread)
 
-    def _stop_waiting(self, queued: _Queued) -> None:
+    def _stop_waiting(self, queued: _QueuedThread) -> None:
         if self.waiting.pop(queued.life, None):
             mask = self.masks[queued.life]
             self.waiting_by_mask[mask] -= 1
