@@ -26,7 +26,7 @@ from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.plan.workloadfile import fill
 from benchgate.run.record import clock_log, save
-from benchgate.session.exploration.maker import ExplorationBench, ExplorationJob, MakerResult, Open
+from benchgate.session.exploration.loop import ExplorationBench, ExplorationJob, MakerResult, Open
 from benchgate.session.exploration.rows import RowSelection
 from tests.unit.factories import raw_run
 

@@ -15,11 +15,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchgate.mix import study_orders, studyfile, vectors
-from benchgate.mix.limits import amount
 from benchgate.mix.measurement import MixMeasurement, PartMeasurement, StudyRun, alone
 from benchgate.mix.sensitivity import uses_enough
 from benchgate.mix.study import DUMMY, Study
 from benchgate.mix.study_orders import Counts, PartOrder
+from benchgate.mix.vectors import amount
 from benchgate.session.mix_study.measure import MixJob
 
 WINDOW_NS = 100_000_000

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from tests.line.sessions import CELLS, PATIENCE_S, Session, linux_with, run_pytest, write_test
+from tests.line.sessions import CELLS, PATIENCE_S, REPO, Session, linux_with, run_pytest, write_test
 from tests.machines import wait_until
 
 KVM = Path("/dev/kvm")
@@ -45,8 +45,14 @@ def linux(where: Path, words: str = "") -> Path:
 
 
 def measured(where: Path, *words: str | Path) -> Session:
-    """A session on the lane kvm."""
-    return run_pytest(where, *ON_KVM, *words)
+    """A session on the lane kvm. Its vCPUs may wait long for a CPU: the machine's own CPUs are threads of a
+    busy host, and with as many vCPUs as CPUs QEMU's other threads have none of their own."""
+    text = (REPO / "fixtures/gates/default.yaml").read_text()
+    assert "run_delay: 0.02" in text
+    text = text.replace("run_delay: 0.02", "run_delay: 0.5").replace("name: default", "name: patient")
+    policy = where / "patient.yaml"
+    policy.write_text(text)
+    return run_pytest(where, *ON_KVM, f"--policy={policy}", *words)
 
 
 def runs_of(session: Session) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:

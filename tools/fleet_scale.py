@@ -27,10 +27,10 @@ from benchgate.base.errors import BenchgateError
 from benchgate.base.files import write_json
 from benchgate.base.runs import BootSpec, Deadlines, Ending, Uses
 from benchgate.base.system.qemu import Qemu
-from benchgate.fleet import answer, task_json
+from benchgate.fleet import answer
 from benchgate.fleet.engine import AnswerEvent, Event, FleetMember, LossEvent
 from benchgate.fleet.runner import FleetRunner
-from benchgate.fleet.task import Task
+from benchgate.fleet.task import Task, task_digest, task_of_bytes
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest, unfinished
 from benchgate.run.parallel import AttemptJob
@@ -182,11 +182,11 @@ class SimulatedFleet:
 
 def answer_of(address: str, sent: bytes, *, sizes: dict[str, int] | None = None) -> bytes:
     """What an honest worker answers: files that depend on the task alone."""
-    task = task_json.from_bytes(sent)
+    task = task_of_bytes(sent)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_folder(folder, task, sizes or SIZES)
-        return answer.made(task_json.digest(task), address, address, folder)
+        return answer.made(task_digest(task), address, address, folder)
 
 
 def write_folder(folder: Path, task: Task, sizes: dict[str, int]) -> None:

@@ -24,7 +24,7 @@ from benchgate.history import place, reader, store, writer
 from benchgate.history.course import course_of
 from benchgate.history.entry import CourseSeries, Entry
 from benchgate.history.place import Place
-from benchgate.history.tables import RUNS, SERIES, SESSIONS
+from benchgate.history.store import RUNS, SERIES, SESSIONS
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 TIMES = 21

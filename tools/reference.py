@@ -34,10 +34,9 @@ from benchgate.base.yaml.keys import (
     Texts,
     YamlFile,
 )
-from benchgate.cli import TWO_WORDS
 from benchgate.evidence import check
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.mix.gate import IsolationVerdict
+from benchgate.mix.isolation import IsolationVerdict
 from benchgate.plan import mark_table, option_table
 from benchgate.session import exit_codes
 from benchgate.session.mix_study.isolation_mark import IsolationResult
@@ -230,7 +229,7 @@ def command_pages() -> str:
 
 def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """What each command of `benchgate` does, and its parser."""
-    names = {"-".join(words): " ".join(words) for words in TWO_WORDS}
+    names = {"-".join(words): " ".join(words) for words in commands.TWO_WORDS}
     for one in commands.TABLE:
         parser = argparse.ArgumentParser(prog=f"benchgate {names.get(one.name, one.name)}")
         one.declare(parser)

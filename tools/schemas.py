@@ -39,7 +39,7 @@ from benchgate.base.runs import Outcome
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence import baseline_file, metrics_csv, results_csv, session_folder
 from benchgate.evidence.baseline_file import BaselineFile
-from benchgate.evidence.csv_columns import CsvColumn
+from benchgate.evidence.rows import CsvColumn
 from benchgate.evidence.session_folder import COMPLETE, SessionHead
 from benchgate.explore.exploration_result import Find, RunLine
 from benchgate.render.files import memory_csv

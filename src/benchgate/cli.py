@@ -24,15 +24,13 @@ with interrupts.quiet_imports(status=130):
     from benchgate.base.text import visible_lines
 
 Command = Callable[[argparse.Namespace], int]
-TWO_WORDS = (("history", "import"), ("explore", "replay"), ("explore", "small"))
-"""These commands have two words."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["plan"] and given[1:] not in (["-h"], ["--help"]):
         given.insert(1, "--")  # the other words are for pytest
-    if tuple(given[:2]) in TWO_WORDS:
+    if tuple(given[:2]) in commands.TWO_WORDS:
         given[:2] = ["-".join(given[:2])]  # its words are folders, and those of the first word are not
     with standard_streams.lasting() as output:
         try:

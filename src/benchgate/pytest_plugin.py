@@ -113,9 +113,9 @@ def verdict(request: pytest.FixtureRequest, benchgate_session: PytestSession) ->
 @pytest.fixture
 def isolation(request: pytest.FixtureRequest, benchgate_session: PytestSession) -> IsolationResult:
     """How the best mix of a study isolates its parts: `isolation.require_pass()`."""
-    from benchgate.session.mix_study import isolation_fixture
+    from benchgate.session.mix_study import isolation_mark
 
-    return isolation_fixture.value(request, benchgate_session)
+    return isolation_mark.fixture_value(request, benchgate_session)
 
 
 @pytest.fixture

@@ -15,8 +15,9 @@ from benchgate.base.paths import data_root
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.qemu import Qemu
 from benchgate.build.fetch import inputs
-from benchgate.host import accel, capacity, plugin_api, probe, topology
+from benchgate.host import accel, capacity, probe, topology
 from benchgate.host.probe import ProbeError, ProbeGuest
+from benchgate.session import doctor
 from tests.machines import PATIENCE_S
 
 KVM = Path("/dev/kvm")
@@ -114,7 +115,7 @@ def test_capacity_is_measured_on_this_host(qemu: Qemu) -> None:
 
 
 def test_qemu_reports_its_plugin_api(qemu: Qemu) -> None:
-    found = plugin_api.ask(qemu)
+    found = doctor.plugin_api_of(qemu)
     # QEMU 9.1 and later have at least version 3.
     assert found.version is not None
     assert found.version >= (3 if qemu.version >= (9, 1, 0) else 1)

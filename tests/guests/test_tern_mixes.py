@@ -17,8 +17,8 @@ from benchgate.base.gates import Word
 from benchgate.base.mix_runs import Mix, Part, PartLimits
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.mix_verify import verify_mix
-from benchgate.mix import gate, studyfile
-from benchgate.mix.isolation import MixIsolation
+from benchgate.mix import studyfile
+from benchgate.mix.isolation import MixIsolation, at_least, not_worse
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.record import load
@@ -99,9 +99,9 @@ def test_with_a_crowd_the_other_cpu_idles(lab: MixBooter, tmp_path: Path) -> Non
 def test_the_gate_finds_a_scheduler_that_isolates_badly(tmp_path: Path) -> None:
     """Two parts with a worker each fit beside each other on two CPUs. With fault=crowd both are on one."""
     good, bad = isolation("kernel", tmp_path / "good"), isolation("kernel:fault=crowd", tmp_path / "bad")
-    assert gate.at_least(good, 0.8).outcome is Word.PASS, gate.at_least(good, 0.8).reason
-    verdict = gate.at_least(bad, 0.8)
+    assert at_least(good, 0.8).outcome is Word.PASS, at_least(good, 0.8).reason
+    verdict = at_least(bad, 0.8)
     assert verdict.outcome is Word.FAIL, verdict.reason
     assert 0.4 < bad.value < 0.6
-    worse = gate.not_worse(bad, good, "kernel")
+    worse = not_worse(bad, good, "kernel")
     assert worse.outcome is Word.FAIL, worse.reason

@@ -20,7 +20,7 @@ import yaml
 from tests import forgerykit, optional
 from tests.line.sessions import REPO
 from tests.machines import PATIENCE_S
-from tests.unit.evidence.test_signature import line_of, new_key
+from tests.unit.evidence.test_chain import line_of, new_key
 
 ACTION = yaml.safe_load((REPO / "action.yml").read_text())
 DOC = (REPO / "docs" / "how-to" / "run-in-ci.md").read_text()

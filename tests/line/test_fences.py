@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate import cli
+from benchgate import cli, commands
 from tests import forgerykit
 from tests.line.sessions import PATIENCE_S, REPO
 
@@ -173,7 +173,8 @@ def problem(words: list[str]) -> str:
     match words:
         case ["benchgate", *rest]:
             given, _ = cli._split(rest)
-            given = ["-".join(given[:2]), *given[2:]] if tuple(given[:2]) in cli.TWO_WORDS else list(given)
+            two = tuple(given[:2]) in commands.TWO_WORDS
+            given = ["-".join(given[:2]), *given[2:]] if two else list(given)
             try:
                 cli._parser(given[0]).parse_args(given, argparse.Namespace())
             except SystemExit:

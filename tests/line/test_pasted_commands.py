@@ -103,10 +103,10 @@ def check(given: Pasted, kinds: set[str]) -> None:
     assert seen == kinds
 
 
-def measured(where: Path, text: str) -> Pasted:
+def measured(where: Path, text: str, reports: str = "reports") -> Pasted:
     (where / "test_row.py").write_text(text)
-    session = run_pytest(where, "test_row.py", "--clock=insn", "--smp=1,2")
-    page = (session.folder / "report.html").read_text()
+    session = run_pytest(where, "test_row.py", "--clock=insn", "--smp=1,2", f"--reports={where}/{reports}")
+    page = (where / reports / "latest/report.html").read_text()
     return Pasted(where, page, session.output, session.code)
 
 
@@ -122,7 +122,8 @@ def test_of_a_workload_and_a_system_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "lined.yaml").write_text(SYSTEM.format(name="lined", work=WINDOWS["lined"], kernel=kernel))
     (tmp_path / "typed.yaml").write_text(WORKLOAD)
     (tmp_path / "oracle.py").write_text(ORACLE)
-    found = measured(tmp_path, OWN)
+    found = measured(tmp_path, OWN, "my evidence")
+    assert "the folder that holds my evidence/" in found.page
     assert found.code in (1, 75), found.terminal
     check(found, {"replay", "timeline", "verify", "rejudge", "python"})
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.build.fetch import inputs
 from tests.kernelkit import talker
-from tests.line.sessions import run_benchgate, run_pytest
+from tests.line.sessions import Session, run_benchgate, run_pytest
 from tests.line.test_prompt import ORACLE, SYSTEM, WINDOWS, WORKLOAD
 from tests.nestedkit import GATE, linux, measured, rows, runs_of
 
@@ -19,7 +20,7 @@ import pytest
 
 
 @pytest.mark.system("printed.yaml")
-@pytest.mark.workload("typed.yaml", hi=500_000)
+@pytest.mark.workload("typed.yaml", hi=100_000)
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
@@ -78,18 +79,46 @@ def test_both_clocks_measure(tmp_path: Path) -> None:
     assert {row["lane"] for row in session.rows if row["outcome"] == "ok"} == {"kvm", "insn"}
 
 
-def test_a_kernel_with_a_prompt(tmp_path: Path) -> None:
-    kernel = talker(tmp_path).name
+def typed(where: Path, boot: str = "") -> Session:
+    """A session with a kernel that has a prompt. `boot`: more keys of the system's `boot`."""
+    kernel = f"{talker(where).name}{boot}"
     text = SYSTEM.format(name="printed", work=WINDOWS["printed"], kernel=kernel)
-    (tmp_path / "printed.yaml").write_text(text)
-    (tmp_path / "typed.yaml").write_text(WORKLOAD)
-    (tmp_path / "oracle.py").write_text(ORACLE)
-    (tmp_path / "test_typed.py").write_text(TYPED)
-    session = measured(tmp_path, "test_typed.py", "--smp=1", "--runs=1")
+    (where / "printed.yaml").write_text(text)
+    (where / "typed.yaml").write_text(WORKLOAD)
+    (where / "oracle.py").write_text(ORACLE)
+    (where / "test_typed.py").write_text(TYPED)
+    session = measured(where, "test_typed.py", "--smp=1", "--runs=1")
     print(session.output)
     assert session.code == 0, session.output
-    typed = next(session.folder.glob("runs/*/conversation.json"))
-    assert json.loads(typed.read_text())["typed"][0]["text"] == "cpus\n"
+    return session
+
+
+def test_a_kernel_with_a_prompt(tmp_path: Path) -> None:
+    said = next(typed(tmp_path).folder.glob("runs/*/conversation.json"))
+    assert json.loads(said.read_text())["typed"][0]["text"] == "cpus\n"
+
+
+def test_a_disk_and_a_firmware_of_ones_own(tmp_path: Path) -> None:
+    """The guest does not write to the disk, and the image is as it was."""
+    (bios,) = [one / "bios-256k.bin" for one in inputs.qemu().data if (one / "bios-256k.bin").is_file()]
+    image = tmp_path / "disk.img"
+    image.write_bytes(bytes(range(256)) * 8192)
+    before = image.read_bytes()
+    session = typed(tmp_path, f", firmware: {bios}, disks: [{{image: disk.img}}]")
+    for argv, _ in runs_of(session):
+        assert argv[argv.index("-bios") + 1] == str(bios)
+        assert any("disk.img" in word for word in argv)
+    assert image.read_bytes() == before
+
+
+def test_more_vcpus_than_cpus_are_oversubscribed(tmp_path: Path) -> None:
+    rows(tmp_path)
+    more = len(os.sched_getaffinity(0)) + 1
+    words = (f"--smp={more}", "--oversubscribe", "--runs=1", "--system=kernel")
+    session = measured(tmp_path, *words)
+    print(session.output)
+    assert session.code == 0, session.output
+    assert {row["placement"] for row in session.rows} == {"oversubscribed"}
 
 
 def test_native_runs_beside_it(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from benchgate.explore.trouble import MEDIAN_OF, RunObservation, TroubleKind
 from benchgate.insn.log_reader import read_log
 from benchgate.session.exploration.folder import ExplorationFolder
 from benchgate.session.exploration.guest_maker import unbalanced
-from benchgate.session.exploration.loop import ExplorationLoop
-from benchgate.session.exploration.maker import ExplorationJob
+from benchgate.session.exploration.loop import ExplorationJob, ExplorationLoop
 from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.progress import Progress
 from tests import exploresim

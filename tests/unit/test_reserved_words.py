@@ -50,7 +50,7 @@ MODULES = {
         "render.tables.machine",
     },
     "part": {"judge.mix_part"},
-    "gate": {"base.gates", "judge.gates", "mix.gate"},
+    "gate": {"base.gates", "judge.gates"},
 }
 """Words that also mean something else in English, and the modules about what the glossary means."""
 NOT_FUNCTIONS = {"mark", "part"}

@@ -1,7 +1,8 @@
 """Strict JSON, logs, digests, sizes, lock files and syncing, for the modules that keep files on disk.
 
 Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error. Only
-regular files are read, because a device or a FIFO has no end.
+regular files are read, because a device or a FIFO has no end. `locked` is for a folder in which a study, an
+exploration or a bisect goes on: one process at a time writes there, and others get a UsageError.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ import json
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
 
 TAIL_BYTES = 4096
 """So many bytes at the end of a log are read to find its last line."""
+LOCK = "lock"
 
 
 def read_json(text: str | bytes) -> Any:
@@ -160,3 +164,19 @@ def write_json(path: Path, value: object) -> None:
 def own_source_digest() -> str:
     """One digest over benchgate's own source, which a session records."""
     return tree_digest(Path(__file__).parents[1], skip=("__pycache__",))
+
+
+@contextmanager
+def locked(path: Path, verb: str) -> Iterator[None]:
+    """`verb`: what its holder does there, for the message to others."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = try_lock(path / LOCK)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}; name another with --out") from error
+    if lock is None:
+        raise UsageError(f"{lock_holder(path / LOCK)} {verb} in {path}; wait for it, or give --out")
+    try:
+        yield
+    finally:
+        os.close(lock)

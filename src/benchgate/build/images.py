@@ -28,7 +28,7 @@ from benchgate.base.system.boots import (
 from benchgate.base.system.systems import System, SystemKind, plain_name
 from benchgate.base.text import counted
 from benchgate.base.workload.workloads import GUEST_FILES, UNVERIFIED, Workload
-from benchgate.build import data_files, programs, tools
+from benchgate.build import programs, workload_files
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.fetch.inputs import LinuxKernel
@@ -87,16 +87,16 @@ def require_counts(system: System, counts: Collection[int]) -> None:
 
 def _process(workload: Workload, tool: ToolFiles | None) -> Image:
     """The image of a system that is a process on this host."""
-    program = tools.runner(workload) if tool else programs.guest_program(workload)
-    more = tools.digest(workload, tool) if tool else {}
+    program = workload_files.tool_runner(workload) if tool else programs.guest_program(workload)
+    more = workload_files.tool_digest(workload, tool) if tool else {}
     return Image(
         None,
         None,
         program,
-        {"program": file_digest(program), **more, **data_files.digest(workload)},
+        {"program": file_digest(program), **more, **workload_files.data_digest(workload)},
         _labels(workload, tool),
         tool.folder if tool else None,
-        str(data_files.for_process(workload)) if workload.files else "",
+        str(workload_files.data_for_process(workload)) if workload.files else "",
     )
 
 
@@ -241,10 +241,12 @@ class Images:
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
         if system.boot.initrd == WORKLOAD_INITRD:
             if tool is not None:
-                return tools.initramfs(workload, tool)
+                return workload_files.tool_initramfs(workload, tool)
             compiler = self._compiler(system.arch)
             return programs.linux_initramfs(
-                programs.guest_program(workload, compiler), data_files.for_guest(workload), compiler=compiler
+                programs.guest_program(workload, compiler),
+                workload_files.data_for_guest(workload),
+                compiler=compiler,
             )
         if workload.files:
             raise BuildError(

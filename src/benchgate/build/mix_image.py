@@ -17,7 +17,7 @@ from benchgate.base.mix_runs import Mix
 from benchgate.base.runs import Image
 from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.workload.workloads import Workload
-from benchgate.build import cache, data_files, ext2, programs, tools
+from benchgate.build import cache, ext2, programs, workload_files
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.store import FetchSession
 from benchgate.build.images import Images
@@ -65,11 +65,11 @@ def disk() -> Path:
 def _files(workload: Workload, images: Images) -> Mapping[str, Path]:
     """The program, and the files that it reads while it runs."""
     tool = images.tool_files(workload)
-    files = data_files.for_guest(workload)
+    files = workload_files.data_for_guest(workload)
     if tool is None:
         return {"bench": programs.part_program(workload), **files}
-    runner = tools.runner(workload, programs.part_program)
-    return {"bench": runner, **tools.for_guest(workload, tool), **files}
+    runner = workload_files.tool_runner(workload, programs.part_program)
+    return {"bench": runner, **workload_files.tool_for_guest(workload, tool), **files}
 
 
 def _modules(mix: Mix, images: Images) -> dict[str, Path]:

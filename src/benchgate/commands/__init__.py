@@ -1,9 +1,10 @@
-"""The commands of `benchgate`, one module for each: `history-import` is in history_import.py.
+"""The commands of `benchgate`, one module for each: `new-system` is in new_system.py.
 
 A module has `declare(parser)`, which declares its words, and `run(words)`, which gives the exit status; one
-whose actions are parsers of their own sets `command` for each, and needs no `run`. It imports the rooms
-inside `run`, because a usage message does not need them. A user's mistake is a BenchgateError; the door
-(cli.py) prints it.
+whose actions are parsers of their own sets `command` for each, and needs no `run`. A command of two words,
+such as `explore small`, is in the module of its first word, as `declare_small` and `run_small`. A module
+imports the rooms inside `run`, because a usage message does not need them. A user's mistake is a
+BenchgateError; the door (cli.py) prints it.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from types import ModuleType
 class Command:
     name: str
     about: str
+    second: str = ""
+    """The second word of a command of two; `name` has both, joined by `-`."""
 
     def module(self) -> ModuleType:
         """Imported now, so that a command does not pay for the others."""
-        return importlib.import_module(f"{__name__}.{self.name.replace('-', '_')}")
+        name = self.name.removesuffix(f"-{self.second}").replace("-", "_")
+        return importlib.import_module(f"{__name__}.{name}")
 
     def declare(self, parser: argparse.ArgumentParser) -> None:
-        module = self.module()
-        parser.set_defaults(command=getattr(module, "run", _no_action))
-        module.declare(parser)
+        module, ending = self.module(), f"_{self.second}" if self.second else ""
+        parser.set_defaults(command=getattr(module, f"run{ending}", _no_action))
+        getattr(module, f"declare{ending}")(parser)
 
 
 def _no_action(words: argparse.Namespace) -> int:
@@ -48,12 +52,22 @@ TABLE: tuple[Command, ...] = (
         "history",
         "draw the course of a row over sessions, with its changes; `history import DIR...` adds sessions",
     ),
-    Command("history-import", "import sessions into the history (`benchgate history import` is the same)"),
+    Command(
+        "history-import",
+        "import sessions into the history (`benchgate history import` is the same)",
+        "import",
+    ),
     Command("baseline", "keep the figures of a session, to find regressions against them"),
     Command("bisect", "find the commit of a system's source with which a verdict became FAIL"),
     Command("explore", "run rows, or a system's smokes, under many interleavings, and keep what goes wrong"),
-    Command("explore-replay", "repeat a find of an exploration exactly (benchgate explore replay)"),
-    Command("explore-small", "make a find of an exploration smaller (benchgate explore small)"),
+    Command(
+        "explore-replay",
+        "repeat a find of an exploration exactly (benchgate explore replay)",
+        second="replay",
+    ),
+    Command(
+        "explore-small", "make a find of an exploration smaller (benchgate explore small)", second="small"
+    ),
     Command(
         "mix", "choose the mix of applications that exercises a system most, and measure how it isolates them"
     ),
@@ -69,3 +83,5 @@ TABLE: tuple[Command, ...] = (
     Command("docs", "print a page of the documentation"),
 )
 """The help lists the commands in this order."""
+TWO_WORDS = tuple((one.name.removesuffix(f"-{one.second}"), one.second) for one in TABLE if one.second)
+"""The commands of two words."""

@@ -2,7 +2,10 @@
 
 Takes paths of tests, or --smoke; prints each find with the command that replays it. Exit status 0: nothing
 was found, 1: something was, 5: no run of a cell had a stall; 4 for a usage error, 130 after Ctrl-C.
-`benchgate explore replay` and `benchgate explore small` take a find; cli.py joins these two words.
+
+`benchgate explore replay` takes the folder of a find and repeats it exactly, also under a debugger; its
+status is 0 if both runs are the same, else 1. `benchgate explore small` takes the folder of a find, makes it
+smaller and prints what remains of it; the tests that were explored are collected again.
 """
 
 from __future__ import annotations
@@ -25,6 +28,10 @@ from benchgate.commands.shared import (
 if TYPE_CHECKING:
     from benchgate.explore.exploration_result import ExplorationResult
     from benchgate.session.exploration.request import ExplorationRequest
+
+
+from benchgate.commands import replay
+from benchgate.commands.shared import say
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -59,13 +66,13 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
+    from benchgate.base.interrupts import Interruptions
     from benchgate.render.tables import finds
     from benchgate.session.exploration import rows, steps
     from benchgate.session.exploration.folder import PAGE, STATE, require_place
     from benchgate.session.exploration.guest_maker import opened
     from benchgate.session.exploration.request import checked
     from benchgate.session.progress import on_stderr
-    from benchgate.session.signals import Interruptions
 
     asked, fleet = _asked(words), fleet_of(words)
     out = Path(words.out or free_name(str(Path("reports") / "explored"))).absolute()
@@ -124,3 +131,38 @@ def _asked(words: argparse.Namespace) -> ExplorationRequest:
         small=not words.no_small,
         small_runs=words.small_runs or request.SMALL_RUNS,
     )
+
+
+def declare_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("find", type=Path, help="DIR/finds/find-N, or DIR/finds/find-N-small")
+    replay.declare_replay(parser)
+
+
+def run_replay(words: argparse.Namespace) -> int:
+    from benchgate.session.exploration import steps
+
+    text, same = steps.replay_find(replay.order_of(words, words.find.absolute()), say)
+    print(text)
+    return 0 if same else 1
+
+
+def declare_small(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("find", type=Path, help="DIR/finds/find-N")
+    declare_jobs(parser)
+    declare_small_runs(parser)
+    declare_fleet(parser)
+
+
+def run_small(words: argparse.Namespace) -> int:
+    from benchgate.session.exploration import request, smaller, steps
+    from benchgate.session.exploration.guest_maker import opened
+    from benchgate.session.progress import on_stderr
+
+    fleet, shown = fleet_of(words), on_stderr()
+    wanted = request.ExplorationRequest(jobs=words.jobs, small_runs=words.small_runs or request.SMALL_RUNS)
+    try:
+        found = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
+    finally:
+        shown.close()
+    print(smaller.told(found))
+    return 0

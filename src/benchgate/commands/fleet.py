@@ -47,15 +47,15 @@ def _declare_certificates(parser: argparse.ArgumentParser) -> None:
 
 
 def _scheduler(words: argparse.Namespace) -> int:
-    from benchgate.fleet import address, dask_settings
+    from benchgate.fleet import certificates, dask_settings
 
-    listen = address.checked(words.listen, certificates=words.certificates is not None)
+    listen = certificates.checked_address(words.listen, certificates=words.certificates is not None)
     dask_settings.require()
-    from benchgate.fleet import scheduler
+    from benchgate.fleet import processes
 
     host, _, port = listen.partition("://")[2].rpartition(":")
-    given = address.security(words.certificates, "scheduler") if words.certificates else None
-    scheduler.run(host.strip("[]"), int(port), given, say)
+    given = certificates.security(words.certificates, "scheduler") if words.certificates else None
+    processes.run_scheduler(host.strip("[]"), int(port), given, say)
     return 0
 
 
@@ -84,18 +84,18 @@ def _worker(words: argparse.Namespace) -> int:
     import socket
 
     from benchgate.build.cache_storage import cache_root
-    from benchgate.fleet import address, allow, dask_settings
+    from benchgate.fleet import allow, certificates, dask_settings
 
     if words.measuring and words.slots > 1:
         raise UsageError(f"--measuring with --slots {words.slots}: a measuring host makes one run at a time")
-    where = address.checked(words.address, certificates=words.certificates is not None)
+    where = certificates.checked_address(words.address, certificates=words.certificates is not None)
     policy = allow.policy(words.allow, words.signers, any_guest=words.any_guest)
     dask_settings.require()
-    from benchgate.fleet import worker
+    from benchgate.fleet import processes
 
     name = words.name or socket.gethostname()
-    worker.run(
-        worker.Orders(
+    processes.run_worker(
+        processes.Orders(
             address=where,
             folder=(words.dir or cache_root() / "fleet-workers" / name).absolute(),
             name=name,
@@ -103,7 +103,7 @@ def _worker(words: argparse.Namespace) -> int:
             guests=tuple(filter(None, words.guests.split(","))),
             require=policy.require,
             measuring=words.measuring,
-            security=address.security(words.certificates, "worker") if words.certificates else None,
+            security=certificates.security(words.certificates, "worker") if words.certificates else None,
         ),
         say,
     )

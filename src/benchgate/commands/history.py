@@ -1,7 +1,10 @@
 """`benchgate history`: lists the rows of the history, or draws the course of one.
 
 Takes a row or cell, or none; prints text, or writes a page. Exit status 4 if the history has no such row.
-`benchgate history import` adds sessions; cli.py joins these two words.
+
+`benchgate history import` takes the folders of sessions, adds each once and prints a line for it. Every
+folder is tried; the exit status is that of the last one that was not imported: 14 if files of the session's
+user must be named, else 4.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchgate.commands.shared import declare_history, real, whole
+from benchgate.commands.shared import declare_history, declare_trusted, real, say, trusted, whole
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
@@ -49,3 +52,32 @@ def run(words: argparse.Namespace) -> int:
     else:
         print(histories.courses_text(where, wanted, words.width or shutil.get_terminal_size().columns))
     return 0
+
+
+def declare_import(parser: argparse.ArgumentParser) -> None:
+    parser.prog = "benchgate history import"
+    about = "a session's folder, such as reports/latest"
+    parser.add_argument("folders", nargs="+", metavar="DIR", help=about)
+    declare_history(parser)
+    about = "also a session that cannot be verified, marked as such"
+    parser.add_argument("--unverified", action="store_true", help=about)
+    declare_trusted(parser)
+
+
+def run_import(words: argparse.Namespace) -> int:
+    import os
+
+    from benchgate.base.errors import BenchgateError, NeedsFilesError
+    from benchgate.history import place
+    from benchgate.session import histories
+
+    where = place.find(words.db, os.environ)
+    status = 0
+    for folder in map(Path, words.folders):
+        files = trusted(words, folder)
+        try:
+            print(histories.import_session(folder, where, files, unverified=words.unverified))
+        except BenchgateError as error:
+            say(str(error))
+            status = NeedsFilesError.status if isinstance(error, NeedsFilesError) else 4
+    return status

@@ -18,15 +18,15 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.evidence import check, files, signature
+    from benchgate.evidence import chain, check, files
 
     folder = Path(words.folder)
     report = check.verify_session(folder)
     if report.exit_code != check.INTACT:
         print(report.text)
         return report.exit_code
-    if signature.has_signature(folder):
+    if chain.has_signature(folder):
         raise UsageError(f"{folder / files.SIGNATURE} exists; remove it to sign again")
-    files.write_whole(folder / files.SIGNATURE, signature.sign(folder, Path(words.key)))
+    files.write_whole(folder / files.SIGNATURE, chain.sign_manifest(folder, Path(words.key)))
     print(f"wrote {folder / files.SIGNATURE}; next: benchgate verify {folder} --signers FILE")
     return 0

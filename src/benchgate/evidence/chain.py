@@ -1,23 +1,30 @@
-"""The two formats that make a session tamper-evident: the manifest of hashes and the chain of attempts.
+"""The formats that make a session tamper-evident: the manifest of hashes, the chain of attempts, and the
+detached signature over the manifest (`benchgate docs evidence`).
 
-Takes names, digests and text; gives text and frozen links. Pure. Fails with EvidenceError that names the
-line.
+Takes names, digests and text; gives text and frozen links. Fails with EvidenceError that names the line.
+Signing takes a session folder, a private key or a list of allowed signers; gives the text of a signature, or
+a sentence about one. It fails as base/ssh_signatures.py, which does the work; the rest is pure.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from benchgate.base.errors import EvidenceError, IncompleteError
+from benchgate.base import ssh_signatures
+from benchgate.base.errors import EvidenceError, IncompleteError, UnsignedError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import as_json, read
-from benchgate.evidence.files import ATTEMPTS, is_safe_name
+from benchgate.base.ssh_signatures import LARGEST, SignedText, Signers
+from benchgate.evidence.files import ATTEMPTS, MANIFEST, SIGNATURE, is_safe_name, read_text
 
 _HEX = re.compile(r"[0-9a-f]{64}")
+NAMESPACE = "benchgate-manifest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +102,26 @@ def _link(line: str, where: str) -> Link:
     if link.line() != f"{line}\n":
         raise EvidenceError(f"{where}: not a line as benchgate writes it: {line!r:.120}")
     return link
+
+
+def sign_manifest(folder: Path, key: Path) -> str:
+    """A signature over the manifest, by a private key, or by an agent that holds that of a public key."""
+    return ssh_signatures.sign(_signed(folder), key)
+
+
+def has_signature(folder: Path) -> bool:
+    return os.path.lexists(folder / SIGNATURE)
+
+
+def checked_signature(folder: Path, signers: Signers | None) -> str:
+    """A sentence about the signature; empty if there is none and nobody asks for one."""
+    if not has_signature(folder):
+        if signers is None:
+            return ""
+        raise UnsignedError(f"there is no {SIGNATURE}, but the session must be signed")
+    text = read_text(folder, SIGNATURE, LARGEST)
+    return ssh_signatures.checked(_signed(folder), text, signers)
+
+
+def _signed(folder: Path) -> SignedText:
+    return SignedText(read_text(folder, MANIFEST).encode(), NAMESPACE, MANIFEST, SIGNATURE)

@@ -28,7 +28,8 @@ from benchgate.base.errors import (
 from benchgate.base.files import own_source_digest
 from benchgate.base.ssh_signatures import Signers
 from benchgate.base.text import visible
-from benchgate.evidence import metrics_csv, results_csv, signature
+from benchgate.evidence import chain, metrics_csv, results_csv
+from benchgate.evidence.baseline_file import FOLDER as BASELINES
 from benchgate.evidence.chain import Link, broken_link, chain_start, parse_chain, parse_manifest
 from benchgate.evidence.files import (
     ATTEMPTS,
@@ -42,7 +43,6 @@ from benchgate.evidence.files import (
     read_object,
     read_text,
 )
-from benchgate.evidence.kept_baselines import FOLDER as BASELINES
 from benchgate.evidence.session_folder import (
     COMPLETE,
     FORMAT,
@@ -182,7 +182,7 @@ def _session(folder: Path) -> dict[str, object]:
 
 
 def _check_signature(findings: _Findings, folder: Path, signers: Signers | None) -> None:
-    findings.signed = signature.checked(folder, signers)
+    findings.signed = chain.checked_signature(folder, signers)
 
 
 def _check_files(findings: _Findings, folder: Path) -> None:

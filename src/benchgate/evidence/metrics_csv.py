@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from benchgate.base.cells import Lane, Mode, Params
 from benchgate.base.errors import EvidenceError
 from benchgate.base.workload.metrics import MetricDirection, MetricKind
-from benchgate.evidence.csv_columns import ANY, POSITIVE, RUN, WORD, CsvColumn
 from benchgate.evidence.results_csv import (
     STORED_PARAMS,
     StoredColumn,
@@ -24,7 +23,7 @@ from benchgate.evidence.results_csv import (
     word,
     written,
 )
-from benchgate.evidence.rows import RunRow
+from benchgate.evidence.rows import ANY, POSITIVE, RUN, WORD, CsvColumn, RunRow
 
 
 @dataclass(frozen=True, slots=True)

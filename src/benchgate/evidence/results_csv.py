@@ -16,8 +16,7 @@ from benchgate.base.cells import Lane, Mode, Params, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.runs import Outcome
 from benchgate.base.text import csv_field, plain_field
-from benchgate.evidence.csv_columns import ANY, NUMBER, PARAMS, POSITIVE, RUN, WORD, CsvColumn, words
-from benchgate.evidence.rows import RunRow
+from benchgate.evidence.rows import ANY, NUMBER, PARAMS, POSITIVE, RUN, WORD, CsvColumn, RunRow, words_column
 
 UNITS = ("", "ns", "cycles", "insn")
 StoredColumn = tuple[CsvColumn, Callable[[Any], str], Callable[[str, str], object]]
@@ -137,7 +136,7 @@ def _choice(text: str, allowed: tuple[str, ...], where: str) -> str:
 
 
 def member(kind: type[StrEnum]) -> StoredColumn:
-    return words(kind), str, lambda text, where: kind(_choice(text, tuple(kind), where))
+    return words_column(kind), str, lambda text, where: kind(_choice(text, tuple(kind), where))
 
 
 def word(column: CsvColumn) -> StoredColumn:
@@ -165,10 +164,10 @@ _COLUMNS: Mapping[str, StoredColumn] = {
     "order": _NUMBER,
     "seed": _NUMBER,
     "outcome": member(Outcome),
-    "verified": (words(("true", "false")), lambda is_verified: str(is_verified).lower(), _yes),
+    "verified": (words_column(("true", "false")), lambda is_verified: str(is_verified).lower(), _yes),
     "work": _TIME,
     "total": _TIME,
-    "unit": (words(UNITS), str, lambda text, where: _choice(text, UNITS, where)),
+    "unit": (words_column(UNITS), str, lambda text, where: _choice(text, UNITS, where)),
     "guest_digest": word(ANY),
 }
 COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}

@@ -1,13 +1,15 @@
-"""One run as a row: a line of results.csv, and fields that only the other reports show.
+"""One run as a row: a line of results.csv, and fields that only the other reports show; and the columns of
+CSV files as data.
 
-Takes a judged run and the metrics that its workload declares; gives a RunRow. Pure; does not fail: a missing
-value is None or "".
+Takes a judged run and the metrics that its workload declares; gives a RunRow. A `CsvColumn` is the form of a
+field and what it means; the schemas of reports/schema are made of the columns of each file. Pure; does not
+fail: a missing value is None or "".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.runs import Outcome, VerifiedRun
@@ -123,3 +125,31 @@ def _steps(run: VerifiedRun, declared: Mapping[str, Metric]) -> tuple[tuple[str,
         (name, printed_step(run, one)) for name, one in with_windows(declared).items() if name in run.metrics
     )
     return tuple((name, step) for name, step in found if step)
+
+
+@dataclass(frozen=True, slots=True)
+class CsvColumn:
+    form: str = ""
+    """The pattern of its fields; empty for any text."""
+    words: tuple[str, ...] = ()
+    """The only fields that there are."""
+    about: str = ""
+
+    def saying(self, about: str) -> CsvColumn:
+        """The same column with another meaning."""
+        return replace(self, about=about)
+
+
+def words_column(found: Iterable[str]) -> CsvColumn:
+    return CsvColumn(words=tuple(map(str, found)))
+
+
+ANY = CsvColumn()
+WORD = CsvColumn(".")
+POSITIVE = CsvColumn("^[1-9][0-9]*$")
+NUMBER = CsvColumn("^[0-9]+$")
+PARAMS = CsvColumn(
+    "^('?[^;=]+=[^;=]*(;[^;=]+=[^;=]*)*)?$",
+    about='name=value, joined by `;`; , ; = " and % are percent-encoded',
+)
+RUN = POSITIVE.saying("counts every attempt of the session from 1")

@@ -64,6 +64,9 @@ class SessionInfo:
 _Moment = Annotated[str, Matches("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", "a moment")]
 
 
+DEFAULT_REPORTS = "reports"
+
+
 @dataclass(frozen=True, slots=True)
 class SessionHead:
     """What session.json says of each session. The last four fields come later; other facts are known by what
@@ -96,6 +99,10 @@ class SessionHead:
     """The files that were made from the runs; absent in sessions of earlier versions."""
     letters: Annotated[Mapping[str, str], Presence.SPARSE] = field(default_factory=dict)
     """The systems that marks call A, B ...; empty with one system."""
+    reports_folder: Annotated[str, Presence.SPARSE, Matches("[^/\\x00-\\x1f]{1,255}", "a folder's name")] = (
+        DEFAULT_REPORTS
+    )
+    """The name of the folder of --reports, in which commands on the page look for the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +149,7 @@ class SessionFolder:
             source=own_source_digest(),
             versions=info.versions,
             envelope=info.envelope,
+            reports_folder=reports.name or DEFAULT_REPORTS,
         )
         facts: dict[str, object] = {"format": FORMAT, "version": VERSION, **as_json(head)}
         session = cls(name, folder, facts, chain_start(name))

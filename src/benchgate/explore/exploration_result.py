@@ -1,21 +1,56 @@
-"""What an exploration has found so far, as it is kept in explored.json. Pure.
+"""The runs of an exploration in their order, and what it has found so far, as explored.json keeps it. Pure.
 
-Takes and gives frozen values. Fails with ValueError for a run whose outcome and find do not fit.
+Takes the ids of cells, the strategies and how many runs each cell gets; gives the attempts. Takes and gives
+frozen values otherwise. Fails with ValueError for a run whose outcome and find do not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 from benchgate.base.exploration import StallPoint
 from benchgate.base.jsonfields import Between, Matches
-from benchgate.explore.attempts import FIRST, PLAIN
 from benchgate.explore.switch import Segment, Switch
 from benchgate.explore.trouble import TroubleKind
 
+PLAIN = "plain"
+"""No stalls: the clock's own seeds, which move the start of each vCPU. The baseline of the strategies."""
+FIRST = 0
+"""The first run of a cell. It is plain, and says how long a run is and how many steps there are."""
 OK, FOUND = "ok", "find"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationAttempt:
+    cell: str
+    number: int
+    """Within its cell."""
+    strategy: str
+    seed: int
+    """The seed of the clock and of the strategy."""
+
+    @property
+    def key(self) -> str:
+        return f"{self.cell}#{self.number}"
+
+
+def first_runs(cells: Sequence[str], seed: int = 1) -> Iterator[ExplorationAttempt]:
+    """The first run of each cell. It has the seed of run 1, so run 1 of strategy `plain` is the same."""
+    return (ExplorationAttempt(cell, FIRST, PLAIN, seed) for cell in cells)
+
+
+def schedule(
+    cells: Sequence[str], strategies: Sequence[str], runs: int, seed: int = 1
+) -> Iterator[ExplorationAttempt]:
+    """The cells take turns, and in each cell the strategies. So an exploration that is stopped has tried all
+    of them, and one that goes on with more runs continues the same list. `seed`: of run 1."""
+    for number in range(1, runs + 1):
+        for cell in cells:
+            yield ExplorationAttempt(
+                cell, number, strategies[(number - 1) % len(strategies)], seed + number - 1
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,38 @@
-"""The certificates of a fleet: an authority of its own, and one certificate for each role, made by openssl.
+"""How the connections of a fleet are secured: the address of its scheduler, and certificates for each role.
 
-Takes a folder; writes FOLDER/authority (the key that makes further certificates; it stays where it is) and
-FOLDER/scheduler, FOLDER/worker and FOLDER/client, each with ca.pem, cert.pem and key.pem for the machines of
-that role. Fails with UsageError if the folder exists already or cannot be made, and with
-HostError without openssl or if it fails. Then nothing is left of the folder.
+`make` takes a folder; writes FOLDER/authority (the key that makes further certificates; it stays where it is)
+and FOLDER/scheduler, FOLDER/worker and FOLDER/client, each with ca.pem, cert.pem and key.pem for the machines
+of that role. Fails with UsageError if the folder exists already or cannot be made, and with HostError without
+openssl or if it fails. Then nothing is left of the folder.
 
 A role is in the certificate, as its unit (OU) and as what it may be used for: a client's is for clients only,
 so whoever takes it cannot play the scheduler. fleet/limited.py asks for the unit.
+
+`checked_address` takes the word of --fleet or of a command; gives the address. `security` takes such a folder
+of a role; gives distributed.Security. Both fail with UsageError that says what to do: an address outside this
+machine needs encryption, and a role needs its own folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import os
+import re
 import shutil
+import ssl
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchgate.base import process
 from benchgate.base.errors import HostError, UsageError
 from benchgate.base.text import one_line
+
+if TYPE_CHECKING:
+    from distributed import Security
+
 
 SCHEDULER, WORKER, CLIENT = "scheduler", "worker", "client"
 ROLES = (SCHEDULER, WORKER, CLIENT)
@@ -30,6 +42,9 @@ DAYS = 825
 _USES = {SCHEDULER: "serverAuth,clientAuth", WORKER: "serverAuth,clientAuth", CLIENT: "clientAuth"}
 _PATIENCE_S = 60.0
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")
+TCP, TLS = "tcp", "tls"
+DEFAULT_PORT = 8786
+_FORM = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+|\*)(?::([0-9]{1,5}))?/?")
 
 
 def make(folder: Path, days: int = DAYS) -> None:
@@ -112,3 +127,56 @@ def _openssl(*words: str) -> None:
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it said nothing"]
         raise HostError(f"openssl {words[0]} failed: {one_line(lines[-1])}")
+
+
+def checked_address(word: str, *, certificates: bool) -> str:
+    """`tls://HOST:PORT` or `tcp://HOST:PORT`. A word without a scheme means tls if `certificates`, a folder
+    of them, was named."""
+    found = _FORM.fullmatch(word)
+    if found is None or not 0 <= int(found[3] or DEFAULT_PORT) < 65536:
+        raise UsageError(f"`{one_line(word)}` is not an address such as tls://build-host:{DEFAULT_PORT}")
+    host, port = found[2], found[3] or str(DEFAULT_PORT)
+    scheme = found[1] or (TLS if certificates else TCP)
+    if scheme == TCP and not is_loopback(host):
+        raise UsageError(
+            f"{one_line(word)} is outside this machine, where a fleet speaks TLS only: whoever can write to "
+            "plain TCP can run guests on its workers. Make certificates with `benchgate fleet certificates "
+            f"DIR`, copy its folders to the machines, and use tls://{host}:{port} with --certificates DIR"
+        )
+    if scheme == TLS and not certificates:
+        raise UsageError(
+            f"{one_line(word)} needs certificates: give --certificates DIR, the folder of this machine's "
+            "role that `benchgate fleet certificates` made"
+        )
+    return f"{scheme}://{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    """A name is not looked up: another answer could be given to Dask."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def security(folder: Path, role: str) -> Security:
+    from distributed import Security  # noqa: PLC0415 - an optional dependency
+
+    here = folder / role if (folder / role / CERTIFICATE).is_file() else folder
+    files = {name: here / name for name in (CA, CERTIFICATE, KEY)}
+    for path in files.values():
+        if not path.is_file():
+            raise UsageError(
+                f"--certificates {folder} has no {path.name}; name the folder `{role}` that `benchgate fleet "
+                "certificates DIR` made, or DIR itself"
+            )
+    if KEY in files and files[KEY].stat().st_mode & 0o077:
+        raise UsageError(f"{files[KEY]} can be read by others; `chmod 600 {files[KEY]}`")
+    return Security(
+        require_encryption=True,
+        tls_ca_file=str(files[CA]),
+        tls_min_version=ssl.TLSVersion.TLSv1_3,
+        **{f"tls_{role}_cert": str(files[CERTIFICATE]), f"tls_{role}_key": str(files[KEY])},
+    )

@@ -1,7 +1,7 @@
 """Everything of Dask that its authors may change without notice, and that a fleet relies on.
 
 No other module touches a private thing of dask or distributed. PARTS and SET_BY_INIT name each of them. Takes
-a role; limits this process to what limited.py and unpickling.py allow the role, and gives classes in the
+a role; limits this process to what limited.py allows the role, and gives classes in the
 place of Dask's. A peer whose certificate is of the wrong role is hung up on before a byte is read from it.
 Fails with FleetError if the installed version has no such part: a limit that is put on a name which Dask does
 not use any more would limit nothing.
@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from benchgate.base.errors import FleetError, RefusedError
-from benchgate.fleet import limited, unpickling
+from benchgate.fleet import limited
 from benchgate.fleet.certificates import SCHEDULER, WORKER
 from benchgate.fleet.limited import (
     PEERS,
@@ -91,10 +91,10 @@ def limit(role: str) -> None:
     from distributed import client, scheduler  # noqa: PLC0415
     from distributed.protocol import pickle as dasks  # noqa: PLC0415
 
-    dasks.loads = unpickling.loads
+    dasks.loads = limited.loads
     for module in (client, scheduler):
-        module.loads = unpickling.loads  # they have it under a name of their own
-        module.pickle = SimpleNamespace(loads=unpickling.loads, dumps=pickle.dumps)
+        module.loads = limited.loads  # they have it under a name of their own
+        module.pickle = SimpleNamespace(loads=limited.loads, dumps=pickle.dumps)
     # `from distributed.protocol import serialize` would give the function of that name, not the module
     serialize: Any = import_module("distributed.protocol.serialize")
     serialize.import_allowed_module = limited.allowed_module

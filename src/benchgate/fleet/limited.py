@@ -1,22 +1,54 @@
-"""What is left of Dask's scheduler, worker and client: which calls a peer may ask for, by its role.
+"""What is left of Dask's scheduler, worker and client: which calls a peer may ask for, by its role, and which
+objects its pickles may make.
 
 Takes a role, a name or a certificate; gives what is allowed, for dask_private.py, which puts it in force.
 Dask is made to run whatever code a peer sends: functions, plugins, uploaded modules. Here a process answers
 only the calls that attempts need. What does not pass is refused with an error, which the peer gets; it never
 runs.
+
+Dask sends everything that is not plain data as pickles, and reads them before it looks at what was asked.
+`loads` takes pickles; gives what they say if they name only Dask's own form of a task and the functions of
+ENTRIES: bytes from a stranger make no other object here. Fails with UnpicklingError otherwise.
 """
 
 from __future__ import annotations
 
+import io
+import pickle
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
 from benchgate.base.errors import RefusedError
-from benchgate.fleet import unpickling
 from benchgate.fleet.certificates import CLIENT, SCHEDULER, WORKER
 
+ENTRIES = (
+    ("benchgate.fleet.work", "carry_out"),
+    ("benchgate.fleet.work", "put_input"),
+    ("benchgate.fleet.work", "tell"),
+    ("benchgate.fleet.work", "hold"),
+)
+"""What a task may call. Each takes bytes, gives bytes, and trusts none of them."""
+_TASKS = (
+    ("dask._expr", "Expr._reconstruct"),
+    ("dask._expr", "LLGExpr"),
+    ("dask._task_spec", "Task"),
+    ("distributed.client", "SourceCode"),
+    ("builtins", "bytes"),  # what each answer is
+)
+_REPORTS = (
+    ("tblib.pickling_support", "unpickle_exception_with_attrs"),
+    ("tblib.pickling_support", "unpickle_exception"),
+    ("tblib.pickling_support", "unpickle_traceback"),
+    *(("tblib", name) for name in ("Traceback", "Frame", "Code")),
+)
+"""How Dask sends an error with its traceback. They set attributes of what was made from names allowed here,
+and run one fixed statement, which raises."""
+NAMES = frozenset({*ENTRIES, *_TASKS, *_REPORTS})
+_ERRORS = ("builtins", "asyncio.exceptions", "distributed", "dask", "benchgate.base.errors")
+"""Dask may send classes of errors from these modules in the place of a result."""
 Calls = Mapping[str, Collection[str]]
 """What each role may ask for; an empty role: anybody, over TCP on one machine."""
 PEERS: Mapping[str, frozenset[str]] = {
@@ -54,6 +86,28 @@ peer_role: ContextVar[str] = ContextVar("peer", default="")
 """The role of the peer whose call is being answered."""
 
 
+class _LimitedUnpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in NAMES or _is_error(module, name):
+            return super().find_class(module, name)
+        raise pickle.UnpicklingError(
+            f"a message names {module}.{name}; a fleet of benchgate reads messages about attempts only"
+        )
+
+
+def loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
+    """Takes the place of distributed.protocol.pickle.loads."""
+    return _LimitedUnpickler(io.BytesIO(data), buffers=buffers).load()
+
+
+def _is_error(module: str, name: str) -> bool:
+    """The error's module is loaded already, so making the error has no other effect."""
+    if not any(module == one or module.startswith(f"{one}.") for one in _ERRORS):
+        return False
+    found = getattr(sys.modules.get(module), name, None)
+    return isinstance(found, type) and issubclass(found, BaseException)
+
+
 class HandlerFilter(dict[str, Any]):
     """Handlers by name, without those that the peer's role may not ask for, also if they are added later."""
 
@@ -69,7 +123,7 @@ class HandlerFilter(dict[str, Any]):
 
 def entries() -> tuple[Callable[..., bytes], ...]:
     """The functions that a task may call."""
-    return tuple(getattr(import_module(module), name) for module, name in unpickling.ENTRIES)
+    return tuple(getattr(import_module(module), name) for module, name in ENTRIES)
 
 
 def role_of(certificate: Mapping[str, Any]) -> str:

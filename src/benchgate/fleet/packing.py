@@ -36,9 +36,9 @@ from benchgate.fleet.task import (
     WorkerPath,
     filled,
     sha256_of,
+    task_bytes,
     templated,
 )
-from benchgate.fleet.task_json import as_bytes
 from benchgate.insn.plugin import source_digest
 from benchgate.run.attempt import RunRequest, words_of_run
 from benchgate.run.watch import GUEST_WATCH
@@ -97,11 +97,11 @@ def packed(
     )
     if why := words.why_not(task):
         raise FleetError(f"{request.cell.id} cannot be made on a fleet: {why}; leave out --fleet for it")
-    sent = as_bytes(task)
+    sent = task_bytes(task)
     key = sha256_of(sent)  # task_json.digest leaves out what vouches for it, too
     if signature := vouch(task):
         task = replace(task, vouched=signature)
-        sent = as_bytes(task)
+        sent = task_bytes(task)
     return TaskPackage(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 

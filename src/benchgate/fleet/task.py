@@ -1,19 +1,25 @@
 """What is asked of a worker: one attempt, as data. It has no path of any machine, and no program as Python.
 
 Takes a session's command line and what its paths stand for; gives words with `Part`s in their place, and on a
-worker the command line again, with the worker's own paths. Pure; nothing fails.
+worker the command line again, with the worker's own paths. A `Task` is sent as JSON, which is all that a
+worker is ever sent; it never unpickles what describes a run. `task_of_bytes` takes untrusted bytes, and fails
+with FleetError that says what is wrong: an unknown key, a wrong type, a text that is too long or not
+printable. All of it is pure.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
+from benchgate.base.errors import FleetError
 from benchgate.base.exploration import exploration_of
+from benchgate.base.files import read_json
 from benchgate.base.jsonfields import (
     As,
     Between,
@@ -24,7 +30,9 @@ from benchgate.base.jsonfields import (
     Printable,
     Sha256,
     Size,
+    as_json,
     read,
+    without_head,
 )
 from benchgate.base.runs import Deadlines
 from benchgate.base.system.qemu import comma_safe
@@ -46,6 +54,10 @@ LONGEST_TEXT = 1 << 16
 MOST_WORDS = 1000
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _PLAIN = re.compile(r"/[A-Za-z0-9_./+@~-]*")
+_Text = Annotated[str, Printable(LONGEST_TEXT)]
+_Role = Annotated[str, Matches("|".join(ROLES), f"one of {', '.join(ROLES)}")]
+SCHEMA = 3
+LARGEST = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +146,6 @@ def _canonical(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Printable(LONGEST_TEXT)]
-_Role = Annotated[str, Matches("|".join(ROLES), f"one of {', '.join(ROLES)}")]
 _StoredItem = Annotated[Item, As(tuple[_Role, Sha256], _item, _row)]
 
 
@@ -232,3 +242,43 @@ def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str,
 def is_plain_path(path: str) -> bool:
     """True if a path can stand in each place of a command line and of a loader's variable as it is."""
     return _PLAIN.fullmatch(path) is not None
+
+
+def task_digest(task: Task) -> str:
+    """Two tasks with the same digest are the same run, whoever vouches for them."""
+    return sha256_of(task_bytes(replace(task, vouched="")))
+
+
+def task_bytes(task: Task) -> bytes:
+    return json.dumps({"schema": SCHEMA, **as_json(task)}, sort_keys=True).encode()
+
+
+def task_of_bytes(data: bytes) -> Task:
+    if type(data) is not bytes or len(data) > LARGEST:
+        raise FleetError(f"a task is JSON of at most {LARGEST} bytes")
+    try:
+        return _task(read_json(data))
+    except (ValueError, RecursionError) as error:
+        raise FleetError(f"this is not a task that this version of benchgate sends: {error}") from error
+
+
+def _task(value: object) -> Task:
+    advice = "use the same version of benchgate on both sides"
+    found = read(Task, without_head(value, "the task", advice, schema=SCHEMA), "the task")
+    _require_clock(found)
+    return replace(found, limits=_limited(found.limits))
+
+
+def _limited(limits: ConsoleLimits) -> ConsoleLimits:
+    most, names = ConsoleLimits(), ("console_bytes", "stderr_bytes", "rest_bytes")
+    return replace(limits, **{name: min(getattr(limits, name), 16 * getattr(most, name)) for name in names})
+
+
+def _require_clock(task: Task) -> None:
+    """Runs in wall time, and only these, name their CPUs and the session that holds the host."""
+    if task.lane is Lane.NATIVE:
+        raise ValueError("a worker starts guests only, so its lane cannot be native")
+    if task.lane is Lane.INSN and (task.pins or task.hold):
+        raise ValueError("a run on the instruction clock has no CPUs of its own, and holds no host")
+    if task.lane is not Lane.INSN and not (task.pins and task.hold):
+        raise ValueError("a run in wall time names its CPUs, and the session that holds the host")

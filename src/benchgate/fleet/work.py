@@ -3,7 +3,7 @@
 `carry_out` takes a task as bytes; gives an answer as bytes (answer.py): the files of the run, or what is
 missing, refused or out of order here. `put_input` stores a file of a guest. `tell` answers a question about a
 measuring host, and `hold` keeps it for one session (measuring.py). They work for the `Station` of this
-process, which fleet/worker.py sets. A session that does not want a run any more ends its guest within a
+process, which fleet/processes.py sets. A session that does not want a run any more ends its guest within a
 second. Nothing is raised to Dask.
 """
 
@@ -19,13 +19,12 @@ from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError, RefusedError
-from benchgate.fleet import answer, host_json, packing, task_json
+from benchgate.fleet import answer, host_json, packing
 from benchgate.fleet.answer import WorkerAnswer
-from benchgate.fleet.equipment import Equipment, equipment_for
+from benchgate.fleet.equipment import Equipment, InputStore, equipment_for
 from benchgate.fleet.host_json import Reply
-from benchgate.fleet.inputs import InputStore
 from benchgate.fleet.measuring import CancelledError, MeasuringPlace
-from benchgate.fleet.task import Task
+from benchgate.fleet.task import Task, task_digest, task_of_bytes
 from benchgate.run.attempt import execute
 
 LEAST_FREE = 256 << 20
@@ -66,8 +65,8 @@ def carry_out(task: bytes) -> bytes:
     station = _stations[0]
     who = ("", station.name, station.host)
     try:
-        asked = task_json.from_bytes(task)
-        who = (task_json.digest(asked), station.name, station.host)
+        asked = task_of_bytes(task)
+        who = (task_digest(asked), station.name, station.host)
         station.require(asked)
         equipment = equipment_for(asked, station.equipment)
         if station.measuring is not None and asked.lane is Lane.INSN:

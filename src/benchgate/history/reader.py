@@ -18,7 +18,7 @@ from benchgate.base.workload.metrics import MetricDirection
 from benchgate.history.changes import MOST_POINTS
 from benchgate.history.course import CoursePoint
 from benchgate.history.entry import CourseSeries
-from benchgate.history.tables import POINTS, RUNS, SERIES, SESSIONS
+from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS
 
 MOST_SERIES = 10_000
 MOST_RUNS = 1_000_000

@@ -2,20 +2,27 @@
 
 Takes a QEMU, a probed accelerator and pins; gives the throughput of n concurrent probe guests relative to one
 guest alone, with an interval. Fails with ProbeError (a HostError) if a guest fails. Everything except
-`sample` and `measure_capacity` is pure.
+`sample`, `measure_capacity` and `guests_at_once` is pure.
 
 A pair is one guest alone, then all n together, immediately after each other, so that slow drift affects both.
 The interval of the median comes from order statistics, which is exact for any distribution of noise. With 5
 pairs it is the lowest and the highest value; the chance that all 5 are above the true median is 1/32.
+
+`guests_at_once` is for guests whose time on the host does not matter: how many of them fit, by their memory
+in the form of QEMU's `-m`. If that has an unknown form, the count is one.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import re
 import statistics
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+
+import psutil
 
 from benchgate.base.cells import Accel
 from benchgate.base.system.qemu import Qemu
@@ -34,6 +41,11 @@ ERROR = 0.05
 _BOOT_S = 60.0
 _SLACK = 20.0
 """An answer may take this many times longer than expected, because the host may be busy."""
+_UNITS = {"": 20, "K": 10, "M": 20, "G": 30, "T": 40}
+_BYTES_OF_LINE = 200
+"""What the simulation of a memory system keeps of each line of the guest, at most."""
+_ALWAYS_BYTES = 512 << 20
+"""The memory of QEMU itself in addition to its guest's, mainly translated code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +143,20 @@ def _pair(guests: Sequence[ProbeGuest], alone: int, steps: int, patience_s: floa
     for guest in others:
         guest.resume()
     return CapacityPair(alone_s, answers(guests, steps, patience_s))
+
+
+def guests_at_once(memory: str, kept_to: Sequence[int] = (), line: int = 0) -> int:
+    """`kept_to`: the host CPUs of the guests; default: all CPUs of this process. `line`: the bytes of a cache
+    line of their machine; 0: no memory is simulated."""
+    cpus = len(kept_to) or len(os.sched_getaffinity(0))
+    return fitting(memory, cpus, psutil.virtual_memory().available, line)
+
+
+def fitting(memory: str, cpus: int, free_bytes: int, line: int = 0) -> int:
+    """One guest per CPU, limited to half of the free memory."""
+    size = re.fullmatch(r"([0-9]{1,9})([KMGT]?)", memory.upper())
+    if size is None:
+        return 1
+    guest = int(size[1]) << _UNITS[size[2]]
+    each = guest + _ALWAYS_BYTES + (guest // line * _BYTES_OF_LINE if line else 0)
+    return max(1, min(cpus, free_bytes // 2 // each))

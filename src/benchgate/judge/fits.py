@@ -13,8 +13,7 @@ from types import MappingProxyType
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import SMALLEST_LOOK, Arm
 from benchgate.base.runs import Measurement
-from benchgate.base.statistics.laws import Model, peak_of
-from benchgate.base.statistics.scaling import ScalingFit, fitted
+from benchgate.base.statistics.laws import Model, ScalingFit, fitted, peak_of
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.workload.metrics import MetricDirection
 

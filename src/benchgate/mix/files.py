@@ -1,30 +1,39 @@
-"""Reads the two tables that a programme needs, which may come from anywhere.
+"""Writes the tables of a study as CSV, and reads the two that a programme needs, wherever they come from.
 
 Takes the paths of CSV files: vectors, with `application,input,score` and a column for each resource, a line
 for each input that was measured alone; and sensitivities, with `application` and the same resources. Gives
 Applications. `unavailable` in a field takes its resource out of the programme. Fails with UsageError that
 names file, line and column.
+
+Takes what was measured; gives the texts of these two tables, of both with their intervals, and of
+isolation.csv. Writing does not fail.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
-from benchgate.base.text import visible
+from benchgate.base.text import csv_field, visible
 from benchgate.mix.applications import ApplicationInput, Applications
-from benchgate.mix.study import written_number
+from benchgate.mix.isolation import MixIsolation
+from benchgate.mix.measurement import Estimate, decimals
+from benchgate.mix.sensitivity import Sigma
+from benchgate.mix.study import Study, written_number
+from benchgate.mix.vectors import Vector
 
 MOST_BYTES = 1 << 20
 UNAVAILABLE = "unavailable"
 FIRST = ("application", "input", "score")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}\Z")
+SCORE_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +192,89 @@ def _rows(path: Path, below: Path) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, [one.strip() for one in fields]
     except csv.Error as error:
         raise UsageError(f"{path}:{reader.line_num}: {error}") from error
+
+
+def vectors_csv(study: Study, found: Sequence[Vector], refused: Collection[str] = ()) -> str:
+    """The table of vectors. It omits inputs without a valid run, and those of refused applications."""
+    rows = [["application", "input", "score", *study.resources]]
+    for one in found:
+        if one.score is not None and one.input.application not in refused:
+            shares = [_share(one.use.get(name)) for name in study.resources]
+            score = decimals(one.score.value, SCORE_DIGITS)
+            rows.append([one.input.application, one.input.input, score, *shares])
+    return _csv_text(rows)
+
+
+def sensitivity_csv(
+    study: Study, vectors_: Sequence[Vector], found: Sequence[Sigma], refused: Collection[str] = ()
+) -> str:
+    """The table of sensitivities. It omits applications without an input in the other table."""
+    present = {one.input.application for one in vectors_ if one.score is not None}
+    by_place = {(one.application, one.resource): one.figure for one in found}
+    rows = [["application", *study.resources]]
+    for name in study.applications:
+        if name in present and name not in refused:
+            rows.append([name, *(_share(by_place.get((name, resource))) for resource in study.resources)])
+    return _csv_text(rows)
+
+
+def vector_intervals_csv(study: Study, found: Sequence[Vector]) -> str:
+    rows = [["application", "input", "figure", "median", "low", "high", "samples", "missing"]]
+    for one in found:
+        names = (one.input.application, one.input.input)
+        figures = [("score", one.score), *((name, one.use.get(name)) for name in study.resources)]
+        rows += [
+            [*names, name, *_spread(figure), csv_field(one.missing.get(name, ""))] for name, figure in figures
+        ]
+    return _csv_text(rows)
+
+
+def sensitivity_levels_csv(found: Sequence[Sigma]) -> str:
+    """What each sensitivity was computed from: the part of the score that was kept at each limit."""
+    rows = [["application", "resource", "figure", "median", "low", "high", "samples", "missing"]]
+    for one in found:
+        names = [one.application, one.resource]
+        rows.append([*names, "sigma", *_spread(one.figure), csv_field(one.missing)])
+        for level in one.levels:
+            name = f"kept of {level.input} at {level.percent}% (limit {decimals(level.fraction)})"
+            rows.append([*names, name, decimals(level.kept), "", "", "", ""])
+    return _csv_text(rows)
+
+
+def isolation_csv(found: Iterable[tuple[str, MixIsolation]]) -> str:
+    """`found`: with the roles of each mix."""
+    rows = [["mix", "roles", "part", "alone", "mixed", "slowdown", "low", "high", "floor", "missing"]]
+    for roles, one in found:
+        if one.missing:
+            rows.append([one.mix, roles, "", "", "", "", "", "", "", csv_field(one.missing)])
+        for part in one.parts:
+            scores = [_samples(part.alone), _samples(part.mixed)]
+            spread = [f"{part.value:.6f}", f"{part.low:.6f}", f"{part.high:.6f}"]
+            floor = UNAVAILABLE if part.floor is None else f"{part.floor:.6f}"
+            rows.append([one.mix, roles, part.part, *scores, *spread, floor, ""])
+    return _csv_text(rows)
+
+
+def _share(figure: Estimate | None) -> str:
+    return UNAVAILABLE if figure is None else decimals(figure.value)
+
+
+def _spread(figure: Estimate | None) -> list[str]:
+    if figure is None:
+        return [UNAVAILABLE, "", "", ""]
+    return [
+        decimals(figure.value, SCORE_DIGITS),
+        f"{figure.low:.9f}",
+        f"{figure.high:.9f}",
+        _samples(figure.samples),
+    ]
+
+
+def _samples(values: Sequence[Fraction]) -> str:
+    return " ".join(decimals(one, SCORE_DIGITS) for one in values)
+
+
+def _csv_text(rows: Iterable[Sequence[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()

@@ -1,4 +1,5 @@
-"""How much each part of a mix loses beside the others, and what the mix uses. Pure.
+"""How much each part of a mix loses beside the others, what the mix uses, and whether that is well enough.
+Pure.
 
 Takes a Study, its runs and vectors, and a mix; gives the slowdown of each part, their worst and their sum,
 and the use of each resource against the sum of what the parts use alone. A mix without a valid run has a
@@ -15,6 +16,14 @@ two sets of such runs of the same thing differ by: the larger of that of the par
 paper asks for a small variance and does not say how small. Here the standard deviation of the isolation over
 the mixes is compared with BOUND, or with the A/A noise floor of the mixes if that is higher, because no
 spread below the noise can be seen. A floor above BOUND decides nothing.
+
+`at_least` and `not_worse` are the rule behind the mark `isolation`. They take the isolation of a mix, and a
+threshold or the isolation of the same mix on another system; they give a word and a sentence.
+
+    effect    isolation - threshold; or the difference of both systems
+    PASS      the whole interval of the effect is at or above 0
+    FAIL      the whole interval is below 0
+    else      INCONCLUSIVE; also if the A/A noise floor is higher than the effect
 """
 
 from __future__ import annotations
@@ -28,8 +37,7 @@ from statistics import median
 from benchgate.base.gates import Word
 from benchgate.base.statistics.stats import Interval, ratio_interval
 from benchgate.base.text import percent
-from benchgate.mix.estimates import ALPHA, floor, highest
-from benchgate.mix.measurement import MixMeasurement, Runs, alone, valid, why_none
+from benchgate.mix.measurement import ALPHA, MixMeasurement, Runs, alone, floor, highest, valid, why_none
 from benchgate.mix.study import DUMMY, Study
 from benchgate.mix.study_orders import Counts, input_of, mix_key, mix_name, seeds
 from benchgate.mix.vectors import Rates, Vector, rates, share
@@ -186,3 +194,54 @@ def validity(mixes: Sequence[MixIsolation]) -> Validity:
         outcome, so = Word.PASS, "so it does not matter which of them is run"
     text = f"{told}; bound {percent(BOUND)}, A/A noise floor {percent(floor)}: {so}"
     return Validity(outcome, text, values, deviation, floor)
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationVerdict:
+    outcome: Word
+    reason: str
+
+
+def at_least(found: MixIsolation, threshold: float) -> IsolationVerdict:
+    if found.missing:
+        return IsolationVerdict(Word.INVALID, f"INVALID: isolation of {found.mix}: {found.missing}")
+    told = f"{_told(found)}; required >= {threshold:g}"
+    low, high = found.interval.low - threshold, found.interval.high - threshold
+    return _ruled(Interval(low, high), found.value - threshold, found.floor, told)
+
+
+def not_worse(found: MixIsolation, other: MixIsolation, name: str) -> IsolationVerdict:
+    """Than the other system, `name`, in the same session."""
+    for one, where in ((found, "this system"), (other, name)):
+        if one.missing:
+            return IsolationVerdict(
+                Word.INVALID, f"INVALID: isolation of {one.mix} on {where}: {one.missing}"
+            )
+    told = f"{_told(found)}; {name} has {other.value:.3f}, and no less is required"
+    low = found.interval.low - other.interval.high
+    high = found.interval.high - other.interval.low
+    floor = highest([found.floor, other.floor])
+    return _ruled(Interval(low, high), found.value - other.value, floor, told)
+
+
+def _told(found: MixIsolation) -> str:
+    ends = found.interval
+    interval = f"[{ends.low:.3f}, {ends.high:.3f}]"
+    return f"isolation of {found.mix} is {found.value:.3f} {interval}, by {found.worst.part}"
+
+
+def _ruled(effect: Interval, value: float, floor: float | None, told: str) -> IsolationVerdict:
+    if floor is None:
+        return _say(Word.INCONCLUSIVE, f"{told}; a single seed gives no noise floor; next: raise `seeds`")
+    if floor > abs(value):
+        noise = f"the A/A noise floor of {percent(floor)} is higher than the effect of {percent(abs(value))}"
+        return _say(Word.INCONCLUSIVE, f"{told}; {noise}; next: raise `seeds` or `least`")
+    if effect.low >= 0:
+        return _say(Word.PASS, told)
+    if effect.high < 0:
+        return _say(Word.FAIL, f"{told}; next: the study's report shows the slowdown of each part")
+    return _say(Word.INCONCLUSIVE, f"{told}; the interval has both; next: raise `seeds` or `least`")
+
+
+def _say(outcome: Word, text: str) -> IsolationVerdict:
+    return IsolationVerdict(outcome, f"{outcome}: {text}")

@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from benchgate.mix import findings, isolation, robustness, sensitivity, vectors
+from benchgate.mix import findings, isolation, selection, sensitivity, vectors
 from benchgate.mix.applications import Applications
 from benchgate.mix.isolation import MixIsolation, Slowdown, Validity
 from benchgate.mix.measurement import Runs, valid, why_none
-from benchgate.mix.robustness import Robustness
-from benchgate.mix.selection import BEST, NEAR, MixPlan, overcommit_role, scaling_role
+from benchgate.mix.selection import BEST, NEAR, MixPlan, Robustness, overcommit_role, scaling_role
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import DUMMY, Study
 from benchgate.mix.study_orders import input_of, seeds, sweep_key
@@ -124,7 +123,7 @@ def conclude(  # noqa: PLR0913, PLR0917 - what a study has
         validity=isolation.validity(near) if near else None,
         robustness=None
         if best is None or applications is None
-        else robustness.assess(applications, found, sigmas, study.capacity, best.planned.counts),
+        else selection.assess(applications, found, sigmas, study.capacity, best.planned.counts),
         invalid=tuple(
             f"{key}: {one.reason} ({one.folder})"
             for key, one in runs.items()

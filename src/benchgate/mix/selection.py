@@ -1,21 +1,30 @@
-"""The mixes that a study runs, and what for. Pure.
+"""The mixes that a study runs, what for, and whether the choice of one survives the noise behind it. Pure.
 
 Takes a Study and what its applications use and depend on; gives each mix once, with its roles. What cannot be
 had, such as a mix with an input that exceeds a capacity alone, is a sentence. Fails with UsageError if no mix
 fits at all.
+
+`assess` takes vectors and sensitivities with their samples, and the chosen mix; gives how often the programme
+chooses it from resampled figures, and how good it is where it does not. Each draw takes, for every share and
+every sensitivity, one of its samples (a seed's figure), independently, and solves the programme with them.
+The generator has a fixed seed, so the answer is always the same.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from benchgate.base.errors import UsageError
 from benchgate.mix.applications import Applications, MixChoice
+from benchgate.mix.measurement import Estimate, rounded
 from benchgate.mix.programme import FULL, best, is_maximal, near_best
+from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study
-from benchgate.mix.study_orders import Counts
+from benchgate.mix.study_orders import Counts, mix_name
+from benchgate.mix.vectors import Vector
 
 BEST = "best"
 NEAR = "near"
@@ -23,6 +32,8 @@ NEAR_SHARE = Fraction("0.9")
 """A mix with at least this share of the best objective is near-optimal."""
 MOST_LOOKED_AT = 30
 """Near-optimal maximal mixes are looked for among so many of the next best ones."""
+DRAWS = 100
+SEED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +104,86 @@ def _add(  # noqa: PLR0913, PLR0917 - the programme's parameters
         wanted.append((role, best(applications, capacity, need=need)[0]))
     except UsageError as error:
         absent.append(f"{role}: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Robustness:
+    draws: int
+    chosen: tuple[tuple[str, int], ...]
+    """How many draws chose each mix, the most frequent first."""
+    same: float
+    """The share of draws that chose the mix itself."""
+    fits: float
+    """The share of draws in which it fits into the capacities."""
+    least: float
+    """Its objective over that of the draw's best mix, in the worst draw in which it fits."""
+
+
+def assess(  # noqa: PLR0913, PLR0917 - what was chosen, and from what
+    applications: Applications,
+    vectors: Sequence[Vector],
+    sigmas: Sequence[Sigma],
+    capacity: Mapping[str, Fraction],
+    mix: Counts,
+    draws: int = DRAWS,
+) -> Robustness:
+    source = random.Random(SEED)  # noqa: S311 - no secret
+    chosen: dict[str, int] = {}
+    ratios: list[Fraction] = []
+    solved: dict[object, tuple[str, Fraction]] = {}
+    for _ in range(draws):
+        one = _drawn(applications, vectors, sigmas, source)
+        key = tuple(each.use for each in one.inputs), tuple(one.sensitivity.values())
+        if key not in solved:  # without noise all draws are one
+            solved[key] = _solved(one, capacity)
+        name, objective = solved[key]
+        chosen[name] = chosen.get(name, 0) + 1
+        again = one.mix(mix)
+        if objective and _fits(one, capacity, again):
+            ratios.append(again.objective / objective)
+    ordered = sorted(chosen.items(), key=lambda item: (-item[1], item[0]))
+    return Robustness(
+        draws=draws,
+        chosen=tuple(ordered),
+        same=chosen.get(mix_name(mix), 0) / draws,
+        fits=len(ratios) / draws,
+        least=float(min(ratios, default=Fraction(0))),
+    )
+
+
+def _drawn(
+    applications: Applications, vectors: Sequence[Vector], sigmas: Sequence[Sigma], source: random.Random
+) -> Applications:
+    by_input = {one.input.name: one for one in vectors}
+    by_sigma = {(one.application, one.resource): one for one in sigmas}
+    inputs = tuple(
+        replace(
+            one, use=tuple(_one_of(by_input[one.name].use[name], source) for name in applications.resources)
+        )
+        for one in applications.inputs
+    )
+    sensitivity = {
+        name: tuple(_one_of(by_sigma[name, resource].figure, source) for resource in applications.resources)
+        for name in applications.sensitivity
+    }
+    return replace(applications, inputs=inputs, sensitivity=sensitivity)
+
+
+def _one_of(figure: Estimate | None, source: random.Random) -> Fraction:
+    """Rounded as the tables are. A resource of the programme has a figure everywhere."""
+    if figure is None:
+        raise ValueError("a resource of the programme has no figure")
+    return rounded(source.choice(figure.samples))
+
+
+def _solved(one: Applications, capacity: Mapping[str, Fraction]) -> tuple[str, Fraction]:
+    try:
+        mix = best(one, capacity)[0]
+    except UsageError:
+        return "none", Fraction(0)
+    return mix_name(counts_of(mix)), mix.objective
+
+
+def _fits(one: Applications, capacity: Mapping[str, Fraction], mix: MixChoice) -> bool:
+    used = zip(mix.totals, one.resources, strict=True)
+    return all(total <= capacity.get(name, FULL) for total, name in used)

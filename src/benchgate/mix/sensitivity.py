@@ -24,8 +24,7 @@ from statistics import median
 
 from benchgate.base.text import percent
 from benchgate.mix import vectors
-from benchgate.mix.estimates import Estimate, figure
-from benchgate.mix.measurement import MixMeasurement, Runs, StudyRun, alone, why_none
+from benchgate.mix.measurement import Estimate, MixMeasurement, Runs, StudyRun, alone, figure, why_none
 from benchgate.mix.study import Study, StudyInput
 from benchgate.mix.study_orders import limited_key, seeds
 from benchgate.mix.vectors import Vector

@@ -1,4 +1,5 @@
-"""What each input uses alone: its share of each resource's capacity, and its score. Pure.
+"""What each input uses alone: its share of each resource's capacity, its score, and what a limit in
+percent of that is in units. Pure.
 
 Takes a Study and its runs; gives a Vector for each input. What could not be measured is None, with the
 reason. Does not fail.
@@ -14,6 +15,9 @@ neighbours of one resource keep a CPU as busy; the one that takes least is what 
 An input needs what is left over by the largest neighbour beside which, and beside all smaller ones, it keeps
 95% of its score: it is known in steps of the shares that were tried, and an input that keeps its score beside
 all of them has the share 0.
+
+`amount` takes a Vector with its share and the machine's facts; gives an Amount, or the reason why there is no
+such limit.
 """
 
 from __future__ import annotations
@@ -24,13 +28,15 @@ from fractions import Fraction
 from itertools import product
 from statistics import median
 
-from benchgate.mix.estimates import Estimate, figure
-from benchgate.mix.measurement import MixMeasurement, Runs, alone, valid, why_none
-from benchgate.mix.study import BANDWIDTH, CALIBRATED, Study, StudyInput
-from benchgate.mix.study_orders import alone_key, pressed_key, seeds
+from benchgate.mix.measurement import Estimate, MixMeasurement, Runs, alone, figure, valid, why_none
+from benchgate.mix.study import BANDWIDTH, CALIBRATED, PRESSED, Study, StudyInput
+from benchgate.mix.study_orders import Limit, alone_key, pressed_key, seeds
 
 KEPT = Fraction(95, 100)
 """Of the score beside the neighbour that takes least."""
+Rates = Mapping[str, Fraction | None]
+"""The capacity of each calibrated resource, in bytes per ns."""
+MILLIONTHS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +96,6 @@ class Vector:
     use: Mapping[str, Estimate | None]
     missing: Mapping[str, str] = field(default_factory=dict)
     """Why a resource has no figure; of `score`, why the input has none."""
-
-
-Rates = Mapping[str, Fraction | None]
-"""The capacity of each calibrated resource, in bytes per ns."""
 
 
 def compute(study: Study, runs: Runs) -> tuple[Vector, ...]:
@@ -170,3 +172,52 @@ def _why(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> st
     if resource == BANDWIDTH:
         unknown += ": on wall time name an input that does nothing else, under `calibrate`"
     return run.missing.get(resource, unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What one part may use: of `cpu` and `bandwidth` millionths of all, of `memory` bytes, of `disk` and
+    `network` bytes per second of guest time, of `cache` ways of the shared cache."""
+
+    resource: str
+    amount: int
+    fraction: Fraction
+    """The limit as a share of what the part used alone."""
+
+
+def amount(limit: Limit, vector: Vector, alone: Sequence[MixMeasurement], ways: int | None) -> Amount | str:
+    """`alone`: the valid runs of the vector's input; `ways`: of the machine's shared cache, None without a
+    machine that has a memory system."""
+    used = vector.use.get(limit.resource)
+    if used is None or used.value <= 0:
+        return f"{vector.input.name} has no figure for {limit.resource}"
+    wanted = used.value * limit.percent / 100
+    if limit.resource in PRESSED and ways is None:
+        return f"nobody can take {limit.resource} away from one guest on wall time: name `antagonists`"
+    if limit.resource == "cache":
+        return _ways(limit, used.value, ways or 0)
+    if limit.resource in ("cpu", "bandwidth"):
+        return _whole(limit.resource, wanted * MILLIONTHS, used.value * MILLIONTHS)
+    each = [Fraction(one.used(limit.resource) or 0) for one in alone]
+    if limit.resource in ("disk", "network"):
+        each = [bytes_ * 10**9 / one.window_ns for bytes_, one in zip(each, alone, strict=True)]
+    whole = Fraction(median(each))
+    return _whole(limit.resource, whole * limit.percent / 100, whole)
+
+
+def _whole(resource: str, wanted: Fraction, used: Fraction) -> Amount | str:
+    found = int(wanted)
+    if found < 1:
+        return f"it uses too little of {resource} to be limited"
+    return Amount(resource, found, found / used)
+
+
+def _ways(limit: Limit, used: Fraction, ways: int) -> Amount | str:
+    """A cache can have whole ways only, so the limit is the nearest that there is below what was used."""
+    if not ways:
+        return "the machine has no shared cache"
+    found = max(1, round(used * ways * limit.percent / 100))
+    fraction = found / (used * ways)
+    if fraction >= 1:
+        return f"it uses {float(used * ways):.1f} of {ways} ways, and {limit.percent}% of them is no fewer"
+    return Amount("cache", found, fraction)

@@ -1,22 +1,29 @@
-"""Reads the values of all options together.
+"""Reads the values of options: of each from the word that a user gave for it, then all together.
 
 Takes the values that pytest or the command line has for the names of the table, gives a frozen `Options`. A
-flag takes precedence over its ini key. An invalid value fails with UsageError, which names the option.
+flag takes precedence over its ini key. An invalid value fails with UsageError, and an invalid word with
+OptionError, which knows the option.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
-from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy
+from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
 from benchgate.base.system.machines import IDEAL
-from benchgate.plan import catalog, option_words
+from benchgate.base.system.systems import MAX_CPUS
+from benchgate.plan import catalog
 from benchgate.plan.option_table import TABLE, Option
 
+MOST_CPUS = 4096
+"""No list of CPUs is longer."""
+_NUMBER = re.compile(r"[0-9]{1,9}")
+"""Python's int() would also accept digits of other scripts and numbers of any length."""
 _NOT_ON_A_FLEET = {
     "measure": "what it records has this machine's paths; measure here, without --fleet",
     "threads": "workers send no recordings back; measure here, without --fleet",
@@ -24,6 +31,7 @@ _NOT_ON_A_FLEET = {
     "qemu": "each worker has its own QEMU, the reviewed one; leave out --qemu",
     "cpus": "the operator of a worker chooses its CPUs; leave out --cpus",
 }
+Lookup = Callable[[Option], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,32 +98,29 @@ class Options:
         return ""
 
 
-Lookup = Callable[[Option], object]
-
-
 def read(lookup: Lookup) -> Options:
     """The options. `lookup` gives the value of the flag, else of the ini key; None or empty if unset."""
     got = {option.name: lookup(option) for option in TABLE}
     quick = bool(got["quick"])
     policy = str(got["policy"] or "default")
     usual = catalog.load_policy(policy)
-    runs = 1 if quick else option_words.runs("runs", got["runs"], usual.first)
+    runs = 1 if quick else runs_of("runs", got["runs"], usual.first)
     last = runs if got["runs"] else usual.max_runs
-    max_runs = 1 if quick else option_words.whole("max-runs", got["max-runs"], last, low=1, high=MOST_RUNS)
+    max_runs = 1 if quick else whole_number("max-runs", got["max-runs"], last, low=1, high=MOST_RUNS)
     usual.with_runs(runs, max_runs)
-    seeds = 1 if quick else option_words.runs("seeds", got["seeds"], runs)
+    seeds = 1 if quick else runs_of("seeds", got["seeds"], runs)
     more_seeds = bool(got["max-runs"]) and max_runs > runs
-    accel = option_words.choice(got, "accel", "auto")
-    clock = option_words.choice(got, "clock", "auto")
+    accel = choice_of(got, "accel", "auto")
+    clock = choice_of(got, "clock", "auto")
     machine = _machine(got["machine"], usual, clock)
     fleet = str(got["fleet"] or "")
     _check_fleet(fleet, got, clock)
     if clock == "auto" and (fleet or catalog.load_machine(machine) is not None):
         clock = "insn"  # the only one that has machines, and that other hosts repeat
     return Options(
-        cpus=option_words.cpu_list("cpus", got["cpus"]),
-        smp=option_words.smp(got["smp"]),
-        systems=option_words.words(got["system"]) or ("linux",),
+        cpus=cpu_list("cpus", got["cpus"]),
+        smp=smp_counts(got["smp"]),
+        systems=listed_words(got["system"]) or ("linux",),
         accel=None if accel == "auto" else Accel(accel),
         clock=clock,
         machine=machine,
@@ -123,28 +128,28 @@ def read(lookup: Lookup) -> Options:
         max_runs=max_runs,
         seeds=seeds,
         max_seeds=max(seeds, max_runs) if more_seeds else seeds,
-        sets=tuple(option_words.setting(word) for word in option_words.words(got["set"])),
+        sets=tuple(setting_of(word) for word in listed_words(got["set"])),
         quick=quick,
         include_smt=bool(got["include-smt"]),
         oversubscribe=bool(got["oversubscribe"]),
         measure=bool(got["measure"]),
         threads=bool(got["threads"]),
         profile_host=bool(got["profile-host"]),
-        inconclusive_fails=option_words.choice(got, "inconclusive", "fail") == "fail",
-        qemu=option_words.path(got["qemu"]),
-        linux_kernel=option_words.path(got["linux-kernel"]),
+        inconclusive_fails=choice_of(got, "inconclusive", "fail") == "fail",
+        qemu=path_of(got["qemu"]),
+        linux_kernel=path_of(got["linux-kernel"]),
         locked=bool(got["locked"]),
-        reports=option_words.path(got["reports"]) or Path("reports").absolute(),
-        keep=option_words.whole("keep", got["keep"], 20, low=0),
+        reports=path_of(got["reports"]) or Path("reports").absolute(),
+        keep=whole_number("keep", got["keep"], 20, low=0),
         policy=policy,
-        gate_files=tuple(Path(word).absolute() for word in option_words.words(got["gate"])),
-        extra_reports=tuple(Path(word).absolute() for word in option_words.words(got["extra-report"])),
-        history=option_words.history(got["history"]),
+        gate_files=tuple(Path(word).absolute() for word in listed_words(got["gate"])),
+        extra_reports=tuple(Path(word).absolute() for word in listed_words(got["extra-report"])),
+        history=history_word(got["history"]),
         fleet=fleet,
-        fleet_certificates=option_words.path(got["fleet-certificates"]),
-        fleet_key=option_words.path(got["fleet-key"]),
-        resume=option_words.path(got["resume"]),
-        lock_wait_s=option_words.whole("lock-wait", got["lock-wait"], 600, low=0),
+        fleet_certificates=path_of(got["fleet-certificates"]),
+        fleet_key=path_of(got["fleet-key"]),
+        resume=path_of(got["resume"]),
+        lock_wait_s=whole_number("lock-wait", got["lock-wait"], 600, low=0),
         plan=bool(got["plan"]),
     )
 
@@ -169,7 +174,7 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
 def _machine(value: object, policy: Policy, clock: str) -> str:
     """The machine of the option, else of the policy."""
     word = str(value or policy.machine)
-    word = str(Path(word).absolute()) if option_words.is_path(word) else word
+    word = str(Path(word).absolute()) if is_path(word) else word
 
     def refused(what: str) -> UsageError:
         if value:
@@ -187,3 +192,95 @@ def _machine(value: object, policy: Policy, clock: str) -> str:
             "--clock insn, or --machine ideal"
         )
     return word
+
+
+def is_path(word: str) -> bool:
+    """Whether a system, a policy, a machine or a history is given by path and not by name."""
+    name = word.partition(":")[0]
+    return ("://" not in word and "/" in name) or name.endswith((".yaml", ".yml"))
+
+
+def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
+    """Reads `0,2-3` as (0, 2, 3), in the given order; None if unset."""
+    text = str(value or "").replace(" ", "")
+    if not text:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not _NUMBER.fullmatch(first) or (dash and not _NUMBER.fullmatch(last)):
+            raise OptionError(name, f" {text}: `{part}` is not a number or a range such as 0-3")
+        low, high = int(first), int(last or first)
+        if high < low or len(found) + high - low >= MOST_CPUS:
+            raise OptionError(
+                name,
+                f" {text:.80}: `{part}` is not an ascending range, or more than {MOST_CPUS} CPUs are named",
+            )
+        found.extend(range(low, high + 1))
+    if len(set(found)) != len(found):
+        raise OptionError(name, f" {text}: contains a duplicate number")
+    return tuple(found)
+
+
+def smp_counts(value: object) -> tuple[int, ...] | None:
+    counts = cpu_list("smp", value)
+    if counts is not None and not all(1 <= count <= MAX_CPUS for count in counts):
+        raise OptionError("smp", f" {value}: a CPU count must be from 1 to {MAX_CPUS}")
+    return None if counts is None else tuple(sorted(counts))
+
+
+def runs_of(name: str, value: object, default: int) -> int:
+    count = whole_number(name, value, default, low=1, high=MOST_RUNS)
+    check_first_look(name, count)
+    return count
+
+
+def whole_number(name: str, value: object, default: int, *, low: int, high: int = 10**9 - 1) -> int:
+    text = str("" if value is None else value).strip()
+    if not text:
+        return default
+    if not _NUMBER.fullmatch(text) or not low <= int(text) <= high:
+        raise OptionError(name, f" {text:.80}: expected a whole number from {low} to {high}")
+    return int(text)
+
+
+def choice_of(got: Mapping[str, object], name: str, default: str) -> str:
+    option = next(option for option in TABLE if option.name == name)
+    word = str(got[name] or default)
+    if word not in option.choices:
+        raise OptionError(name, f" {word}: expected one of {', '.join(option.choices)}")
+    return word
+
+
+def listed_words(value: object) -> tuple[str, ...]:
+    if not value:
+        return ()
+    texts = value if isinstance(value, list | tuple) else str(value).split()
+    return tuple(word for text in texts for word in str(text).split(",") if word)
+
+
+def setting_of(word: str) -> tuple[str, str, str]:
+    target, equals, value = word.partition("=")
+    workload, dot, key = target.partition(".")
+    if not (equals and dot and workload and key and value):
+        raise OptionError("set", f" {word}: expected WORKLOAD.KEY=VALUE, such as primes.hi=300000")
+    return workload, key, value
+
+
+def history_word(value: object) -> str | None:
+    word = str(value or "off")
+    if word in ("on", "off"):
+        return "" if word == "on" else None
+    if "://" not in word:
+        return str(Path(word).absolute())
+    if "@" in word and ":" in word.partition("://")[2].rpartition("@")[0]:
+        raise OptionError(
+            "history",
+            ": a session records its options, so give no password there; set the whole URL in "
+            "BENCHGATE_HISTORY and use --history on, or keep the password in ~/.pgpass",
+        )
+    return word
+
+
+def path_of(value: object) -> Path | None:
+    return Path(str(value)).absolute() if value else None

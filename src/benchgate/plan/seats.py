@@ -1,18 +1,25 @@
 """Decides where a cell's vCPUs or workers run (lane, pinned host CPUs, placement), or why they cannot.
 
-Takes a system, a workload, a cell and the facts about the host (`Ground`); gives `Seats`. Pure. Nothing
-fails: the seats of a cell that cannot run have the reason, which becomes a SKIP.
+`ground_of` takes the host's topology and the options; gives a `Ground`: the CPUs to pin to, and the lane of
+each kind of system. A guest's lane is wall time where the host qualifies for it, else the instruction clock.
+Fails with UsageError if --cpus names a CPU that cannot be used.
+
+Seating takes a system, a workload, a cell and the `Ground`; gives `Seats`. Pure. Nothing fails: the seats of
+a cell that cannot run have the reason, which becomes a SKIP.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from benchgate.base.cells import Cell, Lane, Params, Placement
+from benchgate.base.cells import Accel, Cell, Lane, Params, Placement
 from benchgate.base.system.guest_topology import memory_of
 from benchgate.base.system.qemu import SERIAL
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.workloads import Workload
+from benchgate.host import topology
+from benchgate.host.topology import HostTopology
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, Seats, SweepPlan
 
@@ -113,3 +120,37 @@ def reseat(sweep: SweepPlan, ground: Ground, options: Options) -> SweepPlan:
     cells = {planned.cell.id: again(planned) for planned in sweep.cells}
     gates = tuple(gate.with_arms(cells) for gate in sweep.gates)
     return replace(sweep, cells=tuple(cells.values()), gates=gates)
+
+
+def wall_lane(accel: Accel) -> Lane:
+    return Lane.KVM if accel is Accel.KVM else Lane.TCG
+
+
+def expected_lanes(clock: str, placement: Placement) -> Mapping[str, tuple[Lane, str]]:
+    """The likely lanes, before any boot. CPUs that may be hyperthreads of one core rule out wall time."""
+    wall = clock in ("wall", "both") or (clock == "auto" and placement is Placement.PHYSICAL)
+    return lanes_of_kinds(clock, Lane.TCG if wall else Lane.INSN)
+
+
+def lanes_of_kinds(clock: str, guests: Lane) -> Mapping[str, tuple[Lane, str]]:
+    """Maps a system kind to its lane (with --clock both, of wall time), and the reason if it cannot run."""
+    native = "native Linux has no instruction clock" if clock == "insn" else ""
+    return {"qemu": (guests, ""), "native": (Lane.NATIVE, native)}
+
+
+def ground_of(
+    seen: HostTopology,
+    options: Options,
+    lanes: Mapping[str, tuple[Lane, str]] | None = None,
+    no_insn: str | None = None,
+    no_machine: str = "",
+) -> Ground:
+    """The host's CPUs and the lanes; by default the lanes that are expected before a guest was booted.
+    `no_insn` and `no_machine` are those of `Ground`."""
+    if lanes is None and options.clock == "both":
+        no_insn = ""
+    pins = topology.choose_pins(seen, options.cpus)
+    every = topology.choose_pins(seen, options.cpus, include_smt=True)
+    placement = topology.placement(seen, pins, len(pins))
+    usual = lanes or expected_lanes(options.clock, placement)
+    return Ground(pins, every, usual, placement, no_insn, no_machine=no_machine)

@@ -1,7 +1,7 @@
 """The table of the keys of a workload's YAML file: kind, default, limits and meaning.
 
-Data only: takes nothing and does not fail. workloadfile.py, metricsfile.py and toolfile.py read a
-file by it, and check what concerns several keys.
+Data only: takes nothing and does not fail. workloadfile.py reads a file by it, and checks what concerns
+several keys.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Reads a workload's YAML file, and fills in the workload's parameters.
+"""Reads a workload's YAML file with its `metrics` and `program`, and fills in the workload's parameters.
 
 Takes the file's path, gives a frozen `Workload`; takes the parameters that a test gives, gives all parameters
 and the row's label. Fails with CatalogError, which names file, line and key, and with UsageError for an
-unknown parameter or a value outside its range.
+unknown parameter or a value outside its range. A metric has only the keys of its kind; whether the workload
+reports what the metric is `of` shows in the first run (judge/metrics.py). A program that claims to verify its
+own work must say how that shows.
 """
 
 from __future__ import annotations
@@ -11,16 +13,21 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from benchgate.base.cells import Mode, Params, ParamValue
+from benchgate.base.cells import Mode, Params, ParamValue, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.system.systems import not_a_service
 from benchgate.base.text import suggestion
-from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, ParamSpec, Tool, Workload
-from benchgate.base.yaml import yamlfile
+from benchgate.base.workload.metrics import NS, OF_THREADS, WINDOWS, Metric, MetricDirection, MetricKind
+from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, ParamSpec, Take, Tool, Workload
+from benchgate.base.yaml import yaml_values, yamlfile
+from benchgate.base.yaml.yaml_values import NAME
 from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan import metricsfile, toolfile
-from benchgate.plan.workload_keys import WORKLOAD
+from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_STEP = re.compile(r"[A-Za-z0-9_-]+|\*")
+_MOST_WORDS = 48
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._+-]*/)*[A-Za-z0-9_][A-Za-z0-9._+-]*\Z")
 NO_SOURCE = "none"
 """This word, in place of a C file, means that the system has the program that is measured."""
@@ -43,7 +50,7 @@ def load(path: Path) -> Workload:
         about=top.text("about"),
         needs=(SERVICE,) if tool else _needs(top, files),
         own_workers=bool(tool) or top.choice("workers") == "own",
-        metrics=metricsfile.read(top),
+        metrics=read_metrics(top),
         tool=tool,
         files=files,
     )
@@ -87,7 +94,7 @@ def _tool(top: Section, names: Collection[str]) -> Tool | None:
     program = top.section("program")
     if program is None:
         return None
-    found = toolfile.read(program, names)
+    found = read_tool(program, names)
     program.close()
     return found
 
@@ -174,3 +181,96 @@ def fill(workload: Workload, given: Mapping[str, object]) -> tuple[Params, str]:
         f".{name}-{value}" for name, value in sorted(values.items()) if value != workload.params[name].default
     ]
     return tuple(sorted(values.items())), workload.name + "".join(changed)
+
+
+def read_metrics(top: Section) -> Mapping[str, Metric]:
+    found = {}
+    with top.optional("metrics") as section:
+        for name in section.keys():  # noqa: SIM118 - a Section, not a dict
+            if not NAME.match(name):
+                section.fail(f"`{name}` is not a name: use lower-case letters, digits and _", name)
+            if name in WINDOWS or name in OF_THREADS:
+                section.fail(f"`{name}` is a metric of every workload; choose another name", name)
+            with section.optional(name) as words:
+                found[name] = _metric(name, words)
+    return found
+
+
+def _metric(name: str, words: Section) -> Metric:
+    """Reads only the keys that the kind has, so that closing the section refuses the others."""
+    kind = MetricKind(words.choice("kind"))
+    of, per, unit = (words.text(key) if words.knows(key) else "" for key in ("of", "per", "unit"))
+    if kind is MetricKind.SHARE and not per and not re.match(OF_WORKERS.form, of):
+        words.fail(f"`{of}` {OF_WORKERS.wrong}", "of")
+    has_window = (kind is MetricKind.TIME and not of) or (kind is MetricKind.RATE and not per)
+    return Metric(
+        name,
+        kind,
+        MetricDirection(words.choice("better")),
+        {MetricKind.TIME: NS, MetricKind.RATE: f"{unit}/s"}.get(kind, unit),
+        of,
+        per,
+        at=words.number("at") if words.knows("at") else 0.0,
+        window=Window(words.choice("window")) if has_window else Window.WORK,
+        about=words.text("about"),
+    )
+
+
+def read_tool(program: Section, names: Collection[str]) -> Tool:
+    """Reads the section. `names` are the parameters, and `files` if the workload has some."""
+    command = program.texts("run")
+    if not command or not _PROGRAM.match(command[0]):
+        program.fail("expected the program's file name and its arguments: `[hackbench, -l, 100]`", "run")
+    if len(command) > _MOST_WORDS:
+        program.fail(f"has more than {_MOST_WORDS} words", "run")
+    for name in (found for word in command[1:] for found in _PLACEHOLDER.findall(word)):
+        if name not in (*names, "cpus"):
+            program.fail(f"`{{{name}}}` is none of {', '.join((*names, 'cpus'))}", "run")
+    verifies = program.choice("verified") == BY_TOOL
+    with program.optional("worked") as section:
+        status = section.integer("exit")
+        worked = section.texts("output")
+        for pattern in worked:
+            _compiled(section, "output", pattern)
+    if verifies and not worked:
+        program.fail("`by-tool` needs `worked.output`: what the program prints when it found its work right")
+    return Tool(
+        package=program.text("package"),
+        program=command[0],
+        arguments=command[1:],
+        captures=_captures(program),
+        exit=status,
+        worked=worked,
+        verifies=verifies,
+    )
+
+
+def _captures(program: Section) -> tuple[Capture, ...]:
+    with program.optional("result") as results:
+        return tuple(_capture(name, results) for name in results.keys())  # noqa: SIM118 - a Section
+
+
+def _capture(name: str, results: Section) -> Capture:
+    if not yaml_values.NAME.match(name):
+        results.fail("is not a name: lower-case letters, digits and _, beginning with a letter", name)
+    with results.optional(name) as words:
+        pattern, path = words.text("regex", ""), words.text("json", "")
+        if bool(pattern) == bool(path):
+            words.fail("needs either `regex` or `json`")
+        if pattern and _compiled(words, "regex", pattern).groups != 1:
+            words.fail("needs one group, the number: `^Time: ([0-9.]+)$`", "regex")
+        if path and not all(map(_STEP.fullmatch, path.split("."))):
+            words.fail("expected keys and indexes between dots: `threads.0.max`", "json")
+        if words.has("unit") and words.has("decimals"):
+            words.fail("`unit` and `decimals` both say what the whole number counts: leave out one", "unit")
+        decimals = words.integer("decimals")
+        if words.has("unit"):
+            decimals = DECIMALS[words.choice("unit")]
+        return Capture(name, pattern, path, decimals, Take(words.choice("take")))
+
+
+def _compiled(section: Section, key: str, pattern: str) -> re.Pattern[str]:
+    try:
+        return yaml_values.regex(pattern)
+    except ValueError as error:
+        section.fail(str(error), key)

@@ -7,6 +7,7 @@ is None or "". Fails with EvidenceError if a fact has the wrong type.
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -49,6 +50,8 @@ class SessionView:
     superlinear: float
     """The policy's limit: a speedup above this times the ratio of the CPU counts is impossible."""
     state_reason: str = ""
+    reports_folder: str = "reports"
+    """The name of the folder of --reports."""
     started: str = ""
     finished: str = ""
     version: str = ""
@@ -113,8 +116,8 @@ class SessionView:
 
     @property
     def home(self) -> str:
-        """The session's folder, relative to the folder that holds reports/."""
-        return f"reports/runs/{self.id}"
+        """The session's folder, relative to the folder that holds the folder of --reports."""
+        return home_of(self.reports_folder, self.id)
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
@@ -154,6 +157,10 @@ def headline(view: SessionView) -> str:
     if view.state != "complete":
         head = f"PARTIAL: {view.state_reason or 'the session did not finish'}; until then {head}"
     return head
+
+
+def home_of(reports_folder: str, session_id: str) -> str:
+    return f"{reports_folder}/runs/{session_id}"
 
 
 MOST_NAMED = 3
@@ -197,8 +204,11 @@ def session_view(
     found in the runs. `facts` is the untrusted object in session.json."""
     envelope, inputs = object_in(facts, "envelope"), object_in(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
+    reports_folder = str(facts.get("reports_folder", "reports"))
+    home = shlex.quote(home_of(reports_folder, session_id))
     return SessionView(
         id=session_id,
+        reports_folder=reports_folder,
         state=str(facts.get("state")),
         state_reason=str(facts.get("state_reason") or ""),
         rows=tuple(rows),
@@ -218,7 +228,7 @@ def session_view(
         notes=_texts(facts, "notes"),
         envelope=tuple(flat({**envelope, "inputs": inputs, "versions": object_in(facts, "versions")})),
         void_rule=_void_rule(policy, rows),
-        repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge reports/runs/{session_id}"),
+        repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge {home}"),
     )
 
 

@@ -22,10 +22,9 @@ from benchgate.base.text import one_line
 from benchgate.run.console import Console, ConsoleLimits, FloodError, SerialLog, readable
 from benchgate.run.ending import Cause, Observation, Stage, ending_of
 from benchgate.run.pace import HostPace, Hush, Pace
-from benchgate.run.scanner import Scanner
 from benchgate.run.suspicion import Repetition, Suspicion
 from benchgate.run.talker import Talker
-from benchgate.run.watch import Watch
+from benchgate.run.watch import Scanner, Watch
 
 _READ_BYTES = 1 << 16
 

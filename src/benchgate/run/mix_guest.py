@@ -15,7 +15,7 @@ from benchgate.base.system.boots import BootDefinition
 from benchgate.base.system.disks import Disk
 from benchgate.base.system.systems import System
 from benchgate.base.workload.workloads import GUEST_FILES
-from benchgate.build.tools import GUEST_FOLDER
+from benchgate.build.workload_files import GUEST_FOLDER
 from benchgate.run.argv import manifest
 
 SAME = "part same"

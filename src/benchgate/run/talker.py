@@ -16,7 +16,7 @@ from benchgate.base.console.conversation import Conversation, NextLine, TypedLin
 from benchgate.base.system.script import Script
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console
-from benchgate.run.scanner import PatternMatch
+from benchgate.run.watch import PatternMatch
 
 _SETTLED_S = 0.05
 """In wall time a prompt must be the last thing for at least this long: a busy host may stop the guest in the

@@ -27,10 +27,9 @@ from benchgate.base.yaml.yaml_values import NAME
 from benchgate.host import lock, topology
 from benchgate.host.memory import curve, file_text, meter, told
 from benchgate.host.memory.curve import CacheStatement, CurvePoint
-from benchgate.host.memory.draft import Draft, draft
+from benchgate.host.memory.draft import Draft, draft, usable
 from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, MeterCall, SurveyResult, plan_for, survey
 from benchgate.host.memory.told import HostDescription
-from benchgate.host.memory.usable import usable
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile
 from benchgate.render.page.pictures import latency

@@ -2,13 +2,17 @@
 
 Takes an optional path of a QEMU; gives text, and on request writes a report about KVM (kvm_report.py). If
 something is missing or fails, its row says why and the other rows are shown: doctor must work when other
-commands fail. host/fitness.py has the rules by which a lane qualifies for gating. Fails with HostError or
-UsageError only if this process has no usable CPU, and with HostError or EvidenceError if the report about KVM
-was asked for and cannot be made.
+commands fail. host/fitness.py has the rules by which a lane qualifies for gating. The version of a QEMU's
+plugin API is known by loading a plugin that requires version 999: QEMU refuses it and names its newest. Fails
+with HostError or UsageError only if this process has no usable CPU, and with HostError or EvidenceError if
+the report about KVM was asked for and cannot be made.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -17,12 +21,15 @@ from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError, HostError
+from benchgate.base.paths import data_root
+from benchgate.base.process import capture
 from benchgate.base.system.arch import ARCHITECTURES, Architecture
-from benchgate.base.system.qemu import Qemu
-from benchgate.base.text import UNAVAILABLE, counted, with_interval
+from benchgate.base.system.qemu import Qemu, comma_safe, command
+from benchgate.base.text import UNAVAILABLE, counted, one_line, with_interval
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs, store
-from benchgate.host import lock, noise, plugin_api, topology
+from benchgate.build.programs import compiled
+from benchgate.host import lock, noise, topology
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, fitness, survey
 from benchgate.host.procfs import as_list
 from benchgate.host.topology import HostTopology, isolated_by
@@ -30,6 +37,8 @@ from benchgate.insn.support import support
 from benchgate.session.kvm_report import collect
 from benchgate.session.kvm_report import write as write_kvm_report
 
+_FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
+_NEWEST = re.compile(r"supports only up to version (\d{1,4})")
 LOCK_WAIT_S = 60.0
 LINES = 24
 COLUMNS = 100
@@ -67,7 +76,7 @@ def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
     except BenchgateError as error:
         return None, f"none: {error}"
     try:
-        plugins = plugin_api.ask(found).reason
+        plugins = plugin_api_of(found).reason
     except BenchgateError as error:
         plugins = f"plugin API unknown: {error}"
     return found, f"{found.version_text} ({found.origin}), {plugins}"
@@ -221,3 +230,35 @@ def _count(number: int | None, noun: str) -> str:
     if number is None:
         return f"{noun}s {UNAVAILABLE}"
     return counted(number, noun)
+
+
+@dataclass(frozen=True, slots=True)
+class PluginApi:
+    version: int | None
+    reason: str
+    """A description of the version, or why there is none."""
+
+
+def plugin_api_of(qemu: Qemu) -> PluginApi:
+    """QEMU exits immediately, because it refuses the plugin before it creates a machine."""
+    argv = command(qemu, machine="none", extra=("-plugin", comma_safe(str(_refused_plugin()))))
+    try:
+        done = capture(argv, 20, {**os.environ, **qemu.environment})
+    except subprocess.TimeoutExpired:
+        return PluginApi(None, "QEMU did not exit within 20 s")
+    return read_refusal(done.stderr)
+
+
+def read_refusal(text: str) -> PluginApi:
+    """Reads QEMU's error message. Pure."""
+    newest = _NEWEST.search(text)
+    if newest:
+        return PluginApi(int(newest[1]), f"plugin API {newest[1]}")
+    if "invalid option" in text or "not supported" in text or "not enabled" in text:
+        return PluginApi(None, "built without plugins")
+    return PluginApi(None, f"plugins unusable: {one_line(text, 100) or 'QEMU printed no message'}")
+
+
+def _refused_plugin() -> Path:
+    folder = data_root() / "guest" / "probe"
+    return compiled("plugin-api", "plugin_version.so", folder, ["plugin_version.c"], _FLAGS)

@@ -27,9 +27,9 @@ from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
-from benchgate.plan.ground import of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
+from benchgate.plan.seats import lanes_of_kinds, wall_lane
 from benchgate.run import trial
 from benchgate.run.argv import VmConfig
 from benchgate.session import vm_choice
@@ -163,9 +163,9 @@ class Emulators:
         if self._main_choice is None:
             return None
         by_guest = {
-            name: of_kinds(self.options.clock, one.lane)["qemu"] for name, one in self._choices.items()
+            name: lanes_of_kinds(self.options.clock, one.lane)["qemu"] for name, one in self._choices.items()
         }
-        return {**of_kinds(self.options.clock, self._main_choice.lane), **by_guest}
+        return {**lanes_of_kinds(self.options.clock, self._main_choice.lane), **by_guest}
 
     @property
     def no_insn(self) -> str | None:

@@ -1,28 +1,40 @@
-"""The files of `benchgate init`, made from those in fixtures/init. Never replaces a file.
+"""The files of `benchgate init`, made from those in fixtures/init, and the YAML of a system to begin with.
 
 Takes a folder, and the name of a workload or the path of a kernel; gives lines that say what was written and
-what to run next. Fails with UsageError if a file exists or cannot be written, or if a name or a kernel is
-unsuitable.
+what to run next. It never replaces a file. In the YAML of a system what is known holds, and every other key
+of the table is a comment. Fails with UsageError if a file exists or cannot be written, or if a name or a
+kernel is unsuitable.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
+from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import CPUS
 from benchgate.base.system.systems import SELFTEST
+from benchgate.base.yaml.keys import Block, Key, Table
 from benchgate.base.yaml.yaml_values import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look, system_name
 from benchgate.plan import catalog
-from benchgate.plan.system_skeleton import skeleton
+from benchgate.plan.system_keys import SYSTEM
 
+HEAD = """\
+# Keys in comments are not set. A value there is what holds; without one the words behind it say what holds.
+# `benchgate docs yaml-system` also has the keys of lists, and of names that you choose.
+"""
+_COLUMN = 34
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+\Z")
+Known = Mapping[str, "str | Known"]
+"""Values by key; a mapping for a block."""
 TEST = "test_scaling.py"
 EXAMPLE = "sums"
 """The workload in fixtures/init; `init` writes it under another name."""
@@ -119,3 +131,51 @@ def _refusals(path: Path) -> Iterator[None]:
         raise UsageError(f"{error.filename} already exists; it was not changed") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def skeleton(name: str, kernel: str, arch: str) -> str:
+    """`kernel` is relative to the file. `arch` may be empty: the default is in a comment then."""
+    known: Known = {"version": "1", "name": name, "kind": "qemu", "boot": {"kernel": _scalar(kernel)}}
+    if arch not in ("", X86_64.name):
+        known = {**known, "arch": arch}
+    lines = (f"{text:{_COLUMN}}  # {about}\n" for text, about in _lines(SYSTEM.forms[0], known))
+    return HEAD + "".join(lines)
+
+
+def _lines(table: Table, known: Known, indent: str = "") -> Iterator[tuple[str, str]]:
+    """Each key with what stands behind it."""
+    for key, row in table.items():
+        match known.get(key):
+            case str(value):
+                yield f"{indent}{key}: {value}", row.about
+            case None:
+                yield from ((f"{indent}# {text}", about) for text, about in _unset(key, row))
+            case inner:
+                yield f"{indent}{key}:", row.about
+                yield from _lines(_inner(row), inner, f"{indent}  ")
+
+
+def _unset(key: str, row: Key) -> Iterator[tuple[str, str]]:
+    inner = _inner(row)
+    otherwise = f"; without it: {row.otherwise}" if row.otherwise and not inner else ""
+    yield f"{key}: {_default(row)}".rstrip(), row.about + otherwise
+    for name, one in inner.items():
+        yield from ((f"  {text}", about) for text, about in _unset(name, one))
+
+
+def _inner(row: Key) -> Table:
+    """The keys of a block, if they are the same in every file."""
+    return row.forms[0] if isinstance(row, Block) and len(row.forms) == 1 else {}
+
+
+def _default(row: Key) -> str:
+    if row.default is None:
+        return ""
+    if isinstance(row.default, tuple):
+        return f"[{', '.join(map(_scalar, row.default))}]"
+    return _scalar(row.default)
+
+
+def _scalar(value: object) -> str:
+    text = f"{value:.15g}" if isinstance(value, float) else str(value)
+    return text if _PLAIN.match(text) else json.dumps(text, ensure_ascii=False)

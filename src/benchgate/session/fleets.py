@@ -16,7 +16,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.build.cache_storage import Notice
-from benchgate.fleet import address, allow, dask_settings
+from benchgate.fleet import allow, certificates, dask_settings
 from benchgate.fleet.engine import Engine
 from benchgate.fleet.packing import Vouch
 from benchgate.fleet.runner import FleetRunner
@@ -81,7 +81,7 @@ def _fleet(options: Options, note: Notice) -> FleetRunner:
 
 def _address(options: Options) -> str:
     """Checks the key, too: a scheduler that does not answer is waited for."""
-    found = address.checked(options.fleet, certificates=options.fleet_certificates is not None)
+    found = certificates.checked_address(options.fleet, certificates=options.fleet_certificates is not None)
     if options.fleet_key:
         allow.require_key(options.fleet_key)
     return found
@@ -90,10 +90,9 @@ def _address(options: Options) -> str:
 def _engine(options: Options) -> Engine:
     where, folder = _address(options), options.fleet_certificates
     dask_settings.require()
-    from benchgate.fleet import address  # noqa: PLC0415 - few sessions need Dask
-    from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415
+    from benchgate.fleet.dask_engine import DaskEngine  # noqa: PLC0415 - few sessions need Dask
 
-    return DaskEngine(where, address.security(folder, "client") if folder else None)
+    return DaskEngine(where, certificates.security(folder, "client") if folder else None)
 
 
 def _vouch(options: Options) -> Vouch:

@@ -30,8 +30,8 @@ from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.systems import SystemKind
 from benchgate.base.workload.metrics import WASTED, Metric
 from benchgate.build import cache_storage
-from benchgate.evidence import kept_baselines, provenance, session_folder
-from benchgate.evidence.facts import bounds_of, plain_json, stored_symbols, symbols_of
+from benchgate.evidence import baseline_file, provenance, session_folder
+from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
@@ -164,11 +164,11 @@ class MeasuringSession:
 
     def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
         """The files that gates name, as they are now: verdicts are decided again from these copies."""
-        found = kept_baselines.load(
+        found = baseline_file.load(
             one.gate.baseline for sweep in sweeps for one in sweep.gates if one.gate.baseline
         )
         if found:
-            self._facts[kept_baselines.FACT] = {word: one.digest for word, one in found.items()}
+            self._facts[baseline_file.FACT] = {word: one.digest for word, one in found.items()}
             self._open_session.keep({one.name: one.text for one in found.values()})
         facts = {**self._open_session.facts, **self._facts}
         origin = origin_of(facts, str(self._open_session.folder))
@@ -324,8 +324,7 @@ class MeasuringSession:
 
     def _add_symbols(self, planned: PlannedCell, found: Symbols) -> None:
         guest, kept = planned.guest, self._facts.setdefault("symbols", {})
-        both = symbols_of(stored_symbols(self._facts, "this session", guest), found)
-        kept[guest] = plain_json(both)  # it is read again before it is written
+        kept[guest] = symbols_of(stored_symbols(self._facts, "this session", guest), found)
         self._open_session.update(symbols=kept)
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
@@ -389,7 +388,7 @@ class MeasuringSession:
 
     def remember(self, name: str) -> None:
         """Imports the closed session for --history. A failure is a notice, because it changes no verdict."""
-        from benchgate.session import history_import  # noqa: PLC0415 - few sessions need a database
+        from benchgate.session import histories  # noqa: PLC0415 - few sessions need a database
 
         folder = self.options.reports / "runs" / name
-        self.progress.note(history_import.at_end(folder, self.options.history or "", self._trusted))
+        self.progress.note(histories.at_end(folder, self.options.history or "", self._trusted))

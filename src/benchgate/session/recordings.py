@@ -34,7 +34,7 @@ from benchgate.judge.accounts.timeline import FOLDED
 from benchgate.judge.run_files import THREAD_EVENTS, UNOBSERVED
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page.pictures import flame, line_map
-from benchgate.render.tables import shared_lines
+from benchgate.render.tables import memory
 from benchgate.render.trace import trace
 from benchgate.run.record import load
 from benchgate.session.workbench import SymbolFiles, Workbench
@@ -134,7 +134,7 @@ def moved_lines(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
     """Writes the named lines and a picture next to the plugin's file."""
     seen, picture = name_lines(file, symbols), file.with_name(LINES_PICTURE)
     picture.write_text(line_map.standalone(seen, label), encoding="utf-8")
-    told = shared_lines.text(seen)
+    told = memory.shared_lines_text(seen)
     return [*told, f"picture: {picture}", f"the lines: {file.with_name(sharing.KEPT)}"]
 
 

@@ -20,7 +20,7 @@ from benchgate.base.files import file_digest
 from benchgate.base.gates import VERIFIED, Gate, Policy
 from benchgate.base.system.guest_topology import is_told
 from benchgate.base.text import counted
-from benchgate.evidence import kept_baselines
+from benchgate.evidence import baseline_file
 from benchgate.evidence.facts import read_clocks, read_plan, read_policy
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
@@ -75,7 +75,7 @@ def _clock_remarks(clocks: Clocks | None) -> list[str]:
 
 def _baseline_remarks(facts: Mapping[str, object]) -> list[str]:
     """Whoever made the session chose its baselines, so a reader compares them with those of the checkout."""
-    kept = facts.get(kept_baselines.FACT)
+    kept = facts.get(baseline_file.FACT)
     return [_baseline_remark(word, digest) for word, digest in kept.items()] if isinstance(kept, dict) else []
 
 

@@ -20,7 +20,7 @@ from benchgate.host.accel import AccelProbe
 from benchgate.host.fitness import THRESHOLDS, Fitness, Host, accelerator, fitness, with_capacities
 from benchgate.insn.plugin import prepare
 from benchgate.insn.support import support
-from benchgate.plan import ground
+from benchgate.plan import seats
 from benchgate.plan.options import Options
 from benchgate.run.argv import VmConfig
 from benchgate.session.measuring_host import MeasuringHost
@@ -55,7 +55,7 @@ def choose_vm(
     }
     chosen = accel.choose(options.accel or "auto", probes)
     config = VmConfig(qemu, chosen.accel, chosen.cpu_model or "")
-    wall = VmChoice({ground.wall_lane(chosen.accel): config}, chosen.accel, probes)
+    wall = VmChoice({seats.wall_lane(chosen.accel): config}, chosen.accel, probes)
     if options.clock == "wall":
         return wall
     if options.clock == "insn":

@@ -1,38 +1,44 @@
-"""What boots of guests need: opened QEMUs, images, the host's ground, and the builder of requests.
+"""What boots of guests need: opened QEMUs, images, the host's ground and ports, and the builder of requests.
 
 Takes the options, the host and who is told of what is fetched; gives images, seats, run requests and running
 guests. It keeps no results. Fails with FetchError or BuildError if an image cannot be made, with HostError if
-no QEMU is prepared for the lane, and with UsageError for a boot that these options cannot make.
+no QEMU is prepared for the lane or if another program uses a port that a system's YAML asks for (it is named,
+and never killed), and with UsageError for a boot that these options cannot make.
 """
 
 from __future__ import annotations
 
+import errno
 import secrets
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import psutil
+
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
-from benchgate.base.errors import BuildError, UsageError, VerifyError
+from benchgate.base.errors import BuildError, HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of
 from benchgate.base.runs import BootSpec, Image
+from benchgate.base.system.network import Port
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.systems import System, SystemKind
+from benchgate.base.text import one_line
 from benchgate.base.workload.workloads import Workload
 from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
-from benchgate.host import concurrency
+from benchgate.host import capacity
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.symbols import linux_symbols
-from benchgate.plan.ground import ground_of, of_kinds, wall_lane
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
-from benchgate.plan.seats import reseated
-from benchgate.run import argv, guest, ports, smoke
+from benchgate.plan.seats import ground_of, lanes_of_kinds, reseated, wall_lane
+from benchgate.run import argv, guest, smoke
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import ConsoleLimits
@@ -80,7 +86,7 @@ class Workbench:
         """How many guests of this cell the host's memory and CPUs can hold."""
         machine = planned.system.machine
         line = machine.line if machine else 0
-        return concurrency.guests_at_once(planned.system.qemu.memory, planned.seats.host_cpus, line)
+        return capacity.guests_at_once(planned.system.qemu.memory, planned.seats.host_cpus, line)
 
     # ---- images
 
@@ -124,7 +130,7 @@ class Workbench:
     ) -> RunRequest:
         """Asks for a run in this folder, which gets the clock's log. `image` None is the cell's own."""
         image = image or self.image(planned)
-        boot = replace(boot, log=clock_log(folder), ports=ports.choose(planned.system.ports))
+        boot = replace(boot, log=clock_log(folder), ports=choose_ports(planned.system.ports))
         spec = self._spec(planned, image, boot)
         return RunRequest(
             cell=planned.cell,
@@ -167,7 +173,7 @@ class Workbench:
         else:
             lane = wall_lane(self.emulators.accelerator(planned.system))
             planned = replace(planned, system=planned.system.on_ideal)
-        return reseated(planned, cpus, replace(self.ground, lanes=of_kinds(clock, lane)), self.options)
+        return reseated(planned, cpus, replace(self.ground, lanes=lanes_of_kinds(clock, lane)), self.options)
 
     @contextmanager
     def interactive(self, seated: PlannedCell) -> Iterator[guest.RunningGuest]:
@@ -184,7 +190,7 @@ class Workbench:
                 log=clock_log(Path(name)),
                 measure=self.options.measure,
                 talks=timed,
-                ports=ports.choose(seated.system.ports),
+                ports=choose_ports(seated.system.ports),
             )
             spec = argv.guest_spec(seated, self.image(seated), vm, boot)
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
@@ -211,3 +217,37 @@ def kernel_symbols(images: Images, qemu: Qemu, system: System, workload: Workloa
     """The file with the kernel's symbols: the kernel itself, except for a distribution's Linux."""
     kernel = images.of(system, workload).kernel
     return linux_symbols(qemu, kernel) if kernel and system.boot.is_linux else kernel
+
+
+def choose_ports(ports: Mapping[str, Port]) -> dict[str, int]:
+    """Chooses the ports. All are held until the last one is chosen, so that no two are equal."""
+    with ExitStack() as held:
+        return {name: _free_port(name, port, held) for name, port in ports.items()}
+
+
+def _free_port(name: str, port: Port, held: ExitStack) -> int:
+    listener = held.enter_context(socket.socket())
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as QEMU does
+    try:
+        listener.bind(("127.0.0.1", port.host))
+    except OSError as error:
+        if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+            raise
+        why = (
+            f"is used by {_port_user(port.host)}" if error.errno == errno.EADDRINUSE else "needs more rights"
+        )
+        raise HostError(
+            f"host port {port.host} (`ports.{name}`) {why}; end that program, or leave out `host` so that a "
+            "free port is taken"
+        ) from error
+    return int(listener.getsockname()[1])
+
+
+def _port_user(port: int) -> str:
+    try:
+        for used in psutil.net_connections("tcp"):
+            if used.laddr and used.laddr.port == port and used.pid is not None:
+                return f"{one_line(psutil.Process(used.pid).name(), 60)} (process {used.pid})"
+    except psutil.Error:
+        pass
+    return "a process that this user may not see"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.files import count_and_size, file_digest, read_start, tree_digest
+from benchgate.base.errors import UsageError
+from benchgate.base.files import count_and_size, file_digest, locked, read_start, tree_digest
 
 
 def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
@@ -63,3 +64,24 @@ def test_only_a_regular_file_is_read(tmp_path: Path, what: str) -> None:
     path.unlink()
     path.write_text("0123456789abc")
     assert read_start(path, 10) == b"0123456789a"
+
+
+def test_a_folder_is_made_and_only_one_holds_it(tmp_path: Path) -> None:
+    place = tmp_path / "a" / "b"
+    with (
+        locked(place, "explores"),
+        pytest.raises(UsageError, match=r"process \d+ explores in .*b; wait for it, or give --out"),
+        locked(place, "explores"),
+    ):
+        pass
+    with locked(place, "explores"):
+        pass
+
+
+def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(UsageError, match=r"file/b cannot be written: Not a directory"),
+        locked(tmp_path / "file" / "b", "explores"),
+    ):
+        pass

@@ -130,27 +130,28 @@ def test_a_file_does_not_get_the_number_of_a_closed_stream(tmp_path: Path) -> No
     assert (tmp_path / "file").read_text() == ""
 
 
-@pytest.mark.parametrize("name", [one.name for one in commands.TABLE])
+@pytest.mark.parametrize("command", commands.TABLE, ids=lambda command: command.name)
 def test_every_command_comes_to_its_end_when_its_reader_is_gone(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    command: commands.Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = []
 
     def run(_: argparse.Namespace) -> int:
         print(LONG)
         print("more")
-        ended.append(name)
+        ended.append(command.name)
         return 7
 
     def declare(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("words", nargs="*")
 
-    module = SimpleNamespace(declare=declare, run=run)
+    ending = f"_{command.second}" if command.second else ""
+    module = SimpleNamespace(**{f"declare{ending}": declare, f"run{ending}": run})
     monkeypatch.setattr(commands.Command, "module", lambda _: module)
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        assert cli.main([name]) == 7
+        assert cli.main([command.name]) == 7
         assert sys.stdout is stream
-    assert ended == [name]
+    assert ended == [command.name]

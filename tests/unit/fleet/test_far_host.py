@@ -16,11 +16,11 @@ from benchgate.base.errors import FleetError, LockError
 from benchgate.base.jsonfields import as_json
 from benchgate.base.runs import Ending
 from benchgate.base.system.qemu import Qemu
-from benchgate.fleet import answer, host_json, task_json
+from benchgate.fleet import answer, host_json
 from benchgate.fleet.engine import AnswerEvent, Event, FleetMember, LossEvent
 from benchgate.fleet.far_host import FarHost
 from benchgate.fleet.host_json import QuestionKind, Reply
-from benchgate.fleet.task import Task
+from benchgate.fleet.task import Task, task_digest, task_of_bytes
 from benchgate.host import topology
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest
@@ -210,12 +210,10 @@ def test_a_run_has_the_files_and_pins_of_the_worker(request_: RunRequest) -> Non
 
     def lacks(number: int, data: bytes) -> bytes:
         del number
-        asked.append(task_json.from_bytes(data))
+        asked.append(task_of_bytes(data))
         missing = [] if worker.stored else [one.sha256 for one in asked[-1].files]
         if missing:
-            return answer.WorkerAnswer(
-                task_json.digest(asked[-1]), "m1", "there", missing=tuple(missing)
-            ).line
+            return answer.WorkerAnswer(task_digest(asked[-1]), "m1", "there", missing=tuple(missing)).line
         return answer_of("m1", data, sizes={"serial.log": 10, "host.json": 20})
 
     worker = Worker(carry_out=lacks)
@@ -235,17 +233,17 @@ def test_a_run_has_the_files_and_pins_of_the_worker(request_: RunRequest) -> Non
 
 def without(*, refused: str = "", trouble: str = "") -> Callable[[int, bytes], bytes]:
     def answered(_: int, data: bytes) -> bytes:
-        key = task_json.digest(task_json.from_bytes(data))
+        key = task_digest(task_of_bytes(data))
         return answer.WorkerAnswer(key, "m1", "there", refused=refused, trouble=trouble).line
 
     return answered
 
 
 def on_other_cpus(_: int, data: bytes) -> bytes:
-    task = task_json.from_bytes(data)
+    task = task_of_bytes(data)
     with TemporaryDirectory() as name:
         write_folder(Path(name), replace(task, pins=(0, 1)), {"serial.log": 10})
-        return answer.made(task_json.digest(task), "m1", "there", Path(name))
+        return answer.made(task_digest(task), "m1", "there", Path(name))
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,9 @@ from benchgate.base.exploration import Exploration, Strategy
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Deadlines
 from benchgate.base.system.qemu import Qemu
-from benchgate.fleet import task_json
 from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.packing import Packs, packed, unpacked
-from benchgate.fleet.task import Task
+from benchgate.fleet.task import Task, task_of_bytes
 from benchgate.run.attempt import RunRequest
 from tools.fleet_scale import request_of
 
@@ -52,7 +51,7 @@ def test_a_worker_puts_its_own_paths_in_their_place(files: Path) -> None:
     qemu = Qemu(Path("/w/qemu"), {"LD_LIBRARY_PATH": "/w/lib"}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
     inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
     (kernel,) = inputs.values()
-    task = task_json.from_bytes(found.sent)
+    task = task_of_bytes(found.sent)
     again = unpacked(task, Path("/w/runs/1"), Equipment(qemu, Path("/w/clock.so")), inputs)
     theirs = {
         str(files / "bin" / "qemu"): "/w/qemu",
@@ -81,7 +80,7 @@ def test_a_run_in_wall_time_is_for_one_held_host(files: Path) -> None:
     words = [word for word in request.spec.argv if "clock.so" not in word and word != "-plugin"]
     spec = replace(request.spec, lane=Lane.TCG, pins=(4, 2), argv=tuple(words), uses=uses)
     found = packed(replace(request, spec=spec), file_digest, CLOCK, hold="token")
-    task = task_json.from_bytes(found.sent)
+    task = task_of_bytes(found.sent)
     assert (task.lane, task.pins, task.hold) == (Lane.TCG, (4, 2), "token")
     qemu = Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
     inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
@@ -114,7 +113,7 @@ def test_an_exploration_is_part_of_the_task(files: Path) -> None:
         Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64), Path("/w/clock.so")
     )
     for one in explored:
-        task = task_json.from_bytes(one.sent)
+        task = task_of_bytes(one.sent)
         inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in one.files}
         spec = unpacked(task, Path("/w/runs/1"), there, inputs).spec
         assert (spec.exploration.text if spec.exploration else "") == task.exploration

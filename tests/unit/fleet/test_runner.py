@@ -14,8 +14,9 @@ import pytest
 from benchgate.base.errors import EvidenceError, FleetError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Ending, RawRun
-from benchgate.fleet import answer, task_json
+from benchgate.fleet import answer
 from benchgate.fleet.runner import FleetRunner
+from benchgate.fleet.task import task_digest, task_of_bytes
 from benchgate.run import record
 from benchgate.run.attempt import RunRequest
 from benchgate.run.parallel import AttemptJob
@@ -75,11 +76,11 @@ def test_an_input_is_sent_to_each_worker_once(tmp_path: Path) -> None:
     kept: set[tuple[str, str]] = set()
 
     def forgetful(address: str, sent: bytes) -> bytes:
-        task = task_json.from_bytes(sent)
+        task = task_of_bytes(sent)
         missing = [one.sha256 for one in task.files if (address, one.sha256) not in kept]
         if missing:
             kept.update((address, one) for one in missing)
-            return answer.WorkerAnswer(task_json.digest(task), address, address, missing=tuple(missing)).line
+            return answer.WorkerAnswer(task_digest(task), address, address, missing=tuple(missing)).line
         return honest(address, sent)
 
     rig = Rig(tmp_path, forgetful)
@@ -105,11 +106,11 @@ def changed(name: str, who: str) -> Make:
     def make(address: str, sent: bytes) -> bytes:
         if address != who:
             return honest(address, sent)
-        task = task_json.from_bytes(sent)
+        task = task_of_bytes(sent)
         with tempfile.TemporaryDirectory() as folder:
             write_folder(Path(folder), task, SIZES)
             (Path(folder) / name).write_bytes(b"something else\n")
-            return answer.made(task_json.digest(task), address, address, Path(folder))
+            return answer.made(task_digest(task), address, address, Path(folder))
 
     return make
 
@@ -180,10 +181,10 @@ def test_one_worker_alone_is_said_once(tmp_path: Path) -> None:
 
 def another_run(address: str, sent: bytes) -> bytes:
     """The folder of another seed, under this task's name."""
-    task = task_json.from_bytes(sent)
+    task = task_of_bytes(sent)
     with tempfile.TemporaryDirectory() as folder:
-        write_folder(Path(folder), task_json.from_bytes(sent.replace(b'"seed": 2', b'"seed": 3')), SIZES)
-        return answer.made(task_json.digest(task), address, address, Path(folder))
+        write_folder(Path(folder), task_of_bytes(sent.replace(b'"seed": 2', b'"seed": 3')), SIZES)
+        return answer.made(task_digest(task), address, address, Path(folder))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +218,7 @@ def test_a_worker_that_cannot_be_used_is_named_and_dropped(
 
 
 def key_of(sent: bytes) -> str:
-    return task_json.digest(task_json.from_bytes(sent))
+    return task_digest(task_of_bytes(sent))
 
 
 def test_a_run_that_every_worker_refuses_says_what_each_said(tmp_path: Path) -> None:
@@ -237,13 +238,13 @@ def ends_early(who: Callable[[str], bool]) -> Make:
     def make(address: str, sent: bytes) -> bytes:
         if not who(address):
             return honest(address, sent)
-        task = task_json.from_bytes(sent)
+        task = task_of_bytes(sent)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             write_folder(folder, task, SIZES)
             raw = json.loads((folder / "run.json").read_text())
             (folder / "run.json").write_text(json.dumps({**raw, "ending": Ending.EOF.value}))
-            return answer.made(task_json.digest(task), address, address, folder)
+            return answer.made(task_digest(task), address, address, folder)
 
     return make
 

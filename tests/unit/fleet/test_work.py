@@ -14,12 +14,11 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import RefusedError
 from benchgate.base.system.qemu import Qemu
-from benchgate.fleet import answer, host_json, task_json, work
-from benchgate.fleet.equipment import Equipment
+from benchgate.fleet import answer, host_json, work
+from benchgate.fleet.equipment import Equipment, InputStore
 from benchgate.fleet.host_json import HostQuestion, QuestionKind
-from benchgate.fleet.inputs import InputStore
 from benchgate.fleet.measuring import MeasuringPlace
-from benchgate.fleet.task import CLOCK, QEMU, Item, Task, WorkerPath
+from benchgate.fleet.task import CLOCK, QEMU, Item, Task, WorkerPath, task_bytes, task_digest
 from benchgate.host import topology
 from benchgate.insn.plugin import source_digest
 from tests.unit.fleet.tasks import SHA, task
@@ -56,7 +55,7 @@ def at(tmp_path: Path, store: InputStore, monkeypatch: pytest.MonkeyPatch) -> Ca
 
 
 def carried_out(asked: Task = TASK) -> answer.WorkerAnswer:
-    return answer.read(work.carry_out(task_json.as_bytes(asked)))
+    return answer.read(work.carry_out(task_bytes(asked)))
 
 
 def test_it_asks_for_the_files_that_it_lacks(at: Callable[..., work.Station], store: InputStore) -> None:
@@ -65,7 +64,7 @@ def test_it_asks_for_the_files_that_it_lacks(at: Callable[..., work.Station], st
     assert work.put_input(KERNEL.encode(), b"kernel") == b""
     found = carried_out()
     assert found.missing == (INITRD,)
-    assert (found.key, found.worker, found.host) == (task_json.digest(TASK), "left", "host")
+    assert (found.key, found.worker, found.host) == (task_digest(TASK), "left", "host")
 
 
 def test_an_input_with_another_content_is_not_kept(at: Callable[..., work.Station]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.mix import files, findings, outcome, study_tables
+from benchgate.mix import files, findings, outcome
 from benchgate.mix.programme import best
 from benchgate.mix.study import Study
 from tests import mixsim
@@ -143,6 +143,6 @@ def test_an_application_whose_score_does_not_rise_is_in_no_mix(weight: str, why:
         "walker": f"study.yaml:20: score: walker {why}, so it is refused, and in no mix; "
         "next: name another `score`"
     }
-    assert "walker" not in study_tables.vectors(study, known.vectors, known.refused)
-    assert "walker" not in study_tables.sensitivity(study, known.vectors, known.sigmas, known.refused)
-    assert "walker,small,score,30.0" in study_tables.vector_intervals(study, known.vectors)
+    assert "walker" not in files.vectors_csv(study, known.vectors, known.refused)
+    assert "walker" not in files.sensitivity_csv(study, known.vectors, known.sigmas, known.refused)
+    assert "walker,small,score,30.0" in files.vector_intervals_csv(study, known.vectors)

@@ -130,3 +130,54 @@ def test_one_mix_cannot_agree() -> None:
         isolation.validity([mix("x", "0.9"), MixIsolation("y", (), 0.0, (), "INVALID: it hung")]).outcome
         is Word.SKIP
     )
+
+
+def gate_mix(kept: str, noise: str = "0.001", seeds: int = 3) -> MixIsolation:
+    """A mix of two parts: one loses nothing, the other keeps this share of its score."""
+    scores = [100 * (1 + Fraction(noise) * n) for n in (-1, 0, 1)][:seeds]
+    parts = [
+        slowdown(f"a.{n}#1", scores, [Fraction(k) * one for one in scores])
+        for n, k in (("x", "1"), ("y", kept))
+    ]
+    return MixIsolation("a.x=1,a.y=1", tuple(parts), 0.0, ())
+
+
+MISSING = MixIsolation("a.x=1", (), 0.0, (), "INVALID: part a.x#1 ended early")
+
+
+@pytest.mark.parametrize(
+    ("found", "threshold", "outcome", "said"),
+    [
+        (gate_mix("0.95"), 0.9, Word.PASS, "is 0.950 [0.948, 0.952], by a.y#1; required >= 0.9"),
+        (gate_mix("0.85"), 0.9, Word.FAIL, "FAIL: isolation of a.x=1,a.y=1 is 0.850"),
+        (gate_mix("0.8995"), 0.9, Word.INCONCLUSIVE, "is higher than the effect"),
+        (
+            gate_mix("0.85", "0.1"),
+            0.9,
+            Word.INCONCLUSIVE,
+            "the A/A noise floor of 22% is higher than the effect of 5%",
+        ),
+        (gate_mix("0.95", seeds=1), 0.9, Word.INCONCLUSIVE, "a single seed gives no noise floor"),
+        (MISSING, 0.9, Word.INVALID, "part a.x#1 ended early"),
+    ],
+)
+def test_at_least(found: MixIsolation, threshold: float, outcome: Word, said: str) -> None:
+    verdict = isolation.at_least(found, threshold)
+    assert verdict.outcome is outcome
+    assert said in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("found", "other", "outcome"),
+    [
+        (gate_mix("0.95"), gate_mix("0.9"), Word.PASS),
+        (gate_mix("0.85"), gate_mix("0.9"), Word.FAIL),
+        (gate_mix("0.9"), gate_mix("0.9"), Word.INCONCLUSIVE),
+        (gate_mix("0.95"), gate_mix("0.9", "0.05"), Word.INCONCLUSIVE),
+        (gate_mix("0.95"), MISSING, Word.INVALID),
+    ],
+)
+def test_not_worse_than_another_system(found: MixIsolation, other: MixIsolation, outcome: Word) -> None:
+    verdict = isolation.not_worse(found, other, "linux")
+    assert verdict.outcome is outcome
+    assert verdict.reason.startswith(f"{outcome}: ")

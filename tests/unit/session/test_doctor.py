@@ -17,12 +17,12 @@ from benchgate.base.system.qemu import Qemu
 from benchgate.build import toolchain
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
-from benchgate.host import accel, capacity, lock, plugin_api, topology
+from benchgate.host import accel, capacity, lock, topology
 from benchgate.host.fitness import Host
 from benchgate.host.probe import ProbeError
 from benchgate.insn.support import Support
 from benchgate.session import doctor
-from benchgate.session.doctor import HostFacts, ScreenRow
+from benchgate.session.doctor import HostFacts, ScreenRow, read_refusal
 from tests.unit.conftest import Tree, host_files
 from tests.unit.hosts import BAD, TCG, good_host
 
@@ -59,7 +59,7 @@ def test_the_report_works_without_qemu_linux_and_compiler(
 def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
     monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
-    monkeypatch.setattr(plugin_api, "ask", refuse(BuildError("no C compiler; install gcc")))
+    monkeypatch.setattr(doctor, "plugin_api_of", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(doctor, "support", refuse(BuildError("no C compiler; install gcc")))
@@ -200,3 +200,29 @@ def test_any_rows_fit_on_one_screen(count: int, length: int) -> None:
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 100
     assert length < 3000 or any(line.endswith("...") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "reason"),
+    [
+        (
+            "qemu-system-x86_64: Could not load plugin /p.so: plugin requires API version 999, but this QEMU "
+            "supports only up to version 4\n",
+            4,
+            "plugin API 4",
+        ),
+        ("qemu-system-x86_64: -plugin /p.so: invalid option\n", None, "built without plugins"),
+        ("qemu: TCG plugin support not enabled in this build\n", None, "built without plugins"),
+        ("", None, "plugins unusable: QEMU printed no message"),
+        (
+            "qemu: Could not load plugin \x1b[1m/p.so: bad ELF\n",
+            None,
+            "plugins unusable: qemu: Could not load",
+        ),
+    ],
+)
+def test_a_refusal_is_read(text: str, version: int | None, reason: str) -> None:
+    found = read_refusal(text)
+    assert found.version == version
+    assert found.reason.startswith(reason)
+    assert found.reason.isprintable()

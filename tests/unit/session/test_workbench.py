@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.cells import Lane, Placement
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import HostError, UsageError
 from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Image
+from benchgate.base.system.network import Port
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.watching import Smoke
 from benchgate.host import accel
@@ -21,7 +24,7 @@ from benchgate.run.argv import BootOptions
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.watch import watch_for
 from benchgate.session.measuring_host import ThisHost
-from benchgate.session.workbench import Workbench, bounded
+from benchgate.session.workbench import Workbench, bounded, choose_ports
 from tests.unit.plans import planned
 
 NONCE = "0123456789abcdef"
@@ -78,3 +81,23 @@ def test_a_run_can_be_bounded_in_guest_time(bench: Workbench, cell: PlannedCell,
     less = bounded(made, 2_000_000_000, ConsoleLimits(halted_s=1.0))
     assert (less.spec.deadlines.boot_s, less.spec.deadlines.run_s, less.limits.halted_s) == (2.0, 2.0, 1.0)
     assert bounded(made, None, made.limits) == made
+
+
+def test_free_ports_differ_and_can_be_bound() -> None:
+    found = choose_ports({"a": Port(1), "b": Port(2)})
+    assert len({*found.values()}) == 2
+    for port in found.values():
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+
+
+def test_a_port_that_another_program_uses_is_refused_with_its_name() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(
+            HostError, match=rf"host port {port} \(`ports.web`\) is used by .* \(process {os.getpid()}\)"
+        ):
+            choose_ports({"web": Port(80, port)})
+    assert choose_ports({"web": Port(80, port)}) == {"web": port}

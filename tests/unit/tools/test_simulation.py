@@ -86,7 +86,7 @@ def test_a_law_at_its_threshold_is_wrong_in_at_most_five_percent(
 ) -> None:
     """The error is over all four looks. 60 sessions with an error of 5% have 8 wrong ones in 1 of 70 cases,
     11 in none."""
-    monkeypatch.setattr("benchgate.base.statistics.scaling.DRAWS", 400)
+    monkeypatch.setattr("benchgate.base.statistics.laws.DRAWS", 400)
     words = law_shares(Law(100.0, 0.05, kappa), model, 60, seed=1)
     assert words[Word.PASS] <= 8
     assert words[Word.FAIL] <= 8

@@ -113,8 +113,3 @@ def named(name: str) -> Architecture:
     if name not in ARCHITECTURES:
         raise ValueError(f"`{name}` is not an architecture; choose one of {', '.join(ARCHITECTURES)}")
     return ARCHITECTURES[name]
-
-
-def of_elf(machine: int) -> Architecture | None:
-    """The architecture of an ELF file with this e_machine."""
-    return next((one for one in ARCHITECTURES.values() if one.elf_machine == machine), None)

@@ -1,7 +1,7 @@
 """A workload: the contents of its YAML file as types. plan/workloadfile.py reads the file.
 
 Takes the values of the file, gives a frozen `Workload`. Built-in workloads and a user's own have the same
-form. A `Tool` is an existing program as a workload: the section `program:`, which plan/toolfile.py checks;
+form. A `Tool` is an existing program as a workload: the section `program:`, which workloadfile.py checks;
 judge/console/tool_result.py reads what the program printed. Nothing fails.
 """
 

@@ -28,12 +28,12 @@ from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE
 from benchgate.build import cache, toolchain
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import elf, newest, sources, store, vmlinux
+from benchgate.build.fetch import elf, newest, sources, store
 from benchgate.build.fetch.apt import Apt
 from benchgate.build.fetch.pins import PinnedSet
 from benchgate.build.fetch.sources import Release
 from benchgate.build.fetch.store import FetchSession
-from benchgate.build.fetch.unpack import unpack
+from benchgate.build.fetch.unpack import unpack, unpacked_kernel
 
 _ASK_S = 30.0
 _USER, _SYSTEM = "user", "system"
@@ -122,7 +122,7 @@ def linux_kernel(  # noqa: PLR0913 - keyword arguments
             guest.kind("linux"), newest.linux, fill, locked=locked, session=used, source=source
         )
     symbols, packed = kept.folder / "System.map", kept.folder / "vmlinuz"
-    elf_file = vmlinux.unpacked(packed, kept.folder / "config")
+    elf_file = unpacked_kernel(packed, kept.folder / "config")
     return LinuxKernel(
         elf_file or packed,
         kept.about["kernel"],

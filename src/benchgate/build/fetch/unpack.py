@@ -1,20 +1,29 @@
-"""Extracts chosen files from a .deb without running its scripts, and decompresses zstd data.
+"""Unpacks what is fetched: chosen files of a .deb without running its scripts, zstd data, and the ELF file
+inside a bzImage.
 
-Takes the package's path and a function that maps a member's path to its place; writes below one folder, and
+Takes a package's path and a function that maps a member's path to its place; writes below one folder, and
 fails with FetchError if the package cannot be read. `zstd` takes and gives bytes, and fails with an error of
 subprocess.
+
+A bzImage decompresses itself in every boot, which is half of the instructions before PID 1. QEMU can start
+the ELF file inside it instead, at its PVH entry. `unpacked_kernel` takes a bzImage and its config file; gives
+the ELF file, which the cache keeps, or None if QEMU could not start it or if its compression is unknown here:
+then the bzImage boots as it is. Fails with FetchError if the image is damaged.
 """
 
 from __future__ import annotations
 
 import io
+import lzma
 import subprocess
 import tarfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
 from benchgate.base.errors import FetchError
+from benchgate.base.files import file_digest
 from benchgate.build import cache
 from benchgate.build.cache_storage import full_disk
 from benchgate.build.toolchain import environment
@@ -22,6 +31,10 @@ from benchgate.build.toolchain import environment
 Choose = Callable[[str], str | None]
 """This maps `usr/share/qemu/pvh.bin` to `share/pvh.bin`, for example, or to None to skip a file."""
 _UNPACK_S = 300.0
+PVH = "CONFIG_PVH=y"
+_SECTOR = 512
+_SIZE_BYTES = 4
+"""The payload ends with the unpacked size, which has so many bytes."""
 
 
 def unpack(package: Path, folder: Path, choose: Choose) -> None:
@@ -82,3 +95,58 @@ def _archive(members: Mapping[str, bytes]) -> bytes:
         parts += [f"{name:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(content):<10}`\n".encode(), content]
         parts += [b"\n"] if len(content) % 2 else []
     return b"".join(parts)
+
+
+def unpacked_kernel(image: Path, config: Path) -> Path | None:
+    if not config.is_file() or PVH not in config.read_text(errors="replace").splitlines():
+        return None
+    payload = _kernel_payload(image.read_bytes())
+    unpack = next((found for magic, found in _KERNEL_UNPACKERS.items() if payload.startswith(magic)), None)
+    if unpack is None:
+        return None
+
+    def make(files: Path) -> None:
+        (files / "vmlinux").write_bytes(_checked_kernel(image, payload, unpack))
+
+    return cache.entry("vmlinux", {"format": "1", "image": file_digest(image)}, make) / "vmlinux"
+
+
+def _checked_kernel(image: Path, payload: bytes, unpack: Callable[[bytes], bytes]) -> bytes:
+    try:
+        content = unpack(payload)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, subprocess.SubprocessError) as error:
+        raise FetchError(f"the kernel in {image} cannot be unpacked: {error}") from error
+    size = int.from_bytes(payload[-_SIZE_BYTES:], "little")
+    if len(content) != size or not content.startswith(b"\x7fELF"):
+        raise FetchError(
+            f"the kernel in {image} is damaged: it unpacks to {len(content)} bytes, its header says {size}; "
+            "give another one with --linux-kernel PATH"
+        )
+    return content
+
+
+def _kernel_payload(image: bytes) -> bytes:
+    """The compressed kernel (the kernel's Documentation/arch/x86/boot.rst, payload_offset)."""
+    setup = (image[0x1F1] or 4) + 1
+    offset, length = (int.from_bytes(image[at : at + 4], "little") for at in (0x248, 0x24C))
+    begin = setup * _SECTOR + offset
+    return image[begin : begin + length]
+
+
+def _kernel_gzip(payload: bytes) -> bytes:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(payload)
+
+
+def _kernel_xz(payload: bytes) -> bytes:
+    return lzma.LZMADecompressor().decompress(payload)
+
+
+def _kernel_zstd(payload: bytes) -> bytes:
+    return zstd(payload[:-_SIZE_BYTES])
+
+
+_KERNEL_UNPACKERS: Mapping[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": _kernel_gzip,
+    b"\xfd7zXZ": _kernel_xz,
+    b"\x28\xb5\x2f\xfd": _kernel_zstd,
+}

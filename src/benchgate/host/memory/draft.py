@@ -1,20 +1,26 @@
 """A machine file from what a host tells and what was seen of it, with the reason for every figure.
 
 Takes `HostDescription` and `SurveyResult`; gives a `Draft`: every key of the file with its basis, and
-remarks. Pure; the caches and the times come from draft_caches.py and draft_times.py, the CPUs are grouped
-here. A figure is measured, told by the host, or assumed; the basis says which, and from what. Where the curve
-contradicts what the host tells, the curve counts, and a remark says so. Nothing fails: a curve without levels
-gives a draft whose figures are assumed.
+remarks. Pure; the caches and the times come from draft_figures.py, the CPUs are grouped here. A figure is
+measured, told by the host, or assumed; the basis says which, and from what. Where the curve contradicts what
+the host tells, the curve counts, and a remark says so. Nothing fails: a curve without levels gives a draft
+whose figures are assumed.
+
+`usable` drops the measurements that no machine file can hold, which a busy host showed instead of its memory:
+`missing` gets the reason for each, and the rest is drafted as on a host where they could not be measured.
+survey.py leaves out the points of curves, because it needs good ones.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from benchgate.host.memory import curve, draft_caches, draft_times
+from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
+from benchgate.host.memory import curve, draft_figures
 from benchgate.host.memory.known import (
     Basis,
     DraftCache,
@@ -25,9 +31,11 @@ from benchgate.host.memory.known import (
     joined,
     renamed,
 )
-from benchgate.host.memory.survey import HUGE, SurveyResult
+from benchgate.host.memory.survey import HUGE, PassSpread, SurveyResult
 from benchgate.host.memory.told import HostDescription
 from benchgate.host.procfs import as_list
+
+Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +66,15 @@ def draft(told: HostDescription, seen: SurveyResult) -> Draft:
     remarks = list(seen.missing)
     of = Evidence(told, seen, curve.levels(seen.points), curve.steps(seen.points), remarks.append)
     _say_kind(of)
-    line = draft_caches.line(of)
-    caches = draft_caches.caches(of, round(line.value))
-    draft_caches.say_levels(of)
+    line = draft_figures.line(of)
+    caches = draft_figures.caches(of, round(line.value))
+    draft_figures.say_levels(of)
     cores = cores_of(of)
     clusters, clusters_why = clusters_of(of, cores)
     sockets = nested(of, told.sockets, clusters)
     nodes = nested(of, told.nodes, clusters)
     order = _order(sockets, nodes, clusters)
-    local = draft_times.local(of, caches)
+    local = draft_figures.local(of, caches)
     return Draft(
         hosts=order,
         line=line,
@@ -78,11 +86,11 @@ def draft(told: HostDescription, seen: SurveyResult) -> Draft:
         nodes=renamed(nodes, order),
         nodes_why=nodes_why(of),
         local=local,
-        remote=draft_times.remote(of, local, len(nodes)),
-        bandwidth=draft_times.bandwidth(of),
-        transfers=draft_times.transfers(of, clusters, sockets, cores, caches),
-        atomic=draft_times.atomic(of),
-        interrupt=draft_times.interrupt(of),
+        remote=draft_figures.remote(of, local, len(nodes)),
+        bandwidth=draft_figures.bandwidth(of),
+        transfers=draft_figures.transfers(of, clusters, sockets, cores, caches),
+        atomic=draft_figures.atomic(of),
+        interrupt=draft_figures.interrupt(of),
         remarks=tuple(remarks),
     )
 
@@ -195,3 +203,38 @@ def _pairs(pairs: Iterable[tuple[int, int]]) -> str:
 
 def _count(groups: Groups) -> str:
     return "one cluster" if len(groups) == 1 else f"{len(groups)} clusters"
+
+
+def usable(seen: SurveyResult) -> SurveyResult:
+    missing = list(seen.missing)
+    longest = float(LONGEST_NS)
+    return replace(
+        seen,
+        # A cycle is only said; an atomic operation is longer by the instruction's own ns.
+        single=_kept("of CPU 0, ns:", seen.single, 1, (0, longest + 1), missing),
+        transfers=_kept("transfer, ns, CPUs", seen.transfers, 1, (0, longest), missing),
+        handovers=_kept("handover, ns, CPUs", seen.handovers, 1, (0, longest), missing),
+        # There and back, of which the file has one half.
+        interrupts=_kept("interrupt_ns, CPUs", seen.interrupts, 2, (0, longest), missing),
+        streams=_kept("bandwidth_gb_s, CPUs", seen.streams, 1e9, (SLOWEST_GB_S, FASTEST_GB_S), missing),
+        remote=_kept("remote_ns, nodes", seen.remote, 1, (0, longest), missing),
+        missing=tuple(missing),
+    )
+
+
+def _kept(
+    what: str, found: Mapping[Key, PassSpread], unit: float, limits: tuple[float, float], missing: list[str]
+) -> dict[Key, PassSpread]:
+    """`unit`: so much of a measurement is one of the file's."""
+    low, high = limits
+    good = {}
+    for key, one in found.items():
+        if low <= one.value / unit <= high:
+            good[key] = one
+            continue
+        place = key if isinstance(key, str) else as_list(key)
+        missing.append(
+            f"{what} {place}: {one.value / unit:,.0f} was measured, which is not usable: a machine file "
+            f"takes {low:,g} to {high:,g}"
+        )
+    return good

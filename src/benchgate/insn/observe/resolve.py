@@ -29,6 +29,7 @@ from benchgate.base.system.observe import (
     Word,
 )
 from benchgate.build.cache import entry
+from benchgate.build.fetch.elf import DAMAGE
 from benchgate.insn.observe.btf import read_btf
 from benchgate.insn.observe.ctypes import UNTYPED, CType, NoTypes, Shape, Types
 from benchgate.insn.observe.dwarf import read_dwarf
@@ -310,7 +311,10 @@ def observe_file(observation: Observation, kernel: Path, symbols: Path) -> str:
     }
 
     def make(files: Path) -> None:
-        text = observed(observation, addresses_of(symbols), types_of(kernel))
+        try:
+            text = observed(observation, addresses_of(symbols), types_of(kernel))
+        except DAMAGE as error:  # a type that is not where another one says
+            raise VerifyError(f"{kernel} describes its types in a damaged way: {error}") from error
         (files / FILE).write_text(text, encoding="ascii")
 
     return (entry("insn-observe", key, make) / FILE).read_text(encoding="ascii")

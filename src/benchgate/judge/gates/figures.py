@@ -1,19 +1,41 @@
-"""One look of a gate: the figure, its interval, and what is known of their quality.
+"""One look of a gate: the figure of a median or of a ratio, its interval, and what is known of their quality.
 
-Takes samples and plain values, gives a frozen object. Nothing fails.
+Takes a gate and samples, or two measurements of one lane, each with the runs to use; gives GateFigures. In a
+ratio, guests that count ns and guests that count cycles are compared in ns (in_one_unit). A time is better if
+it is shorter, a rate if it is higher (Metric.better). Nothing fails: of a metric that is 0 in a run the
+figures say that there is no ratio.
+
+The smallest effect says how far from its threshold the truth must be for the gate to see it, as a share of
+the threshold; None if the interval has no end, or the figure is not above zero. A gate decides if the whole
+interval is beyond the threshold. The truth must therefore be away from it by the length of the interval's
+arm, and by as much again as the figure itself errs on the wrong side in one of five sessions (POWER). Both
+come from the noise of these runs. The larger of both directions counts.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Lane
-from benchgate.base.gates import Policy, Word
-from benchgate.base.statistics.stats import Interval, median, median_interval, serial_dependence
-from benchgate.judge.gates import effect
+from benchgate.base.gates import Gate, Policy, Word
+from benchgate.base.runs import Measurement
+from benchgate.base.statistics.stats import (
+    Interval,
+    bootstrap,
+    median,
+    median_interval,
+    median_quantiles,
+    ratio_interval,
+    ratio_of_medians,
+    serial_dependence,
+)
+from benchgate.base.workload.metrics import NS, SECOND_NS, MetricDirection
+from benchgate.judge.gates.wording import printed_step, reason, subject
 
+POWER = 0.8
+"""An effect of this size is found in at least this share of sessions."""
 RATIO = "x"
 """The unit of a ratio."""
 DEPENDENT = 1.96
@@ -45,7 +67,7 @@ class GateFigures:
     misfit: str = ""
     """Why a fitted law does not describe the arms; then its parameters decide nothing."""
     effect: float | None = None
-    """The smallest distance of the true value from the threshold that such runs show (effect.py), as a share
+    """The smallest distance of the true value from the threshold that such runs show, as a share
     of the threshold; None: not known."""
 
     of_host: float | None = None
@@ -97,5 +119,85 @@ def of_median(  # noqa: PLR0913 - keyword arguments
         dependence=dependence(lane, samples),
         blur=blur,
         step=step,
-        effect=effect.of_median(samples, interval, blur),
+        effect=effect_of_median(samples, interval, blur),
     )
+
+
+def first_runs(one: Measurement, look: int) -> Measurement:
+    """Keeps the first `look` runs."""
+    return replace(one, samples=one.samples[:look], blur=one.blur[:look], hz=one.hz[:look])
+
+
+def in_one_unit(one: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:
+    """Converts both to ns if one guest counts ns and the other cycles, and if their frequency is known."""
+    if one.unit == other.unit or not one.hz or not other.hz:
+        return one, other
+    return _in_ns(one), _in_ns(other)
+
+
+def _in_ns(one: Measurement) -> Measurement:
+    samples = tuple(value * SECOND_NS / hz for value, hz in zip(one.samples, one.hz, strict=True))
+    return replace(one, unit=NS, samples=samples, step=one.step * SECOND_NS / min(one.hz), hz=())
+
+
+def of_ratio(  # noqa: PLR0913 - keyword arguments
+    gate: Gate, base: Measurement, other: Measurement, *, alpha: float, limit: float, look: int
+) -> GateFigures:
+    """The ratio is above 1 if `other` is better than `base`."""
+    top, bottom = (base, other) if base.metric.better is MetricDirection.LESS else (other, base)
+    tops, bottoms = top.samples, bottom.samples
+    if min(*tops, *bottoms) <= 0:
+        return _without(gate, other.lane, limit, look)
+    interval = ratio_interval(tops, bottoms, alpha, (top.step, bottom.step))
+    blur = sum(max(one.blur, default=0.0) for one in (base, other))
+    return GateFigures(
+        lane=other.lane,
+        threshold=limit,
+        runs=look,
+        value=ratio_of_medians(tops, bottoms),
+        interval=interval,
+        unit=RATIO,
+        dependence=dependence(other.lane, tops, bottoms),
+        blur=blur,
+        effect=effect_of_ratio(tops, bottoms, interval, blur),
+        step=printed_step(max(top.step, bottom.step), (*tops, *bottoms), other.unit),
+    )
+
+
+def _without(gate: Gate, lane: Lane, limit: float, look: int) -> GateFigures:
+    text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
+    found = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
+    nothing = float("inf")
+    return GateFigures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)
+
+
+def effect_of_ratio(
+    tops: Sequence[float], bottoms: Sequence[float], interval: Interval, blur: float
+) -> float | None:
+    """Takes the ratio of two arms' medians. `blur` is the share by which it may be off (Measurement.blur)."""
+    drawn = bootstrap(tops, bottoms)
+    errors = Interval(drawn.quantile(1 - POWER), drawn.quantile(POWER))
+    return _relative(ratio_of_medians(tops, bottoms), interval, errors, blur)
+
+
+def effect_of_median(samples: Sequence[float], interval: Interval, blur: float) -> float | None:
+    """Takes the median of a metric itself."""
+    return _relative(median(samples), interval, median_quantiles(samples, 1 - POWER, POWER), blur)
+
+
+def effect_of_value(value: float, interval: Interval, errors: Interval, threshold: float) -> float | None:
+    """Takes a figure whose noise does not grow with it, such as a parameter of a law."""
+    reach = max(value - interval.low + value - errors.low, interval.high - value + errors.high - value)
+    return _finite(reach / threshold) if threshold > 0 else None
+
+
+def _relative(value: float, interval: Interval, errors: Interval, blur: float) -> float | None:
+    """Noise of times and rates grows with them, so it is the same share of any truth."""
+    if min(interval.low, errors.low, value) <= 0:
+        return None
+    up, down = value / interval.low * value / errors.low, interval.high / value * errors.high / value
+    return _finite(max(up, down) * (1 + blur) - 1)
+
+
+def _finite(share: float) -> float | None:
+    return share if math.isfinite(share) else None

@@ -1,23 +1,39 @@
-"""Shared by all gates with a threshold: the looks, and what each of them decides.
+"""Shared by all gates with a threshold: the looks, what each of them decides, and the sentences about it.
 
 Takes a GateQuestion (the gate, its arms, and the rule that settles it) and a function that computes the
-figures of a look when they are needed; gives a Ruling. Fails with DecideError if the gate has no threshold.
+figures of a look when they are needed; gives a Ruling, whose text is one line. Fails with DecideError if the
+gate has no threshold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Ruling, Word
 from benchgate.base.statistics.stats import Interval
-from benchgate.judge.gates import say
+from benchgate.base.system import arch
+from benchgate.base.system.machines import unit_on
+from benchgate.base.text import counted, with_interval
+from benchgate.base.workload.metrics import NS, WASTED
 from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.rule import Rule
-from benchgate.judge.gates.wording import number, reason, subject, verdict
+from benchgate.judge.gates.wording import (
+    digits,
+    number,
+    percent_span,
+    reason,
+    span,
+    subject,
+    time,
+    time_span,
+    verdict,
+)
+
+OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +99,7 @@ def judge(asked: GateQuestion, figures_at: Callable[[int], GateFigures]) -> Ruli
             return asked.ruling(*settled, seen)
     if seen is None:
         return _nothing_seen(asked)
-    text = say.undecided(asked.gate, asked.measured, seen)
+    text = undecided(asked.gate, asked.measured, seen)
     return asked.ruling(Word.INCONCLUSIVE, text, seen, asked.wanted)
 
 
@@ -96,7 +112,7 @@ def _informing(asked: GateQuestion, figures: Iterator[GateFigures]) -> Ruling:
     if seen is not None:
         word = asked.rule.settle(seen.interval, seen.threshold)
         sign = asked.rule.sign_of(word, seen.interval, seen.threshold) if word else "around"
-        what = say.compared(asked.gate, seen, sign)
+        what = compared(asked.gate, seen, sign)
     return asked.ruling(Word.SKIP, reason(Word.SKIP, f"{what}: for information only: {policy.informs}"), seen)
 
 
@@ -106,7 +122,7 @@ def _nothing_seen(asked: GateQuestion) -> Ruling:
         word, why, advice = end
         text = reason(word, f"{subject(asked.gate)}: {why}", advice)
         return asked.ruling(word, text, wanted=asked.wanted)
-    text = say.too_few_to_decide(asked.gate, asked.measured, asked.ready)
+    text = too_few_to_decide(asked.gate, asked.measured, asked.ready)
     return asked.ruling(Word.SKIP, text, wanted=asked.wanted)
 
 
@@ -118,8 +134,8 @@ def _settled(asked: GateQuestion, seen: GateFigures) -> tuple[Word, str] | None:
     if word is None:
         return None
     if rule.settle(seen.blurred, seen.threshold) is not word:
-        return Word.INCONCLUSIVE, say.unresolved(gate, seen, asked.arms)
-    what = say.compared(gate, seen, rule.sign_of(word, seen.interval, seen.threshold))
+        return Word.INCONCLUSIVE, unresolved(gate, seen, asked.arms)
+    what = compared(gate, seen, rule.sign_of(word, seen.interval, seen.threshold))
     if word is Word.PASS:
         return word, reason(word, what, rule.after_pass(seen.interval, seen.threshold))
     return _failed(asked, seen, what)
@@ -129,11 +145,11 @@ def _failed(asked: GateQuestion, seen: GateFigures, what: str) -> tuple[Word, st
     """A FAIL, unless the host may be the reason for it."""
     host, own = asked.host, seen.of_host
     if host and _excused(seen, host, asked.measured.policy.capacity_reach):
-        return Word.INCONCLUSIVE, say.excused(what, host)
+        return Word.INCONCLUSIVE, excused(what, host)
     if own is not None and asked.rule.settle(Interval(own, own), seen.threshold) is not Word.PASS:
         why = f"{what}, but the host's own capacity has {seen.name} {number(round(own, 6))}"
-        return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, why, say.OTHER_HOST)
-    return Word.FAIL, reason(Word.FAIL, what + say.capacity(host), asked.rule.advice)
+        return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, why, OTHER_HOST)
+    return Word.FAIL, reason(Word.FAIL, what + capacity_text(host), asked.rule.advice)
 
 
 def _excused(seen: GateFigures, host: CapacityBound, reach: float) -> bool:
@@ -142,3 +158,103 @@ def _excused(seen: GateFigures, host: CapacityBound, reach: float) -> bool:
     "All of it" is the host's point estimate: with its lower bound, a noisier host would excuse more.
     """
     return host.low < seen.threshold and seen.value >= reach * host.ratio
+
+
+def figure_text(gate: Gate, seen: GateFigures, limit: float) -> str:
+    """`primes-linux smp2/smp1 = 1.43 [1.41, 1.46]`, `pipe-linux-smp2 wake = 4.528 [4.410, 4.630] us`,
+    `primes-linux smp2/smp1 efficiency = 0.72 [0.71, 0.73]`."""
+    if seen.is_ratio:
+        return f"{subject(gate)} = {span(seen.value, seen.interval, limit)}"
+    unit = unit_on(gate.cell.system, seen.unit)
+    if gate.metric == WASTED:
+        return f"{subject(gate)} {gate.metric} = {percent_span(seen.value, seen.interval, limit)}"
+    text = time_span(seen.value, seen.interval, limit) if unit == NS else _plain(seen, limit, unit)
+    return f"{subject(gate)} {seen.name or gate.metric} = {text}"
+
+
+def _plain(seen: GateFigures, limit: float, unit: str) -> str:
+    least = digits(seen.interval) if seen.name else 2
+    return f"{span(seen.value, seen.interval, limit, least)} {unit}".rstrip()
+
+
+def threshold_text(gate: Gate, seen: GateFigures) -> str:
+    """A threshold without a unit has that of the figure before it; a time has a unit of its own."""
+    if gate.metric == WASTED and not seen.is_ratio:
+        return f"{number(seen.threshold * 100)}%"
+    is_time = not seen.is_ratio and unit_on(gate.cell.system, seen.unit) == NS
+    return time(seen.threshold) if is_time else number(seen.threshold)
+
+
+def conditions(gate: Gate, seen: GateFigures) -> str:
+    runs = f"{counted(seen.runs, 'run')}{' per arm' if gate.base else ''}"
+    return f"({', '.join(filter(None, (gate.metric, seen.lane, runs, seen.beside, seen.step)))})"
+
+
+def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
+    """The figure with its threshold and conditions."""
+    shown = figure_text(gate, seen, seen.threshold)
+    return f"{shown} {sign} {threshold_text(gate, seen)} {conditions(gate, seen)}"
+
+
+def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
+    cause, advice = "other tasks of the guest", "make the work longer, or use --clock insn"
+    if seen.lane is Lane.INSN:
+        cause, advice = "the clock's steps at the vCPUs' hand-overs", _waiting(arms)
+    shown = figure_text(gate, seen, seen.threshold)
+    what = (
+        f"{shown}, and {cause} can have changed it by {seen.blur:.1%}, so it is "
+        f"not resolved from {threshold_text(gate, seen)} {conditions(gate, seen)}"
+    )
+    return reason(Word.INCONCLUSIVE, what, advice)
+
+
+def _waiting(arms: Iterable[Arm]) -> str:
+    """The guest's own instruction for a loop that waits."""
+    guests = {one.arch for arm in arms for one in arm.measurements.values() if one.arch}
+    words = [f"{arch.named(one).waits_by}{f' on {one}' if len(guests) > 1 else ''}" for one in sorted(guests)]
+    use = " and ".join(words) or arch.X86_64.waits_by
+    return f"use {use} (bench_relax) in loops that wait for another CPU"
+
+
+def capacity_text(host: CapacityBound | None) -> str:
+    return f", host capacity {with_interval(host.ratio, host.low, host.high)}" if host else ""
+
+
+def excused(what: str, host: CapacityBound) -> str:
+    own = with_interval(host.ratio, host.low, host.high)
+    return reason(Word.INCONCLUSIVE, f"{what}, but the host's own capacity is {own}", OTHER_HOST)
+
+
+def undecided(gate: Gate, measured: GateInput, seen: GateFigures) -> str:
+    text, limit = figure_text(gate, seen, seen.threshold), threshold_text(gate, seen)
+    advice = "use a quieter host, or --clock insn"
+    if seen.misfit:
+        why, advice = f"but {seen.misfit}", "gate the speedup or the efficiency of each CPU count instead"
+    elif seen.is_dependent:
+        why = "but the runs drift and are not independent, so the interval is too narrow"
+    else:
+        why = f"and {limit} is inside the interval"
+        noun = "ratio" if seen.is_ratio else "figure"
+        advice = f"the {noun} is too close to its threshold for this noise: {advice}"
+    later = measured.policy.look_after(seen.runs)
+    what = f"{text}, {why} {conditions(gate, seen)}"
+    if seen.step:
+        finer = "make the work longer, print finer figures, or time it between lines (`from`, `to`)"
+        return reason(Word.INCONCLUSIVE, what, finer)
+    if later and later <= measured.policy.max_runs:
+        if end := ended(measured):
+            return reason(Word.INCONCLUSIVE, f"{what}; {end[1]}", end[2])
+        what += f"; no look at {later} runs was begun after {measured.policy.minutes:g} min"
+        return reason(Word.INCONCLUSIVE, what, "raise `minutes` in a policy of your own (--policy)")
+    return reason(Word.INCONCLUSIVE, what, f"--max-runs {later}" if later else advice)
+
+
+def too_few_to_decide(gate: Gate, measured: GateInput, ready: int) -> str:
+    planned = measured.policy.session_looks
+    first = (planned or measured.policy.looks)[0]
+    decide = "decides" if ready == 1 else "decide"
+    runs = counted(ready, "run") + (" per arm" if gate.base else "")
+    what = f"{subject(gate)}: {runs} {decide} nothing; at least {first} are needed"
+    if planned:
+        return reason(Word.SKIP, f"{what}, and the session ended before", "--resume with its folder")
+    return reason(Word.SKIP, what, f"--runs {first}")

@@ -19,7 +19,7 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import baseline_checks, looks, quotient
+from benchgate.judge.gates import baseline_checks, figures, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion
@@ -122,8 +122,8 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
         equal = f"{beside}, equal to the last digit"
         return GateFigures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
     # How many times worse than the baseline is how many times better the baseline is.
-    seen = quotient.figures(
-        gate, quotient.first(now, look), then, alpha=measured.policy.alpha, limit=limit, look=look
+    seen = figures.of_ratio(
+        gate, figures.first_runs(now, look), then, alpha=measured.policy.alpha, limit=limit, look=look
     )
     return seen if seen.unusable else replace(seen, beside=beside)
 

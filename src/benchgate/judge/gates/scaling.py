@@ -13,13 +13,12 @@ from functools import partial
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
-from benchgate.base.statistics.laws import Law, Model, peak_of
-from benchgate.base.statistics.scaling import ScalingFit
+from benchgate.base.statistics.laws import Law, Model, ScalingFit, peak_of
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.fits import fit_of, residuals, times
-from benchgate.judge.gates import effect, looks, two_arms
+from benchgate.judge.gates import figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, dependence
 from benchgate.judge.gates.looks import GateQuestion
@@ -102,7 +101,7 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         interval=interval,
         unit="",
         dependence=dependence(last.lane, *samples),
-        effect=effect.absolute(value, interval, errors, limit),
+        effect=figures.effect_of_value(value, interval, errors, limit),
         step=printed_step(
             max(one.step for one in known), [one for some in samples for one in some], last.unit
         ),

@@ -16,7 +16,7 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import bootstrap
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import quotient, say, used_cpus
+from benchgate.judge.gates import figures, looks, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.rule import require_between
@@ -78,7 +78,7 @@ def contradiction(
     one, two = base.measurement(gate.metric), arm.measurement(gate.metric)
     if one is None or two is None:
         return None
-    one, two = quotient.in_one_unit(one, two)
+    one, two = figures.in_one_unit(one, two)
     pairs = {
         "machines": (base.cell.machine or IDEAL, arm.cell.machine or IDEAL),
         "lanes": (one.lane, two.lane),
@@ -97,9 +97,9 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Gate
     base, arm = (one.measurement(gate.metric) for one in arms_of(gate, measured))
     if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
         raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
-    seen = quotient.figures(
+    seen = figures.of_ratio(
         gate,
-        *quotient.in_one_unit(quotient.first(base, look), quotient.first(arm, look)),
+        *figures.in_one_unit(figures.first_runs(base, look), figures.first_runs(arm, look)),
         alpha=measured.policy.alpha,
         limit=limit,
         look=look,
@@ -109,7 +109,7 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Gate
     impossible, advice = _impossible(gate, seen, measured, base, arm)
     if not impossible:
         return seen
-    text = reason(Word.INVALID, f"{impossible} {say.conditions(gate, seen)}", advice)
+    text = reason(Word.INVALID, f"{impossible} {looks.conditions(gate, seen)}", advice)
     return replace(seen, unusable=(Word.INVALID, text))
 
 
@@ -135,7 +135,7 @@ def _beyond_its_cpus(
     most = most_speedup(base.cell.cpus, arm.cell.cpus, tolerance(policy, base, arm))
     if seen.interval.low <= most:
         return ""
-    return f"{say.figure(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
+    return f"{looks.figure_text(gate, seen, most)}, above {number(most)}, which is more than its CPUs allow"
 
 
 def tolerance(policy: Policy, base: Measurement, arm: Measurement) -> float:
@@ -165,12 +165,12 @@ def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
     most = used.most * _overhead(policy, base, arm) / growth
     if seen.interval.low <= most:
         return ""
-    return f"{say.figure(gate, seen, most)}, above {number(round(most, 2))}, but {used}"
+    return f"{looks.figure_text(gate, seen, most)}, above {number(round(most, 2))}, but {used}"
 
 
 def _hidden(gate: Gate, seen: GateFigures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
     found = used_cpus.outside(base, arm, seen.runs)
-    return f"{say.figure(gate, seen, seen.threshold)}, but {found}" if found else ""
+    return f"{looks.figure_text(gate, seen, seen.threshold)}, but {found}" if found else ""
 
 
 def _slowed(gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, arm: Measurement) -> str:
@@ -182,6 +182,6 @@ def _slowed(gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, ar
     if slowed.low <= _overhead(policy, base, arm):
         return ""
     return (
-        f"{say.figure(gate, seen, seen.threshold)}, but for the same work all workers together took "
+        f"{looks.figure_text(gate, seen, seen.threshold)}, but for the same work all workers together took "
         f"{number(round(slowed.low, 2))} times as long at smp{base.cell.cpus} as at smp{arm.cell.cpus}"
     )

@@ -17,7 +17,7 @@ from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import bootstrap
 from benchgate.base.workload.metrics import Metric, MetricDirection
-from benchgate.judge.gates import looks, say, speedup, two_arms
+from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion
@@ -59,14 +59,13 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
     most = two_arms.tolerance(measured.policy, one, two)
     wrong, grows = "", gate.setting(GROWS)
     if seen.interval.low > most:
-        wrong = (
-            f"{say.figure(gate, seen, most)}, above {number(most)}: the work cannot have grown with the CPUs"
-        )
+        shown = looks.figure_text(gate, seen, most)
+        wrong = f"{shown}, above {number(most)}: the work cannot have grown with the CPUs"
     elif one.busy and two.busy:
         grew = bootstrap(two.busy[:look], one.busy[:look]).interval(measured.policy.alpha)
         if grew.high < growth / most:
             wrong = (
-                f"{say.figure(gate, seen, seen.threshold)}, but all workers together took only "
+                f"{looks.figure_text(gate, seen, seen.threshold)}, but all workers together took only "
                 f"{number(round(grew.high, 2))} times as long as in the base, and {number(growth)} times the "
                 "work takes longer"
             )
@@ -77,7 +76,7 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
         if grows
         else "without `grows` the workload itself must do the same work on each CPU"
     )
-    text = reason(Word.INVALID, f"{wrong} {say.conditions(gate, seen)}", advice)
+    text = reason(Word.INVALID, f"{wrong} {looks.conditions(gate, seen)}", advice)
     return replace(seen, unusable=(Word.INVALID, text))
 
 
@@ -89,7 +88,7 @@ def _by_cpus(
     unused = two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth)
     if not unused:
         return seen
-    text = reason(Word.INVALID, f"{unused} {say.conditions(gate, seen)}", two_arms.FIND_CPUS)
+    text = reason(Word.INVALID, f"{unused} {looks.conditions(gate, seen)}", two_arms.FIND_CPUS)
     return replace(seen, unusable=(Word.INVALID, text))
 
 

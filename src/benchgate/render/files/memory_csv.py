@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from benchgate.base.text import csv_field
-from benchgate.evidence.csv_columns import POSITIVE, WORD, CsvColumn, words
+from benchgate.evidence.rows import POSITIVE, WORD, CsvColumn, words_column
 from benchgate.insn.memory_log import CLASSES, COUNTS, PARTS, PHASES
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.render.view import SessionView
@@ -48,7 +48,7 @@ COLUMNS: Mapping[str, CsvColumn] = {
     "cpus": POSITIVE,
     "seed": _COUNT,
     "machine": CsvColumn("^[A-Za-z0-9][A-Za-z0-9_.-]*$"),
-    "phase": words(PHASES).saying("boot: all that lies outside the window"),
+    "phase": words_column(PHASES).saying("boot: all that lies outside the window"),
     "cpu": _COUNT,
     **{name: _COUNT.saying(_ABOUT.get(name, "")) for name in _COUNTED},
     "out_of_order": _LATE.saying(

@@ -16,16 +16,7 @@ from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
 from benchgate.render.page.details import metrics as metrics_part
 from benchgate.render.page.page_view import page_view
-from benchgate.render.tables import (
-    columns,
-    memory,
-    metrics,
-    sensitivity,
-    side_by_side,
-    units,
-    variants,
-    wall_time,
-)
+from benchgate.render.tables import columns, memory, metrics, sensitivity, side_by_side, units, variants
 from benchgate.render.view import SessionView, headline, sentences_of
 
 NAME = "summary.md"
@@ -96,7 +87,7 @@ def _clocks(view: SessionView) -> list[str]:
     """The page begins with what each clock is good for here, if --clock is `both`."""
     if view.clocks is None:
         return []
-    told = " ".join(markdown(one) for one in wall_time.sentences(view))
+    told = " ".join(markdown(one) for one in sensitivity.wall_time_sentences(view))
     return [told, "", *side_by_side.lines_of_markdown(view)]
 
 

@@ -1,26 +1,41 @@
-"""Puts the page together: the headline, the chapters in their order, and one style for all.
+"""Puts the page together: the headline, the chapters in their order, one style and one script for all.
 
 Takes a SessionView, or a title and sections of another page; gives HTML in one text, without links to other
-files or anything from a network. It is whole without its one script. The same input gives the same text. Does
-not fail.
+files or anything from a network. It is whole without its script. Whatever a page holds, a browser runs no
+other script of it, takes no other style, and loads nothing for it (`policy`). The same input gives the same
+text. Does not fail.
 """
 
 from __future__ import annotations
 
+import base64
 import functools
+import hashlib
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 from benchgate.render.page import chapters, look
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import page_view
-from benchgate.render.page.script import SCRIPT, policy
 from benchgate.render.view import SessionView, headline
 
+SCRIPT = (Path(__file__).parent / "script.js").read_text(encoding="ascii")
 Section = tuple[str, str, Html]
 """Id, title and body of a section."""
+
+
+def policy(script: str, style: str) -> str:
+    """The content security policy of a page with this script and this style."""
+    rules = ("default-src 'none'", "base-uri 'none'", "form-action 'none'")
+    return "; ".join([*rules, f"script-src {_source(script)}", f"style-src {_source(style)}"])
+
+
+def _source(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
 
 
 @functools.cache
@@ -41,7 +56,7 @@ def session_page(view: SessionView) -> str:
     sections = [(name, title, body) for name, title, body in bodies if body is not None]
     told = f"session {view.id}, {view.started} to {view.finished or 'unfinished'}"
     told += f", benchgate {view.version}" if view.version else ""
-    told += "; commands and paths are for the folder that holds reports/"
+    told += f"; commands and paths are for the folder that holds {view.reports_folder}/"
     return document(headline(view), told, sections)
 
 

@@ -37,7 +37,7 @@ class PageView:
 
     def rooted(self, text: str) -> str:
         """The text of a verdict, with paths that are, like all of the page, relative to the folder that holds
-        reports/."""
+        that of --reports."""
         return rooted(text, self.view.home)
 
     def fitting(self, pieces: Sequence[tuple[str, str]], most: int) -> tuple[list[str], list[str]]:

@@ -63,7 +63,7 @@ def scrolling(name: str, wide: Html) -> Html:
 
 
 def run_folder(view: SessionView, folder: str) -> str:
-    """A run's folder for a command, in the folder that holds reports/."""
+    """A run's folder for a command, in the folder that holds that of --reports."""
     return shlex.quote(f"{view.home}/{folder}")
 
 

@@ -1,7 +1,8 @@
-"""Shows where the time of the window went on a machine with memory, and why a row does not scale.
+"""Shows where the time of the window went on a machine with memory, why a row does not scale, and which
+lines of memory moved most between CPUs.
 
-Takes a SessionView; gives text for a terminal, lines of Markdown and sentences; nothing on the ideal machine.
-Does not fail.
+Takes a SessionView, or the moved lines of a run; gives text for a terminal, lines of Markdown, sentences and
+rows of a table; nothing on the ideal machine. Does not fail.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from benchgate.base.text import counted, visible
+from benchgate.insn.sharing import MovedLine, Sharing
 from benchgate.judge.accounts.memory_scaling import PARTS, Growth, Spending, growths, spendings
+from benchgate.judge.accounts.sharing import SharedLine, shared
 from benchgate.render.escape import markdown
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
@@ -25,6 +28,10 @@ SCALES = 0.9
 MOST_CAUSES = 3
 LEAST_SHARE = 0.05
 """Causes with a smaller share of what a row spends more are left out."""
+MOST_LINES = 12
+FEWEST, LEAST_SHARE_OF_LINES = 3, 0.005
+"""So many lines are shown in any case; others need at least this share of all moves."""
+HEADS = ("line of", "address", "moved", "in a cluster", "across", "between sockets", "read", "written")
 
 
 def text(view: SessionView, room: int) -> list[str]:
@@ -99,3 +106,50 @@ def _order(found: Sequence[Spending]) -> list[int]:
 
 def _grid(cells: Sequence[str]) -> str:
     return f"| {' | '.join(markdown(cell) for cell in cells)} |"
+
+
+def shared_lines_text(seen: Sharing, most: int = MOST_LINES) -> list[str]:
+    """A table, then a sentence for each line."""
+    if not seen.lines:
+        return ["no line of memory moved between CPUs in the window"]
+    found = shared_lines(seen, most)
+    rows = [[visible(cell) for cell in shared_line_row(one)] for one in found]
+    table = columns.drawn([HEADS, *rows])
+    return [*table, *(visible(one.said) for one in found), shared_lines_summary(seen)]
+
+
+def shared_lines(seen: Sharing, most: int) -> tuple[SharedLine, ...]:
+    """The lines with a share of the moves that is worth showing."""
+    least = LEAST_SHARE_OF_LINES * sum(one.moves for one in seen.lines)
+    shown = [one for number, one in enumerate(seen.lines[:most]) if one.moves >= least or number < FEWEST]
+    return tuple(shared(one, seen.line) for one in shown)
+
+
+def shared_line_row(one: SharedLine) -> Sequence[str]:
+    line = one.line
+    reads, writes = totals(line)
+    ways = [sum(cpu.taken[way] for cpu in line.cpus) for way in range(3)]
+    figures = (line.moves, *ways, reads, writes)
+    return (one.name, f"{line.address:#x}", *(f"{figure:,}" for figure in figures))
+
+
+def totals(line: MovedLine) -> tuple[int, int]:
+    """Reads and writes of all CPUs."""
+    reads = sum(touch.reads for cpu in line.cpus for touch in cpu.touches)
+    writes = sum(touch.writes for cpu in line.cpus for touch in cpu.touches)
+    return (
+        reads + sum(cpu.more_reads for cpu in line.cpus),
+        writes + sum(cpu.more_writes for cpu in line.cpus),
+    )
+
+
+def shared_lines_summary(seen: Sharing) -> str:
+    """How many lines there are, and what is missing."""
+    moves = counted(sum(one.moves for one in seen.lines), "time")
+    told = f"{counted(seen.known, 'line')} of {seen.line} bytes moved in the window, {moves} in all"
+    if seen.dropped:
+        told += (
+            f"; {counted(seen.dropped, 'line')} more were dropped for want of room, none of which moved more "
+            f"than {counted(seen.dropped_moves, 'time')}"
+        )
+    return told + "; accesses are counted from a line's first move on"

@@ -1,4 +1,5 @@
-"""What the session could have seen: ungated CPU counts, fitted laws, the noise floor of each arm.
+"""What the session could have seen: ungated CPU counts, fitted laws, the noise floor of each arm; and with
+--clock both what wall time was good for.
 
 Takes a SessionView; gives sentences for a terminal or lines of Markdown, none of what there is nothing to say
 about. Does not fail.
@@ -6,10 +7,15 @@ about. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.base.cells import Lane
-from benchgate.base.text import percent
+from collections import Counter
+from collections.abc import Sequence
+
+from benchgate.base.cells import Lane, Window
+from benchgate.base.clocks import Clocks
+from benchgate.base.text import counted, percent, with_interval
 from benchgate.judge.accounts.noise_floor import NoiseFloor
 from benchgate.render.escape import markdown
+from benchgate.render.figures import ArmSeries, Speedup, series_of
 from benchgate.render.view import SessionView
 
 ABOUT = (
@@ -49,3 +55,64 @@ def cells(one: NoiseFloor) -> tuple[str, ...]:
     name = one.cell_id + (" (seeds)" if one.lane is Lane.INSN else "")
     cv = "-" if one.cv is None else percent(one.cv)
     return name, str(one.runs), percent(one.floor), f"{one.halves:.4f}", cv
+
+
+MEETS, MISSES, UNDECIDED = "it meets", "misses", "leaves open"
+
+
+def wall_time_sentences(view: SessionView) -> tuple[str, ...]:
+    if view.clocks is None:
+        return ()
+    return _which(view, view.clocks), _how_good(series_of(view))
+
+
+def _which(view: SessionView, clocks: Clocks) -> str:
+    sizes = [
+        f"{one.cpus} probe guests ({one.lane}) computed {with_interval(one.ratio, one.low, one.high, 'x')} "
+        "as much as one"
+        for _, one in sorted(view.capacity.items())
+    ]
+    who = clocks.sentence
+    if view.informs:
+        who = f"no threshold is decided: {view.informs} (otherwise {who})"
+    text = "; ".join([who, *sizes])
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _how_good(every: Sequence[ArmSeries]) -> str:
+    widest: dict[str, float] = {}
+    gated: list[Speedup] = []
+    for series in every:
+        for seen in _in_wall_time(series):
+            name = series.place
+            widest[name] = max(widest.get(name, 0.0), _half_width(seen))
+            gated += [seen] if seen.threshold is not None else []
+    if not widest:
+        return "Wall time gave no speedup with an interval here, so it was good for single times only."
+    places = " and ".join(f"{share:.1%} on {name}" for name, share in widest.items())
+    text = f"Wall time was good for speedups to within {places} (half of the widest interval)"
+    if gated:
+        found = Counter(_standing(seen) for seen in gated)
+        text += f"; of {counted(len(gated), 'threshold')} "
+        text += ", ".join(f"{words} {found[words]}" for words in (MEETS, MISSES, UNDECIDED))
+    return f"{text}."
+
+
+def _standing(seen: Speedup) -> str:
+    limit, low, high = seen.threshold or 0.0, seen.interval.low, seen.interval.high
+    if low <= limit <= high:
+        return UNDECIDED
+    return MEETS if (high < limit) is seen.sign.startswith("<") else MISSES
+
+
+def _in_wall_time(series: ArmSeries) -> list[Speedup]:
+    """The speedups of the work of its whole arms, if they have intervals."""
+    if series.lane is Lane.INSN:
+        return []
+    whole = [arm for arm in series.arms if not (arm.is_broken or arm.is_variant)]
+    found = [arm.speedups[Window.WORK] for arm in whole if Window.WORK in arm.speedups]
+    return [seen for seen in found if seen.has_interval]
+
+
+def _half_width(seen: Speedup) -> float:
+    return (seen.interval.high - seen.interval.low) / 2 / seen.ratio

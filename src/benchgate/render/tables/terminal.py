@@ -14,16 +14,7 @@ from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
-from benchgate.render.tables import (
-    columns,
-    memory,
-    metrics,
-    sensitivity,
-    side_by_side,
-    units,
-    variants,
-    wall_time,
-)
+from benchgate.render.tables import columns, memory, metrics, sensitivity, side_by_side, units, variants
 from benchgate.render.view import SessionView, headline, sentences_of, void_runs
 
 NARROWEST = 40
@@ -57,7 +48,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     seen = (*sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
-    told = [line for text in wall_time.sentences(view) for line in _wrapped(text, room)]
+    told = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room), memory.text(view, room), told):
         if block:
             lines += [*([""] if lines[-1] else []), *block]

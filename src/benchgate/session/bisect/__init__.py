@@ -14,13 +14,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base import files
 from benchgate.base.errors import UsageError
 from benchgate.base.system.systems import System
 from benchgate.base.text import counted, visible
 from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
-from benchgate.session import folder_lock
 from benchgate.session.bisect import history, state, step
 from benchgate.session.bisect.history import BisectChoice
 from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
@@ -139,7 +139,7 @@ def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
         raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
     place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
     folder = place.absolute()
-    stack.enter_context(folder_lock.locked(folder, "bisects"))
+    stack.enter_context(files.locked(folder, "bisects"))
     sources = sources_of(system.build.folder, question.good)
     paths = [sources.below(one) for one in system.build.sources if sources.covers(one)]
     return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)

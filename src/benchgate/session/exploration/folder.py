@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchgate.base import files
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import as_json, read
@@ -29,7 +30,6 @@ from benchgate.evidence.files import (
     write_whole,
 )
 from benchgate.explore.exploration_result import ExplorationResult, Find, RunLine
-from benchgate.session import folder_lock
 
 FORMAT, VERSION = "benchgate-exploration", 1
 PLAN, RUNS, STATE, PAGE = "plan.json", "runs.jsonl", "explored.json", "explored.html"
@@ -184,7 +184,7 @@ def require_place(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[ExplorationFolder]:
-    with folder_lock.locked(path, "explores"):
+    with files.locked(path, "explores"):
         yield ExplorationFolder(path)
 
 

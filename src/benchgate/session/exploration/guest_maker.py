@@ -44,7 +44,7 @@ from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import clock_log, load
 from benchgate.run.runner import LocalRunner, Runner, execute_ahead
 from benchgate.session import fleets
-from benchgate.session.exploration.maker import ExplorationBench, ExplorationJob, MakerResult, Open
+from benchgate.session.exploration.loop import ExplorationBench, ExplorationJob, MakerResult, Open
 from benchgate.session.exploration.rows import RowSelection
 from benchgate.session.fleets import NO_FLEET, Fleet
 from benchgate.session.measuring_host import ThisHost

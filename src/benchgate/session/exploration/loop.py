@@ -1,30 +1,93 @@
 """The loop of an exploration: makes the runs that are missing, and keeps what goes wrong.
 
 Takes an `ExplorationRequest`, planned cells, a folder, a Maker and a Progress; gives the state after it. A
-run is recorded as soon as it has ended, so an interrupt loses only the runs that it stops. Errors of the
-Maker and of the folder pass through.
+`Maker` carries out `ExplorationJob`s, each of them one run with everything that is needed to make it. A run
+is recorded as soon as it has ended, so an interrupt loses only the runs that it stops. Errors of the Maker
+and of the folder pass through.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from benchgate.base.exploration import Exploration
 from benchgate.base.interrupts import held
 from benchgate.base.text import one_line
 from benchgate.explore import trouble
-from benchgate.explore.attempts import FIRST, ExplorationAttempt, first_runs, schedule
-from benchgate.explore.exploration_result import FOUND, OK, Find, RunLine
-from benchgate.explore.trouble import Trouble
+from benchgate.explore.exploration_result import (
+    FIRST,
+    FOUND,
+    OK,
+    ExplorationAttempt,
+    Find,
+    RunLine,
+    first_runs,
+    schedule,
+)
+from benchgate.explore.trouble import RunObservation, Trouble
+from benchgate.insn.symbols import Symbols
 from benchgate.plan.planned import PlannedCell
 from benchgate.session.exploration.folder import ExplorationFolder
-from benchgate.session.exploration.maker import ExplorationJob, Maker, MakerResult
 from benchgate.session.exploration.request import ExplorationRequest
+from benchgate.session.exploration.rows import RowSelection
 from benchgate.session.progress import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationJob:
+    planned: PlannedCell
+    exploration: Exploration
+    seed: int
+    """The seed of the clock."""
+    folder: Path
+    """The folder exists, and no other run uses it."""
+    number: int
+    label: str
+    """The name in the progress line."""
+    deadline_ns: int | None = None
+    """How much guest time the whole run may take; None: what the system's YAML says."""
+
+
+@dataclass(frozen=True, slots=True)
+class MakerResult:
+    made: RunObservation
+    seconds: float
+    """The seconds on the host."""
+
+
+class Maker(Protocol):
+    def at_once(self, planned: PlannedCell) -> int:
+        """How many runs this host can make at once."""
+
+    def make(self, jobs: Iterable[ExplorationJob], at_once: int) -> Generator[MakerResult, None, None]:
+        """The results in the jobs' order, as soon as each is known. Closing it ends what runs."""
+
+    def read(self, job: ExplorationJob) -> RunObservation:
+        """What a run was that was made before, from the files in the job's folder."""
+
+    def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
+        """The symbols of the kernel, then of the workload's program, if there are any."""
+
+    def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
+        """The cell with this many CPUs; None if it cannot run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorationBench:
+    """What explores: the cells with their seats, what makes their runs, and what a replay needs."""
+
+    cells: tuple[PlannedCell, ...]
+    maker: Maker
+    facts: dict[str, Any]
+
+
+Open = Callable[[RowSelection], AbstractContextManager[ExplorationBench]]
+
 
 LONGER, AT_LEAST_NS = 30, 200_000_000
 """A run hangs if it takes longer than so many times the first run of its cell, plus so many ns."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchgate.base.exploration import StallPoint
-from benchgate.explore import merged, narrow, switch
+from benchgate.explore import narrow, switch
 from benchgate.explore.switch import Segment, Switch, SwitchSide
 from benchgate.insn.explore_log import Delay
 from benchgate.session.exploration.trials import Case, Trials
@@ -41,7 +41,7 @@ def shorter(trials: Trials, point: StallPoint) -> StallPoint:
 
     def case(ns: int) -> Case:
         at = trials.best.points.index(_at(trials.best.points, point))
-        return trials.best.at(merged.lengthened(trials.best.points, at, ns))
+        return trials.best.at(narrow.lengthened(trials.best.points, at, ns))
 
     ns = trials.search(narrow.least(point.ns), case)
     return StallPoint(point.vcpu, point.instruction, ns)
@@ -61,7 +61,7 @@ def _placed(trials: Trials, point: StallPoint) -> tuple[StallPoint, int]:
 
     def case(by: int) -> Case | None:
         points = trials.best.points
-        other = merged.moved(points, points.index(point), by)
+        other = narrow.moved(points, points.index(point), by)
         return None if other is None else trials.best.at(other)
 
     earlier = trials.search(
@@ -112,7 +112,7 @@ def _looked(trials: Trials, point: StallPoint, ends: Sequence[int]) -> tuple[Del
     ranges = dict.fromkeys(others, (0, stall.time + stall.ns))
     for _ in range(ROUNDS):
         each = PROBES // len(others) + 1
-        more = [one for cpu in others for one in merged.probes([cpu], *ranges[cpu], each)]
+        more = [one for cpu in others for one in narrow.probes([cpu], *ranges[cpu], each)]
         log = _probed(trials, [*own, *more])
         stall = _stall(log, point)
         if stall is None:
@@ -126,7 +126,7 @@ def _looked(trials: Trials, point: StallPoint, ends: Sequence[int]) -> tuple[Del
 
 
 def _probed(trials: Trials, probes: Sequence[StallPoint]) -> tuple[Delay, ...]:
-    points = merged.listed([*trials.best.points, *probes])
+    points = narrow.listed([*trials.best.points, *probes])
     return trials.made(trials.best.at(points)).stalls
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration, Strategy, usual
 from benchgate.base.text import suggestion
-from benchgate.explore.attempts import PLAIN
+from benchgate.explore.exploration_result import PLAIN
 
 STRATEGIES = (PLAIN, *(str(one) for one in Strategy if one not in (Strategy.PLACE, Strategy.POINTS)))
 ALL = "all"

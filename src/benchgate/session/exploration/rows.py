@@ -15,8 +15,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.text import gathered
 from benchgate.plan import choice
-from benchgate.plan.option_words import cpu_list
-from benchgate.plan.options import Options
+from benchgate.plan.options import Options, cpu_list
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import smoke
 from benchgate.session import inner_pytest

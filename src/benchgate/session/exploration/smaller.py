@@ -14,9 +14,8 @@ from dataclasses import replace
 
 from benchgate.base.exploration import ADDRESS, MOST_NS, Exploration, StallPoint, Strategy
 from benchgate.base.text import one_line
-from benchgate.explore import merged, narrow
-from benchgate.explore.attempts import PLAIN
-from benchgate.explore.exploration_result import Find, SmallFind
+from benchgate.explore import narrow
+from benchgate.explore.exploration_result import PLAIN, Find, SmallFind
 from benchgate.explore.narrow import ddmin
 from benchgate.explore.switch import Segment, Switch
 from benchgate.explore.trouble import TroubleKind
@@ -91,7 +90,7 @@ def _fails_as_listed(trials: Trials) -> bool:
     if trials.fails(trials.listed):
         return True
     trials.in_pieces = True
-    if trials.stalls != merged.in_time(trials.stalls) and trials.fails(trials.listed):
+    if trials.stalls != narrow.in_time(trials.stalls) and trials.fails(trials.listed):
         return True
     trials.in_pieces = False
     return False

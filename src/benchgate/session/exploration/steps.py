@@ -27,8 +27,13 @@ from benchgate.session.exploration import folder as folders
 from benchgate.session.exploration import rows, smaller
 from benchgate.session.exploration.folder import ExplorationFolder
 from benchgate.session.exploration.guest_maker import LIMITS
-from benchgate.session.exploration.loop import ExplorationLoop, command
-from benchgate.session.exploration.maker import ExplorationBench, ExplorationJob, Open
+from benchgate.session.exploration.loop import (
+    ExplorationBench,
+    ExplorationJob,
+    ExplorationLoop,
+    Open,
+    command,
+)
 from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.exploration.rows import RowSelection
 from benchgate.session.exploration.trials import Case, Trials

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 from benchgate.base.exploration import MOST_POINTS, Exploration, StallPoint
 from benchgate.base.text import counted
-from benchgate.explore import merged, trouble
+from benchgate.explore import narrow, trouble
 from benchgate.explore.exploration_result import Find
 from benchgate.explore.trouble import RunObservation, TroubleKind
 from benchgate.plan.planned import PlannedCell
 from benchgate.session.exploration.folder import ExplorationFolder
-from benchgate.session.exploration.maker import ExplorationJob, Maker
+from benchgate.session.exploration.loop import ExplorationJob, Maker
 from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.progress import Progress
 
@@ -45,7 +45,7 @@ class Case:
 
     def at(self, points: Sequence[StallPoint]) -> Case:
         """The case with these stalls, in any order."""
-        return replace(self, exploration=self.exploration.at_points(merged.listed(points)))
+        return replace(self, exploration=self.exploration.at_points(narrow.listed(points)))
 
     def explored(self, exploration: Exploration) -> Case:
         return replace(self, exploration=exploration)
@@ -118,7 +118,7 @@ class Trials:
     def stalls(self) -> tuple[StallPoint, ...]:
         """The stalls of the best case's run, in the order in which they were made."""
         points = tuple(one.point for one in self.last.stalls if one.ns)
-        return points if self.in_pieces else merged.in_time(points)
+        return points if self.in_pieces else narrow.in_time(points)
 
     def made(self, case: Case) -> RunObservation:
         """What comes of this run, whether it fails or not."""

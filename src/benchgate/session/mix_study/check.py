@@ -19,10 +19,10 @@ from benchgate.base.text import counted
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.mix_verify import verify_mix
 from benchgate.mix import vectors
-from benchgate.mix.limits import Amount, amount
 from benchgate.mix.measurement import MixMeasurement, Runs, StudyRun, alone
 from benchgate.mix.study import Study
 from benchgate.mix.study_orders import StudyOrder
+from benchgate.mix.vectors import Amount, amount
 from benchgate.plan import catalog
 from benchgate.run.record import load
 from benchgate.session.mix_study import conclude

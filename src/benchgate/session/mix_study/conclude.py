@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.evidence.files import write_whole
-from benchgate.mix import files, outcome, programme, selection, study_tables
+from benchgate.mix import files, outcome, programme, selection
 from benchgate.mix.applications import Applications
 from benchgate.mix.outcome import ApplicationFigures, StudyOutcome
 from benchgate.mix.selection import MixPlan
@@ -39,8 +39,8 @@ def tables_of(folder: StudyFolder) -> tuple[str, str]:
 def _tables(study: Study, single: ApplicationFigures) -> tuple[str, str]:
     found, sigmas, refused = single.vectors, single.sigmas, single.refused
     return (
-        study_tables.vectors(study, found, refused),
-        study_tables.sensitivity(study, found, sigmas, refused),
+        files.vectors_csv(study, found, refused),
+        files.sensitivity_csv(study, found, sigmas, refused),
     )
 
 
@@ -48,8 +48,8 @@ def write_tables(folder: StudyFolder, study: Study, single: ApplicationFigures) 
     found, sigmas = single.vectors, single.sigmas
     for name, text in zip((VECTORS, SENSITIVITY), _tables(study, single), strict=True):
         write_whole(folder.path / name, text)
-    write_whole(folder.path / INTERVALS, study_tables.vector_intervals(study, found))
-    write_whole(folder.path / LEVELS, study_tables.sensitivity_levels(sigmas))
+    write_whole(folder.path / INTERVALS, files.vector_intervals_csv(study, found))
+    write_whole(folder.path / LEVELS, files.sensitivity_levels_csv(sigmas))
 
 
 def applications(folder: StudyFolder, *, names_folder: bool = True) -> Applications:
@@ -102,7 +102,7 @@ def report(folder: StudyFolder) -> StudyOutcome:
         said = (str(error),)
     found = outcome.conclude(study, runs, single, solvable, folder.chosen(), said)
     mixes = [(" ".join(one.planned.roles), one.isolation) for one in found.mixes]
-    write_whole(folder.path / ISOLATION, study_tables.isolation(mixes))
+    write_whole(folder.path / ISOLATION, files.isolation_csv(mixes))
     write_whole(folder.path / REPORT, study_page.page(found))
     return found
 

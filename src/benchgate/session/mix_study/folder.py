@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base import files
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.jsonfields import as_json, read, without_head
@@ -21,7 +22,6 @@ from benchgate.mix.measurement import StudyRun
 from benchgate.mix.selection import MixPlan
 from benchgate.mix.study import Study
 from benchgate.mix.study_orders import StudyOrder
-from benchgate.session import folder_lock
 
 FORMAT, VERSION = "benchgate-mix-study", 4
 STUDY, PLAN, MIXES, RUNS, RESULT, TOOK = (
@@ -140,5 +140,5 @@ class StudyFolder:
 
 @contextmanager
 def locked(path: Path) -> Iterator[StudyFolder]:
-    with folder_lock.locked(path, "measures"):
+    with files.locked(path, "measures"):
         yield StudyFolder(path)

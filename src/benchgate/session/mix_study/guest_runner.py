@@ -30,10 +30,10 @@ from benchgate.base.mix_runs import (
 from benchgate.base.system.machines import IDEAL, Cache, Machine
 from benchgate.base.system.systems import System
 from benchgate.base.text import visible
-from benchgate.mix.limits import MILLIONTHS, Amount
 from benchgate.mix.measurement import MixMeasurement, PartMeasurement
 from benchgate.mix.study import DUMMY, PRESSED, RATE, Study
 from benchgate.mix.study_orders import PartOrder, input_of
+from benchgate.mix.vectors import MILLIONTHS, Amount
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.session.mix_study.booter import MixBooter

@@ -1,8 +1,9 @@
-"""The mark `isolation`: what it asks for, and the study behind its verdict.
+"""The mark `isolation`: what it asks for, the study behind its verdict, and the value of its fixture.
 
-Takes the mark's arguments and a session's options; gives an IsolationResult for the fixture `isolation`. The
-study's folder is below the session's reports, one for each system, and goes on where it was. Fails with what
-the steps of a study fail with.
+Takes the mark's arguments and a session's options; gives an IsolationResult for the fixture `isolation`,
+which pytest_plugin.py declares. It is apart from the other fixtures, because the solver takes long to import.
+The study's folder is below the session's reports, one for each system, and goes on where it was. Fails with
+what the steps of a study fail with.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.base.workload.workloads import UNVERIFIED
-from benchgate.mix import gate, studyfile
-from benchgate.mix.gate import IsolationVerdict
+from benchgate.mix import isolation, studyfile
+from benchgate.mix.isolation import IsolationVerdict
 from benchgate.mix.study import Study
 from benchgate.plan import catalog
 from benchgate.plan.mark_table import ISOLATION as MARK
 from benchgate.plan.options import Options
-from benchgate.session.mix_study import steps
+from benchgate.session.mix_study import guest_runner, steps
 from benchgate.session.mix_study.steps import OpenRunner
 from benchgate.session.progress import Progress
+from benchgate.session.pytest_hooks.pytest_fixtures import or_exit
+from benchgate.session.pytest_hooks.pytest_session import PytestSession
 from benchgate.session.pytest_hooks.results import require
 
 FORM = "@pytest.mark.isolation(STUDY, at_least=X) or (STUDY, against=SYSTEM)"
@@ -98,10 +101,10 @@ def _measured(
     _refuse_unverified(study)
     found, counts = steps.isolation_of(study, _folder(options, study), None, opened, progress)
     if wanted.at_least is not None:
-        return gate.at_least(found, wanted.at_least)
+        return isolation.at_least(found, wanted.at_least)
     other = replace(study, system=wanted.against)
     beside, _ = steps.isolation_of(other, _folder(options, other), counts, opened, progress)
-    return gate.not_worse(found, beside, wanted.against)
+    return isolation.not_worse(found, beside, wanted.against)
 
 
 def _refuse_unverified(study: Study) -> None:
@@ -117,3 +120,14 @@ def _refuse_unverified(study: Study) -> None:
 def _folder(options: Options, study: Study) -> Path:
     system = "".join(char if char.isalnum() else "-" for char in study.system)
     return options.reports / "mixes" / f"{study.name}-{system}{'-quick' if options.quick else ''}"
+
+
+def fixture_value(request: pytest.FixtureRequest, state: PytestSession) -> IsolationResult:
+    wanted = asked(request.node)
+    if state.options.plan:
+        pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
+    found: IsolationResult = or_exit(
+        request.config,
+        lambda: measure(wanted, state.options, guest_runner.opened, state.progress),
+    )
+    return found

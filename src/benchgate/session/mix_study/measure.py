@@ -15,11 +15,11 @@ from typing import Protocol
 
 from benchgate.base.text import one_line
 from benchgate.mix import study_orders, vectors
-from benchgate.mix.limits import Amount, amount
 from benchgate.mix.measurement import MixMeasurement, Runs, StudyRun, alone
 from benchgate.mix.sensitivity import uses_enough
 from benchgate.mix.study import Study
 from benchgate.mix.study_orders import StudyOrder
+from benchgate.mix.vectors import Amount, amount
 from benchgate.session.mix_study.folder import RUNS, StudyFolder
 from benchgate.session.progress import Progress
 

@@ -18,7 +18,7 @@ import pytest
 from benchgate.base.errors import BenchgateError
 from benchgate.base.runs import Image
 from benchgate.plan.planned import PlannedCell, PlannedGate
-from benchgate.session.pytest_hooks import console, xdist_partner
+from benchgate.session.pytest_hooks import pytest_run, xdist_partner
 from benchgate.session.pytest_hooks.pytest_run import STATE, state_of
 from benchgate.session.pytest_hooks.pytest_session import Boots, PytestSession
 from benchgate.session.pytest_hooks.pytest_use import COMPLAINT
@@ -104,7 +104,7 @@ def _uncaptured(config: pytest.Config) -> Iterator[None]:
     with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
         state, reporter = state_of(config), config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
-            state.progress.end_line = partial(console.end_line, reporter)
+            state.progress.end_line = partial(pytest_run.end_line, reporter)
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ import pytest
 
 from benchgate.base.errors import BenchgateError
 from benchgate.base.workload.metrics import every_metric
-from benchgate.evidence import kept_baselines
+from benchgate.evidence import baseline_file
 from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, choice, marks, planner
 from benchgate.plan.marks import MarkArguments
@@ -40,7 +40,7 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
         for gate in request.gates:
             find(gate.kind, gate.file)
             if gate.baseline:
-                kept_baselines.find(
+                baseline_file.find(
                     gate.baseline
                 )  # a file that is no baseline is refused before anything runs
         state.collected.add(catalog.load_workload(request.workload).name)

@@ -10,8 +10,7 @@ import pytest
 from benchgate.base.errors import OptionError, UsageError
 from benchgate.plan import catalog, options, planner
 from benchgate.plan.option_table import PATHS, Option
-from benchgate.plan.option_words import is_path
-from benchgate.plan.options import Options
+from benchgate.plan.options import Options, is_path
 
 
 def read(config: pytest.Config) -> Options:

@@ -2,25 +2,50 @@
 
 Takes pytest's configuration, functions and items; gives parametrized items, outcomes and the exit code. From
 the first use on, pytest_plugin.py calls these functions, and pytest the `SessionHooks`, which the first call
-registers. A user's mistake is a pytest.UsageError or a collection error in one sentence.
+registers. Verdicts have pytest's own colours, which know --color, NO_COLOR, FORCE_COLOR and PY_COLORS. A
+user's mistake is a pytest.UsageError or a collection error in one sentence.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+import re
+from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 
 from benchgate.base.errors import BenchgateError, UsageError
+from benchgate.base.gates import Word
 from benchgate.session import progress
-from benchgate.session.pytest_hooks import console, pytest_items, pytest_marks, pytest_options, xdist_partner
+from benchgate.session.pytest_hooks import pytest_items, pytest_marks, pytest_options, xdist_partner
 from benchgate.session.pytest_hooks.pytest_session import PytestSession, ReportLine
 from benchgate.session.pytest_hooks.pytest_use import COMPLAINT, SESSION
 from benchgate.session.pytest_hooks.results import NotPassed, is_ours
 
+COLOURS = {
+    Word.PASS: {"green": True},
+    Word.FAIL: {"red": True, "bold": True},
+    Word.INVALID: {"red": True, "bold": True},
+    Word.INCONCLUSIVE: {"yellow": True, "bold": True},
+    Word.SKIP: {"yellow": True},
+}
+_WORDS = "|".join(COLOURS)
+_VERDICT = re.compile(rf"^(?:{_WORDS})(?=:)|(?<= )(?:{_WORDS})$", re.MULTILINE)
+"""A verdict at the beginning of a sentence, or in the last column of a table."""
 STATE = pytest.StashKey[PytestSession]()
+
+
+def end_line(reporter: Any) -> None:
+    """Ends the line of letters and file names that pytest has begun; with -q it has letters only."""
+    reporter.ensure_newline()
+    if reporter._tw.width_of_current_line:
+        reporter._tw.line()
+
+
+def coloured(text: str, markup: Callable[..., str]) -> str:
+    """`markup` gives its text back unchanged where pytest has no colours."""
+    return _VERDICT.sub(lambda found: markup(found[0], **COLOURS[Word(found[0])]), text)
 
 
 def state_of(config: pytest.Config) -> PytestSession:
@@ -136,7 +161,7 @@ class SessionHooks:
         text = self._state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
         if text:
             terminalreporter.section("benchgate")
-            terminalreporter.write_line(console.coloured(text, terminalreporter._tw.markup))
+            terminalreporter.write_line(coloured(text, terminalreporter._tw.markup))
 
 
 class _FinishHooks:

@@ -18,16 +18,16 @@ import pytest
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import BenchgateError
 from benchgate.base.gates import Word
+from benchgate.base.interrupts import Interruptions
 from benchgate.base.runs import Image
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import one_line
 from benchgate.host import topology
 from benchgate.judge.oracles.oracle import ORACLES, require_loadable
 from benchgate.plan import catalog, idle_cpus, planner, preview
-from benchgate.plan.ground import ground_of
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
-from benchgate.plan.seats import reseat
+from benchgate.plan.seats import ground_of, reseat
 from benchgate.render.files import report_html
 from benchgate.render.tables import attribution, terminal
 from benchgate.render.view import SessionView
@@ -40,7 +40,6 @@ from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress
 from benchgate.session.pytest_hooks import benchmark_partner
 from benchgate.session.pytest_hooks.results import RowResult
-from benchgate.session.signals import Interruptions
 from benchgate.session.sweep import SweepResult, run_sweep
 from benchgate.session.workbench import require_counts
 

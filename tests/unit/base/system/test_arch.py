@@ -17,15 +17,14 @@ EVERY = pytest.mark.parametrize("guest", ARCHITECTURES.values(), ids=str)
 
 def test_python_itself_is_of_this_hosts_architecture() -> None:
     head = Path(sys.executable).read_bytes()[:20]
-    found = arch.of_elf(int.from_bytes(head[18:20], "little"))
-    assert found is not None
-    assert found.is_host
+    machine = int.from_bytes(head[18:20], "little")
+    (own,) = (one for one in ARCHITECTURES.values() if one.elf_machine == machine)
+    assert own.is_host
 
 
 def test_an_unknown_architecture_is_refused() -> None:
     with pytest.raises(ValueError, match="`mips` is not an architecture; choose one of x86_64, riscv64"):
         arch.named("mips")
-    assert arch.of_elf(8) is None
 
 
 @EVERY

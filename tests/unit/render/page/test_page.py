@@ -6,8 +6,7 @@ import pytest
 
 from benchgate.base.gates import Word
 from benchgate.render.page.chapters.rows import all_details
-from benchgate.render.page.page import all_chapters, document, session_page
-from benchgate.render.page.script import SCRIPT
+from benchgate.render.page.page import SCRIPT, all_chapters, document, session_page
 from tests import pagekit
 from tests.unit.factories import failing, scaled_view, view
 from tests.unit.render.test_escape import evil_view

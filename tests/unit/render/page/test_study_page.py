@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from benchgate.mix import outcome, selection
-from benchgate.mix.robustness import Robustness
+from benchgate.mix.selection import Robustness
 from benchgate.render.page import study_page
 from tests import mixsim
 from tests.mixsim import TRUTH, Simulated

@@ -9,8 +9,7 @@ from functools import cache
 from benchgate.mix import outcome
 from benchgate.mix.applications import ApplicationInput, MixChoice
 from benchgate.mix.outcome import StudyOutcome
-from benchgate.mix.robustness import Robustness
-from benchgate.mix.selection import MixPlan
+from benchgate.mix.selection import MixPlan, Robustness
 from benchgate.render.tables import study
 from benchgate.render.tables import study as tables
 from tests import mixsim

@@ -19,7 +19,7 @@ from benchgate.plan.options import Options
 from benchgate.run.parallel import AttemptJob as Run
 from benchgate.run.runner import LocalRunner
 from benchgate.session.exploration.guest_maker import GuestMaker, window_ns
-from benchgate.session.exploration.maker import ExplorationJob
+from benchgate.session.exploration.loop import ExplorationJob
 from benchgate.session.progress import Progress
 from tests.exploresim import planned
 from tests.unit.factories import cell, raw_run, verified

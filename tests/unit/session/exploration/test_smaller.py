@@ -14,8 +14,7 @@ from benchgate.run.record import load
 from benchgate.session.exploration import placing, smaller
 from benchgate.session.exploration import smaller as module
 from benchgate.session.exploration.folder import ExplorationFolder
-from benchgate.session.exploration.loop import ExplorationLoop
-from benchgate.session.exploration.maker import ExplorationJob
+from benchgate.session.exploration.loop import ExplorationJob, ExplorationLoop
 from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.exploration.trials import Case, Trials
 from benchgate.session.progress import Progress

@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.mix_runs import MixRun, PartLimits, PartRun
 from benchgate.base.system.machines import Machine
 from benchgate.mix import study_orders
-from benchgate.mix.limits import Amount
+from benchgate.mix.vectors import Amount
 from benchgate.plan import catalog
 from benchgate.session.mix_study import guest_runner
 from benchgate.session.mix_study.measure import MixJob

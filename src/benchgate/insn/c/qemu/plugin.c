@@ -189,6 +189,7 @@ static void ended(uint64_t id, void *data) {
     clock_report();
     delays_report();
     sharing_report(clock_here());
+    threads_report(clock_here());
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);

@@ -10,7 +10,6 @@
 #include "events.h"
 #include "journal.h"
 #include "lockstep.h"
-#include "threads.h"
 
 #include <stdio.h>
 
@@ -40,7 +39,6 @@ void activity_window(bool open, uint64_t time) {
         end = time;
     opened |= open;
     events_window(open, time);
-    threads_window(open, time);
 }
 
 static void widen(void) {
@@ -134,7 +132,6 @@ static void report_pairs(void) {
 void activity_report(uint64_t now) {
     uint64_t last = end < now ? end : now;
     events_report(last);
-    threads_report(now);
     if (!opened || last <= begin)
         return;
     while (last - begin > COLUMNS * width)

@@ -22,7 +22,7 @@ def body(page: PageView) -> Html | None:
     told = (
         "This page is made from the files of the session's folder only. This command hashes them, follows "
         "the chain of attempts, verifies every run from its console, decides every verdict again, makes "
-        "this page again, and compares. It boots nothing. In the folder that holds reports/:"
+        f"this page again, and compares. It boots nothing. In the folder that holds {view.reports_folder}/:"
     )
     facts = [f"benchgate {view.version}"] if view.version else []
     facts += [f"commit {view.commit}"] if view.commit else []

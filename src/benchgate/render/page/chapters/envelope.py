@@ -13,7 +13,7 @@ from benchgate.render.files.summary import lane_notes
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import listed, more, table
-from benchgate.render.tables import wall_time
+from benchgate.render.tables import sensitivity
 from benchgate.render.view import SessionView
 
 TITLE = "Machine"
@@ -31,7 +31,7 @@ def body(page: PageView) -> Html | None:
         "CPUs.",
         *view.labels,
         *view.notes,
-        *wall_time.sentences(view),
+        *sensitivity.wall_time_sentences(view),
         f"intervals are exact bootstraps of ratios of medians, alpha {view.alpha:g} a side and look; no "
         "interval "
         f"below {SMALLEST_LOOK} runs",

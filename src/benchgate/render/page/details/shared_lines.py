@@ -10,7 +10,7 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import line_map
 from benchgate.render.page.tables import commands, cut_of, figure, listed, more, run_folder, scrolling, table
-from benchgate.render.tables import shared_lines
+from benchgate.render.tables import memory
 from benchgate.render.view import SessionView
 
 TITLE = "Lines that moved between CPUs"
@@ -45,8 +45,8 @@ def _recording(view: SessionView, one: Recording) -> Html:
         return more(name, tag("p", "No line of memory moved between CPUs in the window."))
     label = f"Lines that moved between CPUs, {name}; the table below has the same lines"
     drawn = scrolling(f"moved lines of {name}", line_map.picture(seen, label))
-    found = shared_lines.shared_lines(seen, MOST_SAID)
-    rows = [[*shared_lines.row(line), line.kind] for line in found]
-    lines = table("The lines that moved most", (*shared_lines.HEADS, "kind"), rows, texts=2, prose=1)
+    found = memory.shared_lines(seen, MOST_SAID)
+    rows = [[*memory.shared_line_row(line), line.kind] for line in found]
+    lines = table("The lines that moved most", (*memory.HEADS, "kind"), rows, texts=2, prose=1)
     said = listed([line.said for line in found])
-    return more(name, figure(drawn, shared_lines.summary(seen)), said, lines, paste)
+    return more(name, figure(drawn, memory.shared_lines_summary(seen)), said, lines, paste)

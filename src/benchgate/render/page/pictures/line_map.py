@@ -14,7 +14,7 @@ from benchgate.judge.accounts.sharing import SharedLine, SharingKind
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.pictures.frame import short
-from benchgate.render.tables.shared_lines import shared_lines
+from benchgate.render.tables.memory import shared_lines
 
 MOST_LINES = 20
 LEFT, TOP, ROW, FOOT = 250, 34, 22, 24

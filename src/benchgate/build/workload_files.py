@@ -1,0 +1,146 @@
+"""Prepares what a workload needs besides its own program: the files that it reads, or an existing program.
+
+Takes a workload with `files` (data, scripts, libraries that it opens); gives them for the archive of a guest,
+or as a folder for a process on this host, and their digests. In both places they are executable and below one
+folder, which the manifest names as `files`. Fails with BuildError that names the file.
+
+Takes a workload with a `tool` and the files of its package; gives the runner that executes it, and the
+archive of a guest with both. Fails with BuildError or FetchError. Text of the YAML becomes C only as string
+constants.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from benchgate.base.errors import BuildError
+from benchgate.base.files import file_digest
+from benchgate.base.workload.workloads import GUEST_FILES, TOOL_FOLDER, Workload
+from benchgate.build import cache, programs
+from benchgate.build.fetch.tool import LOADER, ToolFiles
+
+GUEST_FOLDER = "tool"
+"""The guest's folder for the files, in which guest/port/linux/tool.c expects them."""
+_SOURCE = """\
+// Generated from the workload's YAML.
+#include "port/linux/tool.h"
+
+const char *const tool_run[] = {{{run}, NULL}};
+
+static const char *const params[] = {{{params}}};
+
+const struct bench_workload bench_workload = {{
+    .name = {name},
+    .mode = BENCH_PROCESS,
+    .param_names = params,
+    .task_names = tool_tasks,
+    .value_names = tool_values,
+    .prepare = tool_prepare,
+    .work = tool_work,
+    .result = tool_result,
+}};
+"""
+
+
+def data_for_guest(workload: Workload) -> dict[str, Path]:
+    """Maps a place in the archive to its file."""
+    return {f"{GUEST_FILES}/{name}": path for name, path in _data_paths(workload).items()}
+
+
+def data_for_process(workload: Workload) -> Path:
+    """A folder in the cache that has copies of them, so that an edit does not change a session's runs."""
+    paths = _data_paths(workload)
+
+    def make(files: Path) -> None:
+        for name, path in paths.items():
+            target = files / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            target.chmod(0o755)
+
+    folder = cache.entry("data-files", {"format": "1", **_data_digests(paths)}, make)
+    if any(char.isspace() for char in str(folder)):
+        raise BuildError(
+            f"workload {workload.name} has files, and the cache's path {folder} has a space, which the "
+            "manifest cannot carry: set BENCHGATE_CACHE to a path without one"
+        )
+    return folder
+
+
+def data_digest(workload: Workload) -> dict[str, str]:
+    """The digest of each file, for a system that has no archive of them."""
+    return {f"files:{name}": found for name, found in _data_digests(_data_paths(workload)).items()}
+
+
+def _data_paths(workload: Workload) -> dict[str, Path]:
+    return {name: workload.file.parent / name for name in workload.files}
+
+
+def _data_digests(paths: dict[str, Path]) -> dict[str, str]:
+    found = {}
+    for name, path in paths.items():
+        try:
+            found[name] = file_digest(path)
+        except OSError as error:
+            raise BuildError(
+                f"{path} cannot be read: {error.strerror}; correct the key `files` of the workload"
+            ) from error
+    return found
+
+
+def tool_runner(
+    workload: Workload, program: Callable[[Workload, Path], Path] = programs.tool_program
+) -> Path:
+    """The static program that executes the tool; it depends on the YAML, not on the tool's files."""
+    text = tool_source(workload)
+
+    def make(files: Path) -> None:
+        (files / "tool.c").write_text(text)
+
+    return program(workload, cache.entry("tool-source", {"text": text}, make) / "tool.c")
+
+
+def tool_source(workload: Workload) -> str:
+    """The C file that describes the tool to its runner. The tool's own loader runs it with its own libraries,
+    so that it runs alike in a guest, which has no others, and on any host."""
+    tool = workload.tool
+    assert tool is not None
+    loader = [f"{TOOL_FOLDER}/lib/{LOADER}", LOADER, "--argv0", tool.program]
+    libraries = f"{TOOL_FOLDER}/lib" + (":{files}" if workload.files else "")
+    command = [*loader, "--library-path", libraries, f"{TOOL_FOLDER}/bin/{tool.program}"]
+    return _SOURCE.format(
+        run=", ".join(map(_literal, [*command, *tool.arguments])),
+        params=", ".join([*map(_literal, workload.params), "NULL"]),
+        name=_literal(workload.name),
+    )
+
+
+def _literal(text: str) -> str:
+    """Writes a C string constant. No text of a YAML ends it, because only ASCII letters and digits stay."""
+    return f'"{"".join(map(_constant, text.encode()))}"'
+
+
+def _constant(byte: int) -> str:
+    char = chr(byte)
+    return char if char.isascii() and char.isalnum() else f"\\{byte:03o}"
+
+
+def tool_initramfs(workload: Workload, files: ToolFiles) -> Path:
+    """The archive with the runner as /bench, our PID 1, and the tool's files below /tool."""
+    more = tool_for_guest(workload, files) | data_for_guest(workload)
+    return programs.linux_initramfs(tool_runner(workload), more)
+
+
+def tool_for_guest(workload: Workload, files: ToolFiles) -> dict[str, Path]:
+    """Maps a place in the archive to one of the tool's files."""
+    assert workload.tool is not None
+    names = files.needed(workload.tool.program)
+    return {f"{GUEST_FOLDER}/{name}": files.folder / name for name in names}
+
+
+def tool_digest(workload: Workload, files: ToolFiles) -> dict[str, str]:
+    """The digest of each of the tool's files, for a system that has no archive of them."""
+    assert workload.tool is not None
+    return {f"tool:{name}": file_digest(files.folder / name) for name in files.needed(workload.tool.program)}
