@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -21,11 +22,13 @@ from benchgate.build.fetch import cross
 from benchgate.insn import plugin
 from benchgate.insn.arguments import QUANTUM, Records
 from benchgate.insn.events import read_events
+from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, top_table
 from benchgate.insn.stacks import read_stacks
 from benchgate.insn.symbols import linux_symbols, read_symbols
 from benchgate.insn.window import CALM
+from benchgate.plan import catalog
 from tests.machines import PATIENCE_S
 from tools.clock_lab import (
     CASES,
@@ -55,6 +58,75 @@ def repeatable(boot: Boot) -> tuple[str, object]:
     assert boot.log is not None
     assert boot.log.closed
     return boot.console, boot.log.repeatable
+
+
+# ---- the rules of threads
+
+
+@dataclass
+class ThreadRules:
+    """What each thread does, by the events so far; `wrong` are the lines that contradict it."""
+
+    vcpus: int
+    states: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """State and CPU: runs, waits (is runnable) or sleeps."""
+    on: dict[int, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
+    said: dict[str, int] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+    def take(self, line: str) -> None:
+        kind, *words = line.split()
+        if len(words) == 1:
+            self.said[kind] = int(words[0])
+            return
+        self.counts[kind] += 1
+        if not getattr(self, kind, lambda *_: True)(int(words[0]), *words[2:]):
+            self.wrong.append(line)
+
+    def _is(self, thread: int, *states: str) -> bool:
+        """Threads that were there before the window opened need no fork."""
+        return (self.states[thread][0] in states) if thread in self.states else "open" not in self.said
+
+    def _length(self, cpu: int) -> int:
+        return sum(state != "sleeps" and where == cpu for state, where in self.states.values())
+
+    def fork(self, cpu: int, thread: str, parent: str, name: str) -> bool:
+        is_new = int(thread) not in self.states and int(parent) == self.on.get(cpu, 0)
+        self.states[int(thread)] = "sleeps", cpu
+        self.names.add(bytes.fromhex(name).decode())
+        return is_new
+
+    def name(self, _: int, thread: str, name: str) -> bool:
+        self.names.add(bytes.fromhex(name).decode())
+        return int(thread) in self.states
+
+    def wake(self, _: int, thread: str, cpu: str, queue: str, trail: str) -> bool:
+        slept = self._is(int(thread), "sleeps")
+        self.states[int(thread)] = "waits", int(cpu)
+        return slept and self._length(int(cpu)) == int(queue) and "," in trail
+
+    def migrate(self, _: int, thread: str, begin: str, end: str) -> bool:
+        waited = self.states.get(int(thread)) == ("waits", int(begin))
+        self.states[int(thread)] = "waits", int(end)
+        return waited and 0 <= int(end) < self.vcpus
+
+    def exit(self, cpu: int, thread: str) -> bool:
+        return self.on.get(cpu) == int(thread)
+
+    def switch(self, cpu: int, before: str, state: str, after: str, queue: str) -> bool:
+        old, new = int(before), int(after)
+        good = self.on.get(cpu, 0) == old and self._is(old, "runs") if old else True
+        if old and state == "d":
+            self.states.pop(old, None)
+        elif old:
+            self.states[old] = ("waits" if state == "r" else "sleeps"), cpu
+        if new:
+            good &= self._is(new, "waits") and self.states.get(new, ("", cpu))[1] == cpu
+            self.states[new] = "runs", cpu
+        self.on[cpu] = new
+        return good and self._length(cpu) == int(queue)
 
 
 # ---- one seed, one run
@@ -111,7 +183,16 @@ def test_a_serial_machine_uses_one_host_cpu_and_leaves_it_when_another_process_n
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Records]:
     """The boot of `moved` again: with another build of the clock, under a debugger, with every recording."""
     folder = tmp_path_factory.mktemp("recorded")
-    records = Records(folder / "profile", folder / "events", folder / "stacks")
+    bench, observe, linux = lab(), folder / "observe", catalog.load_system("linux").observe
+    assert linux is not None
+    observe.write_text(observe_file(linux, bench.kernel, linux_symbols(bench.qemu, bench.kernel)))
+    records = Records(
+        profile=folder / "profile",
+        events=folder / "events",
+        stacks=folder / "stacks",
+        threads=folder / "threads",
+        observe=observe,
+    )
     other = tuple("-O1" if flag == "-O3" else flag for flag in FLAGS)
     assert other != FLAGS
     with pytest.MonkeyPatch.context() as patch:
@@ -148,6 +229,32 @@ def test_the_events_of_the_window_leave_no_gap_and_a_waker_runs(recorded: tuple[
             assert any(one.begin <= halt.end <= one.end + CALM * QUANTUM for one in wakers)
     # The parent begins on one vCPU and gives the other one its worker.
     assert {one.by for one in seen.halts} & {0, 1}
+
+
+def test_every_event_of_a_thread_follows_from_those_before_it(recorded: tuple[Boot, Records]) -> None:
+    """A second reading of the file, by the plain rules of threads: no event contradicts an earlier one."""
+    file = recorded[1].threads
+    assert file is not None
+    threads, cpus = ThreadRules(2), recorded[0].window(2)
+    for line in file.read_text().splitlines()[2:]:
+        threads.take(line)
+    assert threads.wrong == []
+    assert threads.names >= {"bench", "kthreadd", "ksoftirqd/1"}
+    assert threads.said["open"] <= cpus.total_begin
+    assert threads.said["close"] >= cpus.total_end
+    assert all(threads.counts[kind] > 20 for kind in ("fork", "switch", "wake", "exit"))
+
+
+def test_a_wrong_offset_shows_as_a_contradiction(recorded: tuple[Boot, Records]) -> None:
+    """As if a thread that is woken had another number."""
+    file = recorded[1].threads
+    assert file is not None
+    threads = ThreadRules(2)
+    for line in file.read_text().splitlines()[2:]:
+        words = line.split()
+        number = str(int(words[3]) + 4) if words[0] == "wake" else words[3:4] and words[3]
+        threads.take(" ".join([*words[:3], *([number] if number else []), *words[4:]]))
+    assert len(threads.wrong) > 20
 
 
 def test_call_stacks_hold_every_instruction_of_the_window_below_the_functions_that_called(

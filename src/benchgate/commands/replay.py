@@ -37,6 +37,8 @@ def declare_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--system", metavar="PATH", help=about)
     about = "record each turn and wake-up of each vCPU; writes trace.json"
     parser.add_argument("--timeline", action="store_true", help=about)
+    about = "record what the guest's threads did, from its first instruction on; writes threads.txt"
+    parser.add_argument("--threads", action="store_true", help=about)
     parser.add_argument("--gdb", action="store_true", help="wait for a debugger before the first instruction")
     about = "a new folder for the files (default: replay- and the run's name)"
     parser.add_argument("--out", metavar="DIR", help=about)
@@ -55,6 +57,7 @@ def order_of(words: argparse.Namespace, folder: Path) -> ReplayRequest:
         profile=False,
         gdb=words.gdb,
         timeline=words.timeline,
+        threads=words.threads,
     )
 
 

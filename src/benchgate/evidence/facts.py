@@ -196,10 +196,10 @@ def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:
 # ---- what was measured besides the runs
 
 
-def symbols_of(known: Symbols, more: Symbols) -> list[tuple[int, int, str]]:
-    """The union of both, in the form of session.json."""
+def symbols_of(known: Symbols, more: Symbols) -> list[list[int | str]]:
+    """The union of both, in the form of session.json, which `stored_symbols` reads."""
     found = {*zip(known.addresses, known.ends, known.names, strict=True)}
-    return sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})
+    return [[*one] for one in sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})]
 
 
 _Address = Annotated[int, Between(0, 2**64 - 1)]

@@ -33,6 +33,10 @@ class Records:
     sharing: Path | None = None
     """The file for memory lines that moved between CPUs (insn/sharing.py), on a machine with memory only."""
 
+    threads: Path | None = None
+    """The file for what the guest's threads did, from its first instruction on (insn/threads_log.py)."""
+    observe: Path | None = None
+    """The file that says how they are seen (insn/observe/), which `threads` needs."""
     window: tuple[int, int] | None = None
     """The sizes of the console, in bytes, at which the window of profile and stacks begins and ends: they are
     ends of lines that the clock has logged. None if the window lies between marks."""

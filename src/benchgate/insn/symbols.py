@@ -15,7 +15,7 @@ import re
 import struct
 import subprocess
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -56,6 +56,15 @@ class Symbols:
         at = bisect_right(self.addresses, address) - 1
         return self.names[at] if at >= 0 and address < self.ends[at] else None
 
+    def containing(self, addresses: Iterable[int]) -> Symbols:
+        """Only the symbols that contain one of these addresses."""
+        places = sorted({bisect_right(self.addresses, one) - 1 for one in addresses if self.name_of(one)})
+        return Symbols(
+            tuple(self.addresses[at] for at in places),
+            tuple(self.ends[at] for at in places),
+            tuple(self.names[at] for at in places),
+        )
+
     def within(self, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
         """The name, begin and end of each symbol that has an address from `begin` up to `end`."""
         at = max(bisect_right(self.addresses, begin) - 1, 0)
@@ -88,6 +97,24 @@ def read_symbols(path: Path, *, data: bool = False) -> Symbols:
     found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
     kinds = _DATA_KINDS if data else _TEXT_KINDS
     return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in kinds)
+
+
+def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:
+    """The addresses of every symbol, of code and of data; several may have one name."""
+    found: dict[str, list[int]] = {}
+    if is_elf(path):
+        try:
+            table = [
+                (text, value) for _, _, value, _, text in _elf_table(ELFFile(BytesIO(path.read_bytes())))
+            ]
+        except DAMAGE as error:
+            raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
+    else:
+        lines = map(_KALLSYMS.match, path.read_text("ascii", "replace").splitlines())
+        table = [(line[3], int(line[1], 16)) for line in lines if line]
+    for name, address in table:
+        found.setdefault(name, []).append(address)
+    return {name: tuple(dict.fromkeys(places)) for name, places in found.items() if name}
 
 
 def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:

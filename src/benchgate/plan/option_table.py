@@ -79,6 +79,11 @@ TABLE: tuple[Option, ...] = (
     Option("include-smt", "adds a row smpN-smt over all logical CPUs, which is never gated", "flag"),
     Option("oversubscribe", "allow more vCPUs than pins: tests function only, never a speedup", "flag"),
     Option("measure", "the guest reports where its time goes; gates are skipped", "flag"),
+    Option(
+        "threads",
+        "instruction clock: every run records what its guest's threads did (`benchgate docs threads`)",
+        "flag",
+    ),
     Option("profile-host", "one extra run with `perf record` of the QEMU threads", "flag"),
     Option(
         "inconclusive",

@@ -26,6 +26,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}")
 """Python's int() would also accept digits of other scripts and numbers of any length."""
 _NOT_ON_A_FLEET = {
     "measure": "what it records has this machine's paths; measure here, without --fleet",
+    "threads": "workers send no recordings back; measure here, without --fleet",
     "profile-host": "it profiles the QEMU of this host; leave one of them out",
     "qemu": "each worker has its own QEMU, the reviewed one; leave out --qemu",
     "cpus": "the operator of a worker chooses its CPUs; leave out --cpus",
@@ -54,6 +55,8 @@ class Options:
     include_smt: bool = False
     oversubscribe: bool = False
     measure: bool = False
+    threads: bool = False
+    """Whether every run on the instruction clock records its guest's threads."""
     profile_host: bool = False
     inconclusive_fails: bool = True
     qemu: Path | None = None
@@ -130,6 +133,7 @@ def read(lookup: Lookup) -> Options:
         include_smt=bool(got["include-smt"]),
         oversubscribe=bool(got["oversubscribe"]),
         measure=bool(got["measure"]),
+        threads=bool(got["threads"]),
         profile_host=bool(got["profile-host"]),
         inconclusive_fails=choice_of(got, "inconclusive", "fail") == "fail",
         qemu=path_of(got["qemu"]),

@@ -6,6 +6,8 @@ check what concerns several keys.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
 from benchgate.base.system.boots import DEFAULT_FIRMWARE
@@ -182,6 +184,85 @@ _END: Table = {
 }
 
 
+# ---- its threads
+
+_EXPRESSION = (
+    Text("one expression"),
+    Texts("several: the first whose names this kernel has", what="expressions"),
+)
+
+
+def _read(about: str, otherwise: str = "") -> Either:
+    return Either(about, _EXPRESSION, otherwise=otherwise)
+
+
+_AT = Either(
+    "the functions at whose first instruction it happens",
+    (Text("a symbol"), Texts("several; NAME? may be missing", what="symbols")),
+)
+_WHEN = _read("whether it happens there", otherwise="always")
+_OF = _read("the thread: the address of its structure")
+_HOOKS: Mapping[str, Table] = {
+    "switch": {
+        "at": _AT,
+        "when": _WHEN,
+        "from": _read("the thread that leaves the CPU"),
+        "to": _read("the thread that is next"),
+        "blocked": _read("whether `from` waits for a wake-up; else it is still runnable"),
+        "dead": _read("whether `from` has ended", otherwise="threads do not end"),
+        "queue": _read(
+            "how many threads are runnable on the CPU, with the next one", otherwise="not compared"
+        ),
+    },
+    "wake": {
+        "at": _AT,
+        "when": _WHEN,
+        "thread": _OF,
+        "cpu": _read("the CPU on whose queue it comes"),
+        "queue": _read("how many threads are runnable there then", otherwise="not compared"),
+    },
+    "fork": {"at": _AT, "when": _WHEN, "thread": _OF},
+    "migrate": {"at": _AT, "when": _WHEN, "thread": _OF, "cpu": _read("its new CPU")},
+    "allow": {"at": _AT, "when": _WHEN, "thread": _OF, "mask": _read("its CPUs, one bit each")},
+    "exit": {"at": _AT, "when": _WHEN},
+}
+_HOOK_ABOUT = {
+    "switch": "where a CPU goes from one thread to another",
+    "wake": "where a thread that is blocked or new becomes runnable",
+    "fork": "where the running thread makes another one",
+    "migrate": "where a runnable thread comes to another CPU's queue; without it: when it runs there",
+    "allow": "where a thread gets other CPUs that it may run on",
+    "exit": "where the running thread begins to end",
+}
+_OBSERVE: Table = {
+    "thread": Block(
+        "what is read of a thread",
+        forms=(
+            {
+                "type": Text(
+                    "the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"
+                ),
+                "id": _read("its number, 0 for an idle thread"),
+                "name": _read("its name, an array or the address of a text", otherwise="none"),
+                "name_bytes": Integer("the most bytes of its name", default=16, low=1, high=32),
+                "allowed": _read("the CPUs that it may run on, one bit each", otherwise="all"),
+            },
+        ),
+    ),
+    "text": Texts(
+        "the symbols at the begin and end of the kernel's code, for the call chains of wake-ups",
+        default=(),
+        what="symbols",
+    ),
+    **{
+        kind: Block(
+            _HOOK_ABOUT[kind], forms=(keys,), otherwise="" if kind in {"switch", "wake"} else "not seen"
+        )
+        for kind, keys in _HOOKS.items()
+    },
+}
+
+
 # ---- its result
 
 _FIGURE: Table = {
@@ -271,6 +352,11 @@ _GUEST: Table = {
     "smoke": Block("its own boot test, once per CPU count", forms=(_SMOKE,), otherwise="none"),
     "result": Block("what it prints", forms=(_BENCH, _BY_PATTERNS, _BY_LINES), otherwise="the wire format"),
     "end": Block("how a run ends", forms=(_END,), otherwise="the defaults of its keys"),
+    "observe": Block(
+        "how the instruction clock sees its threads (`benchgate docs threads`)",
+        forms=(_OBSERVE,),
+        otherwise="they are not seen",
+    ),
 }
 _PART: Table = {key: row for key, row in _GUEST.items() if key not in ("version", "name", "kind")}
 _BY_ARCH = each(

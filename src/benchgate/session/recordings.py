@@ -17,8 +17,9 @@ from benchgate.base.errors import UsageError, VerifyError
 from benchgate.base.runs import RawRun
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.results import ResultFormat
-from benchgate.base.text import counted
+from benchgate.base.text import counted, one_line
 from benchgate.insn.arguments import NO_RECORDS, Records
+from benchgate.insn.observe.resolve import FILE as OBSERVED
 from benchgate.insn.plugin import INLINE_API, api_of
 from benchgate.insn.profile import Profile, folded, read_profile, top_table
 from benchgate.insn.sharing import Sharing, named, read_sharing
@@ -30,6 +31,7 @@ from benchgate.judge.accounts import sharing
 from benchgate.judge.accounts.story import story
 from benchgate.judge.accounts.story.clock import EVENTS
 from benchgate.judge.accounts.timeline import FOLDED
+from benchgate.judge.run_files import THREAD_EVENTS, UNOBSERVED
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import memory
@@ -48,14 +50,21 @@ def records(  # noqa: PLR0913 - keyword arguments
     events: bool = False,
     stacks: bool = False,
     lines: bool = False,
+    observed: str = "",
     window: tuple[int, int] | None = None,
 ) -> Records:
-    """`window`: insn/arguments.py."""
+    """`window`: insn/arguments.py. `observed`: how the guest's threads are seen (Workbench.observed), which
+    is written to the folder; empty: they are not recorded."""
+    observe = folder / OBSERVED
+    if observed:
+        observe.write_text(observed, encoding="ascii")
     return Records(
         profile=folder / PROFILE if profile else None,
         events=folder / EVENTS if events else None,
         stacks=folder / STACKS if stacks else None,
         sharing=folder / SHARING if lines else None,
+        threads=folder / THREAD_EVENTS if observed else None,
+        observe=observe if observed else None,
         window=window if profile or stacks else None,
     )
 
@@ -143,20 +152,58 @@ def _symbols(file: Path | None) -> Symbols | None:
 
 
 class RecordKeeper:
-    """What a session with --measure records of each cell's first run on the instruction clock: call stacks,
-    and, on a machine with memory, the lines that moved between CPUs. A guest whose calls cannot be followed
-    has no stacks (insn/c/record/stacks.h)."""
+    """What a session records of its runs on the instruction clock.
+
+    With --threads, and for cells whose gates need it: what the guest's threads did, in every run. With
+    --measure, of each cell's first run: that, too, call stacks, and, on a machine with memory, the lines
+    that moved between CPUs. A guest whose calls cannot be followed has no stacks
+    (insn/c/record/stacks.h)."""
 
     def __init__(self, bench: Workbench, note: Callable[[str], None]) -> None:
         self._bench, self._note = bench, note
         self._recorded: set[str] = set()
+        self.needs_threads: frozenset[str] = frozenset()
+        """The ids of the cells whose gates are of threads."""
+        self._noted: set[str] = set()
 
     def records(self, planned: PlannedCell, folder: Path) -> Records:
-        is_on = self._bench.options.measure and planned.seats.lane is Lane.INSN
-        if not is_on or planned.cell.id in self._recorded:
+        options = self._bench.options
+        wants_threads = options.threads or planned.cell.id in self.needs_threads
+        if planned.seats.lane is not Lane.INSN:
+            if wants_threads:
+                self._note_once(
+                    f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them"
+                )
             return NO_RECORDS
+        is_first = options.measure and planned.cell.id not in self._recorded
+        observed = (
+            self._observed(planned, folder, is_wanted=wants_threads) if wants_threads or is_first else ""
+        )
+        if not is_first:
+            return records(folder, observed=observed)
         self._recorded.add(planned.cell.id)
-        return records(folder, stacks=self._can_follow(planned), lines=planned.system.machine is not None)
+        lines = planned.system.machine is not None
+        return records(folder, stacks=self._can_follow(planned), lines=lines, observed=observed)
+
+    def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool) -> str:
+        """How the threads are seen. If they cannot be, the run's folder says why, for the gates that need
+        it."""
+        if self._bench.options.fleet:
+            why = "workers of a fleet send no records of threads back"
+        else:
+            try:
+                return self._bench.observed(planned)
+            except VerifyError as error:
+                why = str(error)
+        if is_wanted:
+            self._note_once(why)
+            (folder / UNOBSERVED).write_text(f"{one_line(why, 600)}\n", encoding="utf-8")
+        return ""
+
+    def _note_once(self, text: str) -> None:
+        if text not in self._noted:
+            self._noted.add(text)
+            self._note(text)
 
     def keep(self, planned: PlannedCell, raw: RawRun) -> None:
         """Replaces what the clock recorded by folded stacks and named lines, before the run's folder is

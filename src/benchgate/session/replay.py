@@ -72,6 +72,7 @@ class ReplayRequest:
     lines: bool = False
     attribution: bool = False
     """The moved lines, too, if the run was made on a machine that has any."""
+    threads: bool = False
     facts: str = SESSION
     """The file, two folders above the run's, that says what it was made with."""
     deadline_ns: int | None = None
@@ -159,6 +160,7 @@ def _repeat(new: _Replay) -> tuple[str, bool]:
         events=order.timeline,
         stacks=order.flame,
         lines=order.lines or (order.attribution and new.has_memory),
+        observed=new.bench.observed(new.planned) if order.threads else "",
         window=new.window if order.profile or order.flame else None,
     )
     again = new.execute(wanted)
@@ -172,6 +174,8 @@ def _repeat(new: _Replay) -> tuple[str, bool]:
     if wanted.sharing is not None:
         label = f"Lines that moved between CPUs, {new.raw.cell.id}, run {new.raw.attempt:04}"
         lines += recordings.moved_lines(wanted.sharing, symbols(), label)
+    if wanted.threads is not None:
+        lines.append(f"threads: {wanted.threads}")
     if wanted.events is not None:
         lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference

@@ -21,7 +21,7 @@ import psutil
 
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
-from benchgate.base.errors import HostError, UsageError
+from benchgate.base.errors import BuildError, HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of
 from benchgate.base.runs import BootSpec, Image
 from benchgate.base.system.network import Port
@@ -33,6 +33,7 @@ from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
 from benchgate.host import capacity
+from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.symbols import linux_symbols
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
@@ -101,6 +102,18 @@ class Workbench:
         system, workload, qemu = planned.booted, planned.workload, self.emulators.vm(planned).qemu
         kernel = kernel or kernel_symbols(self.images, qemu, system, workload)
         return SymbolFiles(kernel, self.images.program(system, workload))
+
+    def observed(self, planned: PlannedCell) -> str:
+        """How the clock sees the threads of this cell's guest, for the plugin. VerifyError: why not."""
+        observation, kernel = planned.booted.observe, self.image(planned).kernel
+        if observation is None or kernel is None:
+            what = "boots no kernel file" if observation else "does not say how (`observe` in its YAML)"
+            raise VerifyError(f"the threads of {planned.system.name} cannot be seen: it {what}")
+        symbols = self.symbols(planned).kernel or kernel
+        try:
+            return observe_file(observation, kernel, symbols)
+        except (VerifyError, BuildError) as error:
+            raise VerifyError(f"the threads of {planned.system.name} cannot be seen: {error}") from error
 
     # ---- requests
 

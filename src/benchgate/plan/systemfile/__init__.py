@@ -19,7 +19,7 @@ from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.keys import LARGEST
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.system_keys import SYSTEM
-from benchgate.plan.systemfile import boot, console, prompt, result
+from benchgate.plan.systemfile import boot, console, observe, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
@@ -89,6 +89,7 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
         deadlines=deadlines,
         cpus=_cpus(top),
         services=_services(top),
+        observe=observe.read(top),
     )
     if boots.initrd == WORKLOAD_INITRD and way is not AskMethod.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")

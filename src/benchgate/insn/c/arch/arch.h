@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define ARCH_LONGEST 15 // most bytes in an instruction
+#define ARCH_BEFORE 8   // bytes that ends_with_call may look at
 
 struct arch_insn {
     uint8_t bytes[ARCH_LONGEST];
@@ -56,6 +57,11 @@ struct arch {
     enum arch_reach (*remaps)(const struct arch_insn *insn);
     // NULL if calls leave no return address in memory. A near call jumps `by` bytes from its end.
     enum arch_flow (*flow)(const struct arch_insn *insn, int64_t *by);
+    // The names of the registers with a function's first arguments, of the stack pointer, and of the one with the
+    // return address (NULL: calls push it).
+    const char *arguments[4], *stack, *link;
+    bool (*ends_with_call)(const uint8_t *end); // the instruction before `end` calls a function
+    uint64_t (*unsigned_pointer)(uint64_t pointer); // without the signature that it may have; NULL: it has none
 };
 
 extern const struct arch arch_x86, arch_riscv, arch_arm;

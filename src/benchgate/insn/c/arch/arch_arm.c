@@ -230,6 +230,18 @@ static enum arch_reach remaps(const struct arch_insn *insn) {
     return ARCH_NOWHERE;
 }
 
+// bl, and blr with or without authentication.
+static bool ends_with_call(const uint8_t *end) {
+    uint32_t code = end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 | (uint32_t)end[-1] << 24;
+    return (code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000;
+}
+
+// Bit 55 says in which half of the address space it is; a signature is in the bits above the 48th but for that one.
+static uint64_t unsigned_pointer(uint64_t pointer) {
+    const uint64_t kept = UINT64_C(0xff7f000000000000);
+    return pointer >> 55 & 1 ? pointer | kept : pointer & ~kept;
+}
+
 const struct arch arch_arm = {
     .target = "aarch64",
     .devices_in_memory = true,
@@ -240,4 +252,9 @@ const struct arch arch_arm = {
     .atomic = is_atomic,
     .synchronises = synchronises,
     .remaps = remaps,
+    .arguments = {"x0", "x1", "x2", "x3"},
+    .stack = "sp",
+    .link = "x30",
+    .ends_with_call = ends_with_call,
+    .unsigned_pointer = unsigned_pointer,
 };

@@ -247,6 +247,14 @@ static bool synchronises(const struct arch_insn *insn) {
     return (code & 0x7f) == 0x2f || fence || named || (writes_csr(code) && (csr == 0x100 || csr == 0x300));
 }
 
+// jal and jalr to ra, and c.jalr.
+static bool ends_with_call(const uint8_t *end) {
+    uint32_t code = end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 | (uint32_t)end[-1] << 24;
+    uint32_t last = code >> 16;
+    bool is_long = (code & 0xfff) == 0x0ef || (code & 0x7fff) == 0x00e7;
+    return is_long || ((last & 0xf07f) == 0x9002 && (last & 0xf80));
+}
+
 const struct arch arch_riscv = {
     .target = "riscv64",
     .devices_in_memory = true,
@@ -257,4 +265,8 @@ const struct arch arch_riscv = {
     .atomic = is_atomic,
     .synchronises = synchronises,
     .remaps = remaps,
+    .arguments = {"a0", "a1", "a2", "a3"},
+    .stack = "sp",
+    .link = "ra",
+    .ends_with_call = ends_with_call,
 };

@@ -249,6 +249,21 @@ static enum arch_reach remaps(const struct arch_insn *insn) {
     return at[0] == 0x22 || at[0] == 0xaa || system || invalidates ? ARCH_HERE : ARCH_NOWHERE;
 }
 
+// call to a near address, or through a register or memory: of FF /2 every length. A few other instructions end in the
+// same bytes.
+static bool ends_with_call(const uint8_t *end) {
+    if (end[-5] == 0xe8)
+        return true;
+    for (int length = 2; length <= 7; length++)
+        if (end[-length] == 0xff && (end[1 - length] >> 3 & 7) == 2) {
+            unsigned mod = end[1 - length] >> 6, rm = end[1 - length] & 7;
+            int more = (mod != 3 && rm == 4) + (mod == 1) + 4 * (mod == 2 || (mod == 0 && rm == 5));
+            if (length == 2 + more)
+                return true;
+        }
+    return false;
+}
+
 const struct arch arch_x86 = {
     .target = "x86_64",
     .clock_is_host_tsc = true,
@@ -257,6 +272,9 @@ const struct arch arch_x86 = {
     .jump = jump,
     .effect = effect_of,
     .flow = flow,
+    .arguments = {"rdi", "rsi", "rdx", "rcx"},
+    .stack = "rsp",
+    .ends_with_call = ends_with_call,
     .atomic = is_atomic,
     .synchronises = synchronises,
     .remaps = remaps,

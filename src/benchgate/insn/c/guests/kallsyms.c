@@ -64,7 +64,7 @@ static void leave(int good) {
 // `ffffffff81000000 T _text`
 static int wanted(const char *line) {
     const char *kind = strchr(line, ' ');
-    return kind != NULL && strchr("tTwWdDbBrR", kind[1]) != NULL && strchr(line, '[') == NULL;
+    return kind != NULL && strchr("tTwWdDbBrRaA", kind[1]) != NULL && strchr(line, '[') == NULL;
 }
 
 int main(void) {

@@ -8,6 +8,7 @@
 #include "mmio.h"
 #include "profile.h"
 #include "stacks.h"
+#include "threads.h"
 
 #include <pthread.h>
 
@@ -84,6 +85,7 @@ void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
             delays_instruction(insn, &seen, total - i, at);
             instrument(insn, &seen, total - i);
             stacks_instruction(insn, &seen, at);
+            threads_instruction(insn, at, total - i);
             access_instruction(insn, &seen, total - i - 1);
         }
         at += seen.length;

@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "sharing.h"
 #include "stacks.h"
+#include "threads.h"
 #include "tsc.h"
 #include "typist.h"
 
@@ -32,7 +33,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks, *explore;
+    const char *out, *profile, *events, *stacks, *explore, *threads, *observe;
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk; // the host's socket, or -1
@@ -79,6 +80,10 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->events = value) != 0;
     if (IS("stacks"))
         return *(s->stacks = value) != 0;
+    if (IS("threads"))
+        return *(s->threads = value) != 0;
+    if (IS("observe"))
+        return *(s->observe = value) != 0;
     if (IS("explore"))
         return *(s->explore = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
@@ -130,6 +135,7 @@ static void adopt(unsigned vcpu) {
 static void appeared(uint64_t id, unsigned vcpu) {
     (void)id;
     adopt(vcpu);
+    threads_vcpu(vcpu);
 }
 
 static _Thread_local uint64_t waits_before;
@@ -183,6 +189,7 @@ static void ended(uint64_t id, void *data) {
     clock_report();
     delays_report();
     sharing_report(clock_here());
+    threads_report(clock_here());
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -214,6 +221,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     why = s->profile ? profile_setup(s->profile, vcpus) : NULL;
     if (!why && s->stacks)
         why = stacks_setup(s->stacks, vcpus);
+    if (!why && s->threads)
+        why = threads_setup(s->threads, s->observe, vcpus, s->lines);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 

@@ -28,7 +28,7 @@ struct qemu_info {
     } system;
 };
 
-enum { QEMU_NO_REGS = 0, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_NE = 3, QEMU_COND_GE = 7 };
+enum { QEMU_NO_REGS = 0, QEMU_READS_REGS = 1, QEMU_INLINE_ADD = 0, QEMU_INLINE_STORE = 1, QEMU_COND_NE = 3, QEMU_COND_GE = 7 };
 enum { QEMU_READS = 1, QEMU_WRITES = 2, QEMU_READS_AND_WRITES = 3 };
 
 struct qemu_hwaddr; // where in the guest's physical memory an access was
@@ -78,6 +78,26 @@ struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu);
 uint64_t qemu_plugin_u64_get(struct qemu_counter counter, unsigned vcpu);
 void qemu_plugin_u64_set(struct qemu_counter counter, unsigned vcpu, uint64_t value);
+// In arrays of glib. NULL in a QEMU that is too old: 9.0 for registers, 9.2 for memory.
+struct qemu_register;
+struct qemu_bytes {
+    uint8_t *data;
+    unsigned length;
+};
+struct qemu_registers {
+    struct {
+        struct qemu_register *handle;
+        const char *name, *feature;
+    } *descriptors;
+    unsigned count;
+};
+struct qemu_bytes *g_byte_array_new(void);
+struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *array, unsigned length);
+// Call both in the vCPU's own thread; the second one in a callback with QEMU_READS_REGS only. It appends.
+__attribute__((weak)) struct qemu_registers *qemu_plugin_get_registers(void);
+__attribute__((weak)) int qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into);
+__attribute__((weak)) bool qemu_plugin_read_memory_vaddr(uint64_t address, struct qemu_bytes *into,
+                                                         size_t length);
 #else
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
 #endif

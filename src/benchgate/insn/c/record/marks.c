@@ -8,6 +8,7 @@
 #include "profile.h"
 #include "sharing.h"
 #include "stacks.h"
+#include "threads.h"
 
 #include <stdatomic.h>
 
@@ -46,10 +47,11 @@ static void executed(unsigned vcpu, void *data) {
     if (!last_byte)
         record(kind, time);
     sharing_mark(kind, time);
-    if (kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN)
-        clock_window(vcpu, true);
-    else if (kind == MARKS_TOTAL_END)
-        clock_window(vcpu, false);
+    bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
+    if (!opens && kind != MARKS_TOTAL_END)
+        return;
+    threads_window(opens, time);
+    clock_window(vcpu, opens);
 }
 
 void marks_instrument(struct qemu_plugin_insn *insn, unsigned kind, size_t left) {

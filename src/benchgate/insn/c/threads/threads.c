@@ -1,0 +1,336 @@
+// Lines of the file, in the order in which the clock saw them. vCPUs run one at a time, so this order is the right
+// one, although the time of one vCPU may be behind that of another:
+//   insn-threads 1, vcpus N, open TIME, close TIME
+//   fork VCPU TIME ID PARENT NAME            PARENT runs on the vCPU; NAME in hex, or `-`
+//   name VCPU TIME ID NAME                   when it differs from the last one seen
+//   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
+//                                            the CPU after the switch, or `-`
+//   wake VCPU TIME ID CPU QUEUE TRAIL        TRAIL: threads_trail.h, joined by `,`, or `-`
+//   migrate VCPU TIME ID FROM TO             of a runnable thread
+//   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
+//   exit VCPU TIME ID
+//   full TIME                                the file is full, nothing after TIME is in it
+//   end TIME
+#define _GNU_SOURCE
+#include "threads.h"
+
+#include "clock.h"
+#include "threads_guest.h"
+#include "threads_hooks.h"
+#include "threads_trail.h"
+
+#if INSN_API >= 3
+
+#include "journal.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BYTES (60u << 20) // insn/threads_log.py reads at most 64 MiB
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct hooks hooks;
+static FILE *file;
+static unsigned vcpus;
+static size_t written;
+static bool opened, closed, is_full;
+static uint64_t everywhere; // all CPUs
+static struct {
+    uint64_t time, running; // of its last event; the id of its thread
+} on[LOCKSTEP_MAX];
+
+const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole) {
+    if (!guest_can_read())
+        return "this QEMU does not let a plugin read memory, so threads cannot be seen; it needs QEMU 9.2 or newer";
+    const char *why = observed ? hooks_read(&hooks, observed) : "the option observe=FILE is missing";
+    if (why)
+        return why;
+    file = fopen(path, "we");
+    if (!file)
+        return "the threads cannot be written (option threads=FILE)";
+    vcpus = count;
+    opened = whole;
+    everywhere = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+    trail_setup(hooks.text_from, hooks.text_to);
+    fprintf(file, "insn-threads 1\nvcpus %u\n", count);
+    return NULL;
+}
+
+void threads_vcpu(unsigned vcpu) {
+    if (file && !guest_vcpu(vcpu))
+        journal_refuse("this QEMU names the registers in another way, so threads cannot be seen");
+}
+
+// ---- lines
+
+__attribute__((format(printf, 1, 2))) static void line(const char *format, ...) {
+    if (is_full)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vfprintf(file, format, arguments);
+    va_end(arguments);
+    written += length > 0 ? (size_t)length : 0;
+}
+
+static void head(const char *what, unsigned vcpu) {
+    if (!is_full && written > MOST_BYTES) {
+        fprintf(file, "full %" PRIu64 "\n", on[vcpu].time);
+        is_full = true;
+    }
+    line("%s %u %" PRIu64, what, vcpu, on[vcpu].time);
+}
+
+static void say_name(const uint8_t *name) {
+    size_t length = strnlen((const char *)name, hooks.name_size);
+    if (length == 0)
+        line(" -");
+    else
+        line(" ");
+    for (size_t i = 0; i < length; i++)
+        line("%02x", name[i]);
+}
+
+static void say_queue(const struct hook *h, unsigned vcpu, uint64_t thread) {
+    if (h->queue.length)
+        line(" %" PRIu64, program_run(&h->queue, vcpu, thread) & UINT32_MAX);
+    else
+        line(" -");
+}
+
+static void say_trail(unsigned vcpu) {
+    uint64_t trail[TRAIL_MOST];
+    unsigned count = trail_here(vcpu, trail);
+    line(count ? " " : " -");
+    for (unsigned i = 0; i < count; i++)
+        line(i ? ",%" PRIx64 : "%" PRIx64, trail[i]);
+    line("\n");
+}
+
+// ---- what changed of a thread
+
+static uint64_t id_of(unsigned vcpu, uint64_t thread) {
+    return program_run(&hooks.id, vcpu, thread) & UINT32_MAX;
+}
+
+static void read_name(unsigned vcpu, uint64_t thread, uint8_t *into) {
+    memset(into, 0, KNOWN_NAME);
+    if (hooks.name.length)
+        guest_read(vcpu, program_run(&hooks.name, vcpu, thread), into, hooks.name_size);
+    size_t length = strnlen((const char *)into, hooks.name_size);
+    memset(into + length, 0, KNOWN_NAME - length); // what is behind the end is no name
+}
+
+static void look_at_name(unsigned vcpu, uint64_t thread, struct known *known) {
+    uint8_t name[KNOWN_NAME];
+    read_name(vcpu, thread, name);
+    if (memcmp(name, known->name, sizeof name) == 0)
+        return;
+    memcpy(known->name, name, sizeof name);
+    head("name", vcpu);
+    line(" %" PRIu64, known->id);
+    say_name(name);
+    line("\n");
+}
+
+static void allow(unsigned vcpu, struct known *known, uint64_t mask) {
+    mask &= everywhere;
+    if (mask == known->allowed)
+        return;
+    known->allowed = mask;
+    head("allow", vcpu);
+    line(" %" PRIu64 " %" PRIx64 "\n", known->id, mask);
+}
+
+static void look_at_allowed(unsigned vcpu, uint64_t thread, struct known *known) {
+    if (hooks.allowed.length)
+        allow(vcpu, known, program_run(&hooks.allowed, vcpu, thread));
+}
+
+static void move(unsigned vcpu, struct known *known, unsigned to) {
+    if (known->has_cpu && known->cpu != to) {
+        head("migrate", vcpu);
+        line(" %" PRIu64 " %u %u\n", known->id, known->cpu, to);
+    }
+    known->cpu = to;
+    known->has_cpu = true;
+}
+
+// ---- events
+
+static void forked(const struct hook *h, unsigned vcpu) {
+    uint64_t thread = program_run(&h->thread, vcpu, 0), id = id_of(vcpu, thread);
+    known_forget(id); // ids are used again
+    struct known *known = known_thread(id, everywhere);
+    if (!known)
+        return;
+    read_name(vcpu, thread, known->name);
+    head("fork", vcpu);
+    line(" %" PRIu64 " %" PRIu64, id, on[vcpu].running);
+    say_name(known->name);
+    line("\n");
+    look_at_allowed(vcpu, thread, known);
+}
+
+// What the switch leaves.
+static char state_of(const struct hook *h, unsigned vcpu, uint64_t thread, uint64_t id) {
+    if (id == 0)
+        return 'r';
+    if (h->dead.length && program_run(&h->dead, vcpu, thread))
+        return 'd';
+    return program_run(&h->blocked, vcpu, thread) ? 'b' : 'r';
+}
+
+static void switched(const struct hook *h, unsigned vcpu) {
+    uint64_t from = program_run(&h->from, vcpu, 0), to = program_run(&h->to, vcpu, 0);
+    uint64_t before = id_of(vcpu, from), next = id_of(vcpu, to);
+    char state = state_of(h, vcpu, from, before);
+    struct known *known = before && state != 'd' ? known_thread(before, everywhere) : NULL;
+    if (known)
+        look_at_allowed(vcpu, from, known);
+    known = next ? known_thread(next, everywhere) : NULL;
+    if (known) {
+        look_at_name(vcpu, to, known);
+        if (!hooks.has[HOOK_MIGRATE])
+            move(vcpu, known, vcpu);
+        known->cpu = vcpu;
+        known->has_cpu = true;
+    }
+    head("switch", vcpu);
+    line(" %" PRIu64 " %c %" PRIu64, before, state, next);
+    say_queue(h, vcpu, from);
+    line("\n");
+    on[vcpu].running = next;
+    if (state == 'd')
+        known_forget(before);
+}
+
+static void woken(const struct hook *h, unsigned vcpu) {
+    uint64_t thread = program_run(&h->thread, vcpu, 0), id = id_of(vcpu, thread);
+    unsigned cpu = (unsigned)program_run(&h->cpu, vcpu, thread);
+    struct known *known = id ? known_thread(id, everywhere) : NULL;
+    if (!known)
+        return;
+    look_at_name(vcpu, thread, known);
+    look_at_allowed(vcpu, thread, known);
+    known->cpu = cpu;
+    known->has_cpu = true;
+    head("wake", vcpu);
+    line(" %" PRIu64 " %u", id, cpu);
+    say_queue(h, vcpu, thread);
+    say_trail(vcpu);
+}
+
+static void migrated(const struct hook *h, unsigned vcpu) {
+    uint64_t thread = program_run(&h->thread, vcpu, 0);
+    struct known *known = known_thread(id_of(vcpu, thread), everywhere);
+    if (known)
+        move(vcpu, known, (unsigned)program_run(&h->cpu, vcpu, thread));
+}
+
+static void allowed(const struct hook *h, unsigned vcpu) {
+    uint64_t thread = program_run(&h->thread, vcpu, 0), id = id_of(vcpu, thread);
+    struct known *known = id ? known_thread(id, everywhere) : NULL;
+    if (known)
+        allow(vcpu, known, program_run(&h->mask, vcpu, thread));
+}
+
+static void exits(unsigned vcpu) {
+    head("exit", vcpu);
+    line(" %" PRIu64 "\n", on[vcpu].running);
+}
+
+static void event(const struct hook *h, unsigned vcpu) {
+    switch (h->kind) {
+    case HOOK_FORK:
+        return forked(h, vcpu);
+    case HOOK_SWITCH:
+        return switched(h, vcpu);
+    case HOOK_WAKE:
+        return woken(h, vcpu);
+    case HOOK_MIGRATE:
+        return migrated(h, vcpu);
+    case HOOK_ALLOW:
+        return allowed(h, vcpu);
+    default:
+        return exits(vcpu);
+    }
+}
+
+// The pointer carries the hook's number and the distance to the end of the block, which counts as a whole (marks.c).
+static void reached(unsigned vcpu, void *data) {
+    uintptr_t packed = (uintptr_t)data;
+    const struct hook *h = &hooks.all[packed & 0xff];
+    if (is_full || !file)
+        return;
+    guest_begin(vcpu);
+    if (h->when.length && !program_run(&h->when, vcpu, 0))
+        return;
+    uint64_t time = clock_own(vcpu) - (packed >> 8);
+    pthread_mutex_lock(&mutex);
+    if (time > on[vcpu].time)
+        on[vcpu].time = time;
+    event(h, vcpu);
+    pthread_mutex_unlock(&mutex);
+}
+
+void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
+    for (unsigned n = 0; file && n < hooks.count; n++)
+        for (unsigned i = 0; i < hooks.all[n].places; i++)
+            if (hooks.all[n].at[i] == address) {
+                uintptr_t packed = (uintptr_t)left << 8 | n;
+                qemu_plugin_register_vcpu_insn_exec_cb(insn, reached, QEMU_READS_REGS, (void *)packed);
+            }
+}
+
+// ---- the window and the end
+
+void threads_window(bool open, uint64_t time) {
+    if (!file || (open ? opened : !opened || closed))
+        return;
+    pthread_mutex_lock(&mutex);
+    line("%s %" PRIu64 "\n", open ? "open" : "close", time);
+    opened = true;
+    closed = !open;
+    fflush(file);
+    pthread_mutex_unlock(&mutex);
+}
+
+void threads_report(uint64_t end) {
+    if (!file)
+        return;
+    pthread_mutex_lock(&mutex);
+    fprintf(file, "end %" PRIu64 "\n", end);
+    fclose(file);
+    file = NULL;
+    pthread_mutex_unlock(&mutex);
+}
+
+#else
+
+const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole) {
+    (void)path, (void)observed, (void)count, (void)whole;
+    return "threads can be seen with QEMU 9.2 or newer only";
+}
+
+void threads_vcpu(unsigned vcpu) {
+    (void)vcpu;
+}
+
+void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
+    (void)insn, (void)address, (void)left;
+}
+
+void threads_window(bool open, uint64_t time) {
+    (void)open, (void)time;
+}
+
+void threads_report(uint64_t end) {
+    (void)end;
+}
+
+#endif

@@ -1,0 +1,100 @@
+#include "threads_hooks.h"
+
+#include "lines.h"
+#include "qemu_api.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#if INSN_API >= 3
+
+static uint64_t hex(struct lines *r) {
+    size_t digits = strspn(r->rest, "0123456789abcdef");
+    char after = r->rest[digits];
+    if (r->failed || digits == 0 || digits > 16 || (after && after != ' ')) {
+        lines_fail(r, "%s: `%s` does not begin with a hexadecimal number", r->key, r->rest);
+        return 0;
+    }
+    uint64_t value = strtoull(r->rest, NULL, 16);
+    r->rest += digits + (after == ' ');
+    return value;
+}
+
+static void program(struct lines *r, const char *key, struct program *into) {
+    lines_expect(r, key);
+    if (!r->failed && !program_read(into, r->rest))
+        lines_fail(r, "%s: `%s` is not an expression", key, r->rest);
+}
+
+static void optional(struct lines *r, const char *key, struct program *into) {
+    if (lines_next_is(r, key))
+        program(r, key, into);
+}
+
+static enum hook_kind kind(struct lines *r) {
+    static const char *const names[] = {"fork", "switch", "wake", "migrate", "allow", "exit"};
+    lines_expect(r, "hook");
+    for (unsigned i = 0; !r->failed && i < HOOK_KINDS; i++)
+        if (strcmp(names[i], r->rest) == 0)
+            return i;
+    lines_fail(r, "hook: `%s` is not a kind of event", r->rest);
+    return HOOK_FORK;
+}
+
+static void hook(struct lines *r, struct hook *h) {
+    h->kind = kind(r);
+    do {
+        lines_expect(r, "at");
+        if (h->places == HOOKS_PLACES)
+            lines_fail(r, "at: there are more than %d addresses", HOOKS_PLACES);
+        else
+            h->at[h->places++] = hex(r);
+        lines_end(r);
+    } while (lines_next_is(r, "at"));
+    optional(r, "when", &h->when);
+    optional(r, "thread", &h->thread);
+    optional(r, "from", &h->from);
+    optional(r, "to", &h->to);
+    optional(r, "blocked", &h->blocked);
+    optional(r, "dead", &h->dead);
+    optional(r, "cpu", &h->cpu);
+    optional(r, "queue", &h->queue);
+    optional(r, "mask", &h->mask);
+}
+
+static void read_all(struct lines *r, struct hooks *hooks) {
+    if (lines_single(r, "insn-observe", 1, 1) != 1)
+        return;
+    lines_expect(r, "text");
+    hooks->text_from = hex(r);
+    hooks->text_to = hex(r);
+    lines_end(r);
+    program(r, "id", &hooks->id);
+    if (lines_next_is(r, "name")) {
+        lines_expect(r, "name");
+        hooks->name_size = lines_number(r, 1, KNOWN_NAME);
+        if (!r->failed && !program_read(&hooks->name, r->rest))
+            lines_fail(r, "name: `%s` is not an expression", r->rest);
+    }
+    optional(r, "allowed", &hooks->allowed);
+    while (lines_next_is(r, "hook") && hooks->count < HOOKS_MOST) {
+        struct hook *h = &hooks->all[hooks->count++];
+        hook(r, h);
+        hooks->has[h->kind] = true;
+    }
+    lines_finish(r);
+}
+
+const char *hooks_read(struct hooks *hooks, const char *path) {
+    static char problem[200];
+    struct lines r = {.in = fopen(path, "re"), .problem = problem, .size = sizeof problem};
+    if (!r.in)
+        return "the file that says what to observe cannot be read (option observe=FILE)";
+    read_all(&r, hooks);
+    fclose(r.in);
+    if (!r.failed && !(hooks->has[HOOK_SWITCH] && hooks->has[HOOK_WAKE]))
+        lines_fail(&r, "there must be hooks for switches and for wake-ups");
+    return r.failed ? problem : NULL;
+}
+
+#endif

@@ -1,0 +1,320 @@
+"""Finds where a kernel's threads are, for the file that the plugin reads (c/threads/threads_hooks.h).
+
+Takes an `Observation`, the kernel's symbols and its types; gives the text of the file. Fails with
+VerifyError if the kernel does not have what the observation names; the message names the nearest that it
+has.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchgate.base.errors import VerifyError
+from benchgate.base.files import file_digest
+from benchgate.base.system.observe import (
+    SIZES,
+    Call,
+    Cast,
+    Element,
+    Formula,
+    Hook,
+    Member,
+    Number,
+    Observation,
+    Operation,
+    Tree,
+    Word,
+)
+from benchgate.build.cache import entry
+from benchgate.build.fetch.elf import DAMAGE
+from benchgate.insn.observe.btf import read_btf
+from benchgate.insn.observe.ctypes import UNTYPED, CType, NoTypes, Shape, Types
+from benchgate.insn.observe.dwarf import read_dwarf
+from benchgate.insn.symbols import addresses_of, is_elf
+
+FILE = "observe.txt"
+"""The file in a run's folder that says what was observed."""
+
+Addresses = Mapping[str, tuple[int, ...]]
+"""Maps the name of a symbol to its addresses; several functions of a kernel may have one name."""
+MOST_STEPS = 60
+MOST_LINE = 230
+"""The limits of the plugin (PROGRAM_STEPS, LINES_LENGTH)."""
+_ORDER = ("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask")
+"""The order in which the plugin expects the keys of a hook."""
+_NEAREST = 5
+_OFFSETS = "__per_cpu_offset"
+"""Linux's array of how far each CPU's copy of a per-CPU variable is from its symbol."""
+_TRUTHS = frozenset("=<!")
+"""The steps whose result is 0 or 1."""
+_BINARY = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|", "==": "=", "<": "<"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """Steps of the plugin (c/threads/threads_program.h) that give a value, or the address where it lies."""
+
+    steps: tuple[str, ...]
+    type: CType = UNTYPED
+    is_place: bool = False
+    bits: tuple[int, int] | None = None
+
+
+class _Missing(VerifyError):
+    """A name that this kernel does not have."""
+
+
+def observed(observation: Observation, addresses: Addresses, types: Types) -> str:
+    """The text of the plugin's file."""
+    return "\n".join([*_Resolver(observation, addresses, types).lines(), ""])
+
+
+class _Resolver:
+    def __init__(self, observation: Observation, addresses: Addresses, types: Types) -> None:
+        self._of, self._addresses, self._types = observation, addresses, types
+        self._parameters: tuple[CType, ...] = ()
+        self._thread = self._pointer(observation.type) if observation.type else UNTYPED
+
+    def lines(self) -> Iterator[str]:
+        yield "insn-observe 1"
+        begin, end = (self._address(name) if name else 0 for name in self._of.text)
+        yield f"text {begin:x} {end:x}"
+        yield from self._values("thread", self._of.values, ("id",))
+        if "name" in self._of.values:
+            place = self._first("thread.name", self._of.values["name"], self._whole)
+            yield _line("name", (str(self._of.name_bytes), *place))
+        yield from self._values("thread", self._of.values, ("allowed",))
+        for hook in self._of.hooks:
+            yield from self._hook(hook)
+        yield "end"
+
+    def _hook(self, hook: Hook) -> Iterator[str]:
+        found = {name: self._places(hook, name) for name in hook.at}
+        known = (self._types.parameters(name.rstrip("?")) for name, places in found.items() if places)
+        self._parameters = max(known, key=len, default=())
+        yield f"hook {hook.kind}"
+        for places in found.values():
+            for place in places:
+                yield f"at {place:x}"
+        yield from self._values(hook.kind, hook.values, _ORDER)
+
+    def _places(self, hook: Hook, name: str) -> tuple[int, ...]:
+        places = self._addresses.get(name.rstrip("?"), ())
+        if not places and not name.endswith("?"):
+            raise VerifyError(
+                f"observe.{hook.kind}.at: this kernel has no symbol `{name}`{self._near(name)}; "
+                "a function that the compiler inlined or renamed cannot be observed: name another one that "
+                "it calls, or that calls it"
+            )
+        return places
+
+    def _values(
+        self, where: str, values: Mapping[str, tuple[Formula, ...]], keys: Iterable[str]
+    ) -> Iterator[str]:
+        for key in keys:
+            if key in values:
+                yield _line(key, self._first(f"{where}.{key}", values[key], self._value))
+
+    def _first(
+        self, where: str, choices: tuple[Formula, ...], of: Callable[[Tree], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        """The first expression whose names this kernel has."""
+        why = ""
+        for one in choices:
+            try:
+                steps = of(one.tree)
+            except _Missing as error:
+                why = why or f"observe.{where}: `{one.text}`: {error}"
+                continue
+            if len(steps) > MOST_STEPS:
+                raise VerifyError(f"observe.{where}: `{one.text}` is too long for the plugin")
+            return steps
+        raise VerifyError(why)
+
+    # ---- expressions
+
+    def _value(self, tree: Tree) -> tuple[str, ...]:
+        """The steps that give its value. Of an array it is that of the first element."""
+        return self._loaded(self._code(tree))
+
+    def _whole(self, tree: Tree) -> tuple[str, ...]:
+        """The steps that give the address where it lies, or that it points to."""
+        code = self._code(tree)
+        return code.steps if code.is_place and code.type.shape is Shape.ARRAY else self._value(tree)
+
+    def _code(self, tree: Tree) -> _Code:  # noqa: PLR0911
+        match tree:
+            case Number(value):
+                return _Code((f"#{value:x}",))
+            case Word(name):
+                return self._word(name)
+            case Cast(name, of):
+                return _Code(self._value(of), self._pointer(name))
+            case Member():
+                return self._member(tree)
+            case Element(of, index):
+                return self._element(of, index)
+            case Call(function, values):
+                return self._call(function, values)
+            case Operation(operator, values):
+                return _Code(self._operation(operator, values))
+
+    def _word(self, name: str) -> _Code:
+        if name in ("thread", "from"):
+            return _Code(("t",), self._thread)
+        if name == "cpu":
+            return _Code(("v",))
+        if name[:3] == "arg" and name[3:] in ("0", "1", "2", "3"):
+            number = int(name[3:])
+            known = self._parameters[number] if number < len(self._parameters) else UNTYPED
+            return _Code((f"a{number}",), known)
+        variable = self._types.variable(name)
+        return _Code((f"#{self._address(name):x}",), variable or UNTYPED, is_place=variable is not None)
+
+    def _member(self, tree: Member) -> _Code:
+        of = self._code(tree.of)
+        if tree.is_pointer and of.type.shape is Shape.POINTER:
+            of = _Code(self._loaded(of), self._target(of.type), is_place=True)
+        elif tree.is_pointer:
+            raise VerifyError(
+                f"what is before `->{tree.name}` is no pointer of a known type; cast it: (type *)"
+            )
+        if of.type.shape is not Shape.STRUCTURE or not of.is_place:
+            raise VerifyError(
+                f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
+            )
+        found = self._types.field(of.type, tree.name)
+        if found is None:
+            near = _nearest(tree.name, self._types.fields(of.type))
+            raise _Missing(f"struct {of.type.name} of this kernel has no field `{tree.name}`{near}")
+        return _Code(_plus(of.steps, found.offset), found.type, is_place=True, bits=found.bits)
+
+    def _element(self, tree: Tree, index: Tree) -> _Code:
+        of = self._code(tree)
+        if of.type.shape not in (Shape.ARRAY, Shape.POINTER):
+            raise VerifyError("what is before `[` is no array of a known type")
+        begin = of.steps if of.type.shape is Shape.ARRAY else self._loaded(of)
+        element = self._target(of.type)
+        steps = (*begin, *self._value(index), f"#{element.size:x}", "*", "+")
+        return _Code(steps, element, is_place=True)
+
+    def _call(self, function: str, values: tuple[Tree, ...]) -> _Code:
+        if function in SIZES:
+            return _Code((*self._value(values[0]), f"l{SIZES[function]}"))
+        if function == "percpu":
+            of = self._code(values[0])
+            offset = (f"#{self._address(_OFFSETS):x}", "v", "#8", "*", "+", "l8")
+            return _Code((*of.steps, *offset, "+"), of.type, is_place=of.is_place)
+        pointer, name, member = values
+        if not isinstance(name, Word) or not isinstance(member, Word):
+            raise VerifyError("`container` takes a pointer, the name of a structure and that of its field")
+        whole = self._structure(name.name)
+        found = self._types.field(whole, member.name)
+        if found is None:
+            near = _nearest(member.name, self._types.fields(whole))
+            raise _Missing(f"struct {name.name} of this kernel has no field `{member.name}`{near}")
+        return _Code((*self._value(pointer), f"#{found.offset:x}", "-"), self._pointer(name.name))
+
+    def _operation(self, operator: str, values: tuple[Tree, ...]) -> tuple[str, ...]:
+        sides = [self._value(value) for value in values]
+        if operator == "!":
+            return (*sides[0], "!")
+        if operator in ("&&", "||"):
+            truths = [side if side[-1] in _TRUTHS else (*side, "!", "!") for side in sides]
+            return (*truths[0], *truths[1], "&" if operator == "&&" else "|")
+        if operator == "!=":
+            return (*sides[0], *sides[1], "=", "!")
+        if operator == ">":
+            return (*sides[1], *sides[0], "<")
+        return (*sides[0], *sides[1], _BINARY[operator])
+
+    # ---- names
+
+    def _address(self, name: str) -> int:
+        if places := self._addresses.get(name, ()):
+            return places[0]
+        raise _Missing(f"this kernel has no symbol `{name}`{self._near(name)}")
+
+    def _structure(self, name: str) -> CType:
+        found = self._types.structure(name)
+        if found is None:
+            raise _Missing(f"this kernel describes no struct `{name}`: it needs BTF or DWARF that has it")
+        return found
+
+    def _pointer(self, name: str) -> CType:
+        return CType(Shape.POINTER, name=self._structure(name).name)
+
+    def _target(self, of: CType) -> CType:
+        return self._structure(of.name) if of.name else self._types.target(of)
+
+    def _loaded(self, code: _Code) -> tuple[str, ...]:
+        """The steps that give the value of what lies at a place."""
+        if not code.is_place:
+            return code.steps
+        kind = code.type
+        while kind.shape is Shape.ARRAY:
+            kind = self._target(kind)
+        if kind.shape is Shape.STRUCTURE:
+            raise VerifyError(f"struct {kind.name} is no number; name one of its fields")
+        if code.bits:
+            low, count = code.bits
+            return (*code.steps, f"l{_power(low + count)}", f"#{low:x}", ">", f"#{(1 << count) - 1:x}", "&")
+        if kind.size not in (1, 2, 4, 8):
+            raise VerifyError("the type of a value is not known; say how many bytes it has: u32(address)")
+        return (*code.steps, f"l{kind.size}")
+
+    def _near(self, name: str) -> str:
+        """The symbols that begin as this one does come first: a compiler adds `.isra.0` and the like."""
+        same = [one for one in self._addresses if one.startswith(f"{name}.")]
+        return _nearest(name, [*same, *self._addresses], first=same)
+
+
+def _plus(steps: tuple[str, ...], offset: int) -> tuple[str, ...]:
+    if steps[-1:] == ("+",) and steps[-2].startswith("#"):
+        return (*steps[:-2], f"#{int(steps[-2][1:], 16) + offset:x}", "+")
+    return (*steps, f"#{offset:x}", "+") if offset else steps
+
+
+def _power(bits: int) -> int:
+    return next(size for size in (1, 2, 4, 8) if bits <= 8 * size or size == 8)
+
+
+def _nearest(name: str, known: Collection[str], first: Collection[str] = ()) -> str:
+    near = list(dict.fromkeys([*first, *difflib.get_close_matches(name, known, n=_NEAREST)]))[:_NEAREST]
+    return f"; it has {', '.join(f'`{one}`' for one in near)}" if near else ""
+
+
+def _line(key: str, steps: tuple[str, ...]) -> str:
+    line = " ".join((key, *steps))
+    if len(line) > MOST_LINE:
+        raise VerifyError(f"observe: what `{key}` says is too long for the plugin")
+    return line
+
+
+def types_of(kernel: Path) -> Types:
+    """What the kernel's own file says of its types: DWARF of an ELF file, or the BTF of a Linux image."""
+    dwarf = read_dwarf(kernel) if is_elf(kernel) else None
+    return dwarf or read_btf(kernel) or NoTypes()
+
+
+def observe_file(observation: Observation, kernel: Path, symbols: Path) -> str:
+    """The text of the plugin's file for this kernel; `symbols` names its addresses."""
+    own = "".join(map(file_digest, sorted(Path(__file__).parent.glob("*.py"))))
+    key = {
+        "observe": repr(observation),
+        "kernel": file_digest(kernel),
+        "of": file_digest(symbols),
+        "code": own,
+    }
+
+    def make(files: Path) -> None:
+        try:
+            text = observed(observation, addresses_of(symbols), types_of(kernel))
+        except DAMAGE as error:  # a type that is not where another one says
+            raise VerifyError(f"{kernel} describes its types in a damaged way: {error}") from error
+        (files / FILE).write_text(text, encoding="ascii")
+
+    return (entry("insn-observe", key, make) / FILE).read_text(encoding="ascii")

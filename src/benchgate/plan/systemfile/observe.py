@@ -1,0 +1,72 @@
+"""Reads how a kernel's threads are seen: `observe`.
+
+Takes the top section; gives an `Observation`, or None if the file has none. Fails with CatalogError.
+"""
+
+from __future__ import annotations
+
+from benchgate.base.system.observe import Formula, Hook, HookKind, Observation, formula
+from benchgate.base.yaml.yamlfile import Section
+
+_KEYS = {
+    HookKind.FORK: ("thread",),
+    HookKind.SWITCH: ("from", "to", "blocked"),
+    HookKind.WAKE: ("thread", "cpu"),
+    HookKind.MIGRATE: ("thread", "cpu"),
+    HookKind.ALLOW: ("thread", "mask"),
+    HookKind.EXIT: (),
+}
+"""The keys that a hook needs beside `at`."""
+_MORE = {HookKind.SWITCH: ("dead", "queue"), HookKind.WAKE: ("queue",)}
+_NEEDED = (HookKind.SWITCH, HookKind.WAKE)
+_MOST_PLACES = 12
+
+
+def read(top: Section) -> Observation | None:
+    words = top.section("observe")
+    if words is None:
+        return None
+    with words.optional("thread") as thread:
+        kind = thread.text("type", "")
+        values = _values(thread, ("id",), ("name", "allowed"))
+        name_bytes = thread.integer("name_bytes")
+    hooks = tuple(hook for one in HookKind if (hook := _hook(words, one)) is not None)
+    for one in _NEEDED:
+        if not words.has(one):
+            words.refuse("is missing: without it nothing is known of threads", one)
+    text = words.texts("text")
+    if len(text) not in {0, 2}:
+        words.refuse("expected two symbols, at the begin and at the end of the code", "text")
+        text = ()
+    words.close()
+    return Observation(kind, values, name_bytes, hooks, (text[0], text[1]) if text else ("", ""))
+
+
+def _hook(words: Section, kind: HookKind) -> Hook | None:
+    if not words.has(kind):
+        return None
+    with words.optional(kind) as keys:
+        at = keys.one_or_more("at")
+        if not 1 <= len(at) <= _MOST_PLACES:
+            keys.refuse(f"expected 1 to {_MOST_PLACES} symbols", "at")
+        return Hook(kind, at, _values(keys, _KEYS[kind], ("when", *_MORE.get(kind, ()))))
+
+
+def _values(words: Section, needed: tuple[str, ...], more: tuple[str, ...]) -> dict[str, tuple[Formula, ...]]:
+    found = {}
+    for key in (*needed, *more):
+        if words.has(key):
+            found[key] = _formulas(words, key)
+        elif key in needed:
+            words.refuse("is missing", key)
+    return found
+
+
+def _formulas(words: Section, key: str) -> tuple[Formula, ...]:
+    found = []
+    for text in words.one_or_more(key):
+        try:
+            found.append(formula(text))
+        except ValueError as error:
+            words.refuse(f"`{text}` {error}", key)
+    return tuple(found)

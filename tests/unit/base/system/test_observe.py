@@ -1,0 +1,73 @@
+"""Expressions over a kernel's memory: their trees by hand, and what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchgate.base.system.observe import (
+    Call,
+    Cast,
+    Element,
+    Member,
+    Number,
+    Operation,
+    Tree,
+    Word,
+    formula,
+)
+
+A, B = Word("arg0"), Word("arg1")
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("arg0->pid", Member(A, "pid", is_pointer=True)),
+        ("arg0.nr_running", Member(A, "nr_running", is_pointer=False)),
+        ("percpu(rq).cfs.n", Member(Member(Call("percpu", (Word("rq"),)), "cfs", False), "n", False)),
+        ("cpus[cpu].current", Member(Element(Word("cpus"), Word("cpu")), "current", is_pointer=False)),
+        ("(struct rq *)arg0", Cast("rq", A)),
+        ("(rq*)arg0->cpu", Cast("rq", Member(A, "cpu", is_pointer=True))),
+        ("((rq *)arg0)->cpu", Member(Cast("rq", A), "cpu", is_pointer=True)),
+        ("(arg0)", A),
+        ("!arg0 && arg1", Operation("&&", (Operation("!", (A,)), B))),
+        ("arg0 & 0x80 == 1", Operation("&", (A, Operation("==", (Number(0x80), Number(1)))))),
+        ("arg0 - 1 - arg1", Operation("-", (Operation("-", (A, Number(1))), B))),
+        ("arg0 || arg1 && 2", Operation("||", (A, Operation("&&", (B, Number(2)))))),
+        ("u32(arg0 + 24)", Call("u32", (Operation("+", (A, Number(24))),))),
+    ],
+)
+def test_an_expression_is_read_as_c_reads_it(text: str, tree: Tree) -> None:
+    assert formula(text).tree == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "its end where a value"),
+        ("arg0 ->", "its end"),
+        ("arg0 arg1", "`arg1` behind"),
+        ("arg0 / 2", "`/ 2`"),
+        ("f(arg0)", "calls `f`"),
+        ("container(arg0, a)", "2 values"),
+        ("arg0->3", "`3` where a name"),
+        ("(arg0", "`)` is expected"),
+        ("1" * 30, "64 bits"),
+        ("(" * 60 + "1" + ")" * 60, "brackets"),
+        ("1+" * 150 + "1", "longer than"),
+    ],
+)
+def test_what_is_no_expression_is_refused_with_the_reason(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        formula(text)
+
+
+@given(st.text(alphabet="arg0->.()[]!&|=+ *1u8x,", max_size=220))
+def test_no_text_ends_in_anything_but_a_tree_or_a_reason(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        formula(text)

@@ -1,0 +1,312 @@
+"""threads.c and what it calls, in a machine of a few registers and one piece of memory: its lines.
+
+QEMU's functions are replaced by those of MACHINE; the expected lines are written here by hand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from benchgate.build.toolchain import compiler
+from benchgate.insn.plugin import c_file, c_folders
+from tests.machines import PATIENCE_S
+
+MACHINE = r"""
+#include "arch.h"
+#include "blocks.h"
+#include "clock.h"
+#include "journal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+const struct arch *blocks_arch = &arch_x86;
+uint64_t registers[5], vcpu_times[4];
+uint8_t memory[65536]; // of the addresses from 0x10000
+unsigned reads;
+static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp"};
+static struct { qemu_exec_callback *call; void *data; } hooks[64];
+static unsigned count;
+uint64_t clock_own(unsigned vcpu) { return vcpu_times[vcpu]; }
+void journal_refuse(const char *format, ...) { puts(format); exit(98); }
+struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
+struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
+    b->data = realloc(b->data, 65536), b->length = n;
+    return b;
+}
+struct qemu_registers *qemu_plugin_get_registers(void) {
+    struct qemu_registers *all = calloc(1, sizeof *all);
+    all->descriptors = calloc(5, sizeof *all->descriptors), all->count = 5;
+    for (int i = 0; i < 5; i++)
+        all->descriptors[i].name = names[i], all->descriptors[i].handle = (void *)(uintptr_t)(i + 1);
+    return all;
+}
+int qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
+    g_byte_array_set_size(into, 8);
+    memcpy(into->data, &registers[(uintptr_t)handle - 1], 8);
+    return 8;
+}
+bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) {
+    reads++;
+    if (at < 0x10000 || at + n > 0x20000)
+        return false;
+    g_byte_array_set_size(into, n);
+    memcpy(into->data, memory + at - 0x10000, n);
+    return true;
+}
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
+                                            int flags, void *data) {
+    (void)insn;
+    if (flags == QEMU_READS_REGS)
+        hooks[count].call = call, hooks[count++].data = data;
+}
+void run(unsigned vcpu) { for (unsigned i = 0; i < count; i++) hooks[i].call(vcpu, hooks[i].data); }
+void forget(void) { count = 0; }
+unsigned known(void) { return count; }
+"""
+OBSERVE = """insn-observe 1
+text 18000 19000
+id t l4
+name 16 t #10 +
+allowed t #8 + l8
+hook fork
+at 100
+thread a0
+hook switch
+at 200
+from a0
+to a1
+blocked t #4 + l1 #2 =
+dead t #4 + l1 #3 =
+queue t #20 + l4
+hook wake
+at 300
+when a2 #1 &
+thread a0
+cpu a1
+hook allow
+at 400
+thread a0
+mask a1
+hook exit
+at 500
+end
+"""
+MIGRATES = "hook migrate\nat 600\nthread a0\ncpu a1\nend\n"
+FILES = ("threads", "threads_guest", "threads_hooks", "threads_known", "threads_program", "threads_trail")
+TASKS = {1: 0x11000, 2: 0x12000, 3: 0x13000}
+STACK = 0x17000
+
+
+@dataclass
+class Guest:
+    """Threads are at fixed places: id, state, allowed CPUs at 8, name at 16, the queue's length at 32."""
+
+    library: ctypes.CDLL
+    file: Path
+    time: list[int] = field(default_factory=lambda: [0, 0])
+
+    def poke(self, address: int, value: bytes) -> None:
+        memory = (ctypes.c_uint8 * 65536).in_dll(self.library, "memory")
+        memory[address - 0x10000 : address - 0x10000 + len(value)] = list(value)
+
+    def task(
+        self, number: int, state: int = 1, allowed: int = 3, name: bytes = b"one", queue: int = 0
+    ) -> int:
+        head = number.to_bytes(4, "little") + bytes([state, 0, 0, 0]) + allowed.to_bytes(8, "little")
+        at = TASKS.get(number, 0x14000)
+        self.poke(at, head + name.ljust(16, b"\0") + queue.to_bytes(4, "little"))
+        return at
+
+    def at(self, address: int, *arguments: int, vcpu: int = 0, after: int = 10, left: int = 1) -> None:
+        """The vCPU comes to this instruction, `after` ns later."""
+        self.time[vcpu] += after
+        (ctypes.c_uint64 * 5).in_dll(self.library, "registers")[:] = [
+            *(*arguments, 0, 0, 0, 0)[:4],
+            STACK,
+        ]
+        times = (ctypes.c_uint64 * 4).in_dll(self.library, "vcpu_times")
+        times[vcpu] = self.time[vcpu] + left
+        self.library.forget()
+        self.library.threads_instruction(None, ctypes.c_uint64(address), ctypes.c_size_t(left))
+        self.library.run(vcpu)
+
+    def lines(self, end: int = 999) -> list[str]:
+        self.library.threads_report(ctypes.c_uint64(end))
+        return self.file.read_text().splitlines()
+
+
+def built(folder: Path, change: tuple[str, str] = ("", "")) -> ctypes.CDLL:
+    folder.mkdir()
+    (folder / "machine.c").write_text(MACHINE)
+    sources = [folder / "machine.c", c_file("lines.c"), c_file("arch_x86.c")]
+    for name in FILES:
+        text = (
+            c_file(f"{name}.c").read_text().replace(*change) if change[0] else c_file(f"{name}.c").read_text()
+        )
+        (folder / f"{name}.c").write_text(text)
+        sources.append(folder / f"{name}.c")
+    argv = [*compiler().argv, "-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w"]
+    argv += [*(f"-I{one}" for one in c_folders()), *map(str, sources), "-o", str(folder / "threads.so")]
+    subprocess.run(argv, check=True, timeout=PATIENCE_S)
+    library = ctypes.CDLL(str(folder / "threads.so"))
+    library.threads_setup.restype = ctypes.c_char_p
+    return library
+
+
+def guest(
+    folder: Path, observe: str = OBSERVE, change: tuple[str, str] = ("", ""), whole: bool = False
+) -> Guest:
+    library, file = built(folder / "built", change), folder / "threads.txt"
+    (folder / "observe.txt").write_text(observe)
+    why = library.threads_setup(bytes(file), bytes(folder / "observe.txt"), 2, whole)
+    assert why is None, why
+    for vcpu in range(2):
+        library.threads_vcpu(vcpu)
+    return Guest(library, file)
+
+
+def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    one, two, idle = seen.task(1), seen.task(2, name=b"two"), seen.task(0)
+    seen.at(0x100, one)
+    seen.at(0x300, one, 0, 1)
+    seen.at(0x200, idle, one)
+    seen.library.threads_window(True, ctypes.c_uint64(35))
+    seen.at(0x100, two)
+    seen.at(0x300, two, 1, 1)
+    seen.task(1, state=2)
+    seen.at(0x200, one, idle)
+    seen.at(0x200, idle, two, vcpu=1, after=70)
+    seen.at(0x300, one, 0, 0)  # `when` says no
+    seen.at(0x500, vcpu=1)
+    seen.task(2, state=3, queue=4)
+    seen.at(0x200, two, idle, vcpu=1)
+    seen.library.threads_window(False, ctypes.c_uint64(90))
+    assert seen.lines() == [
+        "insn-threads 1",
+        "vcpus 2",
+        "fork 0 10 1 0 6f6e65",
+        "wake 0 20 1 0 - -",
+        "switch 0 30 0 r 1 0",
+        "open 35",
+        "fork 0 40 2 1 74776f",
+        "wake 0 50 2 1 - -",
+        "switch 0 60 1 b 0 0",
+        "switch 1 70 0 r 2 0",
+        "exit 1 80 2",
+        "switch 1 90 2 d 0 4",
+        "close 90",
+        "end 999",
+    ]
+
+
+def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    one = seen.task(1, allowed=2, name=b"sh")
+    seen.at(0x100, one)
+    seen.at(0x300, one, 0, 1)
+    seen.task(1, allowed=0xFF, name=b"ls\0after its end")  # every CPU that there is
+    seen.at(0x300, one, 0, 1)
+    seen.at(0x400, one, 1)
+    seen.at(0x400, one, 1)
+    assert seen.lines()[2:-1] == [
+        "fork 0 10 1 0 7368",
+        "allow 0 10 1 2",
+        "wake 0 20 1 0 - -",
+        "name 0 30 1 6c73",
+        "allow 0 30 1 3",
+        "wake 0 30 1 0 - -",
+        "allow 0 40 1 1",
+    ]
+
+
+def test_a_thread_that_was_stolen_has_migrated_where_no_hook_says_so(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    one, idle = seen.task(1), seen.task(0)
+    seen.at(0x300, one, 0, 1)
+    seen.at(0x200, idle, one, vcpu=1)
+    assert seen.lines()[3:-1] == ["wake 0 10 1 0 - -", "migrate 1 10 1 0 1", "switch 1 10 0 r 1 0"]
+
+
+def test_a_hook_for_migrations_is_believed_instead(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", MIGRATES))
+    one, idle = seen.task(1), seen.task(0)
+    seen.at(0x300, one, 0, 1)
+    seen.at(0x600, one, 1)
+    seen.at(0x200, idle, one, vcpu=0)  # a contradiction, which the books must see
+    assert seen.lines()[3:-1] == ["wake 0 10 1 0 - -", "migrate 0 20 1 0 1", "switch 0 30 0 r 1 0"]
+
+
+def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    one = seen.task(1)
+    seen.poke(0x18100, b"\xe8\0\0\0\0")  # call
+    seen.poke(0x18200, b"\xff\xd0")  # call *%rax
+    words = (0x18105, 0x18105, 0x18150, 7, 0x18202, 0x1A000)
+    seen.poke(STACK, b"".join(word.to_bytes(8, "little") for word in words))
+    seen.at(0x300, one, 0, 1)
+    assert seen.lines()[-2] == "wake 0 10 1 0 - 18105,18202"
+
+
+def test_times_never_go_back_on_a_vcpu(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    one = seen.task(1)
+    seen.at(0x300, one, 0, 1, after=100)
+    seen.at(0x300, one, 0, 1, after=-20)
+    seen.at(0x300, one, 0, 1, vcpu=1, after=30)
+    assert [line.split()[2] for line in seen.lines()[3:-1] if line.startswith("wake")] == ["100", "100", "30"]
+
+
+def test_a_full_file_says_since_when(tmp_path: Path) -> None:
+    seen = guest(tmp_path, change=("(60u << 20)", "100"))
+    one = seen.task(1)
+    for _ in range(9):
+        seen.at(0x300, one, 0, 1)
+    lines = seen.lines()
+    assert [line for line in lines if line.startswith("full")] == [lines[-2]]
+    assert int(lines[-2].split()[1]) == int(lines[-3].split()[2]) + 10
+
+
+def test_an_instruction_without_a_hook_is_not_instrumented(tmp_path: Path) -> None:
+    seen = guest(tmp_path)
+    seen.library.threads_instruction(None, ctypes.c_uint64(0x301), ctypes.c_size_t(1))
+    assert seen.library.known() == 0
+    seen.library.threads_instruction(None, ctypes.c_uint64(0x300), ctypes.c_size_t(1))
+    assert seen.library.known() == 1
+
+
+def test_what_lies_in_one_piece_is_read_once(tmp_path: Path) -> None:
+    """A read of QEMU walks the page tables."""
+    seen = guest(tmp_path)
+    one, idle = seen.task(1), seen.task(0)
+    before = ctypes.c_uint.in_dll(seen.library, "reads").value
+    seen.at(0x200, one, idle)
+    assert ctypes.c_uint.in_dll(seen.library, "reads").value - before == 2  # of each thread
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("insn-observe 1", "insn-observe 2", "insn-observe"),
+        ("id t l4", "id t l3", "line 3: id: `t l3` is not an expression"),
+        ("id t l4", "id t +", "is not an expression"),
+        ("id t l4", "id t t", "is not an expression"),
+        ("id t l4", "id " + "t " * 40 + "t", "is not an expression"),
+        ("at 100", "at g", "hexadecimal"),
+        ("hook exit", "hook exits", "`exits` is not a kind"),
+        ("name 16", "name 33", "not from 1 to 32"),
+        ("end\n", "", "ends here"),
+        ("hook wake", "hook exit", "hooks for switches and for wake-ups"),
+    ],
+)
+def test_a_file_that_is_not_as_written_is_refused(tmp_path: Path, old: str, new: str, why: str) -> None:
+    library = built(tmp_path / "built")
+    assert old in OBSERVE
+    (tmp_path / "observe.txt").write_text(OBSERVE.replace(old, new))
+    said = library.threads_setup(bytes(tmp_path / "threads.txt"), bytes(tmp_path / "observe.txt"), 2, False)
+    assert why in said.decode()

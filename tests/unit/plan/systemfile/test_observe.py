@@ -1,0 +1,86 @@
+"""`observe` of a system's YAML: what is read, and what is refused with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import CatalogError
+from benchgate.base.system.observe import HookKind, formula
+from benchgate.base.system.systems import System
+from benchgate.plan import catalog, systemfile
+
+MINE = """\
+version: 1
+name: mine
+kind: qemu
+boot:
+  kernel: mine.elf
+observe:
+  thread:
+    type: task
+    id: thread->pid
+  switch:
+    at: switch_to
+    from: arg0
+    to: arg1
+    blocked: from->state
+  wake:
+    at: [wake_up, "wake_late?"]
+    thread: arg0
+    cpu: [arg0->gone, arg0->cpu]
+"""
+
+
+def load(folder: Path, text: str = MINE) -> System:
+    file = folder / "mine.yaml"
+    file.write_text(text)
+    return systemfile.load(file)
+
+
+def test_hooks_and_their_expressions(tmp_path: Path) -> None:
+    found = load(tmp_path).observe
+    assert found is not None
+    assert (found.type, found.name_bytes, found.text) == ("task", 16, ("", ""))
+    assert found.values == {"id": (formula("thread->pid"),)}
+    switch, wake = found.hooks
+    assert (switch.kind, switch.at, wake.kind, wake.at) == (
+        *(HookKind.SWITCH, ("switch_to",)),
+        *(HookKind.WAKE, ("wake_up", "wake_late?")),
+    )
+    assert wake.values["cpu"] == (formula("arg0->gone"), formula("arg0->cpu"))
+    assert "queue" not in wake.values
+
+
+def test_a_system_without_it_and_those_that_ship(tmp_path: Path) -> None:
+    assert load(tmp_path, MINE[: MINE.index("observe:")]).observe is None
+    for name in ("linux", "kernel"):
+        found = catalog.load_system(name).observe
+        assert found is not None
+        assert {hook.kind for hook in found.hooks} >= {
+            HookKind.FORK,
+            HookKind.SWITCH,
+            HookKind.WAKE,
+            HookKind.EXIT,
+        }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    id: thread->pid\n", "", "observe.thread.id: is missing"),
+        ("thread->pid", "thread->", "9: observe.thread.id: `thread->` has its end"),
+        ("    blocked: from->state\n", "", "observe.switch.blocked: is missing"),
+        ("  wake:\n", "  woke:\n", "observe.wake: is missing"),
+        ("at: switch_to", "at: []", "observe.switch.at: expected 1 to 12 symbols"),
+        ("at: switch_to", "on: switch_to", "observe.switch.on: unknown key"),
+        ("  thread:\n", "  text: [begin]\n  thread:\n", "observe.text: expected two symbols"),
+        ("type: task", "type: task\n    name_bytes: 64", "not between 1 and 32"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in MINE
+    with pytest.raises(CatalogError) as caught:
+        load(tmp_path, MINE.replace(old, new, 1))
+    assert said in str(caught.value)
