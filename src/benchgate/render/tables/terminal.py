@@ -23,6 +23,7 @@ from benchgate.render.tables import (
     units,
     variants,
     wall_time,
+    wasted_time,
 )
 from benchgate.render.view import SessionView, headline, sentences_of, void_runs
 
@@ -54,7 +55,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
             lines += [*measured, ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
-    seen = (*sensitivity.sentences(view), *void_runs(view), *view.outliers)
+    seen = (*wasted_time.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in wall_time.sentences(view) for line in _wrapped(text, room)]
