@@ -21,7 +21,7 @@ import psutil
 
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clock
-from benchgate.base.errors import BuildError, HostError, UsageError, VerifyError
+from benchgate.base.errors import BuildError, FetchError, HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of
 from benchgate.base.runs import BootSpec, Image
 from benchgate.base.system.network import Port
@@ -112,7 +112,7 @@ class Workbench:
         symbols = self.symbols(planned).kernel or kernel
         try:
             return observe_file(observation, kernel, symbols)
-        except (VerifyError, BuildError) as error:
+        except (VerifyError, BuildError, FetchError) as error:
             raise VerifyError(f"the threads of {planned.system.name} cannot be seen: {error}") from error
 
     # ---- requests

@@ -101,7 +101,7 @@ def unpacked_kernel(image: Path, config: Path) -> Path | None:
     if not config.is_file() or PVH not in config.read_text(errors="replace").splitlines():
         return None
     payload = _kernel_payload(image.read_bytes())
-    unpack = next((found for magic, found in _KERNEL_UNPACKERS.items() if payload.startswith(magic)), None)
+    unpack = _kernel_unpacker(payload)
     if unpack is None:
         return None
 
@@ -111,10 +111,22 @@ def unpacked_kernel(image: Path, config: Path) -> Path | None:
     return cache.entry("vmlinux", {"format": "1", "image": file_digest(image)}, make) / "vmlinux"
 
 
+def kernel_content(image: Path) -> bytes:
+    """What a bzImage unpacks to, whether or not QEMU could start it; any other file as it is."""
+    whole = image.read_bytes()
+    payload = _kernel_payload(whole) if whole[0x202:0x206] == b"HdrS" else b""
+    unpack = _kernel_lz4 if payload.startswith(_LZ4) else _kernel_unpacker(payload)
+    return whole if unpack is None else _checked_kernel(image, payload, unpack)
+
+
+def _kernel_unpacker(payload: bytes) -> Callable[[bytes], bytes] | None:
+    return next((found for magic, found in _KERNEL_UNPACKERS.items() if payload.startswith(magic)), None)
+
+
 def _checked_kernel(image: Path, payload: bytes, unpack: Callable[[bytes], bytes]) -> bytes:
     try:
         content = unpack(payload)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, subprocess.SubprocessError) as error:
+    except (OSError, EOFError, IndexError, zlib.error, lzma.LZMAError, subprocess.SubprocessError) as error:
         raise FetchError(f"the kernel in {image} cannot be unpacked: {error}") from error
     size = int.from_bytes(payload[-_SIZE_BYTES:], "little")
     if len(content) != size or not content.startswith(b"\x7fELF"):
@@ -139,6 +151,53 @@ def _kernel_gzip(payload: bytes) -> bytes:
 
 def _kernel_xz(payload: bytes) -> bytes:
     return lzma.LZMADecompressor().decompress(payload)
+
+
+_LZ4 = b"\x02\x21\x4c\x18"
+"""The magic number of LZ4's legacy format, in which Linux is packed: blocks, each after its length."""
+_LZ4_MOST = 8 << 20
+"""The most bytes of an unpacked block."""
+
+
+def _kernel_lz4(payload: bytes) -> bytes:
+    out, at, end = bytearray(), len(_LZ4), len(payload) - _SIZE_BYTES
+    while at < end:
+        size = int.from_bytes(payload[at : at + 4], "little")
+        _lz4_block(payload, at + 4, at + 4 + size, out)
+        at += 4 + size
+    return bytes(out)
+
+
+def _lz4_block(source: bytes, at: int, end: int, out: bytearray) -> None:
+    """LZ4's block format: literals and copies of what is there already, in turn. IndexError: it is damaged."""
+    begin = len(out)
+    while at < end:
+        token = source[at]
+        literals, at = _lz4_length(source, at + 1, token >> 4)
+        out += source[at : at + literals]
+        at += literals
+        if at >= end:
+            return
+        back = source[at] | source[at + 1] << 8
+        length, at = _lz4_length(source, at + 2, token & 15)
+        length += 4
+        start = len(out) - back
+        if back == 0 or start < begin or length > _LZ4_MOST:
+            raise IndexError("a copy from before the block, or one that is longer than a block")
+        if back >= length:
+            out += out[start : start + length]
+        else:  # it copies what it writes
+            piece = bytes(out[start:])
+            out += (piece * (length // back + 1))[:length]
+
+
+def _lz4_length(source: bytes, at: int, length: int) -> tuple[int, int]:
+    """A length of 15 goes on in bytes, of which each of 255 has another one behind it."""
+    if length == 15:
+        while (more := source[at]) == 255:
+            length, at = length + 255, at + 1
+        length, at = length + more, at + 1
+    return length, at
 
 
 def _kernel_zstd(payload: bytes) -> bytes:

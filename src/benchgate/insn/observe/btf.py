@@ -1,6 +1,6 @@
 """Reads the C types of a Linux kernel from the BTF in its own image; no debug package is needed.
 
-Takes the path of an unpacked image; gives `Btf`. The format is the kernel's Documentation/bpf/btf.rst. The
+Takes the path of an image; gives `Btf`. The format is the kernel's Documentation/bpf/btf.rst. The
 image is untrusted: fails with VerifyError if what begins as BTF is damaged.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
+from benchgate.build.fetch.unpack import kernel_content
 from benchgate.insn.observe.ctypes import UNTYPED, CType, Field, Shape
 
 _MAGIC = b"\x9f\xeb\x01\x00\x18\x00\x00\x00"
@@ -123,7 +124,7 @@ class Btf:
 def read_btf(path: Path) -> Btf | None:
     """The types in an image; None if it has none."""
     try:
-        image = path.read_bytes()
+        image = kernel_content(path)
     except OSError as error:
         raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
     at = image.find(_MAGIC)

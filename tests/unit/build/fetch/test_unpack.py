@@ -78,3 +78,37 @@ def test_an_unknown_compression_or_no_config_leaves_it_packed(tmp_path: Path) ->
 def test_a_damaged_image_is_refused(tmp_path: Path, packed: bytes, size: int, why: str) -> None:
     with pytest.raises(FetchError, match=why):
         unpack.unpacked_kernel(bz_image(tmp_path, packed, size), config(tmp_path))
+
+
+def lz4(*blocks: bytes) -> bytes:
+    """LZ4's legacy format."""
+    return b"\x02\x21\x4c\x18" + b"".join(len(one).to_bytes(4, "little") + one for one in blocks)
+
+
+def test_what_is_inside_can_be_read_even_if_it_boots_packed(tmp_path: Path) -> None:
+    """Blocks by hand: literals, a copy of what was written, and one that copies what it is writing itself."""
+    first = b"\x42\x7fELF\x02\x00" + b"\x1fF\x01\x00\x05" + b"\x10z"
+    second = b"\x30abc"
+    expected = b"\x7fELF" + b"LFLFLF" + b"F" + b"F" * 24 + b"z" + b"abc"
+    image = bz_image(tmp_path, lz4(first, second), len(expected))
+    image.write_bytes(header(image.read_bytes()))
+    assert unpack.kernel_content(image) == expected
+    assert unpack.unpacked_kernel(image, config(tmp_path)) is None
+    other = tmp_path / "Image"
+    other.write_bytes(b"any other file")
+    assert unpack.kernel_content(other) == b"any other file"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [b"\x42\x7fELF\x09\x00\x10z", b"\x42\x7fELF\x00\x00", b"\xf0", b"\x1fF\x01\x00" + b"\xff" * 40000],
+)
+def test_a_damaged_block_is_refused(tmp_path: Path, block: bytes) -> None:
+    image = bz_image(tmp_path, lz4(block), 10)
+    image.write_bytes(header(image.read_bytes()))
+    with pytest.raises(FetchError, match="unpacked|damaged"):
+        unpack.kernel_content(image)
+
+
+def header(image: bytes) -> bytes:
+    return image[:0x202] + b"HdrS" + image[0x206:]
