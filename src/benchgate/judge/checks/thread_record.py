@@ -12,10 +12,13 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT
+from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
 from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.accounts.threads.figures import histogram_of, thread_metrics
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
+
+_OPENS = (MarkKind.TOTAL_BEGIN, MarkKind.WORK_BEGIN)
 
 
 def with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
@@ -48,11 +51,14 @@ def _check_thread_window(events: ThreadEvents, files: RunFiles) -> None:
     """The record must be of the same run as the clock's log."""
     if events.vcpus != files.run.cell.cpus:
         raise VerifyError(f"{THREAD_EVENTS} has {events.vcpus} vCPUs, but the cell has {files.run.cell.cpus}")
-    seen = files.clock.activity
     window = (events.opened, events.closed)
-    if seen is None or None in window or window == (seen.begin, seen.end):
+    marked = (
+        next((one.time for one in files.clock.marks if one.kind in _OPENS), None),
+        next((one.time for one in files.clock.marks if one.kind == MarkKind.TOTAL_END), None),
+    )
+    if None in window or None in marked or window == marked:
         return
     raise VerifyError(
-        f"{THREAD_EVENTS} has a window from {window[0]} to {window[1]}, but that of the clock's log is from "
-        f"{seen.begin} to {seen.end}"
+        f"{THREAD_EVENTS} has a window from {window[0]} to {window[1]}, but the marks in the clock's log are "
+        f"at {marked[0]} and {marked[1]}"
     )

@@ -81,7 +81,7 @@ def test_a_record_that_became_full_has_no_figures(tmp_path: Path) -> None:
         (
             "open 1000",
             "open 999",
-            "a window from 999 to 4000, but that of the clock's log is from 1000 to 4000",
+            "a window from 999 to 4000, but the marks in the clock's log are at 1000 and 4000",
         ),
         ("wake 0 1300 11 0 2 -\n", "", r"threads.txt:8: .*thread 11, which is blocked"),
     ],
