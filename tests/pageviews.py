@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,10 +16,21 @@ from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence.rows import RunRow
 from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.threads_log import read_thread_events
 from benchgate.judge.accounts.attribution import Table, table
 from benchgate.judge.accounts.distributions import distributions
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.sharing import Recording
+from benchgate.judge.accounts.thread_sketch import sketch
+from benchgate.judge.accounts.thread_timeline import (
+    ALL_BOXES,
+    FEWEST_BOXES,
+    MOST_BOXES,
+    ThreadTimeline,
+    conserved,
+    named_threads,
+)
+from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
@@ -26,6 +38,7 @@ from benchgate.judge.noise import RunNoise
 from benchgate.judge.wire import parse
 from benchgate.plan import published
 from benchgate.render.view import SessionView
+from tests import schedulesim
 from tests.unit.factories import POLICY, arm, cell, raw_run, rows, run_row, scaled_view, verified, view
 from tests.unit.memory_logs import LOG, ONE_CPU
 from tests.unit.moved_lines import sharing
@@ -95,6 +108,36 @@ def judged_with_histogram() -> JudgedRun:
     return JudgedRun(raw, replace(verified(raw, 10_000), histograms={"wake": seen}, hz=1_000_000_000))
 
 
+def threads_view(*cpus: int, **changes: object) -> SessionView:
+    """A view like `scaled_view` with pictures of threads, of a simulated schedule for each CPU count."""
+    return replace(scaled_view(), threads=tuple(simulated(count) for count in cpus), **changes)  # type: ignore[arg-type]
+
+
+def simulated(cpus: int, *, boxes: int = MOST_BOXES) -> ThreadTimeline:
+    name = f"primes-linux-smp{min(cpus, 2)}"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "threads.txt"
+        path.write_text(schedulesim.recorded(cpus, looks=0.7, length=20_000_000), encoding="ascii")
+        books = thread_books(read_thread_events(path))
+    return ThreadTimeline(
+        cell=name,
+        cpus=cpus,
+        run=3,
+        folder=f"runs/0003-{name}",
+        seed=5,
+        which="median",
+        work=books.end - books.begin,
+        unit="insn",
+        threads=named_threads(books),
+        count=len(books.threads),
+        by_cpu=books.cpus,
+        conserved=conserved(books),
+        longest_wait=books.wait_lengths[-1],
+        is_cut=False,
+        sketch=sketch(books, boxes),
+    )
+
+
 def long_view(runs: int) -> SessionView:
     """That many runs, half of them void with a reason."""
     arms = [rows(cell(2 ** (n % 4), system=f"sys{n % 5}"), [10**9 + n], first=n + 1)[0] for n in range(runs)]
@@ -139,6 +182,7 @@ def wide_view(workloads: int, systems: int, counts: int, runs: int = 5, **change
     facts: dict[str, object] = {
         "verdicts": decide(gates, arms, POLICY).verdicts,
         "timelines": tuple(_wide_timeline(one, made) for one in cells),
+        "threads": tuple(_wide_threads(one, len(cells)) for one in cells),
         "attributions": tuple(replace(attributed(), cell=one.id) for one in cells),
         "resolutions": {one.id: Resolution(40_000, 12, 90_000) for one in cells},
         "envelope": tuple((f"fact {number}", "a value of the host") for number in range(80)),
@@ -168,6 +212,15 @@ def _wide_arm(of: Cell, made: Sequence[RunRow]) -> Arm:
     found = arm(of, works, lane=Lane.INSN, placement=Placement.VIRTUAL, unit="insn", invalid=bad)
     folders = [f"runs/{row.run:04}-{of.id}" for row in made]
     return replace(found, sample=folders[0], culprit=folders[0])
+
+
+@functools.cache
+def _schedule(cpus: int, boxes: int) -> ThreadTimeline:
+    return simulated(cpus, boxes=boxes)
+
+
+def _wide_threads(of: Cell, cells: int) -> ThreadTimeline:
+    return replace(_schedule(of.cpus, max(ALL_BOXES // cells, FEWEST_BOXES)), cell=of.id)
 
 
 def _wide_timeline(of: Cell, made: Sequence[RunRow]) -> Timeline:

@@ -18,10 +18,11 @@ from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
 from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.symbols import read_symbols
 from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
 from tests.memory_reference import Level, Place, Range, Shape
-from tools.clock_lab import BOOT_S, burning
+from tools.clock_lab import BOOT_S, Debugger, burning
 from tools.clock_lab import light_lab as lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
@@ -81,6 +82,7 @@ def boot(
     shape: Path | None = None,
     order: AccessOrder = AccessOrder.UNSAID,
     steps: int = 0,
+    debugger: Debugger | None = None,
 ) -> Result:
     """`disks`: false for drives of which benchgate does not know. `explore`: the file of an exploration.
     `shape`: that of a machine with memory."""
@@ -90,8 +92,16 @@ def boot(
     argv += drive
     words = f"case={case} cpus={cpus} steps={steps}"
     argv += ["-serial", f"file:{console}", "-kernel", str(guest), "-append", words]
-    done = subprocess.run(argv, env=environment, capture_output=True, timeout=BOOT_S, check=False)
-    return Result(done.returncode, console.read_text(), read_log(log))
+    if debugger is not None:
+        argv += ["-S", "-gdb", f"unix:{folder}/gdb,server=on,wait=off"]
+    with subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL) as process:
+        try:
+            if debugger is not None:
+                debugger(folder / "gdb")
+            process.wait(BOOT_S)
+        finally:
+            process.kill()
+    return Result(process.returncode, console.read_text(), read_log(log))
 
 
 @pytest.mark.parametrize(
@@ -243,6 +253,17 @@ def repeats(guest: Path, tmp_path: Path, case: str, cpus: int) -> bool:
 @pytest.mark.parametrize("case", ["handover", "splitlock", "nmi"])
 def test_a_run_of_bare_cpus_repeats_bit_for_bit(guest: Path, tmp_path: Path, case: str) -> None:
     assert repeats(guest, tmp_path, case, 4)
+
+
+def test_a_stop_in_a_debugger_does_not_change_the_time(guest: Path, tmp_path: Path) -> None:
+    """A second of the host's time, at the first interrupt that a CPU takes from another one."""
+    symbols = read_symbols(guest)
+    debugger = Debugger(dict(zip(symbols.names, symbols.addresses, strict=True))["on_ipi"], pause_s=1)
+    first = boot(guest, tmp_path, "poke", 3)
+    stopped = boot(guest, tmp_path, "poke", 3, debugger=debugger)
+    assert debugger.stops == 1
+    assert stopped.each("ipis") == first.each("ipis") == [0, 0, 20]
+    assert stopped.took == pytest.approx(first.took, rel=0.002)
 
 
 @pytest.mark.soak

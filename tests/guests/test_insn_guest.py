@@ -279,15 +279,6 @@ def test_call_stacks_hold_every_instruction_of_the_window_below_the_functions_th
     assert boot.good
 
 
-def test_a_stop_in_a_debugger_does_not_change_the_window(moved: Moved) -> None:
-    bench = lab()
-    symbols = read_symbols(linux_symbols(bench.qemu, bench.kernel))
-    debugger = Debugger(dict(zip(symbols.names, symbols.addresses, strict=True))["do_exit"])
-    stopped = bench.boot("primes", 2, SMALL, seed=1, debugger=debugger)
-    assert debugger.stops == 1
-    assert stopped.window(2).work == pytest.approx(moved.boot.window(2).work, rel=0.002)
-
-
 def name_of(case: Case) -> str:
     return f"{case.name}-{case.workers or 'all'}"
 
@@ -310,7 +301,7 @@ def test_background_jobs_of_qemu_do_not_influence_the_guest(tmp_path: Path, case
     """QEMU wakes vCPUs for its own jobs, at times of the host. They must not run out of turn, whether the
     host's CPUs are idle or busy."""
     with burning(burners):
-        disturbed = boot_case(lab(), case, 4, seed=1, extra=errands(tmp_path, every_us=20))
+        disturbed = boot_case(lab(), case, 4, seed=1, extra=errands(tmp_path, every_us=100))
     assert repeatable(disturbed) == repeatable(on_four(case))
     assert disturbed.log is not None
     assert disturbed.log.host["errands"] > 1_000
@@ -319,8 +310,9 @@ def test_background_jobs_of_qemu_do_not_influence_the_guest(tmp_path: Path, case
 # ---- durations
 
 
-@pytest.mark.parametrize("case", [UNEVEN, LOCK, SLEEPERS], ids=name_of)
+@pytest.mark.parametrize("case", [UNEVEN, pytest.param(LOCK, marks=pytest.mark.long), SLEEPERS], ids=name_of)
 def test_durations_agree_with_arithmetic(case: Case) -> None:
+    """The lock is held in arithmetic's time by bare CPUs, too (test_insn_bare.py)."""
     assert outcome(case, 4, on_four(case)).error < 0.01
 
 
@@ -334,16 +326,10 @@ def test_every_duration_agrees_with_arithmetic(case: Case, cpus: int) -> None:
 # ---- the books
 
 
-@pytest.fixture(scope="module")
-def booked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Path]:
-    """Seed 2, with a profile."""
-    path = tmp_path_factory.mktemp("booked") / "attribution"
-    return lab().boot("primes", 2, SMALL, seed=2, records=Records(profile=path)), path
-
-
-def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
-    boot, path = booked
+def test_the_books_of_time_close(recorded: tuple[Boot, Records]) -> None:
+    boot, path = recorded[0], recorded[1].profile
     assert boot.log is not None
+    assert path is not None
     for vcpu in boot.log.totals:
         known = vcpu.executed + vcpu.paused + vcpu.skipped + vcpu.halted
         # The rest is the start skew, which the seed sets.
@@ -360,11 +346,3 @@ def test_the_books_of_time_close(booked: tuple[Boot, Path]) -> None:
     assert "user [user]" in top_table(seen)
     named = {symbol for space, symbol in seen.by_symbol() if space == "kernel"}
     assert "do_exit" in named  # each worker is a process that ends inside the window
-
-
-def test_another_seed_is_another_run_of_the_same_speed(moved: Moved, booked: tuple[Boot, Path]) -> None:
-    """The runs differ in the seed, not in the nonce. tests/line/test_wheel.py compares the five seeds of a
-    session."""
-    one, two = moved.boot.window(2).work, booked[0].window(2).work
-    assert one != two
-    assert max(one, two) / min(one, two) < 1.01

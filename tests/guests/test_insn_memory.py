@@ -1,4 +1,5 @@
-"""A machine with a memory system under the Linux guest: its runs repeat, its books close."""
+"""A machine with a memory system under the Linux guest: its runs repeat. Its books are in
+test_memory_truth.py."""
 
 from __future__ import annotations
 
@@ -8,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.system.machines import memory_ranges
-from benchgate.insn import arguments
 from benchgate.insn.arguments import Records
 from benchgate.insn.log import AccessOrder
 from benchgate.insn.machine_shape import shape
@@ -43,7 +43,9 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Boot]:
     return path, boot(path)
 
 
+@pytest.mark.long
 def test_a_run_repeats_under_load(one: tuple[Path, Boot]) -> None:
+    """test_moved_lines.py does it with tern."""
     path, first = one
     with burning(2):
         again = boot(path)
@@ -67,20 +69,6 @@ def test_the_filter_of_translations_changes_no_count(
     assert again.log.memory == first.log.memory
     assert again.log.orders == first.log.orders
     assert again.window(CPUS) == first.window(CPUS)
-
-
-def test_the_books_of_time_close(one: tuple[Path, Boot]) -> None:
-    log = one[1].log
-    assert log is not None
-    assert log.memory is not None
-    for c, totals in enumerate(log.totals):
-        phases = [books[c] for books in log.memory.phases.values()]
-        assert sum(part.spent.executed for part in phases) == totals.executed
-        assert sum(part.spent.halted for part in phases) == totals.halted
-        stalled = sum(part.spent.stalled for part in phases)
-        assert 0 < stalled == sum(sum(part.stalls.values()) for part in phases)
-        skew = totals.time - sum(part.spent.whole for part in phases)
-        assert 0 <= skew < arguments.QUANTUM
 
 
 @pytest.mark.long

@@ -1,40 +1,35 @@
-"""False sharing fails a gate on a machine with memory, and only there: one test, three sessions."""
+"""False sharing fails a gate on a machine with memory, and only there: one session of three rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.line.sessions import Session, light_tern, run_pytest
+from tests.line.sessions import light_tern, run_pytest
 
-ROW = """\
-import pytest
-
+ROW = """
 
 @pytest.mark.system("kernel.yaml")
+@pytest.mark.machine("{machine}")
 @pytest.mark.workload("counters", steps=4000, layout="{layout}")
 @pytest.mark.speedup(cpus=2, at_least=1.6)
-def test_scales(verdict):
+def test_{layout}_on_{machine}(verdict):
     verdict.require_pass()
 """
-
-
-def gated(where: Path, layout: str, machine: str) -> Session:
-    where.mkdir()
-    light_tern(where)
-    (where / "test_row.py").write_text(ROW.format(layout=layout))
-    return run_pytest(where, "test_row.py", "--clock=insn", "--smp=1,2", f"--machine={machine}")
+ROWS = (("packed", "ideal"), ("packed", "server2x16"), ("padded", "server2x16"))
 
 
 def test_counters_in_one_line_fail_the_gate_that_they_pass_on_the_ideal_machine(tmp_path: Path) -> None:
-    ends = {
-        (layout, machine): gated(tmp_path / f"{layout}-{machine}", layout, machine)
-        for layout, machine in [("packed", "ideal"), ("packed", "server2x16"), ("padded", "server2x16")]
-    }
-    told = {where: [verdict["outcome"] for verdict in end.verdicts] for where, end in ends.items()}
-    output = "\n".join(end.output for end in ends.values())
+    light_tern(tmp_path)
+    rows = "".join(ROW.format(layout=layout, machine=machine) for layout, machine in ROWS)
+    (tmp_path / "test_row.py").write_text(f"import pytest\n{rows}")
+    session = run_pytest(tmp_path, "test_row.py", "--clock=insn", "--smp=1,2")
+    told = {one["id"]: one["outcome"] for one in session.verdicts if one["gate"] == "speedup"}
     assert told == {
-        ("packed", "ideal"): ["PASS"],
-        ("packed", "server2x16"): ["FAIL"],
-        ("padded", "server2x16"): ["PASS"],
-    }, output
-    assert [end.code for end in ends.values()] == [0, 1, 0], output
+        "counters.layout-packed.steps-4000-kernel-smp2": "PASS",
+        "counters.layout-packed.steps-4000-kernel-server2x16-smp2": "FAIL",
+        "counters.steps-4000-kernel-server2x16-smp2": "PASS",  # padded, as the workload is by itself
+    }, session.output
+    assert session.code == 1, session.output
+    failed = [line for line in session.output.splitlines() if line.startswith("FAILED")]
+    assert len(failed) == 1
+    assert "test_packed_on_server2x16" in failed[0]

@@ -18,7 +18,7 @@ from benchgate.render.page.page import session_page
 from benchgate.render.view import SessionView
 from tests import browserkit, pagekit
 from tests.browserkit import Browser
-from tests.pageviews import full_view, long_view, wide_view
+from tests.pageviews import full_view, long_view, threads_view, wide_view
 from tests.unit.factories import failing
 from tests.unit.render.test_escape import evil_view
 
@@ -45,6 +45,7 @@ VIEWS: dict[str, Callable[[], SessionView]] = {
     "hostile": evil_view,
     "failing": lambda: failing(Word.FAIL),
     "long": lambda: long_view(500),
+    "threads": lambda: threads_view(2, 8, 32),
     "4 cells": lambda: wide_view(2, 1, 2),
     "30 cells": lambda: wide_view(5, 2, 3),
     "200 cells": lambda: wide_view(10, 5, 4),

@@ -68,6 +68,17 @@ def test_an_error_that_ends_measuring_ends_a_run_with_4(workers: Rig) -> None:
     assert "INTERNALERROR" not in result.stdout.str()
 
 
+@pytest.mark.parametrize("dist", ["load", "loadscope"])
+def test_a_worker_that_dies_does_not_keep_the_run_from_its_end(workers: Rig, dist: str) -> None:
+    """The one that takes its place waited for ever with its last test: xdist 3.8 alone does so, too, with
+    `--dist loadgroup`, but not with the one that the user named."""
+    workers.pytester.makepyfile(test_z="import os\n\ndef test_dies():\n    os.abort()\n")
+    result = workers.run("-n", "2", "--dist", dist)
+    result.assert_outcomes(passed=9, failed=1)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["PASS: 3 of 3 verdicts", "*worker 'gw?' crashed while running*"])
+
+
 def test_without_timed_tests_xdist_schedules_as_ever(workers: Rig) -> None:
     result = workers.run("-n", "2", "-v", "-k", "plain")
     assert result.ret == 0

@@ -73,6 +73,9 @@ TABLE: tuple[Command, ...] = (
     ),
     Command("replay", "repeat a run of the instruction clock exactly"),
     Command("timeline", "write what each CPU and worker of a run did, as a trace for Perfetto's viewer"),
+    Command(
+        "threads", "show who ran and waited in a run, which CPUs idled meanwhile, and why threads were late"
+    ),
     Command("machine", "show or check a machine with a memory system, or calibrate one from this host"),
     Command("fleet", "make runs on other machines: the scheduler, its workers, what they may run"),
     Command("cache", "list the cache: QEMU, Linux image, built programs"),

@@ -56,6 +56,15 @@ class Symbols:
         at = bisect_right(self.addresses, address) - 1
         return self.names[at] if at >= 0 and address < self.ends[at] else None
 
+    def containing(self, addresses: Iterable[int]) -> Symbols:
+        """Only the symbols that contain one of these addresses."""
+        places = sorted({bisect_right(self.addresses, one) - 1 for one in addresses if self.name_of(one)})
+        return Symbols(
+            tuple(self.addresses[at] for at in places),
+            tuple(self.ends[at] for at in places),
+            tuple(self.names[at] for at in places),
+        )
+
     def within(self, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
         """The name, begin and end of each symbol that has an address from `begin` up to `end`."""
         at = max(bisect_right(self.addresses, begin) - 1, 0)

@@ -18,7 +18,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
 from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.text import counted
-from benchgate.base.workload.metrics import Metric, with_windows
+from benchgate.base.workload.metrics import OF_THREADS, Metric, with_windows
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.run_files import read_console
@@ -50,7 +50,10 @@ def arm_of(
     if not samples:
         return facts
     absent = _without_value(samples)
-    lacks = {name: why for name, why in good[0].skipped.items() if all(name in run.skipped for run in good)}
+    lacks = {
+        name: why for name, why in samples[0].skipped.items() if all(name in run.skipped for run in samples)
+    }
+    absent |= {name: why for name, why in _unseen(samples).items() if name not in lacks}
     try:
         found = {
             name: measurement(good, metric)
@@ -72,6 +75,14 @@ def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:
         share = f"{len(without)} of {counted(len(runs), 'run')}"
         found[name] = f"{share} without a value: {without[0].run.folder.name}: {without[0].absent[name]}"
     return found
+
+
+def _unseen(runs: Sequence[VerifiedRun]) -> dict[str, str]:
+    """The metrics of threads that some of these runs do not have: a session with --measure records the
+    threads of one run."""
+    without = [run for run in runs if run.skipped.keys() & OF_THREADS.keys()]
+    share = f"{len(without)} of {counted(len(runs), 'run')} without a record of threads"
+    return dict.fromkeys(OF_THREADS, share) if without else {}
 
 
 def arm_from_runs(

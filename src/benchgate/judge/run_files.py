@@ -18,11 +18,13 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import read
 from benchgate.base.runs import RawRun
+from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.host.noise import HostSnapshot, ThreadCounters
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
+from benchgate.insn.threads_log import ThreadEvents, read_thread_events
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
@@ -30,9 +32,10 @@ from benchgate.run.pinning import ThreadPlace
 from benchgate.run.thread_use import HostRecord, UseSample
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
+THREAD_EVENTS, UNOBSERVED = "threads.txt", "unobserved.txt"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
 _T = TypeVar("_T")
-_JSON_BYTES = 1 << 22
+_JSON_BYTES, _REASON_BYTES = 1 << 22, 1000
 _NOT_RECORDED = HostSnapshot(0, None, None, None, None, None)
 
 
@@ -130,6 +133,22 @@ class RunFiles:
         """Nothing is known without the file, which earlier versions did not write."""
         missing = not os.path.lexists(self.run.folder / HOST)
         return HostRecord(100, ()) if missing else self._read(HostRecord, HOST, "the host")
+
+    @cached_property
+    def thread_events(self) -> ThreadEvents | None:
+        """What the guest's scheduler did; None if it was not observed."""
+        path = self.run.folder / THREAD_EVENTS
+        return read_thread_events(path) if os.path.lexists(path) else None
+
+    @cached_property
+    def unobserved(self) -> str:
+        """Why the guest's threads were not observed although a gate needs it; empty if nothing says so."""
+        path = self.run.folder / UNOBSERVED
+        try:
+            raw = read_start(path, _REASON_BYTES) if os.path.lexists(path) else b""
+        except OSError as error:
+            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+        return one_line(raw, _REASON_BYTES)
 
     def _read(self, kind: type[_T], name: str, what: str) -> _T:
         try:

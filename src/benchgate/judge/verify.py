@@ -31,6 +31,7 @@ from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
+from benchgate.judge.checks.thread_record import with_threads
 from benchgate.judge.checks.transcript_checks import (
     check_books,
     check_cpus,
@@ -107,7 +108,7 @@ def _verified_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
-    return replace(found, arch=system.arch.name)
+    return replace(with_threads(found, files), arch=system.arch.name)
 
 
 def output_of(files: RunFiles, system: System) -> GuestOutput:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from benchgate.base.gates import Gate
-from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind, with_windows
+from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind, every_metric
 from benchgate.plan.mark_table import OF_KIND, Good
 from benchgate.plan.planned import PlannedGate, SweepPlan
 
@@ -30,7 +30,7 @@ def _of_sweep(sweep: SweepPlan) -> list[str]:
 
 
 def _metric(planned: PlannedGate) -> Metric:
-    return with_windows(planned.arm.workload.metrics)[planned.gate.metric]
+    return every_metric(planned.arm.workload.metrics)[planned.gate.metric]
 
 
 def _is_latency(planned: PlannedGate) -> bool:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
+from benchgate.base.workload.metrics import WASTED
+
 BOUNDS = ("at_least", "at_most")
 THRESHOLDS = (*BOUNDS, "insn")
 _OF_COUNTS = ("cpus", *THRESHOLDS, "metric", "base")
@@ -51,6 +53,12 @@ class GateMark:
     """Whether `cpus` may be a list, whose first count is the base and whose last one is the cell."""
     is_ratio: bool = False
     """Whether a threshold is a ratio, and not a figure in the metric's unit."""
+    metric: str = "work"
+    """The metric of its gates, unless the mark takes `metric`."""
+    is_share: bool = False
+    """Whether a threshold may be written as `0.5%`."""
+    lengths: tuple[str, ...] = ()
+    """The settings that are lengths of time, written as `1ms`."""
     has_own_figure: bool = False
     """Whether the figure is neither the metric itself nor a ratio of two arms."""
     good: Good = "never"
@@ -210,6 +218,18 @@ TABLE: tuple[GateMark, ...] = (
         is_of_several=True,
         is_ratio=True,
         has_own_figure=True,
+        good="always",
+    ),
+    GateMark(
+        "work_conserving",
+        "the share of all CPUs' time that was idle although a thread waited that may run there, and the "
+        "longest such time of one CPU; without `cpus`, at each CPU count",
+        'at_most="0.5%", longest="1ms"',
+        takes=("at_most", "longest", "cpus"),
+        needs=("at_most",),
+        metric=WASTED,
+        is_share=True,
+        lengths=("longest",),
         good="always",
     ),
     GateMark(

@@ -8,18 +8,19 @@ collection error of the test.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.baselines import DEFAULT_FILE
-from benchgate.base.cells import Params, Window
+from benchgate.base.cells import Params
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
 from benchgate.base.system.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
-from benchgate.base.workload.metrics import Metric, with_windows
+from benchgate.base.workload.metrics import Metric, every_metric, time_of
 from benchgate.base.workload.workloads import UNVERIFIED, Workload
 from benchgate.plan import catalog
 from benchgate.plan.mark_table import (
@@ -38,6 +39,7 @@ from benchgate.plan.planned import GateRequest, MarkRequest
 from benchgate.plan.workloadfile import fill
 
 EACH_COUNT = 0
+_PERCENT = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?%")
 MOST_RATIO = 1e6
 """A larger ratio is refused."""
 
@@ -65,7 +67,7 @@ def read(  # noqa: PLR0913, PLR0917
     name = _word(WORKLOAD, workload.args, "one name")
     found = catalog.load_workload(name)
     fill(found, workload.kwargs)
-    known = with_windows(found.metrics)
+    known = every_metric(found.metrics)
     if name == SELFTEST:
         known = {**known, **_of_systems(_systems(systems))}
     for mark, now in RENAMED.items():
@@ -127,7 +129,7 @@ def _machine(mark: MarkArguments | None) -> str:
 
 def _gate(row: GateMark, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> GateRequest:
     _check_arguments(row, given)
-    metric = _metric(row.name, given, workload, known)
+    metric = _metric(row, given, workload, known)
     at_least, at_most, insn = (_threshold(row, given, key) for key in THRESHOLDS)
     kind, file = _named_kind(given) if row.name == GATE else (_kind(row, at_least, at_most), row.file)
     base, more, cpus = _counts(row, given)
@@ -210,10 +212,23 @@ def _counts(row: GateMark, given: MarkArguments) -> tuple[int | None, tuple[int,
 def _settings(row: GateMark, given: MarkArguments) -> Params:
     """The given settings, as plain words because they become part of the gate's id."""
     words = {key: given.kwargs[key] for key in row.settings if key in given.kwargs}
+    for key in row.lengths:
+        if key in words:
+            words[key] = _length(row, key, words[key])
     for key, word in words.items():
-        if not isinstance(word, str) or not word.isidentifier():
+        if key not in row.lengths and not (isinstance(word, str) and word.isidentifier()):
             raise UsageError(f"mark {row.name}: {key}={word!r} is not a word, as in {row.shown}")
     return tuple((key, str(word)) for key, word in words.items())
+
+
+def _length(row: GateMark, key: str, value: object) -> str:
+    """A length of time as it is written; a number is one of ns."""
+    word = f"{value}ns" if isinstance(value, int) and not isinstance(value, bool) else value
+    try:
+        time_of(str(word))
+    except ValueError as error:
+        raise UsageError(f"mark {row.name}: {key}: {error}") from None
+    return str(word)
 
 
 def _count(mark: str, key: str, value: object) -> int:
@@ -226,6 +241,8 @@ def _threshold(row: GateMark, given: MarkArguments, key: str) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
+    if row.is_share and isinstance(value, str) and _PERCENT.fullmatch(value):
+        value = round(float(value[:-1]) / 100, 12)
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if row.is_ratio and not 0 < number <= MOST_RATIO:
         raise UsageError(f"mark {row.name}: {key}={value!r} is not a ratio above 0 and up to {MOST_RATIO:g}")
@@ -234,12 +251,12 @@ def _threshold(row: GateMark, given: MarkArguments, key: str) -> float | None:
     return number
 
 
-def _metric(mark: str, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> Metric:
-    value = given.kwargs.get("metric", str(Window.WORK))
+def _metric(row: GateMark, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> Metric:
+    value = given.kwargs.get("metric", row.metric)
     if not isinstance(value, str) or value not in known:
         near = suggestion(value, known) if isinstance(value, str) else ""
         raise UsageError(
-            f"mark {mark}: metric={value!r} is not one of the metrics of workload {workload}: "
+            f"mark {row.name}: metric={value!r} is not one of the metrics of workload {workload}: "
             f"{', '.join(known)}" + (f"; {near}" if near else "")
         )
     return known[value]

@@ -14,7 +14,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate, Settings
 from benchgate.base.identity import guest_of
 from benchgate.base.system.systems import System, SystemKind
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.workloads import Workload
 
 
@@ -158,6 +158,8 @@ class SweepPlan:
     sweep of a system and workload."""
     others: tuple[str, ...] = ()
     """The other rows of the sweep."""
+    records_threads: bool = False
+    """Whether every run on the instruction clock records the guest's threads, even where no gate needs it."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -165,8 +167,16 @@ class SweepPlan:
 
     @property
     def declared(self) -> Mapping[str, Metric]:
-        """The metrics that its workload declares; all rows have the same one."""
-        return self.cells[0].workload.metrics
+        """The metrics that its workload declares, which is the same in all rows, and those of threads if any
+        cell has them."""
+        own = self.cells[0].workload.metrics
+        return {**own, **OF_THREADS} if self.records_threads or self.needs_threads else own
+
+    @property
+    def needs_threads(self) -> frozenset[str]:
+        """The ids of the cells whose threads a gate asks for."""
+        gates = (one.gate for one in self.gates if one.gate.metric in OF_THREADS)
+        return frozenset(cell.id for gate in gates for cell in gate.cells)
 
     @property
     def repeated(self) -> tuple[PlannedCell, ...]:

@@ -139,7 +139,7 @@ def _plan_gate(
     )
     row = OF_KIND.get(asked.kind)
     suffix = "" if row and not row.is_in_id else f"-{asked.kind}"
-    suffix += "" if asked.metric == Window.WORK else f"-{asked.metric}"
+    suffix += "" if asked.metric == (row.metric if row else Window.WORK) else f"-{asked.metric}"
     suffix += "" if asked.base in (None, 1) else f"-from{asked.base}"
     suffix += f"-to-{base.cell.system}" if asked.to and base else ""
     suffix += "".join(f"-{value}" for _, value in asked.settings)
@@ -198,9 +198,11 @@ def verified_gate(planned: PlannedCell) -> PlannedGate:
     return PlannedGate(f"{planned.test_cell.id}-{VERIFIED}", gate, None, planned)
 
 
-def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[SweepPlan, ...]:
+def sweeps(
+    cells: Iterable[PlannedCell], gates: Iterable[PlannedGate], *, threads: bool = False
+) -> tuple[SweepPlan, ...]:
     """Groups the cells and gates of the selected tests by row. A gate adds both of its arms; one that
-    compares two systems on one lane puts their rows into one sweep."""
+    compares two systems on one lane puts their rows into one sweep. `threads`: every run records them."""
     gates = tuple(gates)
     every = (*cells, *(arm for gate in gates for arm in gate.arms))
     sweep_of = _sweeps_of_rows(every, gates)
@@ -220,7 +222,7 @@ def sweeps(cells: Iterable[PlannedCell], gates: Iterable[PlannedGate]) -> tuple[
         rows = tuple(row for row, one in sweep_of.items() if one == sweep)
         ordered = tuple(sorted(cells_of.values(), key=lambda one: (one.cell.row not in rows, one.cell.cpus)))
         kinds = {_kind(one) for one in ordered if not one.skip}
-        plans.append(SweepPlan(sweep, ordered, tuple(kept[sweep]), not kinds <= known, rows[1:]))
+        plans.append(SweepPlan(sweep, ordered, tuple(kept[sweep]), not kinds <= known, rows[1:], threads))
         known |= kinds
     return tuple(plans)
 

@@ -17,7 +17,7 @@ from benchgate.base.cells import Mode, Params, ParamValue, Window
 from benchgate.base.errors import UsageError
 from benchgate.base.system.systems import not_a_service
 from benchgate.base.text import suggestion
-from benchgate.base.workload.metrics import NS, WINDOWS, Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import NS, OF_THREADS, WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, ParamSpec, Take, Tool, Workload
 from benchgate.base.yaml import yaml_values, yamlfile
 from benchgate.base.yaml.yaml_values import NAME
@@ -189,7 +189,7 @@ def read_metrics(top: Section) -> Mapping[str, Metric]:
         for name in section.keys():  # noqa: SIM118 - a Section, not a dict
             if not NAME.match(name):
                 section.fail(f"`{name}` is not a name: use lower-case letters, digits and _", name)
-            if name in WINDOWS:
+            if name in WINDOWS or name in OF_THREADS:
                 section.fail(f"`{name}` is a metric of every workload; choose another name", name)
             with section.optional(name) as words:
                 found[name] = _metric(name, words)

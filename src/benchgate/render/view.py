@@ -26,6 +26,7 @@ from benchgate.judge.accounts.distributions import Distribution
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.noise_floor import NoiseFloor
 from benchgate.judge.accounts.sharing import Recording
+from benchgate.judge.accounts.thread_timeline import ThreadTimeline
 from benchgate.judge.accounts.timeline import Flame, Timeline
 from benchgate.judge.accounts.ungated import UngatedRow
 from benchgate.judge.fits import Fit
@@ -78,6 +79,9 @@ class SessionView:
     """The timelines of the median and the slowest run of each cell, one cell after the other."""
     flames: tuple[Flame, ...] = ()
     """The call stacks that were recorded."""
+    threads: tuple[ThreadTimeline, ...] = ()
+    """The median and the slowest of the runs of each cell whose threads were recorded, one cell after the
+    other."""
     books: tuple[RunBooks, ...] = ()
     """The books of each counted run on a machine with memory."""
     moved_lines: tuple[Recording, ...] = ()

@@ -33,6 +33,7 @@ from benchgate.judge.accounts.noise_floor import floors
 from benchgate.judge.accounts.outliers import outliers
 from benchgate.judge.accounts.resolutions import resolutions
 from benchgate.judge.accounts.sharing import recorded
+from benchgate.judge.accounts.thread_timeline import thread_timelines
 from benchgate.judge.accounts.timeline import flames, timelines
 from benchgate.judge.accounts.ungated import ungated
 from benchgate.judge.arms import arms
@@ -73,6 +74,7 @@ def view_of(
         resolutions=resolutions(runs),
         timelines=timelines(runs),
         flames=flames(runs),
+        threads=thread_timelines(runs),
         books=run_books(runs),
         moved_lines=recorded(runs),
         merged=merged_percentiles(runs, declared),

@@ -28,6 +28,7 @@ from benchgate.base.interrupts import held
 from benchgate.base.runs import RawRun
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.systems import SystemKind
+from benchgate.base.workload.metrics import WASTED, Metric
 from benchgate.build import cache_storage
 from benchgate.evidence import baseline_file, provenance, session_folder
 from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
@@ -35,13 +36,14 @@ from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
 from benchgate.insn.arguments import NO_RECORDS, Records
-from benchgate.insn.symbols import read_symbols
+from benchgate.insn.symbols import Symbols, read_symbols
+from benchgate.insn.threads_log import WakeEvent
 from benchgate.judge import verify, wire
 from benchgate.judge.accounts import attribution
 from benchgate.judge.checks import binding, smoke_check
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
 from benchgate.judge.oracles.oracle import ORACLES
-from benchgate.judge.run_files import read_console
+from benchgate.judge.run_files import RunFiles, read_console
 from benchgate.plan import catalog, choice, idle_cpus
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
@@ -119,6 +121,7 @@ class MeasuringSession:
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with everything that is needed to judge it again."""
         self._sweeps = tuple(sweeps)
+        self._records.needs_threads = frozenset().union(*(one.needs_threads for one in sweeps))
         if self.options.fleet:
             fleets.require_makeable(self.options, (cell for one in self._sweeps for cell in one.runnable))
         emulators = self.bench.emulators
@@ -276,11 +279,15 @@ class MeasuringSession:
             if judged.unanswered:
                 save_unanswered(raw.folder, judged.reason)
             self._judged.append(judged)
-            self._open_session.record(row_of(judged, attempt.planned.workload.metrics))
+            self._open_session.record(row_of(judged, self._declared(attempt)))
         if self.options.measure and judged.verified:
             self._keep_symbols(attempt.planned, judged)
+        self._keep_trails(attempt.planned, judged)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))
         return judged
+
+    def _declared(self, attempt: PlannedRun) -> Mapping[str, Metric]:
+        return next(one.declared for one in self._sweeps if one.row == attempt.sweep)
 
     def _smoke(self, planned: PlannedCell) -> None:
         """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""
@@ -303,7 +310,19 @@ class MeasuringSession:
         if file is None or planned.system.result.format is not ResultFormat.BENCH:
             return
         transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
-        found = attribution.sampled_symbols(transcript, read_symbols(file))
+        self._add_symbols(planned, attribution.sampled_symbols(transcript, read_symbols(file)))
+
+    def _keep_trails(self, planned: PlannedCell, judged: JudgedRun) -> None:
+        """Keeps the kernel's symbols where threads were woken, for `benchgate threads`."""
+        if judged.verified is None or WASTED not in judged.verified.metrics:
+            return
+        events, file = RunFiles(judged.run).thread_events, self.bench.symbols(planned).kernel
+        if events is None or file is None:
+            return
+        places = {address for one in events.events if isinstance(one, WakeEvent) for address in one.trail}
+        self._add_symbols(planned, read_symbols(file).containing(places))
+
+    def _add_symbols(self, planned: PlannedCell, found: Symbols) -> None:
         guest, kept = planned.guest, self._facts.setdefault("symbols", {})
         kept[guest] = symbols_of(stored_symbols(self._facts, "this session", guest), found)
         self._open_session.update(symbols=kept)

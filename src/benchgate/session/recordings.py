@@ -17,7 +17,7 @@ from benchgate.base.errors import UsageError, VerifyError
 from benchgate.base.runs import RawRun
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.results import ResultFormat
-from benchgate.base.text import counted
+from benchgate.base.text import counted, one_line
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.observe.resolve import FILE as OBSERVED
 from benchgate.insn.plugin import INLINE_API, api_of
@@ -31,6 +31,7 @@ from benchgate.judge.accounts import sharing
 from benchgate.judge.accounts.story import story
 from benchgate.judge.accounts.story.clock import EVENTS
 from benchgate.judge.accounts.timeline import FOLDED
+from benchgate.judge.run_files import THREAD_EVENTS, UNOBSERVED
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import memory
@@ -40,7 +41,6 @@ from benchgate.session.workbench import SymbolFiles, Workbench
 
 PROFILE, STACKS, PICTURE, TRACE = "profile.txt", "stacks.txt", "flame.svg", "trace.json"
 SHARING, LINES_PICTURE = "sharing.txt", "lines.svg"
-THREADS = "threads.txt"
 
 
 def records(  # noqa: PLR0913 - keyword arguments
@@ -63,7 +63,7 @@ def records(  # noqa: PLR0913 - keyword arguments
         events=folder / EVENTS if events else None,
         stacks=folder / STACKS if stacks else None,
         sharing=folder / SHARING if lines else None,
-        threads=folder / THREADS if observed else None,
+        threads=folder / THREAD_EVENTS if observed else None,
         observe=observe if observed else None,
         window=window if profile or stacks else None,
     )
@@ -154,38 +154,51 @@ def _symbols(file: Path | None) -> Symbols | None:
 class RecordKeeper:
     """What a session records of its runs on the instruction clock.
 
-    With --threads: what the guest's threads did, in every run. With --measure, of each cell's first run:
-    that, too, call stacks, and, on a machine with memory, the lines that moved between CPUs. A guest whose
-    calls cannot be followed has no stacks (insn/c/record/stacks.h)."""
+    With --threads, and for cells whose gates need it: what the guest's threads did, in every run. With
+    --measure, of each cell's first run: that, too, call stacks, and, on a machine with memory, the lines
+    that moved between CPUs. A guest whose calls cannot be followed has no stacks
+    (insn/c/record/stacks.h)."""
 
     def __init__(self, bench: Workbench, note: Callable[[str], None]) -> None:
         self._bench, self._note = bench, note
         self._recorded: set[str] = set()
+        self.needs_threads: frozenset[str] = frozenset()
+        """The ids of the cells whose gates are of threads."""
         self._noted: set[str] = set()
 
     def records(self, planned: PlannedCell, folder: Path) -> Records:
         options = self._bench.options
+        wants_threads = options.threads or planned.cell.id in self.needs_threads
         if planned.seats.lane is not Lane.INSN:
-            if options.threads:
+            if wants_threads:
                 self._note_once(
                     f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them"
                 )
             return NO_RECORDS
         is_first = options.measure and planned.cell.id not in self._recorded
-        observed = self._observed(planned) if options.threads or is_first else ""
+        observed = (
+            self._observed(planned, folder, is_wanted=wants_threads) if wants_threads or is_first else ""
+        )
         if not is_first:
             return records(folder, observed=observed)
         self._recorded.add(planned.cell.id)
         lines = planned.system.machine is not None
         return records(folder, stacks=self._can_follow(planned), lines=lines, observed=observed)
 
-    def _observed(self, planned: PlannedCell) -> str:
-        try:
-            return self._bench.observed(planned)
-        except VerifyError as error:
-            if self._bench.options.threads:
-                self._note_once(str(error))
-            return ""
+    def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool) -> str:
+        """How the threads are seen. If they cannot be, the run's folder says why, for the gates that need
+        it."""
+        if self._bench.options.fleet:
+            why = "workers of a fleet send no records of threads back"
+        else:
+            try:
+                return self._bench.observed(planned)
+            except VerifyError as error:
+                why = str(error)
+        if is_wanted:
+            self._note_once(why)
+            (folder / UNOBSERVED).write_text(f"{one_line(why, 600)}\n", encoding="utf-8")
+        return ""
 
     def _note_once(self, text: str) -> None:
         if text not in self._noted:

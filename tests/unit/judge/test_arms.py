@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Lane
+from benchgate.base.gates import Arm
 from benchgate.base.runs import RawRun
-from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind
 from benchgate.judge.arms import arms, difference
 from benchgate.judge.judged_run import JudgedRun
 from tests.unit import factories
@@ -129,3 +130,25 @@ def test_of_a_killed_guest_only_the_common_part_must_be_equal(
     found = difference(run(tmp_path, "a", None), run(tmp_path, "b", None, **other))  # type: ignore[arg-type]
     assert bool(found) == bool(said)
     assert said in found
+
+
+def test_threads_that_only_some_runs_recorded_are_no_figure() -> None:
+    """A session with --measure records the threads of each cell's first run; a warm-up counts for nothing."""
+
+    def run(attempt: int, *, seen: bool, warmup: bool = False) -> JudgedRun:
+        one = verified(raw_run(cell(2), attempt=attempt, warmup=warmup), 1000)
+        if seen:
+            return JudgedRun(one.run, replace(one, metrics=dict.fromkeys(OF_THREADS, 1.0)))
+        return JudgedRun(one.run, replace(one, skipped=dict.fromkeys(OF_THREADS, "no record")))
+
+    def arm(*runs: JudgedRun) -> Arm:
+        return arms([(cell(2), "")], runs, OF_THREADS)[cell(2).id]
+
+    some = arm(run(1, seen=True), run(2, seen=False))
+    assert (set(some.measurements), some.invalid, some.lacks) == ({"work", "total"}, (), {})
+    assert set(some.absent) == set(OF_THREADS)
+    assert "1 of 2 runs" in some.absent["wasted"]
+    none = arm(run(1, seen=True, warmup=True), run(2, seen=False))
+    assert (none.lacks["wasted"], none.absent) == ("no record", {})
+    every = arm(run(1, seen=False, warmup=True), run(2, seen=True))
+    assert set(every.measurements) == {"work", "total", *OF_THREADS}

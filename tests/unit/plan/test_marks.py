@@ -50,7 +50,10 @@ def test_a_test_can_name_its_systems() -> None:
         (speedup(cpus=2, at_least="1.6"), r"at_least='1\.6' is not a ratio"),
         (speedup(cpus=2, at_least=-1), r"at_least=-1 is not a ratio"),
         (speedup(cpus=2, at_least=1.6, window="total"), r"`window` is now `metric`: write metric='total'"),
-        (speedup(cpus=2, at_least=1.6, metric="totl"), r"workload primes: work, total; did you mean `total`"),
+        (
+            speedup(cpus=2, at_least=1.6, metric="totl"),
+            r"workload primes: work, total, .*; did you mean `total`",
+        ),
         (MarkArguments((2, 1.6), {}), r"use keyword arguments"),
     ],
 )
@@ -111,6 +114,33 @@ def ratio(**kwargs: object) -> MarkArguments:
     return MarkArguments((), {"to": "linux", "cpus": 2, "at_least": 1.0, **kwargs})
 
 
+def conserving(**kwargs: object) -> MarkArguments:
+    return MarkArguments((), {"at_most": "0.5%", **kwargs})
+
+
+@pytest.mark.parametrize(
+    ("given", "at_most", "settings"),
+    [
+        ({}, 0.005, ()),
+        ({"at_most": 0.005}, 0.005, ()),
+        ({"at_most": 0}, 0.0, ()),
+        ({"longest": "1ms"}, 0.005, (("longest", "1ms"),)),
+        ({"longest": 2000}, 0.005, (("longest", "2000ns"),)),
+    ],
+)
+def test_work_conserving_takes_a_share_and_a_length(
+    given: dict[str, object], at_most: float, settings: tuple[tuple[str, str], ...]
+) -> None:
+    (gate,) = marks.read(PRIMES, {"work_conserving": [conserving(**given)]}).gates
+    assert (gate.kind, gate.metric, gate.at_most, gate.cpus) == ("work_conserving", "wasted", at_most, 0)
+    assert gate.settings == settings
+
+
+def test_every_workload_has_the_metrics_of_threads() -> None:
+    (gate,) = marks.read(PRIMES, {"limit": [limit(metric="sched_wait_p99", at_most=1e6)]}).gates
+    assert gate.metric == "sched_wait_p99"
+
+
 def test_a_limit_and_a_comparison_are_read() -> None:
     found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "ratio": [ratio(metric="total")]})
     assert found.gates == (
@@ -129,6 +159,13 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ),
         ("limit", limit(metric="wake"), "metrics of workload primes: work, total"),
         ("limit", limit(metric=3), "metric=3 is not one of the metrics"),
+        ("work_conserving", conserving(at_most="half"), "at_most='half' is not a number from 0"),
+        ("work_conserving", conserving(at_most="0.5"), "at_most='0.5' is not a number from 0"),
+        ("work_conserving", conserving(longest="1 min"), "longest: '1 min' is not a length of time"),
+        ("work_conserving", conserving(longest=True), "longest: 'True' is not a length of time"),
+        ("work_conserving", MarkArguments((), {}), "the argument `at_most` is missing"),
+        ("work_conserving", conserving(metric="work"), "no argument `metric`"),
+        ("limit", limit(at_most="5%"), "at_most='5%' is not a number from 0"),
         ("limit", limit(at_least=1), "needs either `at_least` or `at_most`"),
         ("limit", limit(at_most=-1), "at_most=-1 is not a number from 0"),
         ("limit", limit(at_most=float("nan")), "is not a number from 0"),

@@ -91,6 +91,7 @@ def test_the_direction_can_be_said() -> None:
         ("s: {kind: share, of: x}", r"metrics\.s\.better: is missing"),
         ("s: {kind: share, of: result.x, better: more}", r"of: `result\.x` is not the plain name"),
         ("work: {kind: count, of: x, better: more}", r"work: `work` is a metric of every workload"),
+        ("wasted: {kind: count, of: x, better: less}", r"wasted: `wasted` is a metric of every workload"),
         ("A: {kind: count, of: x, better: more}", r"metrics\.A: `A` is not a name"),
     ],
 )

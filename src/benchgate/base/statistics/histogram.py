@@ -61,7 +61,7 @@ class Histogram:
     def percentile(self, at: float) -> float:
         """The smallest value that `at` percent of the values do not exceed, as the middle of its bucket. The
         minimum and the maximum are exact. ValueError if the histogram is empty."""
-        return percentile_of([(self, 1)], at)
+        return percentile_of([(self, 1.0)], at)
 
     def middles(self) -> list[tuple[float, int]]:
         """The value that stands for each bucket, ascending, and how many values the bucket has."""

@@ -7,6 +7,7 @@ frozen objects. Nothing fails.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,17 @@ from benchgate.base.jsonfields import PlainWord, Presence
 NS, SECOND_NS = "ns", 1_000_000_000
 """The unit of a length of time, and how many of it are a second."""
 TIME_SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, NS))
+
+
+_LENGTH = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)(ns|us|ms|s)")
+
+
+def time_of(word: str) -> float:
+    """The ns of a length of time such as `1ms`; ValueError for another word."""
+    match = _LENGTH.fullmatch(word)
+    if not match:
+        raise ValueError(f"{word!r:.60} is not a length of time such as `1ms` or `250us`")
+    return float(match[1]) * next(size for size, name in TIME_SIZES if name == match[2])
 
 
 def time_size(ns: float) -> tuple[float, str]:
@@ -72,6 +84,56 @@ WINDOWS = {
     for window in Window
 }
 """The metrics of every workload. Their unit is the run's."""
+
+WASTED, WASTED_LONGEST, SCHED_WAIT = "wasted", "wasted_longest", "sched_wait"
+"""`sched_wait` is also the name of a run's histogram of waits, which is in ns whatever the guest counts."""
+OF_THREADS = {
+    one.name: one
+    for one in (
+        Metric(
+            WASTED,
+            MetricKind.SHARE,
+            MetricDirection.LESS,
+            "",
+            of="idle",
+            per="cpus",
+            about="the share of all CPUs' time that was idle although a thread waited that may run there",
+        ),
+        Metric(
+            WASTED_LONGEST,
+            MetricKind.TIME,
+            MetricDirection.LESS,
+            NS,
+            of=WASTED,
+            about="the longest time for which one CPU was idle although a thread waited that may run there",
+        ),
+        Metric(
+            f"{SCHED_WAIT}_p99",
+            MetricKind.PERCENTILE,
+            MetricDirection.LESS,
+            NS,
+            of=SCHED_WAIT,
+            at=99,
+            about="99% of the times for which a thread waited for a CPU are not longer",
+        ),
+        Metric(
+            f"{SCHED_WAIT}_max",
+            MetricKind.PERCENTILE,
+            MetricDirection.LESS,
+            NS,
+            of=SCHED_WAIT,
+            at=100,
+            about="the longest time for which a thread waited for a CPU",
+        ),
+    )
+}
+"""The metrics of every run on the instruction clock whose threads were observed (threads.txt), whatever its
+workload declares."""
+
+
+def every_metric(declared: Mapping[str, Metric]) -> Mapping[str, Metric]:
+    """All metrics that a gate may name for a workload that declares these."""
+    return {**WINDOWS, **OF_THREADS, **declared}
 
 
 def with_windows(declared: Mapping[str, Metric]) -> Mapping[str, Metric]:

@@ -169,7 +169,7 @@ def _kernel_lz4(payload: bytes) -> bytes:
 
 
 def _lz4_block(source: bytes, at: int, end: int, out: bytearray) -> None:
-    """LZ4's block format: literals and copies of what is there already, in turn; IndexError."""
+    """LZ4's block format: literals and copies of what is there already. IndexError: it is damaged."""
     begin = len(out)
     while at < end:
         token = source[at]

@@ -8,7 +8,6 @@ in the table. A bucket that a system does not have is None, not 0, and so is a s
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -116,13 +115,7 @@ def table(cell: str, transcript: Transcript, symbols: Symbols = NO_SYMBOLS) -> T
 def sampled_symbols(transcript: Transcript, symbols: Symbols) -> Symbols:
     """The symbols that contain a sample. With them `rejudge` makes the same table without the program."""
     values = [line.value for line in transcript.measures if line.name == _SAMPLE and line.value is not None]
-    places = {bisect_right(symbols.addresses, value) - 1 for value in values if symbols.name_of(value)}
-    kept = sorted(places)
-    return Symbols(
-        tuple(symbols.addresses[at] for at in kept),
-        tuple(symbols.ends[at] for at in kept),
-        tuple(symbols.names[at] for at in kept),
-    )
+    return symbols.containing(values)
 
 
 def _is_bucket(name: str) -> bool:

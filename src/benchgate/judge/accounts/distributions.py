@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, percentile_of
-from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
+from benchgate.base.workload.metrics import NS, SCHED_WAIT, SECOND_NS, Metric, MetricKind
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 
 COLUMNS = 8
@@ -50,17 +50,17 @@ def _of_cell(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> Ite
         units = {one.unit for one in declared.values() if (one.kind, one.of) == (MetricKind.PERCENTILE, name)}
         unit = units.pop() if len(units) == 1 else ""
         if all(_is_usable(run, name, unit) for run in runs):
-            yield _together(name, unit, [(run.histograms[name], _length(run, unit)) for run in runs])
+            yield _together(name, unit, [(run.histograms[name], _length(run, name, unit)) for run in runs])
 
 
 def _is_usable(run: VerifiedRun, name: str, unit: str) -> bool:
     filled = name in run.histograms and run.histograms[name].count > 0
-    return filled and (unit != NS or bool(run.hz))
+    return filled and (unit != NS or bool(run.hz) or name == SCHED_WAIT)
 
 
-def _length(run: VerifiedRun, unit: str) -> float:
-    """Gives how many of the unit make one of the histogram's."""
-    return SECOND_NS / run.hz if unit == NS and run.hz else 1.0
+def _length(run: VerifiedRun, name: str, unit: str) -> float:
+    """Gives how many of the unit make one of the histogram's. The clock itself counts in ns."""
+    return SECOND_NS / run.hz if unit == NS and run.hz and name != SCHED_WAIT else 1.0
 
 
 def _together(name: str, unit: str, parts: Sequence[tuple[Histogram, float]]) -> Distribution:
@@ -103,8 +103,10 @@ def merged_percentiles(
 def _percentiles_of(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> dict[str, float]:
     return {
         name: percentile_of(
-            [(run.histograms[metric.of], _length(run, metric.unit)) for run in runs], metric.at
+            [(run.histograms[metric.of], _length(run, metric.of, metric.unit)) for run in runs], metric.at
         )
         for name, metric in declared.items()
-        if metric.kind is MetricKind.PERCENTILE and all(name in run.metrics for run in runs)
+        if metric.kind is MetricKind.PERCENTILE
+        and all(name in run.metrics for run in runs)
+        and any(run.histograms[metric.of].count for run in runs)
     }

@@ -55,11 +55,11 @@ class Timeline:
 
 def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
     cells = counted_by_cell(runs).values()
-    found = (_timeline(run, which, median.work) for cell in cells for median, run, which in _chosen(cell))
+    found = (_timeline(run, which, median.work) for cell in cells for median, run, which in chosen(cell))
     return tuple(one for one in found if one is not None)
 
 
-def _chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, str]]:
+def chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, str]]:
     """The median run, each chosen run, and what it is."""
     median, slowest = median_of(runs), max(runs, key=lambda run: (run.work, run.run.attempt))
     if len(runs) == 1:

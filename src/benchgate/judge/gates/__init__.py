@@ -22,7 +22,7 @@ from types import MappingProxyType, ModuleType
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.pyfile import contained, load_module
-from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
@@ -100,7 +100,12 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
         arm = measured.arms.get(cell.id)
         if arm is not None and gate.metric in arm.lacks and not arm.invalid:
             why = arm.lacks[gate.metric] or "it does not say why"
-            what = f"{subject(gate)}: the guest skipped {gate.metric}: {why}"
+            did = (
+                f"{gate.metric} is not known"
+                if gate.metric in OF_THREADS
+                else f"the guest skipped {gate.metric}"
+            )
+            what = f"{subject(gate)}: {did}: {why}"
             return ruling(gate, Word.SKIP, what, lane=arm.lane, runs=arm.runs)
     return None
 

@@ -31,8 +31,13 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
+    return judge_with(gate, measured, _advice(known_arm(gate.cell, measured)))
+
+
+def judge_with(gate: Gate, measured: GateInput, advice: str) -> Ruling:
+    """The ruling; `advice` says what to do next after a FAIL."""
     arm = known_arm(gate.cell, measured)
-    asked = GateQuestion(gate, measured, (arm,), rule_of(gate, _advice(arm)))
+    asked = GateQuestion(gate, measured, (arm,), rule_of(gate, advice))
     return looks.judge(asked, partial(_figures, gate, measured, arm, asked.limit))
 
 

@@ -17,11 +17,21 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.system import arch
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
-from benchgate.base.workload.metrics import NS
+from benchgate.base.workload.metrics import NS, WASTED
 from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.rule import Rule
-from benchgate.judge.gates.wording import digits, number, reason, span, subject, time, time_span, verdict
+from benchgate.judge.gates.wording import (
+    digits,
+    number,
+    percent_span,
+    reason,
+    span,
+    subject,
+    time,
+    time_span,
+    verdict,
+)
 
 OTHER_HOST = "use CPUs on different cores (--cpus), or --clock insn"
 
@@ -156,6 +166,8 @@ def figure_text(gate: Gate, seen: GateFigures, limit: float) -> str:
     if seen.is_ratio:
         return f"{subject(gate)} = {span(seen.value, seen.interval, limit)}"
     unit = unit_on(gate.cell.system, seen.unit)
+    if gate.metric == WASTED:
+        return f"{subject(gate)} {gate.metric} = {percent_span(seen.value, seen.interval, limit)}"
     text = time_span(seen.value, seen.interval, limit) if unit == NS else _plain(seen, limit, unit)
     return f"{subject(gate)} {seen.name or gate.metric} = {text}"
 
@@ -167,6 +179,8 @@ def _plain(seen: GateFigures, limit: float, unit: str) -> str:
 
 def threshold_text(gate: Gate, seen: GateFigures) -> str:
     """A threshold without a unit has that of the figure before it; a time has a unit of its own."""
+    if gate.metric == WASTED and not seen.is_ratio:
+        return f"{number(seen.threshold * 100)}%"
     is_time = not seen.is_ratio and unit_on(gate.cell.system, seen.unit) == NS
     return time(seen.threshold) if is_time else number(seen.threshold)
 

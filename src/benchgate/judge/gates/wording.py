@@ -32,6 +32,12 @@ def span(ratio: float, interval: Interval, threshold: float, least: int = 2) -> 
     return f"{middle} [{low}, {high}]"
 
 
+def percent_span(share: float, interval: Interval, threshold: float) -> str:
+    """`0.37 [0.05, 2.76]%`."""
+    ends = Interval(100 * interval.low, 100 * interval.high)
+    return f"{span(100 * share, ends, 100 * threshold)}%"
+
+
 def time_span(value: float, interval: Interval, threshold: float) -> str:
     """`4.528 [4.410, 4.630] us`, with the four digits that reports show, or more if the sides need them."""
     size, name = time_size(value)

@@ -16,7 +16,16 @@ from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
 from benchgate.render.page.details import metrics as metrics_part
 from benchgate.render.page.page_view import page_view
-from benchgate.render.tables import columns, memory, metrics, sensitivity, side_by_side, units, variants
+from benchgate.render.tables import (
+    columns,
+    memory,
+    metrics,
+    sensitivity,
+    side_by_side,
+    units,
+    variants,
+    wasted_time,
+)
 from benchgate.render.view import SessionView, headline, sentences_of
 
 NAME = "summary.md"
@@ -75,6 +84,7 @@ def render(view: SessionView) -> str:
         [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(page_view(view)) else [],
         sensitivity.lines_of_markdown(view),
         memory.lines_of_markdown(view),
+        wasted_time.lines_of_markdown(view),
         _runs(view),
         _conditions(view, every),
         _machine(view),

@@ -105,6 +105,8 @@ PICTURES = (
     "svg .tiny{font-size:8px}svg .halted{fill:var(--rule);fill-opacity:.5}"
     ".bad{color:var(--fail)}.void{color:var(--maybe)}.soft{color:var(--soft)}"
     ".limit{stroke:var(--fail);stroke-width:1.5;stroke-dasharray:3 2;fill:none}"
+    ".queue{fill:var(--soft);fill-opacity:.45}"
+    ".wake{stroke:var(--ink);stroke-width:.7;opacity:.45;fill:none}.tip{fill:var(--ink);opacity:.7}.waits{fill:currentColor;fill-opacity:.15;stroke:currentColor}"
 )
 
 PAGE = """
@@ -196,6 +198,7 @@ td code{white-space:nowrap}
 .panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:16px}
 figure{margin:0 0 12px;min-width:0;max-width:560px}
 figure.whole{max-width:none}figure.whole svg{width:100%;min-width:560px}
+figure.broad{max-width:none}figure.broad svg{width:100%;min-width:900px}
 figcaption{color:var(--ink);font-weight:600;font-size:.875rem}
 figure>svg{display:block;width:100%;height:auto}
 figure .wide svg{display:block}
@@ -224,7 +227,7 @@ dd{margin:0;min-width:0}
 nav ul{flex-basis:100%}.tools input{width:7rem}.tools select{max-width:7rem}.ratios{display:block}
 html{scroll-padding-top:6rem}}
 @media print{nav,.copy{display:none}.wide,.tall .wide{overflow:visible;max-height:none}
-section,figure{break-inside:avoid}}
+figure.broad svg{min-width:0}section,figure{break-inside:avoid}}
 """
 
 WHOLE = VARIABLES + PICTURES + PAGE

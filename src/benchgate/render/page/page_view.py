@@ -131,6 +131,7 @@ def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
         resolutions={cell: one for cell, one in view.resolutions.items() if cell in cells},
         timelines=tuple(one for one in view.timelines if one.cell in cells),
         flames=tuple(one for one in view.flames if one.cell in cells),
+        threads=tuple(one for one in view.threads if one.cell in cells),
         books=tuple(one for one in view.books if one.cell in cells),
         moved_lines=tuple(one for one in view.moved_lines if one.cell in cells),
         attributions=tuple(one for one in view.attributions or () if one.cell in cells) or None,

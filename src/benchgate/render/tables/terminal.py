@@ -14,7 +14,16 @@ from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.text import counted, located, visible
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
-from benchgate.render.tables import columns, memory, metrics, sensitivity, side_by_side, units, variants
+from benchgate.render.tables import (
+    columns,
+    memory,
+    metrics,
+    sensitivity,
+    side_by_side,
+    units,
+    variants,
+    wasted_time,
+)
 from benchgate.render.view import SessionView, headline, sentences_of, void_runs
 
 NARROWEST = 40
@@ -45,7 +54,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
             lines += [*measured, ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
-    seen = (*sensitivity.sentences(view), *void_runs(view), *view.outliers)
+    seen = (*wasted_time.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]

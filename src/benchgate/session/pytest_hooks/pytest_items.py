@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from benchgate.base.errors import BenchgateError
-from benchgate.base.workload.metrics import with_windows
+from benchgate.base.workload.metrics import every_metric
 from benchgate.evidence import baseline_file
 from benchgate.judge.gates import check, find
 from benchgate.plan import catalog, choice, marks, planner
@@ -100,7 +100,7 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, sta
     elif name == "verdict":
         gates = planner.plan_gates(request, options, ground)
         for gate in gates:
-            known = with_windows(gate.arm.workload.metrics)
+            known = every_metric(gate.arm.workload.metrics)
             check(gate.gate, known[gate.gate.metric], catalog.load_policy(options.policy))
         metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
     else:

@@ -109,7 +109,9 @@ class PytestSession:
         planner.check_sets(self.options, self.collected)
         planner.check_names((*arms, *images))
         planner.check_kinds(gates)
-        self._sweeps = {sweep.row: sweep for sweep in planner.sweeps(cells, gates)}
+        self._sweeps = {
+            sweep.row: sweep for sweep in planner.sweeps(cells, gates, threads=self.options.threads)
+        }
         self._images = tuple(images)
         self.picked = bool(gates)
 

@@ -64,10 +64,10 @@ class CellResult:
         return tuple(int(length) for length in self.metric(Window.WORK))
 
     def metric(self, name: str) -> tuple[float, ...]:
-        """A metric of the verified runs, in order: `work`, `total` or one that the workload declares. A run
-        without a value is left out."""
+        """A metric of the verified runs, in order: `work`, `total`, one that the workload declares or
+        one of its threads. A run without a value is left out."""
         counted = (run.verified for run in self.runs if run.verified and run.outcome is Outcome.OK)
-        return tuple(one.metrics[name] for one in counted if name not in one.absent)
+        return tuple(one.metrics[name] for one in counted if name not in {**one.absent, **one.skipped})
 
 
 @dataclass(frozen=True, slots=True)

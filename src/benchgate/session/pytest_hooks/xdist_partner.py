@@ -3,8 +3,9 @@
 Takes the controller's or a worker's configuration; gives plugins of pytest. Each worker writes the ids of its
 timed tests into a folder that the controller made, before its collection is announced; from the first list
 the controller knows which tests are a group. Without timed tests xdist's own scheduler stays. The worker that
-measured hands over its summary and status. Only public hooks of xdist are used, and `_split_scope`, in which
-its schedulers have their groups. `--dist each` is refused: each worker would measure.
+measured hands over its summary and status. Of xdist's private names only those of its scheduler by scope are
+used: `_split_scope`, in which it has its groups, `_reschedule` and `_pending_of`. `--dist each` is refused:
+each worker would measure.
 """
 
 from __future__ import annotations
@@ -111,9 +112,27 @@ def _grouping(usual: Any, config: pytest.Config, log: Any, timed: frozenset[str]
             return GROUP
         return str(base._split_scope(self, nodeid)) if by_scope else nodeid
 
+    def schedule(self: Any) -> None:
+        """A worker begins a test when it has a further one or is told to end. One that takes the place of a
+        worker that died gets neither from xdist 3.8, and would wait for ever."""
+        base.schedule(self)
+        for node in self.nodes if self.collection else ():
+            while not node.shutting_down and self._pending_of(self.assigned_work[node]) < 2:
+                self._reschedule(node)
+
+    def remove_node(self: Any, node: Any) -> str | None:
+        """The test during which a worker died is not given to the next one, as xdist 3.8 does by scope."""
+        units = self.assigned_work[node].values()
+        died = next(((unit, one) for unit in units for one, done in unit.items() if not done), None)
+        if died is not None:
+            died[0][died[1]] = True
+        base.remove_node(self, node)
+        return died[1] if died else None
+
     by_scope = isinstance(usual, LoadScopeScheduling)
     base: Any = type(usual) if by_scope else LoadScopeScheduling
-    kind = type("TimedGroupScheduling", (base,), {"_split_scope": scope})
+    members = {"_split_scope": scope, "schedule": schedule, "remove_node": remove_node}
+    kind = type("TimedGroupScheduling", (base,), members)
     return kind(config, log)
 
 

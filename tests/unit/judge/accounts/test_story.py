@@ -126,3 +126,97 @@ def test_a_run_on_wall_time_without_any_file_has_an_empty_story(tmp_path: Path) 
     seen = checked(run)
     assert seen.spans == ()
     assert seen.notes
+
+
+THREADS = """\
+insn-threads 1
+vcpus 2
+fork 0 0 7 0 776f726b
+fork 0 0 8 0 776f726b
+wake 0 10 7 0 1 -
+switch 0 20 0 r 7 1
+open 1000
+wake 0 2000 8 0 2 -
+migrate 1 2500 8 0 1
+switch 1 2500 0 r 8 1
+switch 1 3000 8 b 0 0
+wake 1 3100 8 1 1 -
+switch 1 3200 0 r 8 1
+close 9200
+end 9300
+"""
+"""Thread 7 runs on CPU 0 and wakes 8 at 2,000; CPU 1 is idle meanwhile, and takes it at 2,500. An interrupt
+wakes it there at 3,100."""
+
+
+def with_threads(folder: Path, text: str = THREADS) -> Story:
+    run = on_the_clock(folder)
+    (folder / "threads.txt").write_text(text, encoding="ascii")
+    return checked(run)
+
+
+def test_threads_are_slices_on_the_cpus_and_states_on_tracks_of_their_own(tmp_path: Path) -> None:
+    seen = with_threads(tmp_path)
+    runs = [(one.track.name, one.name, one.begin, one.end) for one in spans(seen, "CPUs")]
+    assert runs == [
+        ("CPU 0", "work #1", 1_000, 9_200),
+        ("CPU 1", "work #2", 2_500, 3_000),
+        ("CPU 1", "work #2", 3_200, 9_200),
+    ]
+    states = [
+        (one.name, one.begin, one.end) for one in spans(seen, "threads") if one.track.name == "work #2 [8]"
+    ]
+    assert states == [
+        ("blocked", 1_000, 2_000),
+        ("runnable", 2_000, 2_500),
+        ("running", 2_500, 3_000),
+        ("blocked", 3_000, 3_100),
+        ("runnable", 3_100, 3_200),
+        ("running", 3_200, 9_200),
+    ]
+    waits = [one.more.get("woken by") for one in spans(seen, "threads") if one.name == "runnable"]
+    assert waits == ["work #1 on CPU 0", "an interrupt on CPU 1"]
+
+
+def test_a_wake_up_by_a_thread_is_an_arrow_to_where_the_other_one_runs(tmp_path: Path) -> None:
+    """The interrupt met an idle CPU, where no slice is from which an arrow could lead."""
+    (arrow,) = with_threads(tmp_path).arrows
+    places = (arrow.source.name, arrow.time, arrow.target.name, arrow.arrives)
+    assert places == ("CPU 0", 2_000, "CPU 1", 2_500)
+
+
+def test_queues_are_counters_and_wasted_time_has_its_track(tmp_path: Path) -> None:
+    seen = with_threads(tmp_path)
+    first = [
+        (one.time, one.values["threads"])
+        for one in seen.counters
+        if one.track == Track("queue lengths", "CPU 0")
+    ]
+    assert first == [(1_000, 1), (2_000, 2), (2_500, 1)]
+    (wasted,) = spans(seen, "idle CPUs while threads wait")
+    assert (wasted.track.name, wasted.name) == ("CPU 1", "wasted: work #2")
+    assert (wasted.begin, wasted.end) == (2_000, 2_500)
+
+
+def test_times_of_two_cpus_may_cross_and_spans_of_a_cpu_do_not_overlap(tmp_path: Path) -> None:
+    """CPU 1 is ahead: it leaves thread 8 at 5,000 by its clock. CPU 0 takes 8 at 4,900, and goes on with 7 at
+    5,100. `checked` refuses spans that overlap."""
+    crossed = THREADS.replace(
+        "close 9200\n",
+        "switch 1 5000 8 r 0 0\nmigrate 0 4900 8 1 0\n"
+        "switch 0 4900 7 r 8 2\nswitch 0 5100 8 b 7 1\nclose 9200\n",
+    )
+    seen = with_threads(tmp_path, crossed)
+    on_zero = [(one.begin, one.end) for one in spans(seen, "CPUs") if one.track.name == "CPU 0"]
+    assert on_zero == [(1_000, 4_900), (5_000, 5_100), (5_100, 9_200)]
+    tracks = [one.track.name for one in spans(seen, "CPUs")]
+    assert tracks == sorted(tracks)  # so a viewer shows them in this order
+
+
+def test_a_full_record_and_one_that_contradicts_itself_are_notes(tmp_path: Path) -> None:
+    full = with_threads(tmp_path, THREADS.replace("close", "full 8000\nclose"))
+    assert any("record of threads was full at 8000 ns" in note for note in full.notes)
+    bad = with_threads(tmp_path, THREADS.replace("switch 1 3000 8", "switch 1 3000 5"))
+    assert any("contradict" in note for note in bad.notes)
+    assert spans(bad, "CPUs") == []
+    assert spans(bad, "window")

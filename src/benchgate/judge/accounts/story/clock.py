@@ -15,7 +15,9 @@ from benchgate.insn.events import Events, Halt, Kick, Turn, read_events
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.accounts.story import words
+from benchgate.judge.accounts.story.threads import threads_part
 from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track
+from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.run_files import RunFiles
 
 EVENTS = "events.txt"
@@ -41,6 +43,7 @@ def parts(files: RunFiles) -> Iterator[Story]:
     yield _marks(log)
     yield _console(files, log)
     yield _workers(files, log)
+    yield _threads(files)
     yield from _vcpus(files, log)
 
 
@@ -87,6 +90,15 @@ def _workers(files: RunFiles, log: ClockLog) -> Story:
         return words.workers_part(files.transcript, begin, end)
     except VerifyError as error:
         return Story(notes=(f"no workers: {error}",))
+
+
+def _threads(files: RunFiles) -> Story:
+    """Only of a run whose threads were recorded."""
+    try:
+        events = files.thread_events
+        return threads_part(thread_books(events, explained=0)) if events else Story()
+    except VerifyError as error:
+        return Story(notes=(str(error),))
 
 
 def _vcpus(files: RunFiles, log: ClockLog) -> Iterator[Story]:

@@ -22,7 +22,7 @@ TITLE = "Timelines by CPU"
 ORDER = 60
 IS_PICTURE = False
 
-MOST_BYTES = 300_000
+MOST_BYTES = 260_000
 """The most bytes of all pictures of a session; cells for which nothing is left are named."""
 MOST_LANES = 64
 MOST_ROWS, MOST_COLUMNS = 17, 16

@@ -1,0 +1,42 @@
+"""`benchgate threads`: shows what the guest's scheduler did in a run, and why threads were late.
+
+Takes the folder of a run on the instruction clock whose threads were observed (--threads). The exit status is
+0 if it was shown. It boots nothing, and leaves the run's folder as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchgate.commands.shared import whole
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run", type=Path, help="reports/runs/SESSION/runs/NNNN-..., or the folder of a replay"
+    )
+    about = "explain so many of the longest waits (default: 3)"
+    parser.add_argument("--most", type=whole(0, 10_000), default=3, metavar="N", help=about)
+    about = "explain all waits of at least this length, such as 1ms"
+    parser.add_argument("--late", type=_length, metavar="TIME", help=about)
+    about = "a System.map or an ELF file with the kernel's symbols, if the session has none"
+    parser.add_argument("--symbols", type=Path, metavar="FILE", help=about)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def _length(word: str) -> float:
+    from benchgate.base.workload.metrics import time_of
+
+    try:
+        return time_of(word)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def run(words: argparse.Namespace) -> int:
+    from benchgate.session.thread_report import ThreadReportRequest, report_threads
+
+    asked = ThreadReportRequest(words.run.absolute(), words.most, words.late, words.symbols, words.json)
+    print(report_threads(asked))
+    return 0

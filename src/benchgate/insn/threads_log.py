@@ -1,0 +1,237 @@
+"""Reads what the guest's scheduler did, as the plugin saw it (threads.txt).
+
+Takes the path of the file; gives frozen `ThreadEvents` in the order of the file, in which the clock saw them:
+that is the order of cause and effect, though the times of two vCPUs may differ by the clock's quantum. The
+file is untrusted: a line outside the format is a VerifyError that names it. A file without an end is valid
+(QEMU was killed), and so is one that became full.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from benchgate.base.errors import VerifyError
+from benchgate.insn.words import text_of
+
+FILE_LIMIT = 64 << 20
+MOST_VCPUS = 256
+LONGEST_NAME = 32
+"""In bytes."""
+IDLE = 0
+"""The id of the idle thread of every CPU."""
+ThreadState = Literal["r", "b", "d"]
+"""What the thread is that a CPU switches from: still runnable, blocked, or dead."""
+_N = r"(0|[1-9][0-9]{0,18})"
+_NAME = rf"(-|(?:[0-9a-f]{{2}}){{1,{LONGEST_NAME}}})"
+_MASK = r"(0|[1-9a-f][0-9a-f]{0,63})"
+_QUEUE = r"(-|0|[1-9][0-9]{0,8})"
+_TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
+_HEAD = "insn-threads 1"
+_ONCE = re.compile(rf"(vcpus|open|close|full|end) {_N}")
+_FORMS = {
+    "fork": re.compile(rf"fork {_N} {_N} {_N} {_N} {_NAME}"),
+    "name": re.compile(rf"name {_N} {_N} {_N} {_NAME}"),
+    "switch": re.compile(rf"switch {_N} {_N} {_N} ([rbd]) {_N} {_QUEUE}"),
+    "wake": re.compile(rf"wake {_N} {_N} {_N} {_N} {_QUEUE} {_TRAIL}"),
+    "migrate": re.compile(rf"migrate {_N} {_N} {_N} {_N} {_N}"),
+    "allow": re.compile(rf"allow {_N} {_N} {_N} {_MASK}"),
+    "exit": re.compile(rf"exit {_N} {_N} {_N}"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForkEvent:
+    line: int
+    vcpu: int
+    time: int
+    thread: int
+    parent: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameEvent:
+    line: int
+    vcpu: int
+    time: int
+    thread: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchEvent:
+    line: int
+    vcpu: int
+    time: int
+    before: int
+    state: ThreadState
+    """What `before` is now."""
+    thread: int
+    """The one that runs from here on."""
+    queue: int | None
+    """How many threads are runnable on the vCPU by the guest's own count; None: not observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WakeEvent:
+    line: int
+    vcpu: int
+    """The waker's."""
+    time: int
+    thread: int
+    cpu: int
+    """On whose queue the thread is now."""
+    queue: int | None
+    trail: tuple[int, ...]
+    """Return addresses from the waker's stack, innermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigrateEvent:
+    line: int
+    vcpu: int
+    time: int
+    thread: int
+    origin: int
+    cpu: int
+
+
+@dataclass(frozen=True, slots=True)
+class AllowEvent:
+    line: int
+    vcpu: int
+    time: int
+    thread: int
+    cpus: int
+    """A mask; the least significant bit is CPU 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExitEvent:
+    line: int
+    vcpu: int
+    time: int
+    thread: int
+
+
+ThreadEvent = ForkEvent | NameEvent | SwitchEvent | WakeEvent | MigrateEvent | AllowEvent | ExitEvent
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadEvents:
+    path: str
+    """The file, for messages that name a line of it."""
+    vcpus: int
+    events: tuple[ThreadEvent, ...]
+    opened: int | None
+    """The time at which the window opens; None if the guest has no marks: then it is the whole run."""
+    opened_line: int
+    """Threads that no fork made may appear before this line; 0 without a window."""
+    closed: int | None
+    full: int | None
+    """The time after which events are missing because the file was full; None if it was not."""
+    end: int | None
+    """None if QEMU was killed before it could write the end."""
+
+
+def read_thread_events(path: Path) -> ThreadEvents:
+    lines = text_of(path, FILE_LIMIT, "thread events").split("\n")
+    if lines and lines[-1]:
+        lines.pop()  # QEMU died while it wrote this line
+    return _ThreadLogReader(path).read(lines)
+
+
+class _ThreadLogReader:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.events: list[ThreadEvent] = []
+        self.once: dict[str, int] = {}
+        self.opened_line = 0
+
+    def read(self, lines: list[str]) -> ThreadEvents:
+        if lines[:1] != [_HEAD]:
+            raise VerifyError(f"{self.path}: not a file of thread events of a known version")
+        for number, line in enumerate(lines[1:], 2):
+            if line and ("end" in self.once or not self._line(number, line)):
+                raise VerifyError(f"{self.path}:{number}: this is not a line of a file of thread events")
+        if "vcpus" not in self.once:
+            raise VerifyError(f"{self.path}: no line says how many vCPUs there are")
+        self._check_order()
+        return ThreadEvents(
+            path=str(self.path),
+            vcpus=self.once["vcpus"],
+            events=tuple(self.events),
+            opened=self.once.get("open"),
+            opened_line=self.opened_line,
+            closed=self.once.get("close"),
+            full=self.once.get("full"),
+            end=self.once.get("end"),
+        )
+
+    def _check_order(self) -> None:
+        said = [(word, self.once[word]) for word in ("open", "close", "end") if word in self.once]
+        for (one, early), (two, late) in pairwise(said):
+            if early > late:
+                raise VerifyError(f"{self.path}: the time of `{two}` is before that of `{one}`")
+        if "close" in self.once and "open" not in self.once:
+            raise VerifyError(f"{self.path}: the window closes but does not open")
+
+    def _line(self, number: int, line: str) -> bool:
+        if form := _FORMS.get(line.partition(" ")[0]):
+            match = form.fullmatch(line)
+            if not match or "full" in self.once:
+                return False
+            event = _event(number, line, match.groups())
+            self.events.append(event)
+            return self._fits(event)
+        match = _ONCE.fullmatch(line)
+        if not match or match[1] in self.once:
+            return False
+        word, value = match[1], int(match[2])
+        self.once[word] = value
+        if word == "open":
+            self.opened_line = number
+        return 1 <= self.once.get("vcpus", 0) <= MOST_VCPUS
+
+    def _fits(self, event: ThreadEvent) -> bool:
+        vcpus = self.once.get("vcpus", 0)
+        if isinstance(event, WakeEvent | MigrateEvent) and event.cpu >= vcpus:
+            return False
+        return event.vcpu < vcpus and not (isinstance(event, MigrateEvent) and event.origin >= vcpus)
+
+
+def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
+    event: ThreadEvent
+    vcpu, time, thread = map(int, words[:3])
+    match line[0], words[3:]:
+        case "f", (parent, name):
+            event = ForkEvent(number, vcpu, time, thread, int(parent), _name(name))
+        case "n", (name,):
+            event = NameEvent(number, vcpu, time, thread, _name(name))
+        case "s", ("r" | "b" | "d" as state, after, queue):
+            event = SwitchEvent(number, vcpu, time, thread, state, int(after), _queue(queue))
+        case "w", (cpu, queue, trail):
+            event = WakeEvent(number, vcpu, time, thread, int(cpu), _queue(queue), _trail(trail))
+        case "m", (origin, cpu):
+            event = MigrateEvent(number, vcpu, time, thread, int(origin), int(cpu))
+        case "a", (cpus,):
+            event = AllowEvent(number, vcpu, time, thread, int(cpus, 16))
+        case _:
+            event = ExitEvent(number, vcpu, time, thread)
+    return event
+
+
+def _name(word: str) -> str:
+    return "" if word == "-" else bytes.fromhex(word).decode("utf-8", "replace")
+
+
+def _queue(word: str) -> int | None:
+    return None if word == "-" else int(word)
+
+
+def _trail(word: str) -> tuple[int, ...]:
+    return () if word == "-" else tuple(int(one, 16) for one in word.split(","))

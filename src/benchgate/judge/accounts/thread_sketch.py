@@ -1,0 +1,289 @@
+"""What a picture of threads needs of a run's books: what ran in each column of time, by CPU and by thread.
+
+Takes `ThreadBooks` and how many boxes a picture may have; gives a frozen `ThreadSketch`, which is small
+however long the run was: its columns are as narrow as that number allows. Pure; does not fail.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchgate.judge.accounts.threads.books import (
+    QueueStep,
+    ThreadBook,
+    ThreadBooks,
+    ThreadSlice,
+    ThreadWake,
+    WastedStretch,
+)
+
+COLUMNS = (888, 444, 222, 111, 74)
+"""The numbers of columns that a picture may have; each is a whole number of units wide."""
+LEVELS = 4
+"""A share of a column is drawn in so many steps."""
+MOST_CPUS, MOST_ROWS = 64, 16
+"""A picture by CPU shows the first ones; one by thread has so many rows."""
+MOST_ARROWS, MOST_CROSSED = 200, 1_000
+"""A picture has so many arrows, and they cross so many CPUs together."""
+
+_Use = dict[int, int]
+"""ns in a column, by thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneBox:
+    """Neighbouring columns of a CPU in which `thread` ran longest, busy to `level` of LEVELS."""
+
+    thread: int
+    begin: int
+    end: int
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowBox:
+    """Neighbouring columns of a thread, which ran and was runnable to these of LEVELS. `cpu`: where it ran
+    longest; None: nowhere."""
+
+    begin: int
+    end: int
+    running: int
+    runnable: int
+    cpu: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SketchRow:
+    thread: int
+    begin: int
+    end: int
+    """The columns in which it lived."""
+    boxes: tuple[RowBox, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WakeArrow:
+    """A wake-up on one CPU puts a thread on the queue of another, in ns since the window began."""
+
+    time: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSketch:
+    length: int
+    """The window, in ns."""
+    columns: int
+    lanes: tuple[tuple[LaneBox, ...], ...]
+    """By CPU; what is in no box is idle."""
+    wasted: tuple[tuple[tuple[int, int], ...], ...]
+    """By CPU, as (first column, column after the last)."""
+    queues: tuple[tuple[tuple[int, int], ...], ...]
+    """By CPU, as (column, longest queue from there on); empty if no length was observed."""
+    rows: tuple[SketchRow, ...]
+    arrows: tuple[WakeArrow, ...]
+    crossing: int
+    """How many wake-ups led to another CPU. `arrows` are every n-th of them."""
+
+    @property
+    def longest_queue(self) -> int:
+        return max((length for steps in self.queues for _, length in steps), default=0)
+
+
+def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
+    """`most`: how many boxes the picture by CPU, and the one by thread, may each have."""
+    mine: dict[int, list[ThreadSlice]] = defaultdict(list)
+    for one in books.slices:
+        mine[one.thread].append(one)
+    shown = busiest(books.threads, MOST_ROWS)
+    for columns in COLUMNS:
+        at = _Columns(books.begin, max(books.end - books.begin, 1), columns)
+        lanes, queues = _lanes(books, at), _queues(books, at)
+        rows = tuple(_row(one, mine[one.thread], at) for one in shown)
+        by_cpu = sum(map(len, lanes)) + sum(map(len, queues))
+        if max(by_cpu, sum(len(one.boxes) for one in rows)) <= most:
+            break
+    crossing = [one for one in books.wakes if one.cpu != one.waker_cpu and _is_drawn(one, books)]
+    return ThreadSketch(
+        length=at.length,
+        columns=at.count,
+        lanes=lanes,
+        wasted=tuple(_wasted([one for one in books.wasted if one.cpu == cpu], at) for cpu in _cpus(books)),
+        queues=queues,
+        rows=rows,
+        arrows=tuple(
+            WakeArrow(one.time - books.begin, one.waker_cpu, one.cpu)
+            for one in crossing[:: _thinning(crossing)]
+        ),
+        crossing=len(crossing),
+    )
+
+
+def _is_drawn(wake: ThreadWake, books: ThreadBooks) -> bool:
+    return {wake.cpu, wake.waker_cpu} <= set(_cpus(books))
+
+
+def _thinning(crossing: Sequence[ThreadWake]) -> int:
+    """Every so many wake-ups have an arrow."""
+    crossed = sum(abs(one.cpu - one.waker_cpu) for one in crossing)
+    return max(-(-len(crossing) // MOST_ARROWS), -(-crossed // MOST_CROSSED), 1)
+
+
+def busiest(threads: Iterable[ThreadBook], most: int) -> list[ThreadBook]:
+    """Those that ran longest and those that waited longest for a CPU, in turns; by their ids."""
+    known = [one for one in threads if one.thread and (one.running or one.runnable)]
+    by_running = sorted(known, key=lambda one: (-one.running, one.thread))
+    by_waiting = sorted(known, key=lambda one: (-one.runnable, one.thread))
+    turns = (one for pair in zip(by_running, by_waiting, strict=True) for one in pair)
+    chosen = list({(one.thread, one.begin): one for one in turns}.values())[:most]
+    return sorted(chosen, key=lambda one: (one.thread, one.begin))
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    zero: int
+    length: int
+    count: int
+
+    def edge(self, column: int) -> int:
+        """When a column begins."""
+        return self.zero + self.length * column // self.count
+
+    def of(self, time: int) -> int:
+        return min(max((time - self.zero) * self.count // self.length, 0), self.count - 1)
+
+    def parts(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """(column, ns in it) of a stretch of time."""
+        begin, end = max(begin, self.zero), min(end, self.zero + self.length)
+        if end <= begin:
+            return
+        first, last = self.of(begin), self.of(end - 1)
+        for column in range(first, last + 1):
+            ns = min(end, self.edge(column + 1)) - max(begin, self.edge(column))
+            if ns > 0:
+                yield column, ns
+
+    def level(self, column: int, ns: int) -> int:
+        """A share of a column in steps; at least one of what is there."""
+        whole = max(self.edge(column + 1) - self.edge(column), 1)
+        return min(max((2 * LEVELS * ns + whole) // (2 * whole), 1), LEVELS) if ns else 0
+
+
+def _cpus(books: ThreadBooks) -> range:
+    return range(min(books.vcpus, MOST_CPUS))
+
+
+# ---- by CPU
+
+
+def _lanes(books: ThreadBooks, at: _Columns) -> tuple[tuple[LaneBox, ...], ...]:
+    uses: list[dict[int, _Use]] = [defaultdict(_Use) for _ in _cpus(books)]
+    for one in books.slices:
+        if one.state == "running" and one.thread and one.cpu in _cpus(books):
+            for column, ns in at.parts(one.begin, one.end):
+                use = uses[one.cpu][column]
+                use[one.thread] = use.get(one.thread, 0) + ns
+    return tuple(tuple(_lane(use, at)) for use in uses)
+
+
+def _lane(uses: Mapping[int, _Use], at: _Columns) -> Iterator[LaneBox]:
+    last: LaneBox | None = None
+    for column in sorted(uses):
+        use = uses[column]
+        thread, level = _longest(use), at.level(column, sum(use.values()))
+        if last and (last.end, last.thread, last.level) == (column, thread, level):
+            last = LaneBox(thread, last.begin, column + 1, level)
+            continue
+        if last:
+            yield last
+        last = LaneBox(thread, column, column + 1, level)
+    if last:
+        yield last
+
+
+def _longest(use: _Use) -> int:
+    return min(use, key=lambda thread: (-use[thread], thread))
+
+
+def _wasted(found: Sequence[WastedStretch], at: _Columns) -> tuple[tuple[int, int], ...]:
+    """Stretches that touch become one; each is at least one column wide."""
+    joined: list[tuple[int, int]] = []
+    for one in sorted(found, key=lambda one: one.begin):
+        begin, end = at.of(one.begin), at.of(max(one.end - 1, one.begin)) + 1
+        if joined and begin <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((begin, end))
+    return tuple(joined)
+
+
+def _queues(books: ThreadBooks, at: _Columns) -> tuple[tuple[tuple[int, int], ...], ...]:
+    by_cpu: list[list[QueueStep]] = [[] for _ in _cpus(books)]
+    for one in books.queues:
+        if one.cpu in _cpus(books):
+            by_cpu[one.cpu].append(one)
+    return tuple(tuple(_queue(steps, at)) for steps in by_cpu) if books.queues else ()
+
+
+def _queue(steps: Sequence[QueueStep], at: _Columns) -> Iterator[tuple[int, int]]:
+    """The longest queue in each column; a column without a step has what was left before."""
+    tops: dict[int, int] = {}
+    left: dict[int, int] = {}
+    now = 0
+    for one in sorted(steps, key=lambda one: one.time):
+        column = at.of(one.time)
+        if one.time > at.zero + at.length:
+            break
+        # What was there before counts in this column only if it lasted into it.
+        before = now if column not in tops and one.time > at.edge(column) else 0
+        tops[column] = max(tops.get(column, before), one.length)
+        now = left[column] = one.length
+    level = None
+    for column in sorted({*tops, *(column + 1 for column in left if column + 1 < at.count)}):
+        now = tops.get(column, left.get(column - 1, 0))
+        if now != level:
+            level = now
+            yield column, now
+
+
+# ---- by thread
+
+
+def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> SketchRow:
+    running: dict[int, _Use] = defaultdict(_Use)
+    runnable: dict[int, int] = defaultdict(int)
+    for one in slices:
+        if (
+            one.state == "blocked" or not book.begin <= one.begin < book.end
+        ):  # else of another one with its id
+            continue
+        for column, ns in at.parts(one.begin, one.end):
+            if one.state == "runnable":
+                runnable[column] += ns
+            else:
+                running[column][one.cpu] = running[column].get(one.cpu, 0) + ns
+    boxes = tuple(_row_boxes(running, runnable, at))
+    return SketchRow(book.thread, at.of(book.begin), at.of(max(book.end - 1, book.begin)) + 1, boxes)
+
+
+def _row_boxes(running: Mapping[int, _Use], runnable: Mapping[int, int], at: _Columns) -> Iterator[RowBox]:
+    last: RowBox | None = None
+    for column in sorted({*running, *runnable}):
+        use = running.get(column, {})
+        ran = at.level(column, sum(use.values()))
+        waited = min(at.level(column, runnable.get(column, 0)), LEVELS - ran)
+        if not ran and not waited:
+            continue
+        cpu = _longest(use) if use else None
+        box = RowBox(column, column + 1, ran, waited, cpu)
+        if last and (last.end, last.running, last.runnable, last.cpu) == (column, ran, waited, cpu):
+            last = RowBox(last.begin, column + 1, ran, waited, cpu)
+            continue
+        if last:
+            yield last
+        last = box
+    if last:
+        yield last

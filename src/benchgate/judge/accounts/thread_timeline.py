@@ -1,0 +1,146 @@
+"""Who ran where in the median and in the slowest run of each cell, of the runs whose threads were recorded.
+
+Takes judged runs; gives `ThreadTimeline`s, cell by cell: what is drawn, the threads' books, and how much CPU
+time was wasted. Fails with VerifyError if a file of threads cannot be read or contradicts itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchgate.base.runs import VerifiedRun
+from benchgate.judge.accounts.thread_sketch import MOST_ROWS, ThreadSketch, busiest, sketch
+from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks
+from benchgate.judge.accounts.timeline import chosen
+from benchgate.judge.judged_run import JudgedRun, counted_by_cell
+from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
+
+MOST_BOXES = 7_000
+"""So many boxes may a picture have."""
+ALL_BOXES = 40_000
+"""So many boxes may all pictures of a session have; CPUs have equal parts of them."""
+FEWEST_BOXES = 150
+MOST_BOOKS = 40
+"""So many threads are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedThread:
+    """A thread's book. Threads of one name are told apart by a number: `bench #2`."""
+
+    name: str
+    book: ThreadBook
+    longest: int
+    """Its longest wait for a CPU, in ns."""
+
+
+@dataclass(frozen=True, slots=True)
+class WastedTime:
+    """CPU time that was idle while a thread that may run there waited elsewhere."""
+
+    time: int
+    """Of all CPUs together, in ns."""
+    wasted: int
+    longest: int
+    stretches: int
+    excused: int
+    """Idle time, in ns, while every thread that waited was bound to other CPUs."""
+
+    @property
+    def share(self) -> float:
+        return self.wasted / self.time if self.time else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadTimeline:
+    cell: str
+    cpus: int
+    run: int
+    folder: str
+    """The run's folder, below the session's."""
+    seed: int
+    which: str
+    """The median of the recorded runs of its cell, the slowest, or the only one."""
+    work: int
+    unit: str
+    threads: tuple[NamedThread, ...]
+    """Those that ran or waited most."""
+    count: int
+    """How many threads there were."""
+    by_cpu: tuple[CpuBook, ...]
+    conserved: WastedTime
+    longest_wait: int
+    is_cut: bool
+    """The record was full before the window closed, so the rest of it is not here."""
+    sketch: ThreadSketch
+
+
+def thread_timelines(runs: Sequence[JudgedRun]) -> tuple[ThreadTimeline, ...]:
+    recorded = [one for one in runs if os.path.lexists(one.run.folder / THREAD_EVENTS)]
+    found = [(run, which) for cell in counted_by_cell(recorded).values() for _, run, which in chosen(cell)]
+    lanes = sum(run.run.cell.cpus + MOST_ROWS for run, _ in found)
+    made = (_timeline(run, which, ALL_BOXES // max(lanes, 1)) for run, which in found)
+    return tuple(one for one in made if one is not None)
+
+
+def _timeline(run: VerifiedRun, which: str, boxes: int) -> ThreadTimeline | None:
+    """`boxes`: for each lane of a picture."""
+    raw = run.run
+    events = RunFiles(raw).thread_events
+    if events is None:
+        return None
+    books = thread_books(events)
+    most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
+    return ThreadTimeline(
+        cell=raw.cell.id,
+        cpus=raw.cell.cpus,
+        run=raw.attempt,
+        folder=f"runs/{raw.folder.name}",
+        seed=raw.seed,
+        which=which,
+        work=run.work,
+        unit=run.unit,
+        threads=named_threads(books),
+        count=len(books.threads),
+        by_cpu=books.cpus,
+        conserved=conserved(books),
+        longest_wait=books.wait_lengths[-1] if books.wait_lengths else 0,
+        is_cut=books.is_cut,
+        sketch=sketch(books, most),
+    )
+
+
+def conserved(books: ThreadBooks) -> WastedTime:
+    return WastedTime(
+        time=sum(one.running + one.idle for one in books.cpus),
+        wasted=sum(one.wasted for one in books.cpus),
+        longest=max((one.longest_wasted for one in books.cpus), default=0),
+        stretches=len(books.wasted),
+        excused=sum(one.end - one.begin for one in books.excused),
+    )
+
+
+def named_threads(books: ThreadBooks, most: int = MOST_BOOKS) -> tuple[NamedThread, ...]:
+    longest: dict[int, int] = {}
+    for one in books.waits:
+        longest[one.thread] = max(longest.get(one.thread, 0), one.length)
+    names = names_of(books.threads)
+    shown = busiest(books.threads, most)
+    return tuple(NamedThread(names[one.thread], one, longest.get(one.thread, 0)) for one in shown)
+
+
+def names_of(threads: Sequence[ThreadBook]) -> dict[int, str]:
+    """The same thread has the same name in every run that makes its threads in the same order."""
+    given = {one.thread: one.name or "no name" for one in threads}
+    shared = Counter(given.values())
+    place: Counter[str] = Counter()
+    names = {}
+    for thread in sorted(given):
+        name = given[thread]
+        place[name] += 1
+        names[thread] = f"{name} #{place[name]}" if shared[name] > 1 else name
+    return names

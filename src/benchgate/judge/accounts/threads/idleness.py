@@ -1,0 +1,230 @@
+"""Finds where CPUs idled although threads waited: the work conservation of a schedule.
+
+Takes a `Schedule`; gives stretches of wasted and of excused time, by time. Pure; nothing fails.
+
+The rule. A thread waits if it is runnable and the CPU on whose queue it stands runs another one. A CPU is
+free if it is idle and nothing stands on its own queue. A free CPU's time is wasted while a thread waits
+that may run there, and excused while threads wait of which none may run there. If one thread waits and
+seven CPUs are free, the time of all seven counts: each of them might have run it.
+
+A thread on the queue of an idle CPU does not wait in this sense: it will run there next, and the wake-up
+takes its time. If that takes longer than SETTLE, the wake-up was lost or is too late: from then on the
+thread waits like any other, and its own CPU is free.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from benchgate.insn.threads_log import IDLE
+from benchgate.judge.accounts.threads.books import ThreadWake, WastedStretch
+from benchgate.judge.accounts.threads.schedule import Schedule
+
+SETTLE = 100_000
+"""In ns, so in instructions on the ideal machine. Linux needs about 10,000 from an interrupt to the
+thread."""
+MOST_THREADS = 64
+"""A stretch names at most so many threads."""
+
+
+def find_idleness(schedule: Schedule) -> tuple[tuple[WastedStretch, ...], tuple[WastedStretch, ...]]:
+    """The wasted stretches and the excused ones."""
+    sweep = _IdleSearch(schedule)
+    sweep.run()
+    by_time = sorted(sweep.found, key=lambda one: (one.begin, one.cpu))
+    return tuple(one for one in by_time if not one.is_pinned), tuple(one for one in by_time if one.is_pinned)
+
+
+@dataclass(slots=True)
+class _QueuedThread:
+    """A runnable thread on a queue."""
+
+    thread: int
+    life: int
+    cpu: int
+    wake: ThreadWake | None
+    is_late: bool = False
+    """It stands on the queue of an idle CPU for longer than SETTLE."""
+
+
+@dataclass(slots=True)
+class _OpenStretch:
+    begin: int
+    wake: ThreadWake | None
+    is_pinned: bool
+    threads: dict[int, None] = field(default_factory=dict)
+
+    def add(self, thread: int) -> None:
+        if len(self.threads) < MOST_THREADS:
+            self.threads[thread] = None
+
+
+_LEAVE, _MASK, _QUEUE, _IDLE, _RUN = range(5)
+"""The kinds of changes."""
+_Change = tuple[int, int, int, int]
+"""(time, kind, CPU or place of the life, place of the phase or mask)."""
+
+
+class _IdleSearch:
+    """Goes through the window by time; knows at each instant who is queued where and which CPU is idle."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.begin, self.end = schedule.begin, schedule.end
+        self.masks = [(1 << schedule.vcpus) - 1] * len(schedule.lives)
+        self.queued: dict[int, _QueuedThread] = {}
+        """By the place of the life."""
+        self.on: list[dict[int, _QueuedThread]] = [{} for _ in range(schedule.vcpus)]
+        """The same by CPU."""
+        self.idle: dict[int, int] = {}
+        """For each idle CPU how many changes came before it became idle."""
+        self.waiting: dict[int, _QueuedThread] = {}
+        """Those in `queued` that wait."""
+        self.waiting_by_mask: Counter[int] = Counter()
+        """How many of them may run on the CPUs of each mask."""
+        self.deadlines: list[tuple[int, int, _QueuedThread, int]] = []
+        """(time, a number of its own, the thread, since when its CPU idles as in `idle`)."""
+        self.stretches: dict[int, _OpenStretch] = {}
+        """By CPU."""
+        self.found: list[WastedStretch] = []
+        self.count = 0
+
+    def run(self) -> None:
+        changes = sorted(self._changes(), key=lambda change: change[0])
+        at = 0
+        while at < len(changes) or self.deadlines:
+            now = min(
+                changes[at][0] if at < len(changes) else self.end,
+                self.deadlines[0][0] if self.deadlines else self.end,
+            )
+            if now >= self.end:
+                break
+            while at < len(changes) and changes[at][0] == now:
+                self._apply(*changes[at])
+                at += 1
+            self._expire(now)
+            self._judge(now)
+        for cpu in list(self.stretches):
+            self._close(cpu, self.end)
+
+    def _changes(self) -> Iterator[_Change]:
+        """What was before the window counts as of its begin."""
+        for life, of in enumerate(self.schedule.lives):
+            for time, mask in of.masks:
+                yield max(time, self.begin), _MASK, life, mask
+            for place, phase, begin, end in of.within(self.begin, self.end):
+                if phase.state == "runnable":
+                    yield begin, _QUEUE, life, place
+                    yield end, _LEAVE, life, place
+        for cpu, runs in enumerate(self.schedule.runs):
+            online = max(self.begin, self.schedule.online[cpu])
+            for run in runs:
+                begin, end = max(run.begin, online), min(run.end, self.end)
+                if run.thread == IDLE and begin < end:
+                    yield begin, _IDLE, cpu, 0
+                    yield end, _RUN, cpu, 0
+
+    # ---- what changes
+
+    def _apply(self, now: int, kind: int, which: int, value: int) -> None:
+        self.count += 1
+        if kind == _MASK:
+            self._set_mask(which, value)
+        elif kind == _QUEUE:
+            life = self.schedule.lives[which]
+            phase = life.phases[value]
+            queued = _QueuedThread(life.thread, which, phase.cpu, phase.wake)
+            self.queued[which] = self.on[phase.cpu][which] = queued
+            self._place(now, queued)
+        elif kind == _LEAVE:
+            queued = self.queued.pop(which)
+            del self.on[queued.cpu][which]
+            self._stop_waiting(queued)
+        elif kind == _IDLE:
+            self.idle[which] = self.count
+            for queued in self.on[which].values():
+                self._stop_waiting(queued)
+                self._place(now, queued)
+        else:
+            del self.idle[which]
+            for queued in self.on[which].values():
+                queued.is_late = False
+                self._place(now, queued)
+
+    def _set_mask(self, life: int, mask: int) -> None:
+        queued = self.waiting.get(life)
+        if queued:
+            self._stop_waiting(queued)
+        self.masks[life] = mask
+        if queued:
+            self._wait(queued)
+
+    def _place(self, now: int, queued: _QueuedThread) -> None:
+        """It waits, unless its CPU is idle: then it has time until a deadline."""
+        if queued.cpu not in self.idle:
+            self._wait(queued)
+            return
+        heapq.heappush(self.deadlines, (now + SETTLE, self.count, queued, self.idle[queued.cpu]))
+        self.count += 1
+
+    def _expire(self, now: int) -> None:
+        while self.deadlines and self.deadlines[0][0] <= now:
+            _, _, queued, since = heapq.heappop(self.deadlines)
+            if self.queued.get(queued.life) is queued and self.idle.get(queued.cpu) == since:
+                queued.is_late = True
+                self._wait(queued)
+
+    def _wait(self, queued: _QueuedThread) -> None:
+        if queued.life not in self.waiting:
+            mask = self.masks[queued.life]
+            self.waiting[queued.life] = queued
+            self.waiting_by_mask[mask] += 1
+            for cpu, stretch in self.stretches.items():
+                if stretch.is_pinned or mask >> cpu & 1:
+                    stretch.add(queued.thread)
+
+    def _stop_waiting(self, queued: _QueuedThread) -> None:
+        if self.waiting.pop(queued.life, None):
+            mask = self.masks[queued.life]
+            self.waiting_by_mask[mask] -= 1
+            if not self.waiting_by_mask[mask]:
+                del self.waiting_by_mask[mask]
+
+    # ---- what follows
+
+    def _judge(self, now: int) -> None:
+        """Opens and closes stretches, by what is so from now on."""
+        wanted = 0
+        for mask in self.waiting_by_mask:
+            wanted |= mask
+        for cpu in [cpu for cpu in self.stretches if not self._is_free(cpu)]:
+            self._close(cpu, now)
+        for cpu in self.idle if self.waiting else ():
+            if not self._is_free(cpu):
+                continue
+            is_pinned = not wanted >> cpu & 1
+            stretch = self.stretches.get(cpu)
+            if stretch and stretch.is_pinned is not is_pinned:
+                self._close(cpu, now)
+                stretch = None
+            if stretch is None:
+                self._open(cpu, now, is_pinned=is_pinned)
+
+    def _is_free(self, cpu: int) -> bool:
+        return bool(self.waiting) and cpu in self.idle and all(one.is_late for one in self.on[cpu].values())
+
+    def _open(self, cpu: int, now: int, *, is_pinned: bool) -> None:
+        waiting = (one for one in self.waiting.values() if is_pinned or self.masks[one.life] >> cpu & 1)
+        some = list(islice(waiting, MOST_THREADS))
+        stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, is_pinned)
+        for one in some:
+            stretch.add(one.thread)
+
+    def _close(self, cpu: int, now: int) -> None:
+        stretch = self.stretches.pop(cpu)
+        threads = tuple(stretch.threads)
+        self.found.append(WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned))

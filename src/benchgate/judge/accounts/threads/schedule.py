@@ -1,0 +1,479 @@
+"""Repeats a run's schedule from its events, and refuses a record that contradicts itself.
+
+Takes `ThreadEvents`; gives a frozen `Schedule`: what each thread and each CPU did, over the whole record.
+Pure. Fails with VerifyError that names the event's line and the rule: such a record comes from a wrong
+offset or symbol, or from a changed file.
+
+The rules are checked in the order of the file, which is that of cause and effect: one vCPU runs at a time.
+The times of two vCPUs may differ by the clock's quantum, so a thread may run on one CPU, by that CPU's
+time, before it was woken by another's. Each CPU's books keep its own time. In a thread's books a state
+begins when the one before it did, at the earliest, so that it is never in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal, NoReturn
+
+from benchgate.base.errors import VerifyError
+from benchgate.insn.threads_log import (
+    IDLE,
+    AllowEvent,
+    ExitEvent,
+    ForkEvent,
+    MigrateEvent,
+    NameEvent,
+    SwitchEvent,
+    ThreadEvent,
+    ThreadEvents,
+    WakeEvent,
+)
+from benchgate.judge.accounts.threads.books import ThreadWake, WaitEnd
+
+State = Literal["running", "runnable", "blocked", "dead"]
+_ADVICE = "Check what the system's `observe:` names for this kernel"
+_ENDS: dict[str, WaitEnd] = {"r": "preemption", "b": "block", "d": "exit"}
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """From `begin` to the next phase's begin, a thread is in one state."""
+
+    begin: int
+    state: State
+    cpu: int
+    wake: ThreadWake | None = None
+    """The wake-up that made it runnable."""
+    ended_by: WaitEnd | None = None
+    """What ended the wait before it; for running phases only."""
+    after: int = IDLE
+    """The thread that ran on this CPU before; for running phases only."""
+
+
+@dataclass(slots=True)
+class ThreadLife:
+    """One thread from its making to its death. It is filled while the events are repeated."""
+
+    thread: int
+    phases: list[Phase]
+    names: list[tuple[int, str]] = field(default_factory=list)
+    """(time, name)."""
+    masks: list[tuple[int, int]] = field(default_factory=list)
+    """(time, mask of the CPUs where it may run from then on); at first on all."""
+    leaves: list[tuple[int, bool]] = field(default_factory=list)
+    """(time, whether it could have gone on) of each switch from it."""
+    wakes: list[ThreadWake] = field(default_factory=list)
+    moves: list[tuple[int, int, int]] = field(default_factory=list)
+    """(time, from, to)."""
+    last_cpu: int | None = None
+    """Where it ran or waited last; None: nowhere yet."""
+    moved_at: int | None = None
+    """How often its CPU had switched when it was moved there while it waited."""
+
+    @property
+    def now(self) -> Phase:
+        return self.phases[-1]
+
+    def end_of(self, place: int, latest: int) -> int:
+        """When a phase ends: with the next one, or at `latest`."""
+        return min(self.phases[place + 1].begin, latest) if place + 1 < len(self.phases) else latest
+
+    def within(self, begin: int, end: int) -> Iterator[tuple[int, Phase, int, int]]:
+        """The phases between two times: place, phase, and from when until when it lasts there."""
+        for place, phase in enumerate(self.phases):
+            since, until = max(phase.begin, begin), self.end_of(place, end)
+            if since < until:
+                yield place, phase, since, until
+
+
+@dataclass(frozen=True, slots=True)
+class CpuRun:
+    """A CPU runs one thread, or none (IDLE)."""
+
+    begin: int
+    end: int
+    thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    vcpus: int
+    begin: int
+    end: int
+    """The window."""
+    is_cut: bool
+    lives: tuple[ThreadLife, ...]
+    runs: tuple[tuple[CpuRun, ...], ...]
+    """By CPU, from 0 to the window's end or the CPU's last event, by the CPU's own time."""
+    switches: tuple[tuple[int, ...], ...]
+    """By CPU: when it switched."""
+    lengths: tuple[tuple[int, int, int], ...]
+    """(time, CPU, how many threads run or wait there), by time."""
+    online: tuple[int, ...]
+    """By CPU: from when it counts as a CPU that could run something."""
+
+
+def repeat_schedule(events: ThreadEvents) -> Schedule:
+    return _Repeater(events).repeat()
+
+
+def window_of(events: ThreadEvents) -> tuple[int, int, bool]:
+    """Begin and end of the window, and whether the record became full before its end."""
+    last = max((event.time for event in events.events), default=0)
+    ends = [time for time in (events.closed, events.end, last) if time is not None]
+    begin, end = events.opened or 0, ends[0]
+    if events.full is None or events.full >= end:
+        return begin, max(begin, end), False
+    return begin, max(begin, events.full), True
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What an event changes in the numbers of runnable threads, and which number the guest read there."""
+
+    event: ThreadEvent
+    changes: tuple[tuple[int, int], ...]
+    """(CPU, by how much)."""
+    cpu: int
+    read: int | None
+
+
+class _Repeater:
+    def __init__(self, events: ThreadEvents) -> None:
+        self.events = events
+        self.lives: list[ThreadLife] = []
+        self.alive: dict[int, ThreadLife] = {}
+        self.dead: set[int] = set()
+        self.current = [IDLE] * events.vcpus
+        self.since = [0] * events.vcpus
+        self.times = [0] * events.vcpus
+        self.runs: list[list[CpuRun]] = [[] for _ in range(events.vcpus)]
+        self.switches: list[list[int]] = [[] for _ in range(events.vcpus)]
+        self.effects: list[_Effect] = []
+
+    def repeat(self) -> Schedule:
+        begin, end, is_cut = window_of(self.events)
+        self._assume()
+        counts = self._counts()
+        for event in self.events.events:
+            self._check_time(event)
+            self._apply(event)
+        lengths = _Lengths(self.events, self.effects, counts).check()
+        for cpu, thread in enumerate(self.current):
+            if self.since[cpu] < end:
+                self.runs[cpu].append(CpuRun(self.since[cpu], end, thread))
+        return Schedule(
+            vcpus=self.events.vcpus,
+            begin=begin,
+            end=end,
+            is_cut=is_cut,
+            lives=tuple(self.lives),
+            runs=tuple(map(tuple, self.runs)),
+            switches=tuple(map(tuple, self.switches)),
+            lengths=lengths,
+            online=self._online(),
+        )
+
+    def _online(self) -> tuple[int, ...]:
+        """Within marks every CPU is up: the guest said so. Without, a CPU is from its first event on, which
+        is Linux's thread that brings it up; a CPU without any event counts from the begin."""
+        first: dict[int, int] = {}
+        if self.events.opened is None:
+            for event in self.events.events:
+                first.setdefault(event.vcpu, event.time)
+        return tuple(first.get(cpu, 0) for cpu in range(self.events.vcpus))
+
+    # ---- what was there before the first event
+
+    def _assume(self) -> None:
+        """A thread that no fork makes was there at the begin, in the state that its first event needs."""
+        known: set[int] = set()
+        placed: set[int] = set()
+        for event in self.events.events:
+            for thread, state, cpu in _needs(event):
+                if thread == IDLE or thread in placed:
+                    continue
+                if isinstance(event, ForkEvent) and thread == event.thread:
+                    placed.add(thread)
+                    known.add(thread)
+                    continue
+                if thread not in known:
+                    self._check_early(event, thread)
+                    known.add(thread)
+                if state is not None:
+                    placed.add(thread)
+                    self._begin(thread, 0, state, cpu)
+        for thread in known - placed:
+            self._begin(thread, 0, "blocked", 0)
+
+    def _check_early(self, event: ThreadEvent, thread: int) -> None:
+        if self.events.opened_line and event.line > self.events.opened_line:
+            self._refuse(event, f"no fork made thread {thread}, and the window is already open")
+
+    def _begin(self, thread: int, time: int, state: State, cpu: int) -> ThreadLife:
+        life = ThreadLife(thread, [Phase(time, state, cpu)])
+        if state != "blocked":
+            life.last_cpu = cpu
+        if state == "running":
+            self.current[cpu] = thread
+        self.lives.append(life)
+        self.alive[thread] = life
+        return life
+
+    def _counts(self) -> list[int]:
+        counts = [0] * self.events.vcpus
+        for life in self.lives:
+            if life.now.state != "blocked":
+                counts[life.now.cpu] += 1
+        return counts
+
+    # ---- the events
+
+    def _refuse(self, event: ThreadEvent, rule: str) -> NoReturn:
+        raise VerifyError(
+            f"{self.events.path}:{event.line}: the events of threads contradict each other: {rule}. {_ADVICE}"
+        )
+
+    def _check_time(self, event: ThreadEvent) -> None:
+        if event.time < self.times[event.vcpu]:
+            self._refuse(event, f"the time of vCPU {event.vcpu} goes back from {self.times[event.vcpu]}")
+        self.times[event.vcpu] = event.time
+
+    def _apply(self, event: ThreadEvent) -> None:
+        match event:
+            case SwitchEvent():
+                self._switch(event)
+            case WakeEvent():
+                self._wake(event)
+            case MigrateEvent():
+                self._migrate(event)
+            case ForkEvent():
+                self._fork(event)
+            case NameEvent():
+                if event.thread != IDLE:
+                    self._life(event, event.thread).names.append((event.time, event.name))
+            case AllowEvent():
+                if event.thread != IDLE:
+                    self._life(event, event.thread).masks.append((event.time, event.cpus))
+            case ExitEvent():
+                self._check_runs(event, event.thread, "exits")
+
+    def _life(self, event: ThreadEvent, thread: int) -> ThreadLife:
+        life = self.alive.get(thread)
+        if life is None:
+            end = "is dead" if thread in self.dead else "was not made by a fork yet"
+            self._refuse(event, f"thread {thread} {end}")
+        return life
+
+    def _check_runs(self, event: ThreadEvent, thread: int, does: str) -> None:
+        if self.current[event.vcpu] != thread:
+            runs = _named(self.current[event.vcpu])
+            self._refuse(event, f"{_named(thread)} {does} on CPU {event.vcpu}, where {runs} runs")
+
+    def _fork(self, event: ForkEvent) -> None:
+        self._check_runs(event, event.parent, "makes a thread")
+        if event.thread in self.alive or event.thread == IDLE:
+            self._refuse(event, f"a fork makes {_named(event.thread)}, which exists already")
+        self.dead.discard(event.thread)
+        life = self._begin(event.thread, event.time, "blocked", event.vcpu)
+        life.names.append((event.time, event.name))
+
+    def _switch(self, event: SwitchEvent) -> None:
+        cpu, before, after = event.vcpu, event.before, event.thread
+        self._check_runs(event, before, "stops running")
+        if before == after:
+            self._refuse(event, f"CPU {cpu} switches from {_named(before)} to itself")
+        changes = []
+        if before != IDLE:
+            life = self._life(event, before)
+            self._leave(life, event)
+            if event.state != "r":
+                changes.append((cpu, -1))
+        elif event.state != "r":
+            self._refuse(event, "the idle thread neither blocks nor dies")
+        if after != IDLE:
+            changes += self._enter(event)
+        if self.since[cpu] < event.time:
+            self.runs[cpu].append(CpuRun(self.since[cpu], event.time, before))
+        self.current[cpu], self.since[cpu] = after, event.time
+        self.switches[cpu].append(event.time)
+        self.effects.append(_Effect(event, tuple(changes), cpu, event.queue))
+
+    def _leave(self, life: ThreadLife, event: SwitchEvent) -> None:
+        life.leaves.append((event.time, event.state == "r"))
+        if event.state == "r":
+            self._change(life, Phase(event.time, "runnable", event.vcpu))
+        elif event.state == "b":
+            self._change(life, Phase(event.time, "blocked", event.vcpu))
+        else:
+            self._change(life, Phase(event.time, "dead", event.vcpu))
+            del self.alive[life.thread]
+            self.dead.add(life.thread)
+
+    def _enter(self, event: SwitchEvent) -> list[tuple[int, int]]:
+        """The thread runs now. A guest with one queue for all CPUs, or whose migrations are not observed, may
+        take it from another CPU's queue."""
+        life, cpu = self._life(event, event.thread), event.vcpu
+        now = life.now
+        if now.state != "runnable":
+            self._refuse(event, f"CPU {cpu} switches to thread {life.thread}, which is {now.state}")
+        is_moved = now.cpu != cpu
+        if is_moved:
+            self._move(life, event.time, now.cpu, cpu)
+            self._change(life, Phase(event.time, "runnable", cpu, now.wake))
+        ended: WaitEnd = "idle" if event.before == IDLE else _ENDS[event.state]
+        if is_moved or life.moved_at == len(self.switches[cpu]):
+            ended = "migration"
+        self._change(life, Phase(event.time, "running", cpu, None, ended, event.before))
+        life.last_cpu = cpu
+        return [(now.cpu, -1), (cpu, +1)] if is_moved else []
+
+    def _wake(self, event: WakeEvent) -> None:
+        life, waker = self._life(event, event.thread), self.current[event.vcpu]
+        if life.now.state != "blocked":
+            self._refuse(event, f"thread {life.thread} is woken, but is {life.now.state}")
+        wake = ThreadWake(event.time, waker, event.vcpu, life.thread, event.cpu, event.trail)
+        life.wakes.append(wake)
+        if life.last_cpu not in (None, event.cpu):
+            self._move(life, event.time, life.last_cpu or 0, event.cpu)
+        life.last_cpu, life.moved_at = event.cpu, None
+        self._change(life, Phase(event.time, "runnable", event.cpu, wake))
+        self.effects.append(_Effect(event, ((event.cpu, +1),), event.cpu, event.queue))
+
+    def _migrate(self, event: MigrateEvent) -> None:
+        life = self._life(event, event.thread)
+        now = life.now
+        if now.state == "running":
+            self._refuse(
+                event, f"thread {life.thread} is moved to CPU {event.cpu}, but runs on CPU {now.cpu}"
+            )
+        if now.state == "blocked" or event.origin == event.cpu:
+            return  # its next wake-up says where it goes
+        if now.cpu != event.origin:
+            where = f"waits on CPU {now.cpu}"
+            self._refuse(event, f"thread {life.thread} is moved from CPU {event.origin}, but {where}")
+        self._move(life, event.time, event.origin, event.cpu)
+        life.moved_at, life.last_cpu = len(self.switches[event.cpu]), event.cpu
+        self._change(life, Phase(event.time, "runnable", event.cpu, now.wake))
+        changes = ((event.origin, -1), (event.cpu, +1))
+        self.effects.append(_Effect(event, changes, event.cpu, None))
+
+    def _move(self, life: ThreadLife, time: int, origin: int, cpu: int) -> None:
+        life.moves.append((time, origin, cpu))
+
+    def _change(self, life: ThreadLife, phase: Phase) -> None:
+        begin = life.now.begin
+        life.phases.append(phase if phase.begin >= begin else replace(phase, begin=begin))
+
+
+def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:
+    """(thread, the state that it must have before the event or None, CPU) for each thread of the event."""
+    match event:
+        case SwitchEvent():
+            yield event.before, "running", event.vcpu
+            yield event.thread, "runnable", event.vcpu
+        case WakeEvent():
+            yield event.thread, "blocked", event.cpu
+        case MigrateEvent():
+            yield event.thread, "runnable", event.origin
+        case ForkEvent():
+            yield event.parent, "running", event.vcpu
+            yield event.thread, None, event.vcpu
+        case ExitEvent():
+            yield event.thread, "running", event.vcpu
+        case _:
+            yield event.thread, None, 0
+
+
+def _named(thread: int) -> str:
+    return "the idle thread" if thread == IDLE else f"thread {thread}"
+
+
+class _Lengths:
+    """Compares the numbers of runnable threads that the guest keeps with those that follow from the events.
+
+    What is written at an event is the number after it. But the guest changes its numbers a little before or
+    after the instruction that makes the event, and another vCPU is somewhere between two of its events: its
+    last one may not be counted yet, its next one already. A thread that is about to block, by the CPU's next
+    switch, may be gone already."""
+
+    def __init__(self, events: ThreadEvents, effects: list[_Effect], counts: list[int]) -> None:
+        self.path = events.path
+        self.effects = effects
+        self.counts = counts
+        self.late = _Changes(events.vcpus)
+        self.early = _Changes(events.vcpus)
+
+    def check(self) -> tuple[tuple[int, int, int], ...]:
+        """The numbers after each change: (time, CPU, number), by time."""
+        steps = [(0, cpu, count) for cpu, count in enumerate(self.counts)]
+        following = _following(self.effects)
+        leaving = _leaving(self.effects, len(self.counts))
+        first: dict[int, _Effect] = {}
+        for effect in self.effects:
+            first.setdefault(effect.event.vcpu, effect)
+        for vcpu, effect in first.items():
+            self.early.put(vcpu, effect.changes)
+        for at, effect in enumerate(self.effects):
+            for cpu, change in effect.changes:
+                self.counts[cpu] += change
+            vcpu, later = effect.event.vcpu, following[at]
+            self.late.put(vcpu, ())
+            self.early.put(vcpu, ())
+            if effect.read is not None:
+                self._check(effect, effect.read, leaves=leaving[at])
+            self.late.put(vcpu, effect.changes)
+            self.early.put(vcpu, self.effects[later].changes if later is not None else ())
+            steps += [(effect.event.time, cpu, self.counts[cpu]) for cpu, change in effect.changes if change]
+        return tuple(sorted(steps, key=lambda step: step[0]))
+
+    def _check(self, effect: _Effect, read: int, *, leaves: bool) -> None:
+        cpu, count = effect.cpu, self.counts[effect.cpu]
+        low = count - self.late.more[cpu] - self.early.less[cpu] - leaves
+        high = count + self.late.less[cpu] + self.early.more[cpu]
+        if not low <= read <= high:
+            raise VerifyError(
+                f"{self.path}:{effect.event.line}: the guest counts {read} runnable threads on CPU {cpu}, "
+                f"but by the events there are {count}. {_ADVICE}"
+            )
+
+
+class _Changes:
+    """The changes of one event of each vCPU, summed up by CPU."""
+
+    def __init__(self, vcpus: int) -> None:
+        self.of: list[tuple[tuple[int, int], ...]] = [()] * vcpus
+        self.more, self.less = [0] * vcpus, [0] * vcpus
+
+    def put(self, vcpu: int, changes: tuple[tuple[int, int], ...]) -> None:
+        for sign, some in ((-1, self.of[vcpu]), (+1, changes)):
+            for cpu, change in some:
+                (self.more if change > 0 else self.less)[cpu] += sign
+        self.of[vcpu] = changes
+
+
+def _following(effects: list[_Effect]) -> list[int | None]:
+    """The place of the next effect of the same vCPU, for each."""
+    following: list[int | None] = [None] * len(effects)
+    last: dict[int, int] = {}
+    for at, effect in enumerate(effects):
+        if effect.event.vcpu in last:
+            following[last[effect.event.vcpu]] = at
+        last[effect.event.vcpu] = at
+    return following
+
+
+def _leaving(effects: list[_Effect], vcpus: int) -> list[bool]:
+    """Whether the CPU whose number was read is about to take its thread off the queue: before its next switch
+    it does nothing but move threads to itself. Its own switches are complete."""
+    leaves, found = [False] * vcpus, [False] * len(effects)
+    for at in range(len(effects) - 1, -1, -1):
+        effect, event = effects[at], effects[at].event
+        if isinstance(event, SwitchEvent):
+            leaves[effect.cpu] = event.before != IDLE and event.state != "r"
+            continue
+        found[at] = leaves[effect.cpu]
+        if isinstance(event, WakeEvent):
+            leaves[event.vcpu] = False
+    return found

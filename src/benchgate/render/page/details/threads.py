@@ -1,0 +1,200 @@
+"""Threads: who ran where and who waited, in the median and the slowest recorded run of each cell.
+
+Takes a PageView; gives the part, or None if no run's threads were recorded. Cells for which the page has no
+room are named. Does not fail.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from benchgate.base.text import counted
+from benchgate.judge.accounts.thread_timeline import ThreadTimeline
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page_view import PageView
+from benchgate.render.page.pictures import thread_lanes
+from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, Paints, ThreadPaint
+from benchgate.render.page.tables import (
+    NOTHING,
+    commands,
+    cut_of,
+    more,
+    run_folder,
+    scrolling,
+    table,
+    used,
+)
+from benchgate.render.tables import units, wasted_time
+from benchgate.render.view import SessionView
+
+TITLE = "Threads, by CPU and one by one"
+ORDER = 65
+IS_PICTURE = False
+MOST_BYTES, LEAST_BYTES, BYTES_PER_CELL = 700_000, 115_000, 3_000
+"""The bytes of this part for all rows: what each cell of the session has elsewhere leaves less of them."""
+MOST_THREADS = 24
+MOST_SAID = 8
+APART = 0.001
+"""A cell is open at once if a larger share of its CPUs' time was wasted."""
+
+Colours = Mapping[str, int]
+"""By the name of a thread."""
+
+TOLD = (
+    "What the guest's scheduler did in the window, as the instruction clock saw it from outside. By CPU: "
+    "a box is a thread, with its name where it fits. A column of time shows the thread that ran longest "
+    "in it, and is as high as the share in which the CPU was busy; what is free is idle. The skyline "
+    "below is the number of threads in the CPU's queue, with the running one. A red bar is wasted time: "
+    "the CPU was idle while a thread that may run there waited elsewhere. An arrow is a wake-up that puts "
+    "a thread on the queue of another CPU. By thread: a full box runs, a framed one waits for a CPU, and "
+    "on the line it is blocked; a number is the CPU. Threads of one name are numbered in the order of "
+    "their ids."
+)
+
+
+def about(page: PageView) -> str:
+    return TOLD if page.view.threads else ""
+
+
+def body(page: PageView) -> Html | None:
+    every = page.view.threads
+    if not every:
+        return None
+    colours = _colours(every)
+    heads, rows = used(wasted_time.CELL_HEADS, [wasted_time.cell_row(one) for one in every])
+    whole = table("Wasted time and waits, by recorded run", heads, rows, texts=2)
+    cells = [list(of) for _, of in groupby(every, key=lambda one: one.cell)]
+    cells.sort(key=lambda of: -max(one.conserved.share for one in of))
+    shown = [(of[0].cell, _cell(page.view, of, colours)) for of in cells]
+    room = _room(page)
+    shown.sort(key=lambda piece: len(piece[1]) > room * page.share)  # what does not fit alone comes last
+    drawn, cut = page.fitting(shown, room)
+    return join([whole, _legend(every, colours) if drawn else None, *map(Html, drawn), cut_of(cut)])
+
+
+def _room(page: PageView) -> int:
+    """`fitting` takes this row's share of it."""
+    cells = sum(len(one.arms) for one in page.every)
+    return max(MOST_BYTES - BYTES_PER_CELL * cells, LEAST_BYTES)
+
+
+def _colours(every: Sequence[ThreadTimeline]) -> Colours:
+    """Of the threads that ran longest. A thread has the same colour in each run and session, unless one that
+    ran longer has it already."""
+    ran: Counter[str] = Counter()
+    for timeline in every:
+        for one in timeline.threads:
+            ran[one.name] += one.book.running
+    found: dict[str, int] = {}
+    for place, (name, _) in enumerate(
+        sorted(ran.items(), key=lambda item: (-item[1], item[0]))[:MOST_COLOURS]
+    ):
+        first, count = (0, len(HUES)) if place < len(HUES) else (len(HUES), MOST_COLOURS - len(HUES))
+        wanted = zlib.crc32(name.encode()) % count
+        free = (first + (wanted + step) % count for step in range(count))
+        found[name] = next(colour for colour in free if colour not in found.values())
+    return found
+
+
+def _paints(one: ThreadTimeline, colours: Colours) -> Paints:
+    return {named.book.thread: ThreadPaint(named.name, colours.get(named.name)) for named in one.threads}
+
+
+def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
+    entries = [_key(ThreadPaint(name, colour), name) for name, colour in colours.items()]
+    if any(named.name not in colours for one in every for named in one.threads):
+        entries.append(_key(thread_lanes.UNNAMED, "other threads"))
+    if any(one.conserved.wasted for one in every):
+        bar = tag("rect", x=1, y=10, width=14, height=4, fill="currentColor")
+        entries.append(_sample(bar, "bad", "wasted"))
+    return tag("ul", *entries, class_="legend")
+
+
+def _key(paint: ThreadPaint, name: str) -> Html:
+    box = tag("rect", x=1, y=3, width=14, height=10, fill="currentColor", fill_opacity=paint.opacity)
+    return _sample(box, paint.kind, name)
+
+
+def _sample(shape: Html, kind: str, name: str) -> Html:
+    svg = tag("svg", shape, viewBox="0 0 16 16", width=16, height=16, class_=kind, aria_hidden="true")
+    return tag("li", svg, tag("span", name))
+
+
+def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> Html:
+    worst = max(of, key=lambda one: one.conserved.share)
+    runs = [part for one in of for part in _run(one, colours)]
+    paste = [f"benchgate timeline {run_folder(view, one.folder)}" for one in of]
+    summary = f"{worst.cell}: {wasted_time.wasted(worst.conserved)}"
+    return more(summary, *runs, commands(*paste), is_open=worst.conserved.share > APART)
+
+
+def _run(one: ThreadTimeline, colours: Colours) -> list[Html]:
+    name = f"{one.cell}, {one.which} run {one.run:04}"
+    work = units.shown(one.work, "ns" if one.unit == "insn" else one.unit)
+    paints = _paints(one, colours)
+    lanes = thread_lanes.by_cpu(one.sketch, paints, f"{name}, by CPU: {_cpus_told(one)}")
+    rows = thread_lanes.by_thread(one.sketch, paints, f"{name}, by thread: {_threads_told(one)}")
+    return [
+        tag("p", wasted_time.conservation(one.conserved)),
+        _wide(
+            f"{name} by CPU", lanes, f"{one.which} run {one.run:04}, seed {one.seed}: work {work}{_said(one)}"
+        ),
+        _wide(f"{name} by thread", rows, f"{one.which} run {one.run:04} by thread{_rows_said(one)}"),
+        _threads(one, name),
+    ]
+
+
+def _wide(name: str, picture: Html, caption: str) -> Html:
+    return tag("figure", tag("figcaption", caption), scrolling(name, picture), class_="broad")
+
+
+def _said(one: ThreadTimeline) -> str:
+    """What the picture has less of than the run had, and its scale."""
+    seen = one.sketch
+    told = "; the record was full before the window closed" if one.is_cut else ""
+    if len(seen.lanes) < len(one.by_cpu):
+        told += f"; the first {len(seen.lanes)} of {len(one.by_cpu)} CPUs"
+    told += f"; queues up to {seen.longest_queue}" if seen.longest_queue else ""
+    wakes = counted(seen.crossing, "wake-up")
+    if len(seen.arrows) < seen.crossing:
+        return f"{told}; {len(seen.arrows)} of {wakes} to another CPU are drawn"
+    return f"{told}; {wakes} to another CPU" if seen.crossing else told
+
+
+def _rows_said(one: ThreadTimeline) -> str:
+    left = one.count - len(one.sketch.rows)
+    return f": those that ran or waited longest; {left:,} more are not drawn" if left else ""
+
+
+def _cpus_told(one: ThreadTimeline) -> str:
+    told = [
+        f"CPU {cpu.cpu} runs {_part(cpu.running, cpu.running + cpu.idle)}"
+        + (f", wastes {_part(cpu.wasted, cpu.running + cpu.idle)}" if cpu.wasted else "")
+        for cpu in one.by_cpu[:MOST_SAID]
+    ]
+    left = len(one.by_cpu) - len(told)
+    return "; ".join([*told, f"{left} more CPUs"] if left > 0 else told)
+
+
+def _threads_told(one: ThreadTimeline) -> str:
+    shown = sorted(one.threads, key=lambda named: -named.book.running)[:MOST_SAID]
+    times = [[units.shown(ns, "ns") for ns in (named.book.running, named.book.runnable)] for named in shown]
+    return "; ".join(
+        f"{named.name} runs {ran}, waits {waited}" for named, (ran, waited) in zip(shown, times, strict=True)
+    )
+
+
+def _part(ns: int, whole: int) -> str:
+    return f"{ns / whole:.0%}" if whole else NOTHING
+
+
+def _threads(one: ThreadTimeline, name: str) -> Html:
+    shown = sorted(one.threads, key=lambda named: -(named.book.running + named.book.runnable))[:MOST_THREADS]
+    caption = f"Threads of {name}"
+    if len(shown) < one.count:
+        caption += f": the {len(shown)} of {one.count:,} that ran or waited longest"
+    heads, rows = used(wasted_time.HEADS, [wasted_time.row(named) for named in shown])
+    return more(f"Threads of {one.which} run {one.run:04}", table(caption, heads, rows, texts=1))

@@ -1,0 +1,162 @@
+"""A small model of a guest's scheduler that makes random schedules, and counts by itself what happened.
+
+It goes on one ns at a time, knows which thread is in which state, and adds up each ns: nothing of the code
+under test takes part. `SimulatedGuest.run` gives the text of a threads.txt, and the sums.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class SimulatedThread:
+    id: int
+    state: str
+    """running, runnable, blocked or dead."""
+    cpu: int
+    mask: int
+    queued: int = 0
+    """Since when it is on its queue."""
+
+
+@dataclass
+class SimulatedGuest:
+    seed: int
+    cpus: int
+    steps: int = 400
+    settle: int = 10**9
+    """A thread on an idle CPU's queue counts as one that waits after so many ns."""
+    lines: list[str] = field(default_factory=list)
+    threads: dict[int, SimulatedThread] = field(default_factory=dict)
+    states: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """(thread, state): ns."""
+    on: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """(thread, CPU): ns for which it ran there."""
+    idle: Counter[int] = field(default_factory=Counter)
+    wasted: Counter[int] = field(default_factory=Counter)
+    excused: Counter[int] = field(default_factory=Counter)
+    counts: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """(switch, preempted or wake, thread) within the window."""
+
+    now: int = 0
+
+    def run(self) -> str:
+        self.random = random.Random(self.seed)
+        self.current: list[int] = [0] * self.cpus
+        self.since = [0] * self.cpus
+        self.opens, self.closes = self.steps // 4, self.steps - self.steps // 8
+        self.lines = ["insn-threads 1", f"vcpus {self.cpus}"]
+        for number in range(1, self.random.randint(2, 4)):  # those that were there before
+            self.threads[number] = SimulatedThread(number, "blocked", 0, self.every)
+        for now in range(self.steps):
+            self.now = now
+            if self.now == self.opens:  # whoever was not made by a fork must have been seen by now
+                self.lines += [f"allow 0 {self.now} {one.id} {one.mask:x}" for one in self.threads.values()]
+                self.lines.append(f"open {self.now}")
+            if self.now == self.closes:
+                self.lines.append(f"close {self.now}")
+            for vcpu in range(self.cpus):
+                if self.random.random() < 0.25:
+                    self.act(vcpu)
+            self.count()
+        self.lines.append(f"end {self.steps}")
+        return "\n".join(self.lines) + "\n"
+
+    @property
+    def every(self) -> int:
+        return (1 << self.cpus) - 1
+
+    @property
+    def is_open(self) -> bool:
+        return self.opens <= self.now < self.closes
+
+    def queue(self, cpu: int) -> list[SimulatedThread]:
+        return [one for one in self.threads.values() if one.state == "runnable" and one.cpu == cpu]
+
+    def length(self, cpu: int) -> int:
+        return len(self.queue(cpu)) + (self.current[cpu] != 0)
+
+    def put(self, one: SimulatedThread, cpu: int) -> None:
+        one.state, one.cpu, one.queued = "runnable", cpu, self.now
+
+    def act(self, vcpu: int) -> None:
+        pick = self.random.choice
+        blocked = [one for one in self.threads.values() if one.state == "blocked"]
+        waiting = [one for one in self.threads.values() if one.state == "runnable"]
+        action = pick(["switch", "switch", "wake", "wake", "fork", "migrate", "allow"])
+        if action == "switch":
+            self.switch(vcpu)
+        elif action == "wake" and blocked:
+            one = pick(blocked)
+            self.put(one, pick([cpu for cpu in range(self.cpus) if one.mask >> cpu & 1]))
+            trail = pick(["-", "ffffffff81000010,ffffffff81000020"])
+            self.lines.append(f"wake {vcpu} {self.now} {one.id} {one.cpu} {self.length(one.cpu)} {trail}")
+            self.counts["wake", one.id] += self.is_open
+        elif action == "fork" and self.current[vcpu] and len(self.threads) < 12:
+            number = 10 + len(self.threads)
+            self.threads[number] = SimulatedThread(number, "blocked", vcpu, self.every)
+            self.lines.append(f"fork {vcpu} {self.now} {number} {self.current[vcpu]} 61")
+        elif action == "migrate" and waiting:
+            one = pick(waiting)
+            to = pick([cpu for cpu in range(self.cpus) if one.mask >> cpu & 1])
+            if to != one.cpu:
+                self.lines.append(f"migrate {vcpu} {self.now} {one.id} {one.cpu} {to}")
+                self.put(one, to)
+        elif action == "allow" and blocked:
+            one = pick(blocked)
+            one.mask = self.random.randint(1, self.every)
+            self.lines.append(f"allow {vcpu} {self.now} {one.id} {one.mask:x}")
+
+    def switch(self, vcpu: int) -> None:
+        before, waiting = self.current[vcpu], self.queue(vcpu)
+        after = self.random.choice(waiting) if waiting and self.random.random() < 0.8 else None
+        state = "r"
+        if before:
+            state = self.random.choice("rbbbd" if self.now > self.opens else "rb")
+            state = "b" if after is None and state == "r" else state
+        elif after is None:
+            return
+        if after:
+            after.state = "running"
+        if before:
+            one = self.threads[before]
+            if state == "d":
+                self.lines.append(f"exit {vcpu} {self.now} {before}")
+            one.state = {"r": "runnable", "b": "blocked", "d": "dead"}[state]
+            one.queued = self.now
+            self.counts["switch", before] += self.is_open
+            self.counts["preempted", before] += self.is_open and state == "r"
+        if not after:
+            self.since[vcpu] = self.now
+        self.current[vcpu] = after.id if after else 0
+        self.lines.append(
+            f"switch {vcpu} {self.now} {before} {state} {self.current[vcpu]} {self.length(vcpu)}"
+        )
+
+    def count(self) -> None:
+        """What the next ns is for each thread and each CPU."""
+        if not self.is_open:
+            return
+        for one in self.threads.values():
+            self.states[one.id, one.state] += 1
+            if one.state == "running":
+                self.on[one.id, one.cpu] += 1
+        late = [one for one in self.threads.values() if one.state == "runnable" and self.is_late(one)]
+        waiting = late + [
+            one for one in self.threads.values() if one.state == "runnable" and self.current[one.cpu]
+        ]
+        for cpu in range(self.cpus):
+            if self.current[cpu]:
+                continue
+            self.idle[cpu] += 1
+            if all(self.is_late(one) for one in self.queue(cpu)) and waiting:
+                may = any(one.mask >> cpu & 1 for one in waiting)
+                self.wasted[cpu] += may
+                self.excused[cpu] += not may
+
+    def is_late(self, one: SimulatedThread) -> bool:
+        begin = max(one.queued, self.since[one.cpu], self.opens)
+        return not self.current[one.cpu] and self.now - begin >= self.settle

@@ -1,0 +1,199 @@
+"""The books of threads: those of a small schedule by hand, and those of random ones by a model."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.insn.threads_log import read_thread_events
+from benchgate.judge.accounts.threads import idleness
+from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.books import (
+    CpuBook,
+    QueueStep,
+    ThreadBook,
+    ThreadBooks,
+    ThreadSlice,
+    ThreadWake,
+    WastedStretch,
+)
+from tests.threadsim import SimulatedGuest
+
+FILE = """insn-threads 1
+vcpus 2
+fork 0 100 10 1 6d61696e
+wake 0 110 10 0 2 ff10,ff20
+open 1000
+switch 0 1000 1 b 10 1
+fork 0 1200 11 10 776f726b
+wake 0 1300 11 0 2 -
+switch 0 2000 10 r 11 2
+wake 1 2500 1 1 1 -
+switch 1 2600 0 r 1 1
+switch 1 3000 1 b 0 0
+migrate 1 3100 10 0 1
+switch 1 3200 0 r 10 1
+exit 0 3500 11
+switch 0 3600 11 d 0 0
+close 4000
+end 5000
+"""
+"""Thread 10 makes 11, which preempts it and exits; 10 is then moved to CPU 1, which idled."""
+
+
+def books_of(text: str, folder: Path) -> ThreadBooks:
+    path = folder / "threads.txt"
+    path.write_text(text, encoding="ascii")
+    return thread_books(read_thread_events(path))
+
+
+def test_the_books_of_a_small_schedule(tmp_path: Path) -> None:
+    books = books_of(FILE, tmp_path)
+    assert (books.vcpus, books.begin, books.end, books.is_cut) == (2, 1000, 4000, False)
+    # id, name, life; ran, waited, blocked; ran on CPU 0 and 1; switches, wake-ups, preemptions, moves; wakers
+    assert books.threads == (
+        ThreadBook(1, "", 1000, 4000, 400, 100, 2500, (0, 400), 2, 1, 0, 1, ((0, 1),)),
+        ThreadBook(10, "main", 1000, 4000, 1800, 1200, 0, (1000, 800), 1, 0, 1, 1, ()),
+        ThreadBook(11, "work", 1200, 3600, 1600, 700, 100, (1600, 0), 1, 1, 0, 0, ((10, 1),)),
+    )
+    # CPU 1 idles from 1000 to 2600 and from 3000 to 3200. From 1300 (11 is woken) a thread waits on CPU 0;
+    # from 2500 thread 1 is on its own queue, and at 3100 thread 10 comes to it
+    assert books.cpus == (CpuBook(0, 2600, 400, 0, 0, 3), CpuBook(1, 1200, 1800, 1300, 1200, 3))
+    wake = ThreadWake(1300, 10, 0, 11, 0, ())
+    assert books.wakes == (wake, ThreadWake(2500, 0, 1, 1, 1, ()))
+    assert books.wasted == (
+        WastedStretch(1, 1300, 2500, (11, 10), wake, is_pinned=False),
+        WastedStretch(1, 3000, 3100, (10,), None, is_pinned=False),
+    )
+    assert books.excused == ()
+    assert books.wait_lengths == (100, 700, 1200)
+    assert [(one.thread, one.begin, one.end) for one in books.waits] == [
+        (10, 2000, 3200),
+        (11, 1300, 2000),
+        (1, 2500, 2600),
+    ]
+
+
+def test_the_slices_and_queues_of_a_small_schedule(tmp_path: Path) -> None:
+    books = books_of(FILE, tmp_path)
+    assert [one for one in books.slices if one.thread == 10] == [
+        ThreadSlice(10, 0, 1000, 2000, "running"),
+        ThreadSlice(10, 0, 2000, 3100, "runnable"),
+        ThreadSlice(10, 1, 3100, 3200, "runnable"),
+        ThreadSlice(10, 1, 3200, 4000, "running"),
+    ]
+    assert [one for one in books.queues if one.cpu == 1] == [
+        QueueStep(1, 1000, 0),
+        QueueStep(1, 2500, 1),
+        QueueStep(1, 3000, 0),
+        QueueStep(1, 3100, 1),
+    ]
+
+
+def test_a_pinned_thread_excuses_an_idle_cpu(tmp_path: Path) -> None:
+    pinned = FILE.replace("open 1000", "allow 0 900 10 1\nopen 1000").replace(
+        "wake 0 1300", "allow 0 1250 11 1\nwake 0 1300"
+    )
+    pinned = pinned.replace("migrate 1 3100 10 0 1\nswitch 1 3200 0 r 10 1\n", "").replace(
+        "11 d 0 0", "11 d 10 1"
+    )
+    books = books_of(pinned, tmp_path)
+    assert books.wasted == ()
+    assert [(one.cpu, one.begin, one.end, one.threads) for one in books.excused] == [
+        (1, 1300, 2500, (11, 10)),
+        (1, 3000, 3600, (10,)),
+    ]
+    assert all(one.is_pinned for one in books.excused)
+
+
+def test_a_window_without_marks_is_the_whole_run(tmp_path: Path) -> None:
+    books = books_of(FILE.replace("open 1000\n", "").replace("close 4000\n", ""), tmp_path)
+    assert (books.begin, books.end) == (0, 5000)
+    killed = FILE.replace("open 1000\n", "").replace("close 4000\nend 5000\n", "")
+    assert books_of(killed, tmp_path).end == 3600
+
+
+def test_books_end_where_the_record_became_full(tmp_path: Path) -> None:
+    full = FILE.replace("exit 0 3500 11\nswitch 0 3600 11 d 0 0", "full 3400")
+    books = books_of(full, tmp_path)
+    assert (books.end, books.is_cut) == (3400, True)
+    assert not books_of(FILE.replace("close 4000", "close 4000\nfull 4500"), tmp_path).is_cut
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_books_of_random_schedules_are_those_of_the_model(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle = random.Random(seed).choice((0, 3, 10, 10**6))
+    monkeypatch.setattr(idleness, "SETTLE", settle)
+    guest = SimulatedGuest(seed, cpus=1 + seed % 4, settle=settle)
+    books = books_of(guest.run(), tmp_path)
+    window = guest.closes - guest.opens
+    for one in books.threads:
+        counted = tuple(guest.states[one.thread, state] for state in ("running", "runnable", "blocked"))
+        assert (one.running, one.runnable, one.blocked) == counted, one
+        assert one.end - one.begin == sum(counted)
+        assert one.running_by_cpu == tuple(guest.on[one.thread, cpu] for cpu in range(guest.cpus))
+        assert one.switches == guest.counts["switch", one.thread]
+        assert one.preemptions == guest.counts["preempted", one.thread]
+        assert one.wakeups == guest.counts["wake", one.thread] == sum(count for _, count in one.woken_by)
+    lived = {thread for (thread, state), length in guest.states.items() if length and state != "dead"}
+    assert {one.thread for one in books.threads} == lived
+    for cpu in books.cpus:
+        assert (cpu.idle, cpu.running) == (guest.idle[cpu.cpu], window - guest.idle[cpu.cpu])
+        assert cpu.wasted == guest.wasted[cpu.cpu]
+        assert (
+            sum(one.end - one.begin for one in books.excused if one.cpu == cpu.cpu) == guest.excused[cpu.cpu]
+        )
+    assert sum(books.wait_lengths) == sum(one.runnable for one in books.threads)
+
+
+def test_the_model_makes_what_it_shall_find() -> None:
+    guests = [SimulatedGuest(seed, cpus=1 + seed % 4, settle=3) for seed in range(60)]
+    for guest in guests:
+        guest.run()
+    assert sum(sum(guest.wasted.values()) > 0 for guest in guests) > 20
+    assert sum(sum(guest.excused.values()) > 0 for guest in guests) > 20
+    assert any("migrate" in line for guest in guests for line in guest.lines)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_schedule_with_a_missing_line_is_refused(seed: int, tmp_path: Path) -> None:
+    """A CPU's next switch comes from another thread, and a thread that no fork made appears too late."""
+    text = SimulatedGuest(seed, cpus=2, steps=240).run()
+    lines = text.splitlines(keepends=True)
+    opened = next(number for number, line in enumerate(lines) if line.startswith("open"))
+    tried = 0
+    for number, line in enumerate(lines):
+        words = line.split()
+        if words[0] not in ("switch", "fork"):
+            continue
+        later = [one.split() for one in lines[number + 1 :]]
+        switches_again = any(one[:2] == words[:2] for one in later if one[0] == "switch")
+        appears = any(one[0] in ("wake", "allow") and one[3] == words[3] for one in later)
+        if (words[0] == "switch" and switches_again) or (words[0] == "fork" and number > opened and appears):
+            tried += 1
+            with pytest.raises(VerifyError, match=r"threads.txt:\d+: "):
+                books_of("".join(lines[:number] + lines[number + 1 :]), tmp_path)
+    assert tried > 5
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_wrong_queue_length_is_refused(seed: int, tmp_path: Path) -> None:
+    """One that is off by more than what another vCPU may be about to do."""
+    lines = SimulatedGuest(seed, cpus=2, steps=240).run().splitlines(keepends=True)
+    tried = 0
+    for number, line in enumerate(lines):
+        words = line.split()
+        place = {"switch": 6, "wake": 5}.get(words[0])
+        if place:
+            tried += 1
+            words[place] = str(int(words[place]) + 4)
+            with pytest.raises(
+                VerifyError, match=rf"threads.txt:{number + 1}: the guest counts {words[place]} "
+            ):
+                books_of("".join([*lines[:number], " ".join(words) + "\n", *lines[number + 1 :]]), tmp_path)
+    assert tried > 5

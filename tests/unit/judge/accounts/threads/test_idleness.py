@@ -1,0 +1,92 @@
+"""Which idle time is wasted: what follows by hand from the rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchgate.insn.threads_log import read_thread_events
+from benchgate.judge.accounts.threads import idleness
+from benchgate.judge.accounts.threads.books import WastedStretch
+from benchgate.judge.accounts.threads.idleness import find_idleness
+from benchgate.judge.accounts.threads.schedule import repeat_schedule
+
+HEAD = """insn-threads 1
+vcpus {vcpus}
+fork 0 10 1 0 61
+fork 0 20 2 0 62
+wake 0 30 1 0 - -
+switch 0 40 0 r 1 -
+open 100
+"""
+
+
+def found(body: str, folder: Path, vcpus: int = 2) -> tuple[list[WastedStretch], list[WastedStretch]]:
+    path = folder / "threads.txt"
+    path.write_text(HEAD.format(vcpus=vcpus) + body + "close 1000000\nend 1000000\n", encoding="ascii")
+    wasted, excused = find_idleness(repeat_schedule(read_thread_events(path)))
+    return list(wasted), list(excused)
+
+
+def spans(stretches: list[WastedStretch]) -> list[tuple[int, int, int]]:
+    return [(one.cpu, one.begin, one.end) for one in stretches]
+
+
+def test_each_free_cpu_counts_while_one_thread_waits(tmp_path: Path) -> None:
+    wasted, _ = found("wake 0 1000 2 0 - -\nmigrate 1 3000 2 0 1\nswitch 1 3500 0 r 2 -\n", tmp_path, vcpus=4)
+    assert spans(wasted) == [(1, 1000, 3000), (2, 1000, 3000), (3, 1000, 3000)]
+    assert all(one.threads == (2,) and one.wake and one.wake.time == 1000 for one in wasted)
+
+
+def test_a_stretch_goes_on_while_another_thread_waits(tmp_path: Path) -> None:
+    body = "fork 0 900 3 1 63\nwake 0 1000 2 0 - -\n"
+    body += "wake 0 1500 3 0 - -\nswitch 0 2000 1 b 2 -\nswitch 0 2500 2 b 3 -\n"
+    wasted, _ = found(body, tmp_path)
+    assert spans(wasted) == [(1, 1000, 2500)]
+    assert wasted[0].threads == (2, 3)
+
+
+def test_a_thread_on_an_idle_cpu_has_time_to_settle(tmp_path: Path) -> None:
+    soon = f"wake 0 1000 2 1 - -\nswitch 1 {1000 + idleness.SETTLE} 0 r 2 -\n"
+    assert found(soon, tmp_path, vcpus=3) == ([], [])
+
+
+def test_a_wake_up_that_is_lost_wastes_its_own_cpu_too(tmp_path: Path) -> None:
+    late = f"wake 0 1000 2 1 - -\nswitch 1 {1000 + idleness.SETTLE + 70} 0 r 2 -\n"
+    begin = 1000 + idleness.SETTLE
+    wasted, _ = found(late, tmp_path, vcpus=3)
+    assert spans(wasted) == [(1, begin, begin + 70), (2, begin, begin + 70)]
+
+
+def test_a_cpu_with_a_thread_on_its_queue_is_not_free(tmp_path: Path) -> None:
+    body = "fork 0 900 3 1 63\nwake 0 1000 2 0 - -\n"
+    body += "wake 0 1200 3 1 - -\nswitch 1 1300 0 r 3 -\nswitch 1 1400 3 b 0 -\n"
+    wasted, _ = found(body + "switch 0 1600 1 b 2 -\n", tmp_path)
+    assert spans(wasted) == [(1, 1000, 1200), (1, 1400, 1600)]
+
+
+def test_a_mask_decides_between_wasted_and_excused(tmp_path: Path) -> None:
+    body = "allow 0 900 2 1\nwake 0 1000 2 0 - -\nallow 0 2000 2 5\nallow 0 3000 2 1\nswitch 0 4000 1 b 2 -\n"
+    wasted, excused = found(body, tmp_path, vcpus=3)
+    assert spans(wasted) == [(2, 2000, 3000)]
+    assert spans(excused) == [(1, 1000, 4000), (2, 1000, 2000), (2, 3000, 4000)]
+    assert [one.is_pinned for one in (*wasted, *excused)] == [False, True, True, True]
+
+
+def test_a_cpu_that_is_not_up_yet_wastes_nothing(tmp_path: Path) -> None:
+    """Without marks the window is the whole run, and a CPU is up from its first event on."""
+    body = "wake 0 1000 2 0 - -\nfork 0 1100 3 1 63\n"
+    body += "wake 0 1200 3 1 - -\nswitch 1 1300 0 r 3 -\nswitch 1 1400 3 b 0 -\n"
+    path = tmp_path / "threads.txt"
+    text = HEAD.format(vcpus=2).replace("open 100\n", "") + body + "switch 0 1600 1 b 2 -\nend 2000\n"
+    path.write_text(text, encoding="ascii")
+    wasted, _ = find_idleness(repeat_schedule(read_thread_events(path)))
+    assert spans(list(wasted)) == [(1, 1400, 1600)]
+
+
+def test_a_stretch_names_a_limited_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idleness, "MOST_THREADS", 2)
+    forks = "".join(f"fork 0 50{n} {n} 1 63\nwake 0 60{n} {n} 0 - -\n" for n in range(3, 8))
+    ((one,), _) = found(forks.replace("wake 0 60", "wake 0 50"), tmp_path)
+    assert one.threads == (3, 4)

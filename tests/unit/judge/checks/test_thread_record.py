@@ -1,0 +1,98 @@
+"""What a verified run gets from its record of threads, and which record is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Lane, Placement
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import VerifiedRun
+from benchgate.base.workload.metrics import OF_THREADS
+from benchgate.judge.checks.thread_record import with_threads
+from benchgate.judge.run_files import RunFiles
+from tests.unit.factories import cell, raw_run, verified
+from tests.unit.judge.accounts.threads.test_accounting import FILE
+
+CLOCK = (
+    "insn-clock 1\nlevel full\nmode serial\nseed 7\nquantum 5000\nfine 100\nrush 25\nvcpus 2\napi 4 2 4\n"
+    "mark 03 0 1000\nmark 04 0 4000\n"
+    "vcpu 0 time 5000 executed 5000 paused 0 skipped 0 halted 0\n"
+    "vcpu 1 time 5000 executed 5000 paused 0 skipped 0 halted 0\n"
+    "columns 1 3000 {window}\nworked 0 ff\nspun 0 00\nworked 1 ff\nspun 1 00\nend 5000\nclosed\n"
+)
+
+
+def judged(
+    folder: Path, threads: str | None, *, lane: Lane = Lane.INSN, window: str = "1000 4000"
+) -> VerifiedRun:
+    log = folder / "clock.log"
+    log.write_text(CLOCK.format(window=window), encoding="ascii")
+    if threads is not None:
+        (folder / "threads.txt").write_text(threads, encoding="ascii")
+    placement = Placement.VIRTUAL if lane is Lane.INSN else Placement.PHYSICAL
+    raw = raw_run(cell(2), lane=lane, placement=placement, folder=folder)
+    raw = replace(raw, clock_log=log if lane is Lane.INSN else None)
+    return with_threads(verified(raw, 3000), RunFiles(raw))
+
+
+def test_an_observed_run_has_the_metrics_and_the_histogram(tmp_path: Path) -> None:
+    run = judged(tmp_path, FILE)
+    found = {name: run.metrics[name] for name in OF_THREADS}
+    # CPU 1 wastes 1300 of 2 times 3000 ns; threads waited 100, 700 and 1200 ns
+    assert found == {
+        "wasted": pytest.approx(1300 / 6000),
+        "wasted_longest": 1200.0,
+        "sched_wait_p99": 1200.0,
+        "sched_wait_max": 1200.0,
+    }
+    assert run.histograms["sched_wait"].sum == 2000
+    assert (run.metrics["work"], run.skipped, run.absent) == (3000.0, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("threads", "lane", "why"), [(None, Lane.INSN, "no record"), (None, Lane.TCG, "lane tcg")]
+)
+def test_a_run_that_was_not_observed_says_why(threads: None, lane: Lane, why: str, tmp_path: Path) -> None:
+    run = judged(tmp_path, threads, lane=lane)
+    assert set(run.skipped) == set(OF_THREADS)
+    assert all(why in one for one in run.skipped.values())
+    assert not set(OF_THREADS) & set(run.metrics)
+
+
+def test_the_reason_of_the_session_is_told_and_made_visible(tmp_path: Path) -> None:
+    (tmp_path / "unobserved.txt").write_text("no BTF in this\x1b image\n", encoding="ascii")
+    assert judged(tmp_path, None).skipped["wasted"] == "no BTF in this\\x1b image"
+
+
+def test_a_record_that_became_full_has_no_figures(tmp_path: Path) -> None:
+    run = judged(tmp_path, FILE.replace("exit 0 3500 11\nswitch 0 3600 11 d 0 0", "full 3400"))
+    assert set(run.absent) == set(OF_THREADS)
+    assert "3400" in run.absent["wasted"]
+    assert "wasted" not in run.metrics
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("vcpus 2", "vcpus 3", "3 vCPUs, but the cell has 2"),
+        (
+            "open 1000",
+            "open 999",
+            "a window from 999 to 4000, but the marks in the clock's log are at 1000 and 4000",
+        ),
+        ("wake 0 1300 11 0 2 -\n", "", r"threads.txt:8: .*thread 11, which is blocked"),
+    ],
+)
+def test_a_record_of_another_run_or_a_wrong_one_is_refused(
+    old: str, new: str, why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(VerifyError, match=why):
+        judged(tmp_path, FILE.replace(old, new))
+
+
+def test_a_record_on_wall_time_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="instruction clock only"):
+        judged(tmp_path, FILE, lane=Lane.TCG)

@@ -1,0 +1,70 @@
+"""The books of threads as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from benchgate.insn.symbols import NO_SYMBOLS, sorted_symbols
+from benchgate.render.tables.threads import ThreadView, plain, text
+from tests.unit.judge.accounts.threads.test_accounting import FILE, books_of
+
+SYMBOLS = sorted_symbols([(0xFF00, 0x20, "try_to_wake_up"), (0xFF20, 0x20, "do\x1bfork")])
+
+
+def shown(folder: Path, record: str = FILE, most: int = 1) -> list[str]:
+    view = ThreadView(books_of(record, folder), SYMBOLS)
+    return text(view, view.books.waits[:most])
+
+
+def test_the_tables_have_every_thread_and_cpu(tmp_path: Path) -> None:
+    lines = shown(tmp_path)
+    assert lines[0] == "3 threads on 2 CPUs in 3.000 us"
+    rows = [" ".join(line.split()) for line in lines]
+    assert "work 11 1.600 us 700.0 ns 100.0 ns 1 1 0 0 700.0 ns" in rows
+    assert "1 1.200 us 1.800 us 1.300 us 1.200 us 3" in rows
+
+
+def test_work_conservation_is_one_sentence_and_the_longest_stretches(tmp_path: Path) -> None:
+    lines = shown(tmp_path)
+    at = next(number for number, line in enumerate(lines) if line.startswith("wasted:"))
+    assert "for 1.300 us (22% of the CPUs' time)" in lines[at]
+    assert "2 times, the longest 1.200 us" in lines[at]
+    assert (
+        "CPU 1 idle while work (11), main (10) waited, from the wake-up by main (10) on CPU 0"
+        in lines[at + 1]
+    )
+
+
+def test_the_chain_of_a_late_thread(tmp_path: Path) -> None:
+    record = FILE.replace("wake 0 1300 11 0 2 -", "wake 0 1300 11 0 2 ff10,ff30,99")
+    lines = shown(tmp_path, record, most=2)
+    at = next(
+        number for number, line in enumerate(lines) if line.startswith("work (11) waited 700.0 ns on CPU 0")
+    )
+    assert [line.split(maxsplit=2)[2] for line in lines[at + 1 : at + 2]] == [
+        "main (10) on CPU 0 at 300.0 ns"
+    ]
+    chain = "\n".join(lines[at:])
+    assert "try_to_wake_up < do\\x1bfork < 0x99" in chain
+    for part in ("CPU 0", "main (10) 700.0 ns", "CPU 1 700.0 ns", "main (10) was preempted, or yielded"):
+        assert part in chain
+
+
+def test_a_guest_s_names_cannot_control_the_terminal(tmp_path: Path) -> None:
+    lines = shown(tmp_path, FILE.replace("776f726b", "1b5b324a"))
+    assert "\\x1b[2J (11)" in "\n".join(lines)
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_json_has_the_same_figures_and_named_trails(tmp_path: Path) -> None:
+    view = ThreadView(books_of(FILE.replace("11 0 2 -", "11 0 2 ff10,99"), tmp_path), SYMBOLS)
+    found = json.loads(json.dumps(plain(view, view.books.waits)))
+    assert found["metrics"]["wasted"] == 1300 / 6000
+    assert [one["running"] for one in found["threads"]] == [400, 1800, 1600]
+    assert found["waits"][1]["wake"]["trail"] == [
+        {"address": "0xff10", "symbol": "try_to_wake_up"},
+        {"address": "0x99", "symbol": None},
+    ]
+    assert found["waits"][0]["wake"] is None
+    assert plain(ThreadView(view.books, NO_SYMBOLS), ())["waits"] == []
