@@ -108,6 +108,7 @@ COMMANDS = (
     ("new-system",),
     ("init",),
     ("compare",),
+    ("threads",),
     ("history",),
     ("history-import",),
     ("bisect",),
