@@ -106,6 +106,16 @@ result:
   answers: ["^sum=(?P<total>[0-9]+)$"]
   expect: {sum: "1"}
 end: {by: exit, exit_codes: [33], reset: allowed}
+observe:
+  text: [begin, end]
+  thread: {type: task, id: thread->id, name: thread->name, name_bytes: 8, allowed: [thread->mask, "3"]}
+  fork: {at: fork, when: arg1, thread: arg0}
+  switch:
+    {at: [go, "come?"], when: "1", from: arg0, to: arg1, blocked: from->b, dead: [from->d, "0"], queue: q}
+  wake: {at: wake, when: [arg1->new, arg1->old], thread: arg0, cpu: arg1, queue: [arg1->n, "1"]}
+  migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
+  allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
+  exit: {at: [leave], when: arg0}
 deadlines: {boot_s: 5, run_s: 10}
 cpus: {minimum: 1, maximum: 4}
 services: {clock: rdtsc}

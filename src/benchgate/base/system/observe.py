@@ -28,12 +28,12 @@ _FUNCTIONS = {"percpu": 1, "container": 3, **dict.fromkeys(SIZES, 1)}
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Constant:
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class Identifier:
     """An argument (arg0 ...), `thread`, `from`, `to`, `cpu`, or a symbol of the kernel."""
 
     name: str
@@ -69,14 +69,14 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Combination:
     """One of C's operators; `!` has one value."""
 
     operator: str
     values: tuple[Tree, ...]
 
 
-Tree = Number | Word | Call | Member | Element | Cast | Operation
+Tree = Constant | Identifier | Call | Member | Element | Cast | Combination
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class Observation:
+class ObserveDefinition:
     """How a kernel's threads are seen."""
 
     type: str
@@ -127,10 +127,10 @@ def formula(text: str) -> Formula:
     """Parses an expression."""
     if len(text) > LONGEST:
         raise ValueError(f"is longer than {LONGEST} characters")
-    return Formula(text, _Parser(text).whole())
+    return Formula(text, _FormulaParser(text).whole())
 
 
-class _Parser:
+class _FormulaParser:
     def __init__(self, text: str) -> None:
         self.words: list[str] = []
         at = 0
@@ -173,13 +173,13 @@ class _Parser:
             return self._unary()
         found = self._level(level + 1)
         while self._next() in _LEVELS[level]:
-            found = Operation(self._take(), (found, self._level(level + 1)))
+            found = Combination(self._take(), (found, self._level(level + 1)))
         return found
 
     def _unary(self) -> Tree:
         if self._next() == "!":
             self._take()
-            return Operation("!", (self._unary(),))
+            return Combination("!", (self._unary(),))
         cast = self.words[self.at : self.at + 5]
         cast = [word for word in cast if word != "struct"]
         if len(cast) > 3 and cast[0] == "(" and _NAME.match(cast[1]) and cast[2:4] == ["*", ")"]:
@@ -213,10 +213,10 @@ class _Parser:
         if word[0].isdigit():
             if (value := int(word, 0) if word[:2].lower() == "0x" else int(word)) >= 1 << 64:
                 raise ValueError(f"has {word}, which does not fit in 64 bits")
-            return Number(value)
+            return Constant(value)
         if not _NAME.match(word):
             raise ValueError(f"has `{word}` where a value is expected")
-        return self._call(word) if self._next() == "(" else Word(word)
+        return self._call(word) if self._next() == "(" else Identifier(word)
 
     def _call(self, function: str) -> Tree:
         if function not in _FUNCTIONS:

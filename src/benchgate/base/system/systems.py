@@ -19,7 +19,7 @@ from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.system.boots import BootDefinition, Build, QemuWords
 from benchgate.base.system.machines import Machine, off_machine, on_machine
 from benchgate.base.system.network import Port
-from benchgate.base.system.observe import Observation
+from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
 from benchgate.base.system.watching import DEADLINES, ConsoleWords, End, Smoke
@@ -133,7 +133,7 @@ class System:
     """The smallest and the largest supported CPU count."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Maps each of its SERVICES to what implements it there."""
-    observe: Observation | None = None
+    observe: ObserveDefinition | None = None
     """How its threads are seen on the instruction clock; None if they are not."""
     machine: Machine | None = None
     """The machine whose memory system the instruction clock models; None for the ideal one."""

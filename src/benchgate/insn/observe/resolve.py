@@ -1,6 +1,6 @@
 """Finds where a kernel's threads are, for the file that the plugin reads (c/threads/threads_hooks.h).
 
-Takes an `Observation`, the kernel's symbols and its types; gives the text of the file. Fails with
+Takes an `ObserveDefinition`, the kernel's symbols and its types; gives the text of the file. Fails with
 VerifyError if the kernel does not have what the observation names; the message names the nearest that it
 has.
 """
@@ -18,15 +18,15 @@ from benchgate.base.system.observe import (
     SIZES,
     Call,
     Cast,
+    Combination,
+    Constant,
     Element,
     Formula,
     Hook,
+    Identifier,
     Member,
-    Number,
-    Observation,
-    Operation,
+    ObserveDefinition,
     Tree,
-    Word,
 )
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
@@ -67,13 +67,13 @@ class _Missing(VerifyError):
     """A name that this kernel does not have."""
 
 
-def observed(observation: Observation, addresses: Addresses, types: Types) -> str:
+def observed(observation: ObserveDefinition, addresses: Addresses, types: Types) -> str:
     """The text of the plugin's file."""
     return "\n".join([*_Resolver(observation, addresses, types).lines(), ""])
 
 
 class _Resolver:
-    def __init__(self, observation: Observation, addresses: Addresses, types: Types) -> None:
+    def __init__(self, observation: ObserveDefinition, addresses: Addresses, types: Types) -> None:
         self._of, self._addresses, self._types = observation, addresses, types
         self._parameters: tuple[CType, ...] = ()
         self._thread = self._pointer(observation.type) if observation.type else UNTYPED
@@ -147,9 +147,9 @@ class _Resolver:
 
     def _code(self, tree: Tree) -> _Code:  # noqa: PLR0911
         match tree:
-            case Number(value):
+            case Constant(value):
                 return _Code((f"#{value:x}",))
-            case Word(name):
+            case Identifier(name):
                 return self._word(name)
             case Cast(name, of):
                 return _Code(self._value(of), self._pointer(name))
@@ -159,7 +159,7 @@ class _Resolver:
                 return self._element(of, index)
             case Call(function, values):
                 return self._call(function, values)
-            case Operation(operator, values):
+            case Combination(operator, values):
                 return _Code(self._operation(operator, values))
 
     def _word(self, name: str) -> _Code:
@@ -209,7 +209,7 @@ class _Resolver:
             offset = (f"#{self._address(_OFFSETS):x}", "v", "#8", "*", "+", "l8")
             return _Code((*of.steps, *offset, "+"), of.type, is_place=of.is_place)
         pointer, name, member = values
-        if not isinstance(name, Word) or not isinstance(member, Word):
+        if not isinstance(name, Identifier) or not isinstance(member, Identifier):
             raise VerifyError("`container` takes a pointer, the name of a structure and that of its field")
         whole = self._structure(name.name)
         found = self._types.field(whole, member.name)
@@ -300,7 +300,7 @@ def types_of(kernel: Path) -> Types:
     return dwarf or read_btf(kernel) or NoTypes()
 
 
-def observe_file(observation: Observation, kernel: Path, symbols: Path) -> str:
+def observe_file(observation: ObserveDefinition, kernel: Path, symbols: Path) -> str:
     """The text of the plugin's file for this kernel; `symbols` names its addresses."""
     own = "".join(map(file_digest, sorted(Path(__file__).parent.glob("*.py"))))
     key = {

@@ -1,11 +1,11 @@
 """Reads how a kernel's threads are seen: `observe`.
 
-Takes the top section; gives an `Observation`, or None if the file has none. Fails with CatalogError.
+Takes the top section; gives an `ObserveDefinition`, or None if the file has none. Fails with CatalogError.
 """
 
 from __future__ import annotations
 
-from benchgate.base.system.observe import Formula, Hook, HookKind, Observation, formula
+from benchgate.base.system.observe import Formula, Hook, HookKind, ObserveDefinition, formula
 from benchgate.base.yaml.yamlfile import Section
 
 _KEYS = {
@@ -22,7 +22,7 @@ _NEEDED = (HookKind.SWITCH, HookKind.WAKE)
 _MOST_PLACES = 12
 
 
-def read(top: Section) -> Observation | None:
+def read(top: Section) -> ObserveDefinition | None:
     words = top.section("observe")
     if words is None:
         return None
@@ -39,7 +39,7 @@ def read(top: Section) -> Observation | None:
         words.refuse("expected two symbols, at the begin and at the end of the code", "text")
         text = ()
     words.close()
-    return Observation(kind, values, name_bytes, hooks, (text[0], text[1]) if text else ("", ""))
+    return ObserveDefinition(kind, values, name_bytes, hooks, (text[0], text[1]) if text else ("", ""))
 
 
 def _hook(words: Section, kind: HookKind) -> Hook | None:

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from benchgate.base.system.observe import (
     Call,
     Cast,
+    Combination,
+    Constant,
     Element,
+    Identifier,
     Member,
-    Number,
-    Operation,
     Tree,
-    Word,
     formula,
 )
 
-A, B = Word("arg0"), Word("arg1")
+A, B = Identifier("arg0"), Identifier("arg1")
 
 
 @pytest.mark.parametrize(
@@ -29,17 +29,20 @@ A, B = Word("arg0"), Word("arg1")
     [
         ("arg0->pid", Member(A, "pid", is_pointer=True)),
         ("arg0.nr_running", Member(A, "nr_running", is_pointer=False)),
-        ("percpu(rq).cfs.n", Member(Member(Call("percpu", (Word("rq"),)), "cfs", False), "n", False)),
-        ("cpus[cpu].current", Member(Element(Word("cpus"), Word("cpu")), "current", is_pointer=False)),
+        ("percpu(rq).cfs.n", Member(Member(Call("percpu", (Identifier("rq"),)), "cfs", False), "n", False)),
+        (
+            "cpus[cpu].current",
+            Member(Element(Identifier("cpus"), Identifier("cpu")), "current", is_pointer=False),
+        ),
         ("(struct rq *)arg0", Cast("rq", A)),
         ("(rq*)arg0->cpu", Cast("rq", Member(A, "cpu", is_pointer=True))),
         ("((rq *)arg0)->cpu", Member(Cast("rq", A), "cpu", is_pointer=True)),
         ("(arg0)", A),
-        ("!arg0 && arg1", Operation("&&", (Operation("!", (A,)), B))),
-        ("arg0 & 0x80 == 1", Operation("&", (A, Operation("==", (Number(0x80), Number(1)))))),
-        ("arg0 - 1 - arg1", Operation("-", (Operation("-", (A, Number(1))), B))),
-        ("arg0 || arg1 && 2", Operation("||", (A, Operation("&&", (B, Number(2)))))),
-        ("u32(arg0 + 24)", Call("u32", (Operation("+", (A, Number(24))),))),
+        ("!arg0 && arg1", Combination("&&", (Combination("!", (A,)), B))),
+        ("arg0 & 0x80 == 1", Combination("&", (A, Combination("==", (Constant(0x80), Constant(1)))))),
+        ("arg0 - 1 - arg1", Combination("-", (Combination("-", (A, Constant(1))), B))),
+        ("arg0 || arg1 && 2", Combination("||", (A, Combination("&&", (B, Constant(2)))))),
+        ("u32(arg0 + 24)", Call("u32", (Combination("+", (A, Constant(24))),))),
     ],
 )
 def test_an_expression_is_read_as_c_reads_it(text: str, tree: Tree) -> None:

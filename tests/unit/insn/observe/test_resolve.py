@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.system.observe import Hook, HookKind, Observation, formula
+from benchgate.base.system.observe import Hook, HookKind, ObserveDefinition, formula
 from benchgate.build.toolchain import compiler
 from benchgate.insn.observe.ctypes import NoTypes
 from benchgate.insn.observe.dwarf import read_dwarf
@@ -52,17 +52,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kernel(tmp_path_factory.getbasetemp())
 
 
-def observation(at: str = "wake", **values: str) -> Observation:
+def observation(at: str = "wake", **values: str) -> ObserveDefinition:
     """Two hooks; the values are those of the second one."""
     usual = {"thread": "container(arg1, thread, entity)", "cpu": "arg0"}
     places = {key: (formula(text),) for key, text in {**usual, **values}.items()}
     switch = {"from": (formula("arg0"),), "to": (formula("arg1"),), "blocked": (formula("from->state == 2"),)}
     hooks = (Hook(HookKind.SWITCH, ("switch_to",), switch), Hook(HookKind.WAKE, (at,), places))
     names = {"id": (formula("thread->id"),), "name": (formula("thread->name"),)}
-    return Observation("thread", names, 16, hooks, ("", ""))
+    return ObserveDefinition("thread", names, 16, hooks, ("", ""))
 
 
-def lines(program: Path, of: Observation) -> dict[str, str]:
+def lines(program: Path, of: ObserveDefinition) -> dict[str, str]:
     text = observed(of, addresses_of(program), types_of(program))
     return dict(line.partition(" ")[::2] for line in text.splitlines())
 
@@ -112,7 +112,7 @@ def test_the_first_expression_whose_names_the_kernel_has(program: Path) -> None:
     hook = of.hooks[1]
     choices = tuple(map(formula, ("arg1->gone", "arg1->weight", "arg1->cpu")))
     newer = Hook(hook.kind, hook.at, {**hook.values, "queue": choices})
-    both = Observation(of.type, of.values, 16, (of.hooks[0], newer), of.text)
+    both = ObserveDefinition(of.type, of.values, 16, (of.hooks[0], newer), of.text)
     assert lines(program, both)["queue"] == "a1 l4"
 
 
@@ -129,7 +129,7 @@ def test_the_first_expression_whose_names_the_kernel_has(program: Path) -> None:
     ],
 )
 def test_a_name_that_the_kernel_does_not_have_is_answered_with_those_that_it_has(
-    program: Path, of: Observation, why: str
+    program: Path, of: ObserveDefinition, why: str
 ) -> None:
     with pytest.raises(VerifyError, match=why):
         lines(program, of)
@@ -138,7 +138,7 @@ def test_a_name_that_the_kernel_does_not_have_is_answered_with_those_that_it_has
 def test_an_optional_symbol_may_be_missing(program: Path) -> None:
     of = observation()
     hook = Hook(HookKind.WAKE, ("wake", "enqueue_scx?"), of.hooks[1].values)
-    both = Observation(of.type, of.values, 16, (of.hooks[0], hook), of.text)
+    both = ObserveDefinition(of.type, of.values, 16, (of.hooks[0], hook), of.text)
     text = observed(both, addresses_of(program), types_of(program))
     assert text.count("\nat ") == 2
 
@@ -146,7 +146,7 @@ def test_an_optional_symbol_may_be_missing(program: Path) -> None:
 def test_offsets_without_any_types(program: Path) -> None:
     of = observation(thread="arg1 - 24", queue="u32(cpus + 8)")
     switch = Hook(HookKind.SWITCH, ("switch_to",), {"blocked": (formula("u8(from + 32) == 2"),)})
-    plain = Observation("", {"id": (formula("u32(thread + 8)"),)}, 16, (switch, of.hooks[1]), of.text)
+    plain = ObserveDefinition("", {"id": (formula("u32(thread + 8)"),)}, 16, (switch, of.hooks[1]), of.text)
     text = observed(plain, addresses_of(program), NoTypes())
     assert "\nid t #8 + l4\n" in text
     assert "\nblocked t #20 + l1 #2 =\n" in text
