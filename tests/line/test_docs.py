@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from benchgate import cli
+from benchgate import cli, commands
 from benchgate.base.errors import VerifyError
 from benchgate.base.system import systems, watching
 from benchgate.plan import systemfile
@@ -103,26 +103,9 @@ def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> 
 
 
 COMMANDS = (
-    ("setup",),
-    ("doctor",),
-    ("new-system",),
-    ("init",),
-    ("compare",),
-    ("threads",),
-    ("history",),
-    ("history-import",),
-    ("bisect",),
-    ("explore",),
-    ("replay",),
-    ("sign",),
-    ("verify",),
-    ("rejudge",),
-    ("cache", "gc"),
-    ("machine", "calibrate"),
-    ("machine", "check"),
-    ("mix", "choose"),
-    ("mix", "run"),
-    ("mix", "vectors"),
+    *((one.name,) for one in commands.TABLE),
+    *(("cache", "gc"), ("machine", "calibrate"), ("machine", "check")),
+    *(("mix", action) for action in ("choose", "run", "vectors")),
     *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )
 OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--markers", "--pdb", "--strict"}

@@ -93,6 +93,11 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
         ("init --wor", ["--workload"]),
         ("init --sig", []),
         ("--ver", ["--version"]),
+        ("fleet sch", ["scheduler"]),
+        ("history imp", ["import"]),
+        ("completion f", ["fish"]),
+        ("docs read", ["read-a-verdict"]),
+        ("verify lat", []),
     ],
 )
 def test_bash_completes_commands_and_options(

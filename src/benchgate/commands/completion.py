@@ -1,4 +1,4 @@
-"""`benchgate completion bash|zsh|fish`: a script that completes commands and options, made from the parsers.
+"""`benchgate completion bash|zsh|fish`: a script made from the parsers, for commands, actions and options.
 
 Takes the name of a shell; prints the script. Other words are completed as files. Does not fail.
 """
@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from benchgate import commands
 
 BASH = """\
 _benchgate() {{
-    local word=${{COMP_WORDS[COMP_CWORD]}} words=
+    local word=${{COMP_WORDS[COMP_CWORD]}} options= actions= words=
     if [ "$COMP_CWORD" -eq 1 ]; then words="{commands}"; else
         case ${{COMP_WORDS[1]}} in
 {cases}
         esac
-        case $word in -*) ;; *) words= ;; esac
+        if [ "$COMP_CWORD" -eq 2 ]; then words=$actions; fi
+        case $word in -*) words=$options ;; esac
     fi
     COMPREPLY=($(compgen -W "$words" -- "$word"))
 }}
@@ -25,44 +27,59 @@ complete -o default -F _benchgate benchgate
 """
 
 
+@dataclass(frozen=True, slots=True)
+class OfferedWords:
+    """What a command offers after its name."""
+
+    options: tuple[str, ...]
+    actions: tuple[str, ...]
+    """What its first argument can be, if that is one of few."""
+
+
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), help='for example: eval "$(... bash)"')
 
 
 def run(words: argparse.Namespace) -> int:
-    found = options_of_commands()
-    print(_fish(found) if words.shell == "fish" else _bash(found, zsh=words.shell == "zsh"), end="")
+    offered = offered_words()
+    print(_fish(offered) if words.shell == "fish" else _bash(offered, zsh=words.shell == "zsh"), end="")
     return 0
 
 
-def options_of_commands() -> Mapping[str, tuple[str, ...]]:
-    """The long options of each command, but for those that are typed as two words (`history-import`)."""
-    names = {one.name for one in commands.TABLE}
-    plain = [one for one in commands.TABLE if "-" not in one.name or one.name.partition("-")[0] not in names]
-    return {one.name: _options(one) for one in plain}
+def offered_words() -> Mapping[str, OfferedWords]:
+    """By the command's first word."""
+    found = {one.name: _offered(one) for one in commands.TABLE if not one.second}
+    for one in commands.TABLE:
+        if one.second:
+            first = one.name.removesuffix(f"-{one.second}")
+            found[first] = replace(found[first], actions=(*found[first].actions, one.second))
+    return found
 
 
-def _options(command: commands.Command) -> tuple[str, ...]:
+def _offered(command: commands.Command) -> OfferedWords:
     parser = argparse.ArgumentParser()
     command.declare(parser)
-    return tuple(
-        word for action in parser._actions for word in action.option_strings if word.startswith("--")
-    )
+    options = [word for action in parser._actions for word in action.option_strings if word.startswith("--")]
+    choices = [
+        str(choice) for one in parser._actions if not one.option_strings for choice in one.choices or ()
+    ]
+    pages = command.module().names() if command.name == "docs" else ()
+    return OfferedWords(tuple(options), (*choices, *pages))
 
 
-def _bash(found: Mapping[str, tuple[str, ...]], *, zsh: bool) -> str:
+def _bash(offered: Mapping[str, OfferedWords], *, zsh: bool) -> str:
     cases = "\n".join(
-        f'            {name}) words="{" ".join(options)}" ;;' for name, options in found.items()
+        f'            {name}) options="{" ".join(one.options)}" actions="{" ".join(one.actions)}" ;;'
+        for name, one in offered.items()
     )
     first = "autoload -U +X bashcompinit && bashcompinit\n" if zsh else ""
-    return first + BASH.format(commands=" ".join((*found, "--help", "--version")), cases=cases)
+    return first + BASH.format(commands=" ".join((*offered, "--help", "--version")), cases=cases)
 
 
-def _fish(found: Mapping[str, tuple[str, ...]]) -> str:
-    lines = [f"complete -c benchgate -n __fish_use_subcommand -f -a '{' '.join(found)}'"]
-    lines += [
-        f"complete -c benchgate -n '__fish_seen_subcommand_from {name}' -l {option.removeprefix('--')}"
-        for name, options in found.items()
-        for option in options
-    ]
+def _fish(offered: Mapping[str, OfferedWords]) -> str:
+    lines = [f"complete -c benchgate -n __fish_use_subcommand -f -a '{' '.join(offered)}'"]
+    for name, one in offered.items():
+        when = f"complete -c benchgate -n '__fish_seen_subcommand_from {name}'"
+        lines += [f"{when} -l {option.removeprefix('--')}" for option in one.options]
+        lines += [f"{when} -a '{' '.join(one.actions)}'"] if one.actions else []
     return "\n".join(lines) + "\n"

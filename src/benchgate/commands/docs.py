@@ -26,11 +26,16 @@ def run(words: argparse.Namespace) -> int:
     if words.page is None:
         print(_list(pages))
         return 0
-    if words.page not in pages:
-        known = suggestion(words.page, pages, "`benchgate docs` lists all")
+    page = words.page.rpartition("/")[2].removesuffix(".md")  # as links between the pages have it
+    if page not in pages:
+        known = suggestion(page, pages, "`benchgate docs` lists all")
         raise UsageError(f"there is no page `{words.page}`; {known}")
-    print(pages[words.page].read_text(encoding="utf-8"), end="")
+    print(pages[page].read_text(encoding="utf-8"), end="")
     return 0
+
+
+def names() -> tuple[str, ...]:
+    return tuple(_pages(data_root() / "docs"))
 
 
 def _pages(docs: Path) -> dict[str, Path]:

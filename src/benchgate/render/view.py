@@ -310,15 +310,24 @@ class ToldVerdicts:
 
 
 def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
-    """In the given order. Gates whose cells were not run come last."""
+    """In the given order; then gates whose cells were not run, and cells whose runs are all verified."""
     reasons: dict[tuple[Word, bool, str], list[Verdict]] = {}
+    passed: dict[str, list[Verdict]] = {}
     for one in verdicts:
+        if (one.gate, one.outcome) == (VERIFIED, Word.PASS):
+            passed.setdefault(one.reason.partition(": ")[2].partition(", ")[2], []).append(one)
+            continue
         cause, not_run = _cause(one)
         reasons.setdefault((one.outcome, not_run, cause or one.sentence), []).append(one)
     ordered = sorted(reasons.items(), key=lambda item: item[0][1])
-    return tuple(
+    told = [
         told for (word, not_run, cause), same in ordered for told in _told(word, cause, same, not_run=not_run)
-    )
+    ]
+    for how, same in passed.items():
+        runs = counted(sum(one.runs for one in same), "run")
+        text = f"{counted(len(same), 'cell')}: {runs}, {how}"
+        told.append(ToldVerdicts(Word.PASS, text, tuple(same)))
+    return tuple(told)
 
 
 def _told(word: Word, cause: str, same: Sequence[Verdict], *, not_run: bool) -> list[ToldVerdicts]:

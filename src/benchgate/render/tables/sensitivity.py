@@ -36,6 +36,8 @@ def _range(view: SessionView) -> list[str]:
         return []
     ordered = sorted(view.floors, key=lambda one: one.floor)
     least, most = ordered[0], ordered[-1]
+    if most.floor == 0:
+        return ["noise floor: with nothing changed, an arm measured twice does not differ"]
     first = f"{percent(least.floor)} ({least.cell_id})"
     span = first if len(ordered) == 1 else f"{first} to {percent(most.floor)} ({most.cell_id})"
     return [f"noise floor: with nothing changed, an arm measured twice differs by up to {span}"]

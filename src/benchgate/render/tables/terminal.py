@@ -10,9 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from benchgate.base.cells import Window
-from benchgate.base.gates import VERIFIED, Word
-from benchgate.base.text import counted, located, visible
-from benchgate.base.workload.workloads import UNVERIFIED
+from benchgate.base.text import located, visible
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.tables import (
     columns,
@@ -66,17 +64,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
 
 def _reasons(view: SessionView) -> list[str]:
     """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
-    passed = [one for one in view.shown_verdicts if (one.gate, one.outcome) == (VERIFIED, Word.PASS)]
-    told = [
-        f"{word}: {text}"
-        for word, text in sentences_of(one for one in view.shown_verdicts if one not in passed)
-    ]
-    for how in (f"all worked ({UNVERIFIED}: for information only)", "all verified"):
-        same = [one for one in passed if how in one.reason]
-        if same:
-            runs = counted(sum(one.runs for one in same), "run")
-            told.append(f"{Word.PASS}: {counted(len(same), 'cell')}: {runs}, {how}")
-    return told
+    return [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
 
 
 def _table(view: SessionView, series: ArmSeries, room: int) -> list[str]:

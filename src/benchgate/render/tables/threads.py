@@ -70,7 +70,8 @@ def text(view: ThreadView, waits: Sequence[ThreadWait]) -> list[str]:
 
 def _threads(view: ThreadView) -> list[str]:
     books = view.books
-    busiest = sorted(books.threads, key=lambda one: (-(one.running + one.runnable), one.thread))
+    active = [one for one in books.threads if one.running or one.runnable]
+    busiest = sorted(active, key=lambda one: (-(one.running + one.runnable), one.thread))
     longest: dict[int, int] = {}
     for wait in books.waits:
         longest.setdefault(wait.thread, wait.length)
@@ -90,7 +91,8 @@ def _threads(view: ThreadView) -> list[str]:
     )
     span = shown(books.end - books.begin, "ns")
     cut = "; the record was full then, and the window goes on" if books.is_cut else ""
-    head = f"{counted(len(books.threads), 'thread')} on {counted(books.vcpus, 'CPU')} in {span}{cut}"
+    of = f"{len(active)} of {counted(len(books.threads), 'thread')} ran or waited"
+    head = f"{of}, on {counted(books.vcpus, 'CPU')} in {span}{cut}"
     return [head, *columns.drawn([HEADS, *rows]), *more]
 
 

@@ -19,7 +19,7 @@ def shown(folder: Path, record: str = FILE, most: int = 1) -> list[str]:
 
 def test_the_tables_have_every_thread_and_cpu(tmp_path: Path) -> None:
     lines = shown(tmp_path)
-    assert lines[0] == "3 threads on 2 CPUs in 3.000 us"
+    assert lines[0] == "3 of 3 threads ran or waited, on 2 CPUs in 3.000 us"
     rows = [" ".join(line.split()) for line in lines]
     assert "work 11 1.600 us 700.0 ns 100.0 ns 1 1 0 0 700.0 ns" in rows
     assert "1 1.200 us 1.800 us 1.300 us 1.200 us 3" in rows

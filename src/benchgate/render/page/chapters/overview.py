@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Verdict, Word
+from benchgate.base.text import counted
 from benchgate.render.figures import ArmFigures
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.page_view import PageRow, PageView
@@ -183,4 +184,4 @@ def _legend(words: Sequence[str]) -> Html:
         tag("li", tag("b", SIGNS.get(word, ""), class_=f"key {word.lower()}"), f"{words.count(word)} {word}")
         for word in sorted(set(words), key=order.index)
     ]
-    return tag("ul", *entries, class_="legend")
+    return tag("ul", tag("li", f"{counted(len(words), 'cell')}:"), *entries, class_="legend")
