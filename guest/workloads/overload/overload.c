@@ -1,16 +1,17 @@
 // overload: threads that all begin on the CPUs of one node, while the CPUs of others are idle; what the scheduler
 // makes of it.
 //
-// The four cases are those of Lozi et al., "The Linux Scheduler: a Decade of Wasted Cores" (EuroSys 2016). The
-// CPUs are `nodes` equal parts, in order, of which the first is home.
+// The cases, but for the first, are those of Lozi et al., "The Linux Scheduler: a Decade of Wasted Cores" (EuroSys
+// 2016). The CPUs are `nodes` equal parts, in order, of which the first is home.
 //
+// case=home: one thread for each CPU, all at home. It shows what the others add.
 // case=group: one hog on each other node, each a scheduling group of its own, and beside them one group of as
 // many threads as there are other CPUs, all at home. Fair groups give a thread of the large one a small weight.
 // case=hops: two threads for each CPU of home, which may run on home and on the node half way round, which is
 // two hops away in a ring of four.
 // case=wake: two threads for each CPU, in pairs that wake each other by turns, all at home; so one thread for
 // each CPU wants to run, and its waker is always at home.
-// case=hotplug: one thread for each CPU, all at home, after the last CPU was taken away and given back.
+// case=hotplug: as home, after the last CPU was taken away and given back.
 //
 // Each worker makes `turns` turns of a number of its own; with case=wake in `rounds` parts, and the two of a
 // pair turn the same number. Workers are processes. Each is at home before the starting line and may run on
@@ -47,8 +48,8 @@ static const char *place(struct bench_job *job, unsigned nodes) {
         may = home | cpus_from(far * each, each);
     } else if (bench_param_is("case", "wake")) {
         job->workers = 2 * job->cpus;
-    } else if (!bench_param_is("case", "hotplug")) {
-        return "bench.case must be group, hops, wake or hotplug";
+    } else if (!bench_param_is("case", "home") && !bench_param_is("case", "hotplug")) {
+        return "bench.case must be home, group, hops, wake or hotplug";
     }
     if (job->workers > BENCH_MAX_WORKERS)
         return "too many CPUs: case=wake has two workers for each";

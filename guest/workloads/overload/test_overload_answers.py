@@ -33,6 +33,7 @@ ROWS = {
     ("wake", 2): [
         row(HOME, turned(pair, 2 * TURNS - (0 if odd else 3)), odd) for pair in range(4) for odd in (0, 1)
     ],
+    ("home", 2): [row(HOME, turned(worker, TURNS), 0) for worker in range(4)],
     ("hotplug", 2): [row(HOME, turned(worker, TURNS), 1) for worker in range(4)],
 }
 
