@@ -1,4 +1,4 @@
-"""Idle CPUs beside waiting threads on Linux: the scenarios of "A Decade of Wasted Cores", on machines with nodes.
+"""Idle CPUs beside waiting threads on Linux: the scenarios of "A Decade of Wasted Cores", on several nodes.
 
 docs/measured/schedulers.md has the measured figures and argues for each limit.
 """

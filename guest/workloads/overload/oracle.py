@@ -1,7 +1,7 @@
 """The correct answers of overload.c: every worker's number, in closed form.
 
-Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError. Where a
-worker ended is up to the system.
+Takes the parameters and reports of a run; gives nothing if they are correct, else fails with VerifyError.
+Where a worker ended is up to the system.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from benchgate import OracleRun, ParamValue, VerifyError, WorkerReport, after_turns_from, expect, whole
 
 Places = list[tuple[int, int, int]]
-"""Of each worker: the CPUs that it begins on, and those that it may run on, as masks; whether it is a group."""
+"""Of each worker: where it begins and where it may run, as masks of CPUs; whether it is a group."""
 
 
 def places(case: str, nodes: int, cpus: int) -> Places:

@@ -29,7 +29,7 @@ ROWS = {
     ],
     # 4 CPUs in 4 nodes: two threads for the one CPU of node 0, and node 2 is half way round
     ("hops", 4): [row((0b0001, 0b0101, 0), turned(worker, TURNS), worker) for worker in (0, 1)],
-    # the even worker of pair i begins with i and has made 4 times 3 turns, the odd one 3 turns after each of them
+    # the even worker of pair i begins with i; the last 3 turns are made by the odd one
     ("wake", 2): [
         row(HOME, turned(pair, 2 * TURNS - (0 if odd else 3)), odd) for pair in range(4) for odd in (0, 1)
     ],

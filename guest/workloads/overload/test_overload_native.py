@@ -1,4 +1,4 @@
-"""The C of overload, run on this host, whose CPUs it leaves alone: right answers, and lies that are refused."""
+"""The C of overload on this host, whose CPUs it leaves alone: right answers, and lies that are refused."""
 
 from __future__ import annotations
 

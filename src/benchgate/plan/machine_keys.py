@@ -82,8 +82,8 @@ _WITH_MEMORY: Table = {
     "nodes": Blocks("the nodes; a cluster is in one", Block("a node", forms=(_NODE,))),
     "memory": Block("the memory", forms=(_MEMORY,)),
     "distances": Texts(
-        "what the guest is told of the nodes, if not all are one hop apart: from each node to each, with 10 to "
-        'itself, such as ["10 16", "16 10"]',
+        "what the guest is told of the nodes, if not all are one hop apart: from each node to each, with 10 "
+        'to itself, such as ["10 16", "16 10"]',
         default=None,
     ),
     "transfer": Block("how long a line takes from another CPU", forms=(_TRANSFER,), otherwise=_FAR),

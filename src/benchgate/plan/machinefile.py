@@ -248,7 +248,9 @@ def _distances(top: Section, nodes: int) -> tuple[tuple[int, ...], ...]:
     rows = top.texts("distances") if top.has("distances") else ()
     if not rows or top.refused("distances") or top.refused("nodes"):
         return ()
-    if any(not _ROW.match(row) for row in rows) or {len(row.split()) for row in rows} | {len(rows)} != {nodes}:
+    if any(not _ROW.match(row) for row in rows) or {len(row.split()) for row in rows} | {len(rows)} != {
+        nodes
+    }:
         top.refuse(f"expected {nodes} rows of {nodes} whole numbers, one for each node", "distances")
         return ()
     matrix = tuple(tuple(map(int, row.split())) for row in rows)
