@@ -157,7 +157,7 @@ def memory(session: nox.Session) -> None:
 @nox.session
 def schedulers(session: nox.Session) -> None:
     """Look for CPUs that idle while threads wait, on Linux and on tern. `-- -k small` takes minutes."""
-    _family("schedulers", "--clock", "insn", *session.posargs)
+    _family("schedulers", "--clock", "insn", "--system", "linux", *session.posargs)
 
 
 @nox.session
