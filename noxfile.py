@@ -155,6 +155,12 @@ def memory(session: nox.Session) -> None:
 
 
 @nox.session
+def schedulers(session: nox.Session) -> None:
+    """Look for CPUs that idle while threads wait, on Linux and on tern. `-- -k small` takes minutes."""
+    _family("schedulers", "--clock", "insn", "--system", "linux", *session.posargs)
+
+
+@nox.session
 def mixed(session: nox.Session) -> None:
     """Run the applications of the shipped mixes, each alone, on Linux and on tern."""
     _family("mixed", *TERN_AND_LINUX, *session.posargs)

@@ -1,4 +1,5 @@
-// What a port links that has no such device: functions which end the run, as those of absent.c.
+// What a port links that has no such device, or no say in placement: functions which end the run, as those of
+// absent.c.
 //
 // They are apart from those because the Linux port never links them, and its programs must not change.
 #include "services.h"
@@ -22,4 +23,18 @@ ABSENT int port_accept(int listener) {
 ABSENT int port_connect(int listener) {
     (void)listener;
     port_fail("port_connect: this system has no network");
+}
+
+ABSENT int port_allow(uint64_t cpus) {
+    (void)cpus;
+    port_fail("port_allow: this system has no placement");
+}
+
+ABSENT int port_group(void) {
+    port_fail("port_group: this system has no placement");
+}
+
+ABSENT int port_cpu_online(unsigned cpu, int online) {
+    (void)cpu, (void)online;
+    port_fail("port_cpu_online: this system has no placement");
 }

@@ -67,6 +67,17 @@ int port_listen(void);          // in prepare(), at most once: a listener for al
 int port_accept(int listener);  // waits for a client: the channel to it, or a negative error
 int port_connect(int listener); // the channel to whoever accepts it, or a negative error
 
+// ---- placement: where the scheduler may put threads. A system on a host leaves the host as it is: there these
+// functions do nothing.
+// From now on the caller, and whatever it starts, runs on these CPUs only: bit n of the mask is CPU n. 0, or a
+// negative error.
+int port_allow(uint64_t cpus);
+// From now on the caller, and whatever it starts, is a group of its own, which the scheduler treats fairly
+// beside other groups, however many threads each has. In a process only. 0, or a negative error.
+int port_group(void);
+// Takes a CPU away from the system (online 0), or gives it back. In prepare() only. 0, or a negative error.
+int port_cpu_online(unsigned cpu, int online);
+
 // ---- signals
 void port_signal_ready(void); // in each worker, before its first port_signal()
 // Interrupts the calling thread, whose handler has run when this returns: how often it has run so far.

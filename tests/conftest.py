@@ -27,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "micro: single operations of a kernel; `nox -s micro` runs them")
     config.addinivalue_line("markers", "patterns: parallel patterns; `./run patterns` runs them")
     config.addinivalue_line("markers", "memory: cache lines and locks; `./run memory` runs them")
+    config.addinivalue_line("markers", "schedulers: idle CPUs beside waiting threads; `nox -s schedulers`")
     config.addinivalue_line("markers", "mixed: applications, alone and in mixes; `nox -s mixed` runs them")
     config.addinivalue_line("markers", "fleet: faults of a fleet; `nox -s fleet-faults` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")

@@ -47,6 +47,7 @@ SMALL: dict[str, dict[str, object]] = {
     "files": {"count": 7, "blocks": 3, "block_kb": 4, "rounds": 2},
     "sockets": {"requests": 90, "bytes": 600},
     "jobs": {"jobs": 40, "grain": 2000, "reach": 6},
+    "overload": {"turns": 100_000, "rounds": 20},
 }
 
 

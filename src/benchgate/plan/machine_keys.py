@@ -81,6 +81,11 @@ _WITH_MEMORY: Table = {
     "clusters": Texts(f"the CPUs that share an L3, or are near to each other{_LISTS}", default=None),
     "nodes": Blocks("the nodes; a cluster is in one", Block("a node", forms=(_NODE,))),
     "memory": Block("the memory", forms=(_MEMORY,)),
+    "distances": Texts(
+        "what the guest is told of the nodes, if not all are one hop apart: from each node to each, with 10 "
+        'to itself, such as ["10 16", "16 10"]',
+        default=None,
+    ),
     "transfer": Block("how long a line takes from another CPU", forms=(_TRANSFER,), otherwise=_FAR),
     "atomic_ns": Integer("what an atomic instruction costs beyond its accesses", high=LONGEST_NS),
     "interrupt_ns": Integer("what an interrupt between CPUs costs its receiver", high=LONGEST_NS),

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import re
 from pathlib import Path
 
+from benchgate.base.system.guest_topology import FARTHEST, NEAR
 from benchgate.base.system.machines import IDEAL, SLOWEST_GB_S, Cache, Machine, Node, Tlb
 from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.yaml_text import text_of
@@ -24,6 +26,7 @@ LARGEST_CACHE = 1 << 32
 MOST_SETS = 1 << 22
 MOST_NODES = 16
 _SIZE = re.compile(r"([0-9]{1,9})([KM]?)\Z")
+_ROW = re.compile(r"[0-9]{1,3}( [0-9]{1,3})*\Z")
 _RESERVED = re.compile(rf"{IDEAL}|insn|wall|smp[0-9]+")
 """Names that other parts of a cell's name use."""
 _SHIFT = {"": 0, "K": 10, "M": 20}
@@ -79,6 +82,7 @@ def _read(top: Section, name: str, source: str, text: str) -> Machine:
         interrupt_ns=top.integer("interrupt_ns"),
         bandwidth_gb_s=bandwidth,
         tlb=_tlb(top),
+        distances=_distances(top, len(nodes)),
         strict=top.choice("order") == ORDERS[1],
         file=top.path,
         text=text,
@@ -92,6 +96,8 @@ def _digest(machine: Machine) -> str:
     fields = dataclasses.asdict(machine)
     of_file = ("name", "source", "file", "text", "digest")
     meaning = {key: value for key, value in fields.items() if key not in of_file}
+    if not machine.distances:
+        del meaning["distances"]  # machines from before this key keep their digests
     return hashlib.sha256(json.dumps(meaning, sort_keys=True).encode()).hexdigest()
 
 
@@ -234,6 +240,29 @@ def _check_nesting(top: Section, clusters: Groups, sockets: Groups, nodes: Group
             if sum(bool(set(cluster) & set(group)) for group in groups) > 1:
                 share = f"CPUs {cluster[0]} to {cluster[-1]} share a cluster"
                 top.refuse(f"{share}, but are in two {what}", "clusters")
+
+
+def _distances(top: Section, nodes: int) -> tuple[tuple[int, ...], ...]:
+    """The rows of a matrix that is the same from both sides. QEMU and ACPI know no other than 10 for a node
+    itself, and more for all others."""
+    rows = top.texts("distances") if top.has("distances") else ()
+    if not rows or top.refused("distances") or top.refused("nodes"):
+        return ()
+    if any(not _ROW.match(row) for row in rows) or {len(row.split()) for row in rows} | {len(rows)} != {
+        nodes
+    }:
+        top.refuse(f"expected {nodes} rows of {nodes} whole numbers, one for each node", "distances")
+        return ()
+    matrix = tuple(tuple(map(int, row.split())) for row in rows)
+    for here, there in itertools.product(range(nodes), repeat=2):
+        value, back = matrix[here][there], matrix[there][here]
+        if here == there and value != NEAR:
+            top.refuse(f"node {here} is {value} from itself, not {NEAR}", "distances")
+        elif here < there and not NEAR < value <= FARTHEST:
+            top.refuse(f"node {there} is {value} from node {here}, not {NEAR + 1} to {FARTHEST}", "distances")
+        elif here < there and value != back:
+            top.refuse(f"nodes {here} and {there} are {value} apart, and {back} the other way", "distances")
+    return matrix
 
 
 # ---- memory and transfers

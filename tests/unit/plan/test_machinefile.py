@@ -157,7 +157,7 @@ def test_the_ideal_machine_has_no_memory_system() -> None:
 
 @pytest.mark.parametrize(
     ("name", "cpus", "sockets", "nodes"),
-    [("desktop8", 8, 1, 1), ("server2x16", 32, 2, 2), ("manycore64", 64, 1, 4)],
+    [("desktop8", 8, 1, 1), ("server2x16", 32, 2, 2), ("server4x8", 32, 4, 4), ("manycore64", 64, 1, 4)],
 )
 def test_the_shipped_machines_are_what_their_names_say(
     name: str, cpus: int, sockets: int, nodes: int
@@ -214,3 +214,42 @@ def test_the_slowest_memory_is_one_that_the_clock_takes() -> None:
     slow = duo(memory=f"{{local_ns: 50, remote_ns: 85, bandwidth_gb_s: {SLOWEST_GB_S}}}")
     slowest = replace(slow, line=256)
     assert 0 < slowest.ps_per_line <= int(most)
+
+
+DIGEST_OF_SERVER2X16 = "9b9d38f0d806"
+"""As reports showed it before a machine could have `distances`."""
+
+
+def with_distances(*rows: str) -> str:
+    return f"{DUO}distances: {list(rows)}\n".replace("'", '"')
+
+
+def test_distances_are_read_and_are_part_of_the_meaning() -> None:
+    found = parse(with_distances("10 30", "30 10"), FILE)
+    assert found is not None
+    assert (duo().distances, found.distances) == ((), ((10, 30), (30, 10)))
+    assert found.digest != duo().digest
+
+
+def test_machines_without_distances_keep_their_digests() -> None:
+    found = catalog.load_machine("server2x16")
+    assert found is not None
+    assert found.digest.startswith(DIGEST_OF_SERVER2X16)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (("10 30",), "expected 2 rows of 2 whole numbers, one for each node"),
+        (("10 30", "30"), "expected 2 rows of 2 whole numbers"),
+        (("10 30", "30 x"), "expected 2 rows of 2 whole numbers"),
+        (("10 1000", "1000 10"), "expected 2 rows of 2 whole numbers"),
+        (("11 30", "30 10"), "node 0 is 11 from itself, not 10"),
+        (("10 10", "10 10"), "node 1 is 10 from node 0, not 11 to 254"),
+        (("10 255", "255 10"), "node 1 is 255 from node 0, not 11 to 254"),
+        (("10 30", "31 10"), "nodes 0 and 1 are 30 apart, and 31 the other way"),
+    ],
+)
+def test_distances_that_no_machine_has_are_refused(rows: tuple[str, ...], message: str) -> None:
+    with pytest.raises(CatalogError, match=re.escape(f"distances: {message}")):
+        parse(with_distances(*rows), FILE)

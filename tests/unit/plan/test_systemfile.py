@@ -136,10 +136,14 @@ def test_the_operations_of_bench_lines_are_metrics_in_ns(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["linux", "native", "kernel"])
 def test_each_system_of_ours_says_what_it_has(name: str) -> None:
-    """docs/reference/wire.md and guest/services.h promise these; tern has no files, no network and no
-    signals, and runs no programs of Linux."""
-    absent = {"files", "disk", "network", "signals", "programs"} if name == "kernel" else set()
-    expected = set(systems.SERVICES) - absent
+    """docs/reference/wire.md and guest/services.h promise these; tern has no files, no network, no placement
+    and no signals, and runs no programs of Linux. A host's CPUs are not a workload's to place or turn off."""
+    absent = {
+        "linux": set(),
+        "native": {"placement"},
+        "kernel": {"files", "disk", "network", "placement", "signals", "programs"},
+    }
+    expected = set(systems.SERVICES) - absent[name]
     assert set(catalog.load_system(name).services) == expected
 
 

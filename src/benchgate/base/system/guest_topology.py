@@ -97,4 +97,5 @@ def _nodes(machine: Machine, arch: Architecture, cpus: int, memory: Sequence[Mem
         yield from ("-numa", f"node,nodeid={number},memdev=node{number}{held}")
     far = min(FARTHEST, max(NEAR + 1, round(NEAR * machine.memory_remote_ns / machine.memory_local_ns)))
     for source, target in itertools.combinations(range(len(groups)), 2):
-        yield from ("-numa", f"dist,src={source},dst={target},val={far}")
+        value = machine.distances[source][target] if machine.distances else far
+        yield from ("-numa", f"dist,src={source},dst={target},val={value}")

@@ -90,6 +90,8 @@ class Machine:
     bandwidth_gb_s: float
     """The bandwidth of each node's memory; 0 for no limit."""
     tlb: Tlb | None
+    distances: tuple[tuple[int, ...], ...]
+    """What the guest is told of how far each node is from each; empty for the ratio of the latencies."""
     strict: bool
     """Whether accesses to memory are kept in order, whatever that costs."""
     file: Path

@@ -48,6 +48,7 @@ SERVICES = (
     "files",
     "disk",
     "network",
+    "placement",
     "signals",
     "programs",
 )

@@ -69,6 +69,15 @@ def test_a_distance_is_the_ratio_of_the_latencies(remote: int, value: int) -> No
     assert topology_of(system(far), 4).arguments[-1] == f"dist,src=0,dst=1,val={value}"
 
 
+def test_nodes_may_be_several_hops_apart() -> None:
+    told = topology_of(system("server4x8"), 32).arguments
+    # a ring of four: 0-2 and 1-3 are two hops apart
+    expected = ("0,dst=1,val=16", "0,dst=2,val=22", "0,dst=3,val=16", "1,dst=2,val=16", "1,dst=3,val=22")
+    assert [word for word in told if word.startswith("dist")] == [
+        f"dist,src={pair}" for pair in (*expected, "2,dst=3,val=16")
+    ]
+
+
 @pytest.mark.parametrize(
     ("qemu", "smp"),
     [
