@@ -221,7 +221,7 @@ def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
         *(f"- {markdown(label)}" for label in view.labels),
         *(f"- {markdown(note)}" for note in view.notes),
         f"- speedups are ratios of medians, in brackets the exact bootstrap interval (alpha {view.alpha:g} "
-        "a side and look)",
+        "per side and look)",
         *([f"- {metrics.MERGED}"] if view.merged else []),
         "",
     ]

@@ -32,7 +32,7 @@ def body(page: PageView) -> Html | None:
         *view.labels,
         *view.notes,
         *sensitivity.wall_time_sentences(view),
-        f"intervals are exact bootstraps of ratios of medians, alpha {view.alpha:g} a side and look; no "
+        f"intervals are exact bootstraps of ratios of medians, alpha {view.alpha:g} per side and look; no "
         "interval "
         f"below {SMALLEST_LOOK} runs",
     ]
