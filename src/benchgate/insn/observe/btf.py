@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchgate.base.errors import VerifyError
 from benchgate.build.fetch.unpack import kernel_content
-from benchgate.insn.observe.ctypes import UNTYPED, CType, Field, Shape
+from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, Field
 
 _MAGIC = b"\x9f\xeb\x01\x00\x18\x00\x00\x00"
 """The magic number, version 1, no flags and the header's length, in little-endian order."""
@@ -68,15 +68,15 @@ class Btf:
                 break
             number = size
         if kind in (_STRUCT, _UNION):
-            return CType(Shape.STRUCTURE, self._name(number), size, number)
+            return CType(CKind.STRUCTURE, self._name(number), size, number)
         if kind == _PTR:
-            return CType(Shape.POINTER, size=8, key=number)
+            return CType(CKind.POINTER, size=8, key=number)
         if kind == _ARRAY:
             element, _, count = _TYPE.unpack_from(self._types, at)
-            return CType(Shape.ARRAY, size=self._type(element).size * count, key=number)
+            return CType(CKind.ARRAY, size=self._type(element).size * count, key=number)
         if kind in (_INT, _ENUM, _ENUM64):
-            return CType(Shape.NUMBER, size=size, key=number)
-        return CType(Shape.OTHER, key=number)
+            return CType(CKind.NUMBER, size=size, key=number)
+        return CType(CKind.OTHER, key=number)
 
     def structure(self, name: str) -> CType | None:
         number = self._named.get((_STRUCT, name))
@@ -93,7 +93,7 @@ class Btf:
             found = Field(offset + bit // 8, kind, (bit % 8, bits) if bits else None)
             if name:
                 yield self._text(name), found
-            elif kind.shape is Shape.STRUCTURE and depth < _DEEPEST:
+            elif kind.c_kind is CKind.STRUCTURE and depth < _DEEPEST:
                 yield from self._members(kind, found.offset, depth + 1)
 
     def field(self, of: CType, name: str) -> Field | None:

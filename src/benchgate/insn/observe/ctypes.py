@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 
-class Shape(StrEnum):
+class CKind(StrEnum):
     NUMBER = "number"
     POINTER = "pointer"
     ARRAY = "array"
@@ -23,7 +23,7 @@ class Shape(StrEnum):
 class CType:
     """A type without its qualifiers and its other names."""
 
-    shape: Shape
+    c_kind: CKind
     name: str = ""
     """Of a structure."""
     size: int = 0
@@ -32,7 +32,7 @@ class CType:
     """How `Types` finds it again."""
 
 
-UNTYPED = CType(Shape.OTHER)
+UNTYPED = CType(CKind.OTHER)
 
 
 @dataclass(frozen=True, slots=True)

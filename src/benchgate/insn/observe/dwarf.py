@@ -15,7 +15,7 @@ from elftools.elf.elffile import ELFFile
 
 from benchgate.base.errors import VerifyError
 from benchgate.build.fetch.elf import DAMAGE
-from benchgate.insn.observe.ctypes import UNTYPED, CType, Field, Shape
+from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, Field
 
 _STRUCTURES = ("DW_TAG_structure_type", "DW_TAG_union_type", "DW_TAG_class_type")
 _NUMBERS = ("DW_TAG_base_type", "DW_TAG_enumeration_type")
@@ -56,12 +56,12 @@ class Dwarf:
             name = _text(die, "DW_AT_name")
             whole = self._named.get(("structure", name)) if "DW_AT_declaration" in die.attributes else die
             whole = whole or die
-            return CType(Shape.STRUCTURE, name, _number(whole, "DW_AT_byte_size"), whole.offset)
+            return CType(CKind.STRUCTURE, name, _number(whole, "DW_AT_byte_size"), whole.offset)
         if die.tag == "DW_TAG_pointer_type":
-            return CType(Shape.POINTER, size=8, key=die.offset)
+            return CType(CKind.POINTER, size=8, key=die.offset)
         if die.tag == "DW_TAG_array_type":
-            return CType(Shape.ARRAY, size=self._type(die).size * _count(die), key=die.offset)
-        shape = Shape.NUMBER if die.tag in _NUMBERS else Shape.OTHER
+            return CType(CKind.ARRAY, size=self._type(die).size * _count(die), key=die.offset)
+        shape = CKind.NUMBER if die.tag in _NUMBERS else CKind.OTHER
         return CType(shape, size=size, key=die.offset)
 
     def structure(self, name: str) -> CType | None:
@@ -75,7 +75,7 @@ class Dwarf:
             found = self._placed(die, offset)
             if name := _text(die, "DW_AT_name"):
                 yield name, found
-            elif found.type.shape is Shape.STRUCTURE and depth < _DEEPEST:
+            elif found.type.c_kind is CKind.STRUCTURE and depth < _DEEPEST:
                 yield from self._members(found.type, found.offset, depth + 1)
 
     def _placed(self, die: DIE, offset: int) -> Field:

@@ -31,7 +31,7 @@ from benchgate.base.system.observe import (
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
 from benchgate.insn.observe.btf import read_btf
-from benchgate.insn.observe.ctypes import UNTYPED, CType, NoTypes, Shape, Types
+from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, NoTypes, Types
 from benchgate.insn.observe.dwarf import read_dwarf
 from benchgate.insn.symbols import addresses_of, is_elf
 
@@ -143,7 +143,7 @@ class _Resolver:
     def _whole(self, tree: Tree) -> tuple[str, ...]:
         """The steps that give the address where it lies, or that it points to."""
         code = self._code(tree)
-        return code.steps if code.is_place and code.type.shape is Shape.ARRAY else self._value(tree)
+        return code.steps if code.is_place and code.type.c_kind is CKind.ARRAY else self._value(tree)
 
     def _code(self, tree: Tree) -> _Code:  # noqa: PLR0911
         match tree:
@@ -176,13 +176,13 @@ class _Resolver:
 
     def _member(self, tree: Member) -> _Code:
         of = self._code(tree.of)
-        if tree.is_pointer and of.type.shape is Shape.POINTER:
+        if tree.is_pointer and of.type.c_kind is CKind.POINTER:
             of = _Code(self._loaded(of), self._target(of.type), is_place=True)
         elif tree.is_pointer:
             raise VerifyError(
                 f"what is before `->{tree.name}` is no pointer of a known type; cast it: (type *)"
             )
-        if of.type.shape is not Shape.STRUCTURE or not of.is_place:
+        if of.type.c_kind is not CKind.STRUCTURE or not of.is_place:
             raise VerifyError(
                 f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
             )
@@ -194,9 +194,9 @@ class _Resolver:
 
     def _element(self, tree: Tree, index: Tree) -> _Code:
         of = self._code(tree)
-        if of.type.shape not in (Shape.ARRAY, Shape.POINTER):
+        if of.type.c_kind not in (CKind.ARRAY, CKind.POINTER):
             raise VerifyError("what is before `[` is no array of a known type")
-        begin = of.steps if of.type.shape is Shape.ARRAY else self._loaded(of)
+        begin = of.steps if of.type.c_kind is CKind.ARRAY else self._loaded(of)
         element = self._target(of.type)
         steps = (*begin, *self._value(index), f"#{element.size:x}", "*", "+")
         return _Code(steps, element, is_place=True)
@@ -245,7 +245,7 @@ class _Resolver:
         return found
 
     def _pointer(self, name: str) -> CType:
-        return CType(Shape.POINTER, name=self._structure(name).name)
+        return CType(CKind.POINTER, name=self._structure(name).name)
 
     def _target(self, of: CType) -> CType:
         return self._structure(of.name) if of.name else self._types.target(of)
@@ -255,9 +255,9 @@ class _Resolver:
         if not code.is_place:
             return code.steps
         kind = code.type
-        while kind.shape is Shape.ARRAY:
+        while kind.c_kind is CKind.ARRAY:
             kind = self._target(kind)
-        if kind.shape is Shape.STRUCTURE:
+        if kind.c_kind is CKind.STRUCTURE:
             raise VerifyError(f"struct {kind.name} is no number; name one of its fields")
         if code.bits:
             low, count = code.bits

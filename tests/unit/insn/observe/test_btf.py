@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.insn.observe.btf import read_btf
-from benchgate.insn.observe.ctypes import UNTYPED, Shape
+from benchgate.insn.observe.ctypes import UNTYPED, CKind
 
 INT, PTR, ARRAY, STRUCT, TYPEDEF, CONST, FUNC, PROTO, VAR = 1, 2, 3, 4, 8, 10, 12, 13, 14
 
@@ -71,23 +71,23 @@ def test_fields_parameters_and_variables(tmp_path: Path) -> None:
     assert types is not None
     task = types.structure("task")
     assert task is not None
-    assert (task.shape, task.name, task.size) == (Shape.STRUCTURE, "task", 40)
+    assert (task.c_kind, task.name, task.size) == (CKind.STRUCTURE, "task", 40)
     found = {name: types.field(task, name) for name in ("pid", "comm", "on_rq", "flag")}
-    assert {name: one and (one.offset, one.type.shape, one.type.size) for name, one in found.items()} == {
-        "pid": (8, Shape.NUMBER, 4),
-        "comm": (12, Shape.ARRAY, 16),
-        "on_rq": (32, Shape.NUMBER, 4),
-        "flag": (36, Shape.NUMBER, 1),
+    assert {name: one and (one.offset, one.type.c_kind, one.type.size) for name, one in found.items()} == {
+        "pid": (8, CKind.NUMBER, 4),
+        "comm": (12, CKind.ARRAY, 16),
+        "on_rq": (32, CKind.NUMBER, 4),
+        "flag": (36, CKind.NUMBER, 1),
     }
     first, second = types.parameters("wake")
-    assert (first.shape, types.target(first), second.size) == (Shape.POINTER, task, 4)
+    assert (first.c_kind, types.target(first), second.size) == (CKind.POINTER, task, 4)
     current = types.variable("current")
     assert current is not None
     assert types.target(current) == task
     assert list(types.fields(task)) == ["pid", "comm", "on_rq", "flag", "bits"]
     assert (types.field(task, "gone"), types.structure("gone"), types.variable("gone")) == (None, None, None)
     assert types.parameters("gone") == ()
-    assert UNTYPED.shape is Shape.OTHER
+    assert UNTYPED.c_kind is CKind.OTHER
 
 
 def test_bit_fields(tmp_path: Path) -> None:
