@@ -83,7 +83,8 @@ def test_a_device_that_is_gone_is_absent_and_auto_takes_tcg(tmp_path: Path) -> N
     try:
         rows(tmp_path, '"primes", hi=10_000')
         session = measured(tmp_path, "--smp=1", "--runs=1", "--system=kernel")
-        code, said = run_benchgate(tmp_path, "plan", "--clock=wall", "--smp=1", "--system=kernel")
+        words = ("plan", "--clock=wall", "--smp=1", "--system=kernel")
+        code, said = run_benchgate(tmp_path, *words, python=sys.executable)
     finally:
         away.rename(KVM)
     assert session.code == 4, session.output
