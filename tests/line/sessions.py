@@ -111,7 +111,7 @@ def run_on_wall_time(where: Path, *words: str | Path) -> Session:
 
 def run_benchgate(where: Path, *words: str | Path, python: str | Path = "") -> tuple[int, str]:
     """The command's exit status, and what it printed. With a Python it is a process of its own; otherwise it
-    runs here, which saves its start, a second of CPU time; what its own processes print is not in the text."""
+    runs here, which saves its start, a second of CPU time. What its own processes print is lost."""
     if python:
         return run([python, "-m", "benchgate.cli", *words], where)
     said = io.StringIO()
