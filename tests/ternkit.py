@@ -21,10 +21,10 @@ from typing import TypeVar
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.gates import Gate, Verdict
 from benchgate.base.runs import Deadlines, RawRun, VerifiedRun
+from benchgate.base.system.boots import Smoke
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.script import Script
 from benchgate.base.system.systems import System
-from benchgate.base.system.watching import Smoke
 from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest

@@ -12,7 +12,7 @@ import yaml
 
 from benchgate import cli, commands
 from benchgate.base.errors import VerifyError
-from benchgate.base.system import systems, watching
+from benchgate.base.system import boots, systems
 from benchgate.plan import systemfile
 from benchgate.plan.option_table import TABLE
 from tests.line.sessions import REPO
@@ -41,7 +41,7 @@ def read(text: str, folder: Path) -> systems.System:
 def test_every_example_system_is_valid(tmp_path: Path) -> None:
     assert [read(text, tmp_path).name for text in EXAMPLES] == ["mine", "fixed"]
     fixed = read(EXAMPLES[1], tmp_path)
-    assert (fixed.ask, fixed.end.by, fixed.cpus) == (systems.AskMethod.SELFTEST, watching.EndBy.KILL, (1, 8))
+    assert (fixed.ask, fixed.end.by, fixed.cpus) == (systems.AskMethod.SELFTEST, boots.EndBy.KILL, (1, 8))
 
 
 def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) -> None:

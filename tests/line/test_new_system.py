@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
+from benchgate.base.system.boots import Smoke
 from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod
-from benchgate.base.system.watching import Smoke
 from benchgate.plan import systemfile
 from tests.kernelkit import talker
 

@@ -34,7 +34,7 @@ OWNERS = {
     "Ruling": "base.gates",
     "Script": "base.system.script",
     "Seats": "plan.planned",
-    "Smoke": "base.system.watching",
+    "Smoke": "base.system.boots",
     "System": "base.system.systems",
     "Verdict": "base.gates",
     "Window": "base.cells",

@@ -16,12 +16,11 @@ from benchgate.base.console.console_text import by_lines, plain
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, RawRun, Resolution, VerifiedRun
-from benchgate.base.system.boots import WORKLOAD_INITRD
-from benchgate.base.system.network import host_ports, port_values
+from benchgate.base.system.boots import WORKLOAD_INITRD, EndBy
+from benchgate.base.system.devices import host_ports, port_values
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import values_of
 from benchgate.base.system.systems import System
-from benchgate.base.system.watching import EndBy
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload

@@ -22,7 +22,7 @@ from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.workloads import Workload
-from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.build.revision import commit_of
 from benchgate.plan import machinefile, policyfile, systemfile, workloadfile
 from benchgate.plan.mark_table import GateMark

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchgate.base.system.guest_topology import FARTHEST, NEAR
 from benchgate.base.system.machines import IDEAL, SLOWEST_GB_S, Cache, Machine, Node, Tlb
 from benchgate.base.yaml import yamlfile
-from benchgate.base.yaml.yaml_text import text_of
+from benchgate.base.yaml.yaml_nodes import text_of
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.host.procfs import cpu_list
 from benchgate.plan.machine_keys import HIT_NS, MACHINE, NO_MEMORY, ORDERS

@@ -1,21 +1,24 @@
 """The plan as types: requests of tests, cells with their seats, gates, and the sweep of one row.
 
-Takes cells, gates and systems, gives frozen data; planner.py makes it and session/sweep.py carries it out.
-Nothing fails.
+Takes cells, gates and systems, gives frozen data; planner.py makes it and session/sweep.py carries it out. Of
+planned cells and the options it gives how many runs each gets, and how the arms of a sweep alternate. Nothing
+fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import Clock
-from benchgate.base.gates import Gate, Settings
+from benchgate.base.gates import Gate, Policy, Settings
 from benchgate.base.identity import guest_of
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.workloads import Workload
+from benchgate.plan.options import Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +235,28 @@ class Ground:
             return Lane.INSN, self.no_insn or ""
         own = self.lanes.get(system.emulator) if system.kind is SystemKind.QEMU else None
         return own or self.lanes[system.kind]
+
+
+def run_order(arms: Sequence[str], rounds: int, seed: int) -> tuple[str, ...]:
+    """A counterbalanced order: each round contains every arm once, and every second round is reversed.
+
+    A linear drift of the host then affects all arms equally over two rounds.
+    """
+    start = list(arms)
+    random.Random(seed).shuffle(start)  # noqa: S311
+    return tuple(arm for k in range(rounds) for arm in (start if k % 2 == 0 else start[::-1]))
+
+
+def runs_of(cell: PlannedCell, options: Options) -> int:
+    return options.seeds if cell.seats.lane is Lane.INSN else options.runs
+
+
+def warmups_of(cell: PlannedCell, policy: Policy) -> int:
+    """The number of discarded runs before the first counted one. The instruction clock needs none."""
+    return 0 if cell.seats.lane is Lane.INSN else policy.warmups
+
+
+def expected_runs(sweep: SweepPlan, options: Options, policy: Policy) -> int:
+    """The number of runs up to the first look, with warm-ups and the instruction clock's repeated seeds."""
+    runs = sum(runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable)
+    return runs + len(sweep.repeated)

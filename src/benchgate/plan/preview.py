@@ -14,8 +14,7 @@ from benchgate.base.system.script import values_of
 from benchgate.base.text import counted
 from benchgate.plan import choice
 from benchgate.plan.options import Options
-from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan
-from benchgate.plan.schedule import run_order, runs_of, warmups_of
+from benchgate.plan.planned import PlannedCell, PlannedGate, SweepPlan, run_order, runs_of, warmups_of
 
 _SECONDS_PER_RUN = {Lane.TCG: 4.0, Lane.KVM: 2.0, Lane.NATIVE: 1.5, Lane.INSN: 8.0}
 """Rough values, for the estimate of --plan only."""

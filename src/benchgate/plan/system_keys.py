@@ -10,13 +10,11 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
-from benchgate.base.system.boots import DEFAULT_FIRMWARE
-from benchgate.base.system.disks import FORMATS, Interface
-from benchgate.base.system.network import CARD
+from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy
+from benchgate.base.system.devices import CARD, FORMATS, Interface
 from benchgate.base.system.qemu import CONSOLES, SERIAL
 from benchgate.base.system.results import UNITS, ResultFormat
 from benchgate.base.system.systems import MAX_CPUS, SERVICES, AskMethod, SystemKind
-from benchgate.base.system.watching import DEADLINES, REPEAT_BYTES, EndBy
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,

@@ -23,7 +23,7 @@ from benchgate.base.yaml.keys import (
     each,
     name,
 )
-from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yaml_nodes import NAME
 
 BY_TOOL, NO = "by-tool", "no"
 DECIMALS = {"s": 9, "ms": 6, "us": 3, "ns": 0}

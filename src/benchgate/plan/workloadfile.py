@@ -19,8 +19,8 @@ from benchgate.base.system.systems import not_a_service
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import NS, OF_THREADS, WINDOWS, Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, ParamSpec, Take, Tool, Workload
-from benchgate.base.yaml import yaml_values, yamlfile
-from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml import yaml_nodes, yamlfile
+from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
@@ -251,7 +251,7 @@ def _captures(program: Section) -> tuple[Capture, ...]:
 
 
 def _capture(name: str, results: Section) -> Capture:
-    if not yaml_values.NAME.match(name):
+    if not yaml_nodes.NAME.match(name):
         results.fail("is not a name: lower-case letters, digits and _, beginning with a letter", name)
     with results.optional(name) as words:
         pattern, path = words.text("regex", ""), words.text("json", "")
@@ -271,6 +271,6 @@ def _capture(name: str, results: Section) -> Capture:
 
 def _compiled(section: Section, key: str, pattern: str) -> re.Pattern[str]:
     try:
-        return yaml_values.regex(pattern)
+        return yaml_nodes.regex(pattern)
     except ValueError as error:
         section.fail(str(error), key)

@@ -24,11 +24,10 @@ from benchgate.evidence.rows import RunRow
 from benchgate.judge.accounts.attribution import Table
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.judge.accounts.memory_books import RunBooks
-from benchgate.judge.accounts.noise_floor import NoiseFloor
+from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
 from benchgate.judge.accounts.sharing import Recording
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
 from benchgate.judge.accounts.timeline import Flame, Timeline
-from benchgate.judge.accounts.ungated import UngatedRow
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.noise import RunNoise

@@ -17,9 +17,8 @@ from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
 from benchgate.base.system.boots import NO_FIRMWARE
-from benchgate.base.system.disks import disk_options
+from benchgate.base.system.devices import disk_options, network_options, port_values
 from benchgate.base.system.guest_topology import topology_of
-from benchgate.base.system.network import network_options, port_values
 from benchgate.base.system.qemu import Qemu, command, controlled, guest_name
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.script import Script, values_of

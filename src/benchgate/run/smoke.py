@@ -13,8 +13,8 @@ from benchgate.base.cells import Cell
 from benchgate.base.console.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Deadlines
+from benchgate.base.system.boots import EndBy, Smoke
 from benchgate.base.system.systems import SELFTEST, System
-from benchgate.base.system.watching import EndBy, Smoke
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 from benchgate.run.attempt import RunRequest

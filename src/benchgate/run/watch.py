@@ -17,9 +17,9 @@ from typing import Annotated
 
 from benchgate.base.console.console_text import by_lines
 from benchgate.base.jsonfields import As
+from benchgate.base.system.boots import REPEAT_BYTES, EndBy
 from benchgate.base.system.results import LineWindow, ResultDefinition, ResultFormat, ResultPattern
 from benchgate.base.system.systems import System, SystemKind
-from benchgate.base.system.watching import REPEAT_BYTES, EndBy
 
 # `\n` stands for the start of a line, because `^` would also match at the start of a read. The console starts
 # with an extra line end, so that this works for the first line too.

@@ -46,8 +46,7 @@ from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles, read_console
 from benchgate.plan import catalog, choice, idle_cpus
 from benchgate.plan.options import Options
-from benchgate.plan.planned import PlannedCell, SweepPlan
-from benchgate.plan.schedule import expected_runs
+from benchgate.plan.planned import PlannedCell, SweepPlan, expected_runs
 from benchgate.render.view import SessionView
 from benchgate.run import perf
 from benchgate.run.argv import BootOptions

@@ -20,8 +20,7 @@ from benchgate.judge.arms import arms
 from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.plan.options import Options
-from benchgate.plan.planned import PlannedCell, SweepPlan
-from benchgate.plan.schedule import run_order, runs_of
+from benchgate.plan.planned import PlannedCell, SweepPlan, run_order, runs_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from benchgate.base.cells import Accel, Lane
 from benchgate.base.errors import RefusedError
 from benchgate.base.runs import Image
 from benchgate.base.system.arch import ARCHITECTURES
-from benchgate.base.system.disks import Disk, Interface, disk_options
-from benchgate.base.system.network import Port, network_options
+from benchgate.base.system.devices import Disk, Interface, Port, disk_options, network_options
 from benchgate.base.system.qemu import CONSOLES, Qemu, controlled
 from benchgate.fleet.task import FolderFile, GuestFile, Item, Place, Word, WorkerPath, templated
 from benchgate.fleet.words import require, why_not

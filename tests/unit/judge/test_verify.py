@@ -11,8 +11,8 @@ import pytest
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.system.boots import ConsoleWords
 from benchgate.base.system.results import ResultDefinition
-from benchgate.base.system.watching import ConsoleWords
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.judge import run_files, verify, wire

@@ -12,8 +12,7 @@ from benchgate.base.paths import data_root
 from benchgate.plan import marks, planner, preview
 from benchgate.plan.marks import MarkArguments
 from benchgate.plan.options import Options
-from benchgate.plan.planned import Ground, MarkRequest, SweepPlan
-from benchgate.plan.schedule import expected_runs, run_order
+from benchgate.plan.planned import Ground, MarkRequest, SweepPlan, expected_runs, run_order
 from benchgate.plan.seats import reseat
 from tests.unit import plans
 from tests.unit.factories import POLICY

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import CatalogError
-from benchgate.base.system import boots, systems, watching
+from benchgate.base.system import boots, systems
 from benchgate.base.system.arch import AARCH64, X86_64
-from benchgate.base.system.disks import Disk, Interface
-from benchgate.base.system.network import Port
+from benchgate.base.system.boots import EndBy
+from benchgate.base.system.devices import Disk, Interface, Port
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.systems import AskMethod, SystemKind
-from benchgate.base.system.watching import EndBy
 from benchgate.base.workload.workloads import ParamSpec
 from benchgate.plan import catalog, systemfile
 from tests.wirekit import CHECKSUM, PRIMES
@@ -345,7 +344,7 @@ smoke:
 
 def test_the_smoke_of_a_system_file() -> None:
     found = systemfile.parse(SMOKE, Path("own.yaml"), {"sched": "lottery"}).smoke
-    assert found == watching.Smoke("sched=lottery selftest", "^checks: all good")
+    assert found == boots.Smoke("sched=lottery selftest", "^checks: all good")
     assert systemfile.parse(SMOKE[: SMOKE.index("smoke:")], Path("own.yaml"), {}).smoke is None
 
 

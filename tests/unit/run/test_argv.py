@@ -13,7 +13,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Deadlines, Image
 from benchgate.base.system.boots import BootDefinition
-from benchgate.base.system.disks import Disk, Interface
+from benchgate.base.system.devices import Disk, Interface
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.systems import AskMethod
 from benchgate.plan.catalog import load_system

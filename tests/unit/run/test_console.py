@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchgate.base.runs import Deadlines, Ending
+from benchgate.base.system.boots import ConsoleWords, End, EndBy
 from benchgate.base.system.results import ResultDefinition, ResultFormat, ResultPattern
 from benchgate.base.system.systems import System
-from benchgate.base.system.watching import ConsoleWords, End, EndBy
 from benchgate.plan.catalog import load_system
 from benchgate.run.console import Console, ConsoleLimits, FloodError, SerialLog
 from benchgate.run.ending import Cause, Stage

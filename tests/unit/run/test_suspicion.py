@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base.system.watching import REPEAT_BYTES
+from benchgate.base.system.boots import REPEAT_BYTES
 from benchgate.run.suspicion import REACH, Repetition, Suspicion
 
 

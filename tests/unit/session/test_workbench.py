@@ -13,9 +13,9 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.errors import HostError, UsageError
 from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Image
-from benchgate.base.system.network import Port
+from benchgate.base.system.boots import Smoke
+from benchgate.base.system.devices import Port
 from benchgate.base.system.qemu import Qemu
-from benchgate.base.system.watching import Smoke
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.plan.options import Options

@@ -1,4 +1,4 @@
-"""Types for how a system prints its figures and answers. plan/systemfile/result.py and windows.py read it.
+"""Types for how a system prints its figures and answers. plan/systemfile/result.py reads it.
 
 Takes the values of `result`; gives them as frozen types. Nothing fails.
 """

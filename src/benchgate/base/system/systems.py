@@ -16,13 +16,12 @@ from pathlib import Path, PurePath
 from benchgate.base.cells import Mode, Params
 from benchgate.base.runs import Deadlines
 from benchgate.base.system.arch import X86_64, Architecture
-from benchgate.base.system.boots import BootDefinition, Build, QemuWords
+from benchgate.base.system.boots import DEADLINES, BootDefinition, Build, ConsoleWords, End, QemuWords, Smoke
+from benchgate.base.system.devices import Port
 from benchgate.base.system.machines import Machine, off_machine, on_machine
-from benchgate.base.system.network import Port
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
-from benchgate.base.system.watching import DEADLINES, ConsoleWords, End, Smoke
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import Workload

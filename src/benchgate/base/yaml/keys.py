@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
-from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yaml_nodes import NAME
 
 LARGEST = 2**63 - 1
 

@@ -33,8 +33,7 @@ from benchgate.base.yaml.keys import (
     Text,
     Texts,
 )
-from benchgate.base.yaml.yaml_text import text_of, top_of
-from benchgate.base.yaml.yaml_values import merged, regex, to_float, to_int
+from benchgate.base.yaml.yaml_nodes import merged, regex, text_of, to_float, to_int, top_of
 
 _QUOTED = re.compile(r"`([^`]{201,})`")
 _STAND_IN = "0"

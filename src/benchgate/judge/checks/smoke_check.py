@@ -12,8 +12,8 @@ from pathlib import Path
 from benchgate.base.console.console_text import plain
 from benchgate.base.errors import EvidenceError, VerifyError
 from benchgate.base.runs import Ending, RawRun
+from benchgate.base.system.boots import EndBy, Smoke
 from benchgate.base.system.systems import System
-from benchgate.base.system.watching import EndBy, Smoke
 from benchgate.base.text import one_line
 from benchgate.judge import wire
 from benchgate.judge.run_files import read_console

@@ -1,22 +1,47 @@
-"""Checks a run's record of its guest's threads, and adds their metrics to what was verified.
+"""Checks a run's record of its guest's threads, and adds their figures to what was verified.
 
 Takes a verified run and its files; gives the run with the metrics and the histogram of its threads, or with
-the reason why it has none. Fails with VerifyError if the record contradicts itself, or the clock's log.
+the reason why it has none. Fails with VerifyError if the record contradicts itself, or the clock's log. The
+metrics are those that every observed run has (base/workload/metrics.OF_THREADS); the histogram is of the
+waits, in ns. If no thread waited, the waits are 0.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
+from types import MappingProxyType
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
-from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT
+from benchgate.base.statistics.histogram import Histogram, bucket_of
+from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
 from benchgate.judge.accounts.threads.accounting import thread_books
-from benchgate.judge.accounts.threads.figures import histogram_of, thread_metrics
+from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
+
+
+def thread_metrics(books: ThreadBooks) -> dict[str, float]:
+    span = (books.end - books.begin) * books.vcpus
+    waits = histogram_of(books.wait_lengths)
+    own = {
+        WASTED: sum(one.wasted for one in books.cpus) / span if span else 0.0,
+        WASTED_LONGEST: float(max((one.longest_wasted for one in books.cpus), default=0)),
+    }
+    of_waits = {name: one.at for name, one in OF_THREADS.items() if one.of == SCHED_WAIT}
+    return {**own, **{name: waits.percentile(at) if waits.count else 0.0 for name, at in of_waits.items()}}
+
+
+def histogram_of(values: Iterable[int]) -> Histogram:
+    found = sorted(values)
+    buckets = Counter(map(bucket_of, found))
+    low, high = (found[0], found[-1]) if found else (0, 0)
+    return Histogram(len(found), sum(found), low, high, MappingProxyType(dict(sorted(buckets.items()))))
+
 
 _OPENS = (MarkKind.TOTAL_BEGIN, MarkKind.WORK_BEGIN)
 

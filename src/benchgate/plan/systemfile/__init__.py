@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base.system.boots import WORKLOAD_INITRD
+from benchgate.base.system.boots import WORKLOAD_INITRD, End
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.systems import AskMethod, Settings, System, SystemKind, not_a_service
-from benchgate.base.system.watching import End
 from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.keys import LARGEST
 from benchgate.base.yaml.yamlfile import Section

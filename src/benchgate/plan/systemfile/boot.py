@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base.system.boots import FETCHED_LINUX, BootDefinition, Build, QemuWords
-from benchgate.base.system.disks import Disk, Interface
-from benchgate.base.system.network import MOST_PORTS, Port, port_values
+from benchgate.base.system.devices import MOST_PORTS, Disk, Interface, Port, port_values
 from benchgate.base.system.script import PORT, Script
 from benchgate.base.system.systems import WORKTREE, Settings
 from benchgate.base.text import filled
-from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
 
 

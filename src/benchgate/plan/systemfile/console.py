@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from benchgate.base.console.console_text import by_lines
 from benchgate.base.runs import Deadlines
-from benchgate.base.system.watching import ConsoleWords, End, EndBy, Smoke
+from benchgate.base.system.boots import ConsoleWords, End, EndBy, Smoke
 from benchgate.base.text import filled
-from benchgate.base.yaml import yaml_values
+from benchgate.base.yaml import yaml_nodes
 from benchgate.base.yaml.yamlfile import Section
 
 CLOCK = "clock"
@@ -48,7 +48,7 @@ def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
 def _compiled(words: Section, pattern: str, key: str) -> re.Pattern[str] | None:
     """The compiled pattern; None, after refusing the key, if it is invalid."""
     try:
-        return yaml_values.regex(pattern)
+        return yaml_nodes.regex(pattern)
     except ValueError as error:
         words.refuse(f"`{pattern}` {error}", key)
         return None
@@ -67,7 +67,7 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
     if _compiled(words, pattern, key) is None:
         return
     try:
-        watched = yaml_values.regex(by_lines(pattern))
+        watched = yaml_nodes.regex(by_lines(pattern))
     except ValueError as error:
         words.refuse(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
         return

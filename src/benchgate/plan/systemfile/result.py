@@ -1,22 +1,93 @@
-"""Reads `result`: in which form the guest prints its figures and answers.
+"""Reads `result`: the form in which the guest prints figures and answers, and where windows come from.
 
-Takes the top section, how the system is asked and ended, and what is typed; gives a `ResultDefinition`. Fails
-with CatalogError.
+Takes the top section, how the system is asked and ended, and what is typed; gives a `ResultDefinition`. A
+window (`result.work`, `result.total`) is a figure that the guest prints, the guest time between two lines of
+its console, or what lies between the marks that its programs execute. Fails with CatalogError.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
-from benchgate.base.system.results import TYPED, ResultDefinition, ResultFormat
+from benchgate.base.system.boots import EndBy
+from benchgate.base.system.results import (
+    TYPED,
+    LineWindow,
+    MarkWindow,
+    ResultDefinition,
+    ResultFormat,
+    ResultPattern,
+    WindowSource,
+)
 from benchgate.base.system.script import Script
 from benchgate.base.system.systems import AskMethod
-from benchgate.base.system.watching import EndBy
 from benchgate.base.workload.metrics import WINDOWS
-from benchgate.base.yaml.yaml_values import NAME
+from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan.systemfile import windows
+from benchgate.plan.system_keys import MARKS
 from benchgate.plan.systemfile.console import check_watched, groups
+
+_COUNTED = ("ticks", "cycles")
+_NS = 1e9
+
+
+def _window(result: Section, key: str) -> WindowSource | None:
+    if result.is_text(key):
+        if result.text(key) != MARKS:
+            result.refuse(f"expected a mapping, or `{MARKS}`", key)
+        return MarkWindow()
+    words = result.section(key)
+    if words is None:
+        return None
+    found = _line_window(words) if words.has("from") or words.has("to") else _figure_window(words)
+    words.close()
+    return found
+
+
+def _line_window(words: Section) -> LineWindow:
+    return LineWindow(_names_line(words, "from"), _names_line(words, "to"))
+
+
+def _figure_window(words: Section) -> ResultPattern:
+    if not words.has("begins"):
+        words.refuse(
+            "`begins` is missing: add a pattern for the line that the kernel prints just before this time "
+            "begins. Without it a figure that is too short could pass",
+            "pattern",
+        )
+    unit = words.choice("unit")
+    return ResultPattern(
+        begins=_names_line(words, "begins") if words.has("begins") else "",
+        regex=words.pattern("pattern"),
+        unit=unit,
+        shift=words.integer("shift"),
+        hz=_hz(words, unit),
+        step=words.number("step"),
+    )
+
+
+def _hz(words: Section, unit: str) -> float:
+    """How many ticks or cycles are one second: `hz`, or `scale`, the ns of one."""
+    given = [key for key in ("hz", "scale") if words.has(key)]
+    if given and unit not in _COUNTED:
+        words.refuse(f"is only for a figure in {' or '.join(_COUNTED)}", given[0])
+    if len(given) > 1:
+        words.refuse("leave out `hz` or `scale`: one says what the other says", "scale")
+    if unit == "ticks" and not given:
+        words.refuse(
+            "a figure in ticks needs `hz`, the ticks of a second, or `scale`, the ns of a tick", "unit"
+        )
+    if "scale" in given:
+        return _NS / words.number("scale")
+    return words.number("hz") if given else 0.0
+
+
+def _names_line(words: Section, key: str) -> str:
+    pattern = words.pattern(key)
+    if re.search(pattern, ""):
+        words.refuse(f"`{pattern}` matches the empty string, so it names no line", key)
+    return pattern
 
 
 def read(top: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> ResultDefinition:
@@ -74,7 +145,7 @@ def _patterns(words: Section, ask: AskMethod, end_by: EndBy, script: Script | No
     _check_answers(words, names, expect)
     if answers and end_by is EndBy.KILL:
         check_watched(words, "answers", answers[-1])
-    work, total = windows.read(words, "work"), windows.read(words, "total")
+    work, total = _window(words, "work"), _window(words, "total")
     if work is None:
         words.refuse("is missing", "work")
     begins = {getattr(window, "begins", "") for window in (work, total)}

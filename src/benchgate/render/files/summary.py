@@ -22,9 +22,9 @@ from benchgate.render.tables import (
     metrics,
     sensitivity,
     side_by_side,
+    threads,
     units,
     variants,
-    wasted_time,
 )
 from benchgate.render.view import SessionView, headline, sentences_of
 
@@ -84,7 +84,7 @@ def render(view: SessionView) -> str:
         [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(page_view(view)) else [],
         sensitivity.lines_of_markdown(view),
         memory.lines_of_markdown(view),
-        wasted_time.lines_of_markdown(view),
+        threads.lines_of_markdown(view),
         _runs(view),
         _conditions(view, every),
         _machine(view),

@@ -13,10 +13,9 @@ from benchgate.explore.exploration_result import ExplorationResult, Find, RunLin
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import legend
 from benchgate.render.page.page import Section, document
-from benchgate.render.page.pictures import interleaving, scatter
+from benchgate.render.page.pictures import exploration
+from benchgate.render.page.pictures.exploration import Dot, Stretch
 from benchgate.render.page.pictures.frame import short
-from benchgate.render.page.pictures.interleaving import Stretch
-from benchgate.render.page.pictures.scatter import Dot
 from benchgate.render.page.tables import commands, figure, listed, more, scrolling, table
 from benchgate.render.tables import finds as tables
 from benchgate.render.tables.study import Grid
@@ -100,7 +99,7 @@ def _lanes(small: SmallFind) -> Html | None:
         for one in small.segments
     ]
     title = "the interleaving that is left: what each CPU executed around the stall"
-    drawn = interleaving.draw(title, stretches, short)
+    drawn = exploration.draw_lanes(title, stretches, short)
     return tag("figure", tag("figcaption", title), scrolling(title, drawn), class_="whole")
 
 
@@ -117,7 +116,7 @@ def _panels(state: ExplorationResult) -> Html:
         what = "timed window" if has_window else "guest time to the end"
         dots = [_dot(one, names.index(one.strategy), has_window=has_window) for one in mine]
         title = f"{cell}: {what} of each run; a cross is a find"
-        drawn = scatter.draw(title, dots, short, "run")
+        drawn = exploration.draw_runs(title, dots, short, "run")
         panels.append(figure(drawn, title, legend([(n, name) for n, name in enumerate(names)])))
     return tag("div", *panels, class_="panels")
 

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from benchgate.base.text import counted, visible
 from benchgate.insn.sharing import MovedLine, Sharing
-from benchgate.judge.accounts.memory_scaling import PARTS, Growth, Spending, growths, spendings
+from benchgate.judge.accounts.memory_books import PARTS, Growth, Spending, growths, spendings
 from benchgate.judge.accounts.sharing import SharedLine, shared
 from benchgate.render.escape import markdown
 from benchgate.render.tables import columns, units

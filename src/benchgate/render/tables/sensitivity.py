@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from benchgate.base.cells import Lane, Window
 from benchgate.base.clocks import Clocks
 from benchgate.base.text import counted, percent, with_interval
-from benchgate.judge.accounts.noise_floor import NoiseFloor
+from benchgate.judge.accounts.sensitivity import NoiseFloor
 from benchgate.render.escape import markdown
 from benchgate.render.figures import ArmSeries, Speedup, series_of
 from benchgate.render.view import SessionView

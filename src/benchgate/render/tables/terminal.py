@@ -18,9 +18,9 @@ from benchgate.render.tables import (
     metrics,
     sensitivity,
     side_by_side,
+    threads,
     units,
     variants,
-    wasted_time,
 )
 from benchgate.render.view import SessionView, headline, sentences_of, void_runs
 
@@ -52,7 +52,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
             lines += [*measured, ""]
     reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
     reasons = (one for one in reasons if one not in told)
-    seen = (*wasted_time.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
+    seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]

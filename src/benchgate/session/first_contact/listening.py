@@ -18,7 +18,7 @@ import psutil
 from benchgate.base.console.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.runs import BootSpec
-from benchgate.base.system.watching import REPEAT_BYTES
+from benchgate.base.system.boots import REPEAT_BYTES
 from benchgate.run.console import FloodError
 from benchgate.run.guest import RunningGuest, boot_interactive
 from benchgate.run.suspicion import Repetition, Suspicion

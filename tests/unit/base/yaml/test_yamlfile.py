@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchgate.base.errors import CatalogError
-from benchgate.base.yaml import yaml_text, yamlfile
+from benchgate.base.yaml import yaml_nodes, yamlfile
 from benchgate.base.yaml.keys import (
     Block,
     Choice,
@@ -189,7 +189,7 @@ def test_an_optional_section_is_closed_and_is_empty_if_it_is_absent(tmp_path: Pa
 def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match=r"none\.yaml: cannot be read: No such file"):
         yamlfile.load(tmp_path / "none.yaml", EMPTY)
-    (tmp_path / "big.yaml").write_bytes(b"#" * (yaml_text.MAX_CHARACTERS + 1))
+    (tmp_path / "big.yaml").write_bytes(b"#" * (yaml_nodes.MAX_CHARACTERS + 1))
     with pytest.raises(CatalogError, match="characters, more than 65536"):
         yamlfile.load(tmp_path / "big.yaml", EMPTY)
     (tmp_path / "latin.yaml").write_bytes(b"a: \xff\n")

@@ -10,9 +10,9 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import OutsideUse
 from benchgate.base.statistics.stats import Interval
+from benchgate.base.system.boots import ConsoleWords
 from benchgate.base.system.results import TYPED, LineWindow, ResultDefinition, ResultFormat, ResultPattern
 from benchgate.base.system.systems import System, SystemKind
-from benchgate.base.system.watching import ConsoleWords
 from benchgate.insn.log import ClockLog, ClockMark, ConsoleLine, LateSightings, VcpuWork
 from benchgate.judge.console import printed
 from benchgate.judge.console.bench_lines import Operation

@@ -14,10 +14,10 @@ from benchgate.base.cells import Mode
 from benchgate.base.console.conversation import TypedLine
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun, Resolution, VerifiedRun
+from benchgate.base.system.boots import ConsoleWords
 from benchgate.base.system.results import ResultDefinition, ResultFormat, ResultPattern
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.base.system.systems import System, SystemKind
-from benchgate.base.system.watching import ConsoleWords
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import Workload
 from benchgate.judge import verify

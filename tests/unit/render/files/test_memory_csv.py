@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchgate.render.files import memory_csv
 from tests.unit.factories import view
-from tests.unit.judge.accounts.test_memory_scaling import books
+from tests.unit.judge.accounts.test_memory_books import books
 from tests.unit.memory_logs import LOG
 
 SCHEMA = Path(__file__).parents[4] / "reports" / "schema" / "memory-1.json"

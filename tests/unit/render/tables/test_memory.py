@@ -17,7 +17,7 @@ from benchgate.render.tables import memory, terminal
 from benchgate.render.tables.memory import shared_lines_text
 from benchgate.render.view import SessionView
 from tests.unit.factories import cell, rows, view
-from tests.unit.judge.accounts.test_memory_scaling import books
+from tests.unit.judge.accounts.test_memory_books import books
 from tests.unit.memory_logs import LOG, ONE_CPU
 from tests.unit.moved_lines import sharing
 

@@ -11,8 +11,7 @@ import pytest
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.clocks import Clock, Clocks
 from benchgate.base.gates import CapacityBound, Gate
-from benchgate.judge.accounts.noise_floor import NoiseFloor
-from benchgate.judge.accounts.ungated import UngatedRow
+from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
 from benchgate.render.figures import series_of

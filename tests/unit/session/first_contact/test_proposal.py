@@ -9,9 +9,9 @@ import pytest
 
 from benchgate.base.paths import data_root
 from benchgate.base.system.arch import ARCHITECTURES
+from benchgate.base.system.boots import EndBy, Smoke
 from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod, System
-from benchgate.base.system.watching import EndBy, Smoke
 from benchgate.build.kernel_file import look
 from benchgate.plan import systemfile
 from benchgate.session.first_contact.candidates import GuestWords, candidates

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from benchgate.base.runs import Disorder
 from benchgate.base.text import counted
 from benchgate.insn.memory_log import CLASSES, COUNTS, PARTS, PHASES, CpuBooks
-from benchgate.judge.accounts.memory_books import RunBooks
-from benchgate.judge.accounts.memory_scaling import Spending, spendings
+from benchgate.judge.accounts.memory_books import RunBooks, Spending, spendings
 from benchgate.judge.accounts.sharing import name_of
 from benchgate.render.page.html import Html, join
 from benchgate.render.page.page_view import PageView

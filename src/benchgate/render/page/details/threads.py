@@ -27,7 +27,7 @@ from benchgate.render.page.tables import (
     table,
     used,
 )
-from benchgate.render.tables import units, wasted_time
+from benchgate.render.tables import threads, units
 from benchgate.render.view import SessionView
 
 TITLE = "Threads, by CPU and one by one"
@@ -64,7 +64,7 @@ def body(page: PageView) -> Html | None:
     if not every:
         return None
     colours = _colours(every)
-    heads, rows = used(wasted_time.CELL_HEADS, [wasted_time.cell_row(one) for one in every])
+    heads, rows = used(threads.CELL_HEADS, [threads.cell_row(one) for one in every])
     whole = table("Wasted time and waits, by recorded run", heads, rows, texts=2)
     cells = [list(of) for _, of in groupby(every, key=lambda one: one.cell)]
     cells.sort(key=lambda of: -max(one.conserved.share for one in of))
@@ -127,7 +127,7 @@ def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> 
     worst = max(of, key=lambda one: one.conserved.share)
     runs = [part for one in of for part in _run(one, colours)]
     paste = [f"benchgate timeline {run_folder(view, one.folder)}" for one in of]
-    summary = f"{worst.cell}: {wasted_time.wasted(worst.conserved)}"
+    summary = f"{worst.cell}: {threads.wasted(worst.conserved)}"
     return more(summary, *runs, commands(*paste), is_open=worst.conserved.share > APART)
 
 
@@ -138,7 +138,7 @@ def _run(one: ThreadTimeline, colours: Colours) -> list[Html]:
     lanes = thread_lanes.by_cpu(one.sketch, paints, f"{name}, by CPU: {_cpus_told(one)}")
     rows = thread_lanes.by_thread(one.sketch, paints, f"{name}, by thread: {_threads_told(one)}")
     return [
-        tag("p", wasted_time.conservation(one.conserved)),
+        tag("p", threads.conserved_sentence(one.conserved)),
         _wide(
             f"{name} by CPU", lanes, f"{one.which} run {one.run:04}, seed {one.seed}: work {work}{_said(one)}"
         ),
@@ -196,5 +196,5 @@ def _threads(one: ThreadTimeline, name: str) -> Html:
     caption = f"Threads of {name}"
     if len(shown) < one.count:
         caption += f": the {len(shown)} of {one.count:,} that ran or waited longest"
-    heads, rows = used(wasted_time.HEADS, [wasted_time.row(named) for named in shown])
+    heads, rows = used(threads.BOOK_HEADS, [threads.row(named) for named in shown])
     return more(f"Threads of {one.which} run {one.run:04}", table(caption, heads, rows, texts=1))

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Word
-from benchgate.judge.accounts.noise_floor import NoiseFloor
-from benchgate.judge.accounts.ungated import UngatedRow
+from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
 from benchgate.render.page.chapters import floor
 from benchgate.render.page.page_view import page_view
 from tests.unit.factories import scaled_view, view

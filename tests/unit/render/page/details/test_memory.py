@@ -16,7 +16,7 @@ from benchgate.render.page.page_view import page_view
 from benchgate.render.view import SessionView
 from tests import pagekit
 from tests.unit.factories import cell, rows, view
-from tests.unit.judge.accounts.test_memory_scaling import books
+from tests.unit.judge.accounts.test_memory_books import books
 from tests.unit.memory_logs import LOG
 from tests.unit.moved_lines import sharing
 

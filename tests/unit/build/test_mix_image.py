@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.build import ext2
+from benchgate.build import mix_image
 from tests import optional
 
 
 def written(path: Path, size: int) -> Path:
     with path.open("wb") as stream:
         stream.truncate(size)
-        for place, piece in ext2.pieces(size).items():
+        for place, piece in mix_image.empty_ext2(size).items():
             stream.seek(place)
             stream.write(piece)
     return path
@@ -35,7 +35,7 @@ class TestTheChecker:
         """The test above can fail."""
         image = written(tmp_path / "disk", 1 << 24)
         with image.open("r+b") as stream:
-            stream.seek(2 * ext2.BLOCK)
+            stream.seek(2 * mix_image.BLOCK)
             stream.write(b"\xff" * 100)
         done = subprocess.run(
             [optional.path("e2fsck"), "-fn", str(image)], capture_output=True, text=True, check=False
@@ -44,10 +44,10 @@ class TestTheChecker:
 
 
 def test_it_is_the_same_each_time() -> None:
-    assert ext2.pieces(1 << 24) == ext2.pieces(1 << 24)
+    assert mix_image.empty_ext2(1 << 24) == mix_image.empty_ext2(1 << 24)
 
 
 @pytest.mark.parametrize("size", [0, 4096, (1 << 24) + 1, (1 << 27) + 4096])
 def test_sizes_that_one_group_cannot_hold(size: int) -> None:
     with pytest.raises(ValueError, match="are not 138 to 32768 blocks of 4096"):
-        ext2.pieces(size)
+        mix_image.empty_ext2(size)

@@ -1,12 +1,16 @@
-"""Reads YAML text as nodes, and refuses what could be expensive or surprising.
+"""YAML as nodes: reads a text, refuses what could be expensive or surprising, and checks single values.
 
 Takes a path, or text and the path to name in messages; gives the top mapping's node. Fails with CatalogError
-for a file that is no UTF-8, is too long, is no YAML, or has tags, aliases or deep nesting.
+for a file that is no UTF-8, is too long, is no YAML, or has tags, aliases or deep nesting. Of a scalar's text
+it gives the number or the pattern, or fails with ValueError; one mapping can be put over another.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
+from typing import AnyStr
 
 import yaml
 
@@ -17,6 +21,10 @@ MAX_CHARACTERS = 64 * 1024
 MAX_BYTES = 4 * MAX_CHARACTERS
 """No UTF-8 text of that many characters is longer."""
 MAX_DEPTH = 16
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}\Z")
+"""A valid name of a workload, system, setting or policy."""
+_INT = re.compile(r"[+-]?[0-9][0-9_]*\Z")
+_FLOAT = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?\Z")
 
 
 def text_of(path: Path) -> str:
@@ -61,3 +69,35 @@ def _refuse_traps(text: str, path: Path) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             raise CatalogError(f"{path}:{line}: is nested more than {MAX_DEPTH} deep")
+
+
+def regex(pattern: AnyStr) -> re.Pattern[AnyStr]:
+    """The compiled pattern; ValueError if it is invalid. Python's warnings count as errors too, because under
+    `-W error` they would end the session that uses the pattern first."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError, ValueError, Warning) as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+
+
+def to_int(text: str) -> int:
+    if not _INT.match(text):
+        raise ValueError(text)
+    return int(text.replace("_", ""))
+
+
+def to_float(text: str) -> float:
+    if not _FLOAT.match(text):
+        raise ValueError(text)
+    return float(text)
+
+
+def merged(one: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
+    if not (isinstance(one, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
+        return preferred
+    pairs = {key.value: (key, value) for key, value in one.value}
+    for key, value in preferred.value:
+        pairs[key.value] = key, merged(pairs[key.value][1] if key.value in pairs else None, value)
+    return yaml.MappingNode(one.tag, list(pairs.values()), one.start_mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchgate.plan.options import Options
-from benchgate.plan.schedule import expected_runs
+from benchgate.plan.planned import expected_runs
 from tests.unit.factories import POLICY
 from tests.unit.plans import sweep
 
