@@ -84,7 +84,7 @@ _WITH_MEMORY: Table = {
     "distances": Texts(
         "what the guest is told of the nodes, if not all are one hop apart: from each node to each, with 10 "
         'to itself, such as ["10 16", "16 10"]',
-        default=None,
+        default=(),
     ),
     "transfer": Block("how long a line takes from another CPU", forms=(_TRANSFER,), otherwise=_FAR),
     "atomic_ns": Integer("what an atomic instruction costs beyond its accesses", high=LONGEST_NS),

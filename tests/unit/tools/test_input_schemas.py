@@ -213,6 +213,7 @@ sockets: ["0", "1"]
 clusters: ["0", "1"]
 nodes: [{cpus: "0", memory: 50}, {cpus: "1", memory: 50}]
 memory: {local_ns: 66, remote_ns: 120, bandwidth_gb_s: 46.9}
+distances: ["10 20", "20 10"]
 transfer: {cluster_ns: 10, across_ns: 20, socket_ns: 90}
 
 atomic_ns: 4
