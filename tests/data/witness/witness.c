@@ -144,7 +144,7 @@ static void print_event(unsigned cpu, const char *line) {
         return;
     while (begin > line && begin[-1] >= '0' && begin[-1] <= '9')
         begin--;
-    const char *pid = strstr(at, " pid=");
+    const char *pid = strstr(at, " pid="), *place = strstr(line, " [");
     if (sscanf(begin, "%llu", &time) != 1)
         port_fail("an event of the tracer has no time");
     const char *before = strstr(at, " prev_pid="), *then = strstr(at, " prev_state="),
@@ -153,7 +153,15 @@ static void print_event(unsigned cpu, const char *line) {
         sscanf(before, " prev_pid=%d", &one) == 1 && sscanf(then, " prev_state=%c", &state) == 1 &&
         sscanf(after, " next_pid=%d", &other) == 1)
         say("witness switch %u %llu %d %c %d\n", cpu, time, one, state, other);
-    else if (strncmp(at, ": sched_wakeup", 14) == 0 && pid && sscanf(pid, " pid=%d", &one) == 1)
+    else if (strncmp(at, ": sched_waking:", 15) == 0 && pid && place && sscanf(pid, " pid=%d", &one) == 1) {
+        while (place > line && place[-1] == ' ')
+            place--;
+        while (place > line && place[-1] >= '0' && place[-1] <= '9')
+            place--; // COMMAND-PID [CPU]
+        if (sscanf(place, "%d", &other) != 1)
+            port_fail("an event of the tracer has no thread");
+        say("witness waking %u %llu %d %d\n", cpu, time, one, other);
+    } else if (strncmp(at, ": sched_wakeup", 14) == 0 && pid && sscanf(pid, " pid=%d", &one) == 1)
         say("witness wake %u %llu %d\n", cpu, time, one);
     else if (strncmp(at, ": sched_migrate_task:", 21) == 0 && pid && sscanf(pid, " pid=%d", &one) == 1)
         say("witness migrate %u %llu %d\n", cpu, time, one);
