@@ -1,6 +1,6 @@
 """Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|memory|order` prints one of the tables.
+`python -m tools.clock_lab truth|cost|memory|order|threads` prints one of the tables.
 This module does not check results: a
 `Boot` holds what a boot gave, and the tests judge it.
 """
@@ -35,7 +35,9 @@ from benchgate.insn.guests import exact_arguments, linux_words
 from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
+from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import FLAGS, api_of, prepare
+from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
 
@@ -429,6 +431,42 @@ def table_memory() -> None:
                 print(f"| {name} | {cpus} | {plain:.2f} | {cost:.2f} ({cost / plain:.2f}x) |", flush=True)
 
 
+SWITCHING = {
+    "tasks": "bench.steps=100000 bench.grain=20 bench.live=4",
+    "service": "bench.requests=8000 bench.grain=1500 bench.spread=1000 bench.route=own",
+}
+"""Rows that switch between threads much more often than others."""
+
+
+def thread_records(folder: Path) -> Records:
+    """The threads of the shipped Linux guest."""
+    setup, observe = light_lab(), folder / "observe"
+    linux = catalog.load_system("linux").observe
+    assert linux is not None
+    observe.write_text(observe_file(linux, setup.kernel, linux_symbols(setup.qemu, setup.kernel)))
+    return Records(threads=folder / "threads", observe=observe)
+
+
+def table_threads() -> None:
+    """The minimum of the CPU seconds of boot and workload without and with the threads seen, interleaved."""
+    print("| workload | CPUs | switches of the run | not seen, CPU s | seen |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+        seen = thread_records(Path(folder))
+        for name, words in SWITCHING.items():
+            for cpus in chosen((2, 8, 32)):
+                pairs = []
+                for _ in range(TURNS):
+                    boots = [
+                        light_lab().boot(name, cpus, words, seed=1, records=one) for one in (NO_RECORDS, seen)
+                    ]
+                    assert all(one.good for one in boots), boots[-1].console
+                    pairs.append([one.cpu_seconds for one in boots])
+                off, on = map(min, zip(*pairs, strict=True))
+                switches = (Path(folder) / "threads").read_text().count("\nswitch ")
+                figures = f"{switches:,} | {off:.2f} | {on:.2f} ({on / off:.2f}x)"
+                print(f"| {name} | {cpus} | {figures} |", flush=True)
+
+
 PHASE_NS = 4000
 """The longest share of a phase of barriers."""
 
@@ -489,6 +527,7 @@ if __name__ == "__main__":
         "cost": table_cost,
         "memory": table_memory,
         "order": table_order,
+        "threads": table_threads,
     }
     for word in sys.argv[1:]:
         tables[word]()

@@ -37,6 +37,7 @@ _FORMS = {
     "name": re.compile(rf"name {_N} {_N} {_N} {_NAME}"),
     "switch": re.compile(rf"switch {_N} {_N} {_N} ([rbd]) {_N} {_QUEUE}"),
     "wake": re.compile(rf"wake {_N} {_N} {_N} {_N} {_QUEUE} {_TRAIL}"),
+    "send": re.compile(rf"send {_N} {_N} {_N} {_TRAIL}"),
     "migrate": re.compile(rf"migrate {_N} {_N} {_N} {_N} {_N}"),
     "allow": re.compile(rf"allow {_N} {_N} {_N} {_MASK}"),
     "exit": re.compile(rf"exit {_N} {_N} {_N}"),
@@ -91,6 +92,17 @@ class WakeEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class SendEvent:
+    """The thread that runs here wakes another one, and leaves it to the other's CPU to do so."""
+
+    line: int
+    vcpu: int
+    time: int
+    thread: int
+    trail: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MigrateEvent:
     line: int
     vcpu: int
@@ -118,7 +130,9 @@ class ExitEvent:
     thread: int
 
 
-ThreadEvent = ForkEvent | NameEvent | SwitchEvent | WakeEvent | MigrateEvent | AllowEvent | ExitEvent
+ThreadEvent = (
+    ForkEvent | NameEvent | SwitchEvent | WakeEvent | SendEvent | MigrateEvent | AllowEvent | ExitEvent
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,18 +221,20 @@ class _ThreadLogReader:
 def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
     event: ThreadEvent
     vcpu, time, thread = map(int, words[:3])
-    match line[0], words[3:]:
-        case "f", (parent, name):
+    match line.partition(" ")[0], words[3:]:
+        case "fork", (parent, name):
             event = ForkEvent(number, vcpu, time, thread, int(parent), _name(name))
-        case "n", (name,):
+        case "name", (name,):
             event = NameEvent(number, vcpu, time, thread, _name(name))
-        case "s", ("r" | "b" | "d" as state, after, queue):
+        case "switch", ("r" | "b" | "d" as state, after, queue):
             event = SwitchEvent(number, vcpu, time, thread, state, int(after), _queue(queue))
-        case "w", (cpu, queue, trail):
+        case "wake", (cpu, queue, trail):
             event = WakeEvent(number, vcpu, time, thread, int(cpu), _queue(queue), _trail(trail))
-        case "m", (origin, cpu):
+        case "send", (trail,):
+            event = SendEvent(number, vcpu, time, thread, _trail(trail))
+        case "migrate", (origin, cpu):
             event = MigrateEvent(number, vcpu, time, thread, int(origin), int(cpu))
-        case "a", (cpus,):
+        case "allow", (cpus,):
             event = AllowEvent(number, vcpu, time, thread, int(cpus, 16))
         case _:
             event = ExitEvent(number, vcpu, time, thread)

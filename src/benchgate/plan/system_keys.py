@@ -219,6 +219,7 @@ _HOOKS: Mapping[str, Table] = {
         "cpu": _read("the CPU on whose queue it comes"),
         "queue": _read("how many threads are runnable there then", otherwise="not compared"),
     },
+    "send": {"at": _AT, "when": _WHEN, "thread": _OF},
     "fork": {"at": _AT, "when": _WHEN, "thread": _OF},
     "migrate": {"at": _AT, "when": _WHEN, "thread": _OF, "cpu": _read("its new CPU")},
     "allow": {"at": _AT, "when": _WHEN, "thread": _OF, "mask": _read("its CPUs, one bit each")},
@@ -227,6 +228,7 @@ _HOOKS: Mapping[str, Table] = {
 _HOOK_ABOUT = {
     "switch": "where a CPU goes from one thread to another",
     "wake": "where a thread that is blocked or new becomes runnable",
+    "send": "where the running thread wakes another one, and leaves it to another CPU to do `wake`",
     "fork": "where the running thread makes another one",
     "migrate": "where a runnable thread comes to another CPU's queue; without it: when it runs there",
     "allow": "where a thread gets other CPUs that it may run on",

@@ -14,6 +14,7 @@ from benchgate.insn.threads_log import (
     ForkEvent,
     MigrateEvent,
     NameEvent,
+    SendEvent,
     SwitchEvent,
     WakeEvent,
     read_thread_events,
@@ -28,6 +29,7 @@ name 0 120 10 -
 open 200
 switch 1 300 0 r 10 -
 migrate 0 310 10 1 0
+send 1 315 10 ff10
 exit 1 320 10
 close 400
 end 500
@@ -49,7 +51,8 @@ def test_events_are_read(path: Path) -> None:
         NameEvent(6, 0, 120, 10, ""),
         SwitchEvent(8, 1, 300, 0, "r", 10, None),
         MigrateEvent(9, 0, 310, 10, 1, 0),
-        ExitEvent(10, 1, 320, 10),
+        SendEvent(10, 1, 315, 10, (0xFF10,)),
+        ExitEvent(11, 1, 320, 10),
     )
     assert (seen.vcpus, seen.opened, seen.opened_line, seen.closed, seen.full, seen.end) == (
         2,
@@ -98,6 +101,8 @@ def test_a_name_that_is_no_text_is_read(path: Path) -> None:
         ("switch 1 300 0 r", "switch 1 300 0 x"),
         ("switch 1 300 0 r 10 -", "switch 1 300 0 r 10"),
         ("migrate 0 310 10 1 0", "migrate 0 310 10 2 0"),
+        ("send 1 315 10 ff10", "send 1 315 10"),
+        ("send 1 315 10 ff10", "send 2 315 10 ff10"),
         ("migrate 0 310 10 1 0", "migrate 0 310 10 1 2"),
         ("open 200", "open 450"),
         ("open 200\n", ""),

@@ -93,6 +93,8 @@ class HookKind(StrEnum):
     FORK = "fork"
     SWITCH = "switch"
     WAKE = "wake"
+    SEND = "send"
+    """It asks another CPU to do a wake-up."""
     MIGRATE = "migrate"
     ALLOW = "allow"
     EXIT = "exit"

@@ -93,6 +93,8 @@ class _Resolver:
 
     def _hook(self, hook: Hook) -> Iterator[str]:
         found = {name: self._places(hook, name) for name in hook.at}
+        if not any(found.values()):
+            return  # all of them may be missing
         known = (self._types.parameters(name.rstrip("?")) for name, places in found.items() if places)
         self._parameters = max(known, key=len, default=())
         yield f"hook {hook.kind}"

@@ -12,6 +12,7 @@ _KEYS = {
     HookKind.FORK: ("thread",),
     HookKind.SWITCH: ("from", "to", "blocked"),
     HookKind.WAKE: ("thread", "cpu"),
+    HookKind.SEND: ("thread",),
     HookKind.MIGRATE: ("thread", "cpu"),
     HookKind.ALLOW: ("thread", "mask"),
     HookKind.EXIT: (),

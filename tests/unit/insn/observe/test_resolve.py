@@ -143,6 +143,14 @@ def test_an_optional_symbol_may_be_missing(program: Path) -> None:
     assert text.count("\nat ") == 2
 
 
+def test_a_hook_whose_symbols_are_all_missing_is_left_out(program: Path) -> None:
+    of = observation()
+    send = Hook(HookKind.SEND, ("send_scx?",), {"thread": (formula("arg1"),)})
+    both = ObserveDefinition(of.type, of.values, 16, (*of.hooks, send), of.text)
+    text = observed(both, addresses_of(program), types_of(program))
+    assert text == observed(of, addresses_of(program), types_of(program))
+
+
 def test_offsets_without_any_types(program: Path) -> None:
     of = observation(thread="arg1 - 24", queue="u32(cpus + 8)")
     switch = Hook(HookKind.SWITCH, ("switch_to",), {"blocked": (formula("u8(from + 32) == 2"),)})

@@ -6,6 +6,7 @@
 //   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
 //                                            the CPU after the switch, or `-`
 //   wake VCPU TIME ID CPU QUEUE TRAIL        TRAIL: threads_trail.h, joined by `,`, or `-`
+//   send VCPU TIME ID TRAIL                 ID's next wake-up, on another vCPU, was asked for here
 //   migrate VCPU TIME ID FROM TO             of a runnable thread
 //   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
 //   exit VCPU TIME ID
@@ -225,6 +226,15 @@ static void woken(const struct hook *h, unsigned vcpu) {
     say_trail(vcpu);
 }
 
+static void sent(const struct hook *h, unsigned vcpu) {
+    uint64_t id = id_of(vcpu, program_run(&h->thread, vcpu, 0));
+    if (!id)
+        return;
+    head("send", vcpu);
+    line(" %" PRIu64, id);
+    say_trail(vcpu);
+}
+
 static void migrated(const struct hook *h, unsigned vcpu) {
     uint64_t thread = program_run(&h->thread, vcpu, 0);
     struct known *known = known_thread(id_of(vcpu, thread), everywhere);
@@ -252,6 +262,8 @@ static void event(const struct hook *h, unsigned vcpu) {
         return switched(h, vcpu);
     case HOOK_WAKE:
         return woken(h, vcpu);
+    case HOOK_SEND:
+        return sent(h, vcpu);
     case HOOK_MIGRATE:
         return migrated(h, vcpu);
     case HOOK_ALLOW:

@@ -15,7 +15,16 @@
 #define HOOKS_MOST 24
 #define HOOKS_PLACES 12
 
-enum hook_kind { HOOK_FORK, HOOK_SWITCH, HOOK_WAKE, HOOK_MIGRATE, HOOK_ALLOW, HOOK_EXIT, HOOK_KINDS };
+enum hook_kind {
+    HOOK_FORK,
+    HOOK_SWITCH,
+    HOOK_WAKE,
+    HOOK_SEND,
+    HOOK_MIGRATE,
+    HOOK_ALLOW,
+    HOOK_EXIT,
+    HOOK_KINDS
+};
 
 struct hook {
     enum hook_kind kind;

@@ -24,6 +24,7 @@ from benchgate.insn.threads_log import (
     ForkEvent,
     MigrateEvent,
     NameEvent,
+    SendEvent,
     SwitchEvent,
     ThreadEvent,
     ThreadEvents,
@@ -151,6 +152,8 @@ class _Repeater:
         self.runs: list[list[CpuRun]] = [[] for _ in range(events.vcpus)]
         self.switches: list[list[int]] = [[] for _ in range(events.vcpus)]
         self.effects: list[_Effect] = []
+        self.sent: dict[int, tuple[int, SendEvent]] = {}
+        """By thread that another CPU shall wake: who asked for that, and where."""
 
     def repeat(self) -> Schedule:
         begin, end, is_cut = window_of(self.events)
@@ -246,6 +249,9 @@ class _Repeater:
                 self._switch(event)
             case WakeEvent():
                 self._wake(event)
+            case SendEvent():
+                self._life(event, event.thread)
+                self.sent[event.thread] = self.current[event.vcpu], event
             case MigrateEvent():
                 self._migrate(event)
             case ForkEvent():
@@ -318,6 +324,7 @@ class _Repeater:
         now = life.now
         if now.state != "runnable":
             self._refuse(event, f"CPU {cpu} switches to thread {life.thread}, which is {now.state}")
+        self.sent.pop(event.thread, None)  # a wake-up that came before the thread had left its CPU
         is_moved = now.cpu != cpu
         if is_moved:
             self._move(life, event.time, now.cpu, cpu)
@@ -330,10 +337,11 @@ class _Repeater:
         return [(now.cpu, -1), (cpu, +1)] if is_moved else []
 
     def _wake(self, event: WakeEvent) -> None:
-        life, waker = self._life(event, event.thread), self.current[event.vcpu]
+        life = self._life(event, event.thread)
         if life.now.state != "blocked":
             self._refuse(event, f"thread {life.thread} is woken, but is {life.now.state}")
-        wake = ThreadWake(event.time, waker, event.vcpu, life.thread, event.cpu, event.trail)
+        waker, asked = self.sent.pop(event.thread, (self.current[event.vcpu], event))
+        wake = ThreadWake(event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail)
         life.wakes.append(wake)
         if life.last_cpu not in (None, event.cpu):
             self._move(life, event.time, life.last_cpu or 0, event.cpu)

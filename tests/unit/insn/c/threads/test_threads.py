@@ -96,6 +96,7 @@ hook exit
 at 500
 end
 """
+SENDS = "hook send\nat 700\nthread a0\nend\n"
 MIGRATES = "hook migrate\nat 600\nthread a0\ncpu a1\nend\n"
 FILES = ("threads", "threads_guest", "threads_hooks", "threads_known", "threads_program", "threads_trail")
 TASKS = {1: 0x11000, 2: 0x12000, 3: 0x13000}
@@ -240,6 +241,16 @@ def test_a_hook_for_migrations_is_believed_instead(tmp_path: Path) -> None:
     seen.at(0x600, one, 1)
     seen.at(0x200, idle, one, vcpu=0)  # a contradiction, which the books must see
     assert seen.lines()[3:-1] == ["wake 0 10 1 0 - -", "migrate 0 20 1 0 1", "switch 0 30 0 r 1 0"]
+
+
+def test_a_wake_up_that_another_vcpu_does_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", SENDS))
+    one = seen.task(1)
+    seen.poke(0x18100, b"\xe8\0\0\0\0")  # call
+    seen.poke(STACK, (0x18105).to_bytes(8, "little"))
+    seen.at(0x700, one, vcpu=1)
+    seen.at(0x700, seen.task(0), vcpu=1)
+    assert seen.lines()[2:-1] == ["send 1 10 1 18105"]
 
 
 def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -> None:

@@ -56,6 +56,23 @@ def test_the_record_is_repeated(tmp_path: Path) -> None:
     assert schedule.switches == ((1000, 1400, 1900), (300, 1700))
 
 
+def test_the_waker_is_the_one_that_asked_another_cpu_for_the_wake_up(tmp_path: Path) -> None:
+    """Also if a wake-up that was asked for did not come, because the thread had not left its CPU."""
+    text = FILE.replace("wake 0 1500", "send 1 1450 1 ff\nwake 0 1500")
+    schedule = repeat_schedule(read_thread_events(path_of(text, tmp_path)))
+    first = next(life for life in schedule.lives if life.thread == 1)
+    (wake,) = first.wakes
+    assert (wake.time, wake.waker, wake.waker_cpu, wake.cpu, wake.trail) == (1500, 10, 1, 0, (0xFF,))
+    text = FILE.replace("switch 0 1400", "send 1 1300 11 ff\nswitch 0 1400")
+    text = text.replace(
+        "exit 0 1800 11",
+        "switch 0 1780 11 b 0 0\nwake 0 1790 11 0 1 -\nswitch 0 1795 0 r 11 1\nexit 0 1800 11",
+    )
+    schedule = repeat_schedule(read_thread_events(path_of(text, tmp_path)))
+    other = next(life for life in schedule.lives if life.thread == 11)
+    assert [one.waker for one in other.wakes] == [10, 0]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "rule"),
     [
@@ -104,6 +121,7 @@ def test_the_record_is_repeated(tmp_path: Path) -> None:
             "a fork makes the idle thread, which exists already",
         ),
         ("exit 0 1800 11", "exit 0 1800 10", 14, "thread 10 exits on CPU 0, where thread 11 runs"),
+        ("wake 1 1300", "send 1 1250 12 -\nwake 1 1300", 9, "thread 12"),
         ("close 2000", "wake 1 1950 11 0 1 -\nclose 2000", 16, "thread 11 is dead"),
         ("switch 0 1400 0 r 11 1", "switch 0 1400 0 b 11 1", 10, "the idle thread neither blocks nor dies"),
         ("switch 0 1400 0 r 11 1", "switch 0 1400 0 r 0 1", 10, "from the idle thread to itself"),

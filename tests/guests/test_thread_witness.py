@@ -1,0 +1,231 @@
+"""The thread view against Linux itself: what /proc/PID/sched and /proc/schedstat count, and what the kernel's
+own tracepoints of the scheduler say, in the same run (tests/data/witness/witness.c). Equal, to the count.
+
+Two differences are of meaning, and known:
+
+- nr_wakeups counts a wake-up of a thread that has not left its CPU yet, and so do the tracepoints; for the
+  view it never slept. There are a few in a boot.
+- The wake-up of a new thread is in no nr_wakeups; the view has it.
+
+The trace's times are what a CPU reads as TSC, which no other CPU has read a later one of; those of the view
+are the CPU's own. So only the order on each CPU can be compared.
+
+The traced boot has another command line: the shipped one keeps the tracer from starting.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from benchgate.insn.threads_log import (
+    IDLE,
+    NameEvent,
+    SwitchEvent,
+    ThreadEvents,
+    WakeEvent,
+    read_thread_events,
+)
+from benchgate.judge.accounts.threads.schedule import ThreadLife, repeat_schedule
+from tools.clock_lab import light_lab, thread_records
+
+CPUS, WORKERS = 4, 8
+EVENTS = ",".join(
+    f"sched:sched_{one}" for one in ("switch", "waking", "wakeup", "wakeup_new", "migrate_task")
+)
+TRACED = f"bench.trace=1 trace_event={EVENTS} trace_clock=x86-tsc trace_buf_size=4M"
+STATES = {"R": "r", "X": "d", "Z": "d", **dict.fromkeys("SDIPT", "b")}
+WAKES = 2
+"""The place of the wake-ups in `Reading.counts`."""
+LATER = 60
+NEAR_NS = 100_000
+"""By how much one CPU's time may be ahead of another's at a boot."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One /proc/PID/sched; the thread's events between two times may be in it or not."""
+
+    kind: str
+    thread: int
+    before: int
+    after: int
+    counts: tuple[int, ...]
+    """Switches, voluntary ones, wake-ups, migrations."""
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    console: str
+    events: ThreadEvents
+
+    def words(self, kind: str) -> list[list[str]]:
+        lines = (line.split()[1:] for line in self.console.splitlines() if line.startswith("witness "))
+        return [line[1:] for line in lines if line[0] == kind]
+
+    @cached_property
+    def lives(self) -> dict[int, ThreadLife]:
+        """The last thread of each id."""
+        return {life.thread: life for life in repeat_schedule(self.events).lives}
+
+    @property
+    def readings(self) -> list[Reading]:
+        found = []
+        for kind in ("whole", "begin", "end"):
+            for words in self.words(kind):
+                thread, before, after, *counts = map(int, words)
+                found.append(Reading(kind, thread, before, after, tuple(counts)))
+        return found
+
+    def counts(self, thread: int, time: int) -> tuple[int, ...]:
+        """What the kernel should have counted until then."""
+        life = self.lives[thread]
+        leaves = [could_go_on for when, could_go_on in life.leaves if when <= time]
+        wakes = sum(wake.time <= time for wake in life.wakes) - 1  # that of the new thread
+        moves = sum(when <= time for when, _, _ in life.moves)
+        return len(leaves), leaves.count(False), wakes, moves
+
+
+def boot(folder: Path, words: str, *, is_traced: bool = False) -> Witnessed:
+    setup = light_lab()
+    if is_traced:
+        setup = replace(setup, words=re.sub(r"initcall_blacklist=\S+", "", setup.words))
+    records = thread_records(folder)
+    assert records.threads is not None
+    done = setup.boot("witness", CPUS, f"schedstats=enable {words}", workers=WORKERS, seed=1, records=records)
+    assert done.good, done.console + done.errors
+    return Witnessed(done.console, read_thread_events(records.threads))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    return boot(tmp_path_factory.mktemp("plain"), "")
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
+    return boot(tmp_path_factory.mktemp("traced"), TRACED, is_traced=True)
+
+
+@pytest.mark.parametrize("which", ["plain", "traced"])
+def test_each_thread_has_the_counts_of_its_proc_file(request: pytest.FixtureRequest, which: str) -> None:
+    """Of the whole boot, and of each worker before and after its work."""
+    seen: Witnessed = request.getfixturevalue(which)
+    exact = 0
+    early: Counter[int] = Counter()
+    for one in seen.readings:
+        low, high = (seen.counts(one.thread, time) for time in (one.before, one.after))
+        too_many = max(0, one.counts[WAKES] - high[WAKES])
+        early[one.thread] = max(early[one.thread], too_many)
+        counts = [count - too_many * (which == WAKES) for which, count in enumerate(one.counts)]
+        assert all(least <= count <= most for least, count, most in zip(low, counts, high, strict=True)), one
+        exact += low == high
+    assert len(seen.readings) > 2 * WORKERS + 50
+    assert exact > 0.9 * len(seen.readings)
+    assert early.total() <= 0.03 * sum(one.counts[WAKES] for one in seen.readings)
+
+
+@pytest.mark.parametrize("which", ["plain", "traced"])
+def test_each_cpu_has_the_counts_of_schedstat(request: pytest.FixtureRequest, which: str) -> None:
+    """How many threads arrived on it since the boot. Where the boot's first thread, which is the idle thread
+    later, became one of them, Linux counts none."""
+    seen: Witnessed = request.getfixturevalue(which)
+    cpus = seen.words("cpu")
+    assert len(cpus) == CPUS
+    for _, cpu, before, after, _, arrived in cpus:
+        times = [
+            one.time
+            for one in seen.events.events
+            if isinstance(one, SwitchEvent) and one.vcpu == int(cpu) and one.thread != IDLE
+        ]
+        low, high = (bisect_right(times, int(time)) for time in (before, after))
+        assert low - 1 <= int(arrived) <= high
+
+
+def traced_switches(seen: Witnessed, cpu: int, since: int) -> list[tuple[int, str, int]]:
+    words = (one for one in seen.words("switch") if int(one[0]) == cpu and int(one[1]) >= since)
+    return [(int(before), STATES[state], int(after)) for _, _, before, state, after in words]
+
+
+def begin_of_init(seen: Witnessed) -> int:
+    """The tracer has its clock then, which it sets late in the boot. The name is seen at a wake-up, of whose
+    tracepoints one is earlier."""
+    return 5_000 + next(
+        one.time
+        for one in seen.events.events
+        if isinstance(one, NameEvent) and (one.thread, one.name) == (1, "init")
+    )
+
+
+def test_each_cpu_switches_as_its_tracepoint_says(traced: Witnessed) -> None:
+    """Thread, state and next thread of each, from PID 1's program on."""
+    since = begin_of_init(traced)
+    for cpu in range(CPUS):
+        traced_ones = traced_switches(traced, cpu, since)
+        mine = [one for one in traced.events.events if isinstance(one, SwitchEvent) and one.vcpu == cpu]
+        seen = [(one.before, one.state, one.thread) for one in mine]
+        assert len(traced_ones) > 50
+        # The view goes on when the tracer has been switched off.
+        ends = [
+            len(seen) - more
+            for more in range(LATER)
+            if seen[: len(seen) - more][-len(traced_ones) :] == traced_ones
+        ]
+        assert len(ends) == 1, f"CPU {cpu}: {traced_ones[-3:]}, {seen[-LATER:]}"
+        first = mine[ends[0] - len(traced_ones)]
+        assert first.time > since - NEAR_NS
+
+
+def test_each_thread_wakes_and_moves_as_its_tracepoints_say(traced: Witnessed) -> None:
+    since = begin_of_init(traced)
+    until = max(int(one[1]) for kind in ("switch", "wake", "migrate") for one in traced.words(kind))
+    told = {
+        kind: Counter(int(one[2]) for one in traced.words(kind) if int(one[1]) >= since)
+        for kind in ("wake", "migrate")
+    }
+    wakes = Counter(
+        one.thread
+        for one in traced.events.events
+        if isinstance(one, WakeEvent) and since <= one.time <= until
+    )
+    moves = Counter(
+        thread for thread, life in traced.lives.items() for time, _, _ in life.moves if since <= time <= until
+    )
+    assert +moves == told["migrate"]
+    assert wakes <= told["wake"]
+    early = told["wake"] - wakes  # as in nr_wakeups
+    assert early.total() <= 0.03 * wakes.total()
+    assert min(wakes.total(), 10 * moves.total()) > 100
+
+
+def is_within(some: list[int], all_of_them: list[int]) -> bool:
+    """In this order."""
+    rest = iter(all_of_them)
+    return all(one in rest for one in some)
+
+
+def test_each_thread_is_woken_by_whom_its_tracepoint_says(traced: Witnessed) -> None:
+    """Also where another CPU does the rest of a wake-up."""
+    since = begin_of_init(traced)
+    until = max(int(one[1]) for one in traced.words("wake"))
+    told: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for _, time, thread, waker in (map(int, one) for one in traced.words("waking")):
+        if since <= time <= until:
+            told[thread].append((time, waker))
+    sent = early = 0
+    for thread, times in told.items():
+        wakes = [one for one in traced.lives[thread].wakes if since <= one.time <= until]
+        made = traced.lives[thread].phases[0].begin >= since
+        mine = [one.waker for one in wakes[made:]]  # the first one of a new thread has another tracepoint
+        theirs = [waker for _, waker in sorted(times)]
+        early += len(theirs) - len(mine)
+        assert is_within(mine, theirs), thread
+        sent += sum(one.waker_cpu != one.cpu for one in wakes)
+    assert early <= 0.03 * sum(map(len, told.values()))
+    assert sent > 50
