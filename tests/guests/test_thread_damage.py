@@ -16,7 +16,8 @@ from benchgate.insn.arguments import Records
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.threads_log import read_thread_events
-from benchgate.judge.accounts.threads.accounting import ThreadBooks, thread_books
+from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.plan import catalog
 from tools.clock_lab import light_lab
 
