@@ -113,16 +113,16 @@ def test_the_filter_hides_what_does_not_fit(thirty: Browser) -> None:
     choose(thirty, "filter by word", "primes smp2")
     assert thirty.value(lines) == 2
     choose(thirty, "filter by word", "")
-    choose(thirty, "every system", "1")
+    choose(thirty, "all systems", "1")
     assert thirty.value(lines) == 15
     assert thirty.value(SHOWN % ".matrix td") == 15
-    choose(thirty, "every verdict", "fail")
+    choose(thirty, "all verdicts", "fail")
     assert thirty.value(rows) == 1
     assert thirty.value(SHOWN % "article") == 1
     assert thirty.value(SHOWN % ".matrix tr.item") == 1
     assert thirty.value("document.querySelector('.tools [role=status]').textContent").endswith("shown")
-    choose(thirty, "every system", "")
-    choose(thirty, "every verdict", "")
+    choose(thirty, "all systems", "")
+    choose(thirty, "all verdicts", "")
     assert thirty.value("document.querySelectorAll('.item[hidden], .off').length") == 0
     assert thirty.complaints() == []
 

@@ -91,7 +91,7 @@ _LIGHT = (
 )
 _DARK = (
     "--ground:#0f1318;--panel:#181e26;--ink:#e6e9ee;--soft:#9aa5b1;--rule:#333c47;--link:#6cb2ff;"
-    "--pass:#4fd69c;--fail:#ff7f8a;--maybe:#e8bd53;--none:#9aa5b1;--edge:#00000099;"
+    "--pass:#4fd69c;--fail:#ff7f8a;--maybe:#e8bd53;--none:#9aa5b1;--edge:#c3cbd480;"
     "--pass-ground:#123a29;--fail-ground:#4a1a20;--maybe-ground:#40310e;" + _colours(DARK)
 )
 VARIABLES = f":root{{color-scheme:light dark;{_LIGHT}}}@media(prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
@@ -141,7 +141,7 @@ linear-gradient(to left,var(--edge),transparent) right/14px 100% no-repeat scrol
 .tall .wide{max-height:80vh;overflow:auto;margin:0}
 .wide:focus-visible,pre:focus-visible{outline:2px solid var(--link)}
 table{border-collapse:separate;border-spacing:0;font-size:.875rem;font-variant-numeric:tabular-nums}
-caption{text-align:left;padding:4px 0;position:sticky;left:0}
+caption{text-align:left;padding:4px 0;position:sticky;left:0;min-width:min(22rem,80vw)}
 .wide>table>caption{max-width:calc(100vw - 48px)}
 th,td{padding:4px 10px 4px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule);
 overflow-wrap:normal}

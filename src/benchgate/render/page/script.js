@@ -108,8 +108,8 @@
     told.textContent = text || place || word ? `${left} of ${items.length} shown` : "";
   }
   const find = made("input", "", {type: "search", placeholder: "filter", "aria-label": "filter by word"});
-  const system = chosen("every system", names);
-  const verdict = chosen("every verdict", [...words].sort().map(word => [word, word]));
+  const system = chosen("all systems", names);
+  const verdict = chosen("all verdicts", [...words].sort().map(word => [word, word]));
   const told = made("span", "", {class: "soft", role: "status"});
   if (items.length && bar) {
     find.addEventListener("input", filter);

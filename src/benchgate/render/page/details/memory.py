@@ -96,10 +96,15 @@ def _phase(run: RunBooks, phase: str) -> list[Html]:
     every = run.books.phases[phase]
     shown = every[:MOST_CPUS]
     cut = f"; the first {MOST_CPUS} of {counted(len(every), 'CPU')}" if len(every) > MOST_CPUS else ""
+    parts = (
+        ("time in ns", PARTS, [_spent(one) for one in shown]),
+        ("stalled for, in ns", CLASSES, [one.stalls for one in shown]),
+        ("accesses and events", COUNTS, [one.counts for one in shown]),
+    )
     return [
-        _by_cpu(f"Phase {phase}: time in ns{cut}", PARTS, [_spent(one) for one in shown]),
-        _by_cpu(f"Phase {phase}: stalled for, in ns{cut}", CLASSES, [one.stalls for one in shown]),
-        _by_cpu(f"Phase {phase}: accesses and events{cut}", COUNTS, [one.counts for one in shown]),
+        _by_cpu(f"Phase {phase}: {what}{cut}", names, values)
+        for what, names, values in parts
+        if any(any(of.values()) for of in values)
     ]
 
 
