@@ -42,7 +42,7 @@ def stops_and_ends(session: Session, where: Path, system: str) -> None:
         finally:
             replay.kill()
     assert re.search(r"0x0*fff0 in \?\?", gdb_output), gdb_output  # the reset vector: nothing has run
-    assert re.search(r"Breakpoint 1, 0x\w+ in (process_exit|do_exit)", gdb_output), gdb_output
+    assert re.search(r"Breakpoint 1, (0x\w+ in )?(process_exit|do_exit)", gdb_output), gdb_output
     assert replay.returncode == 0, errors
     assert "every mark at the time of the original" in report or within_a_quantum(report), report
     assert not (out / "gdb.sock").exists()
