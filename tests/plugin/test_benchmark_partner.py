@@ -12,6 +12,11 @@ import pytest
 
 from tests.plugin.conftest import TEST_FILE, Rig
 
+# pytest-benchmark 4.0 does not close the file of --benchmark-json, which Python says at any later moment.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <_io:pytest.PytestUnraisableExceptionWarning"
+)
+
 ONCE = "--runs=1"
 """Two boots; gates need more, so the session exits with UNDECIDED."""
 UNDECIDED = 5
