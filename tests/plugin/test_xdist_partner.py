@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from benchgate.evidence.check import verify_session
+from benchgate.session.pytest_hooks import xdist_partner
 from benchgate.session.rejudging import rejudge
 from tests.plugin.conftest import TEST_FILE, Rig
 
@@ -90,3 +93,21 @@ def test_a_plan_needs_no_workers(workers: Rig) -> None:
     result = workers.run("-n", "2", "--plan")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["sweep primes.hi-10000-fake"])
+
+
+@pytest.mark.parametrize(("texts", "is_told"), [(["", "the report"], False), ([""], True)])
+def test_a_worker_that_measured_and_hands_over_nothing_is_told_with_the_folder(
+    tmp_path: Path, texts: list[str], is_told: bool
+) -> None:
+    """After Ctrl-C the others may still hand over; they have no report."""
+    said: list[str] = []
+    given = SimpleNamespace(options=SimpleNamespace(reports=tmp_path), take_over=lambda **_: None)
+    controller = xdist_partner.XdistController(lambda: given)
+    controller._measures = True
+    (tmp_path / "latest").mkdir()
+    for text in texts:
+        ended = {xdist_partner.ENDED: {"picked": True, "code": 0, "text": text}}
+        controller.pytest_testnodedown(SimpleNamespace(workeroutput=ended))
+    controller.pytest_terminal_summary(SimpleNamespace(write_line=said.append))
+    controller.pytest_unconfigure()
+    assert [f"--resume={tmp_path}/latest" in line for line in said] == [True] * is_told

@@ -143,6 +143,7 @@ class XdistController:
         self._session = session
         self._folder = TemporaryDirectory(prefix="benchgate-xdist-")
         self._scheduler: GroupingScheduler | None = None
+        self._measures, self._has_ended = False, False
 
     @pytest.hookimpl(wrapper=True, optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Generator[None, Any, Any]:
@@ -164,13 +165,24 @@ class XdistController:
         if self._scheduler is None or not path.exists():
             return
         if self._scheduler.group(json.loads(path.read_text())):
+            self._measures = True
             self._session().progress.note(BESIDE)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         ended = getattr(node, "workeroutput", {}).get(ENDED)
         if ended and ended["picked"]:
+            self._has_ended |= bool(ended["text"])
             self._session().take_over(**ended)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """After an interrupt, and if it died, the worker that measured hands over nothing."""
+        if not self._measures or self._has_ended:
+            return
+        latest = self._session().options.reports / "latest"
+        if latest.exists():
+            then = f"next: the same command with --resume={latest}"
+            terminalreporter.write_line(f"benchgate: the worker that measured gave no report; {then}")
 
     def pytest_unconfigure(self) -> None:
         self._folder.cleanup()
