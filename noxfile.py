@@ -237,7 +237,7 @@ def nested_kvm(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", reuse_venv=True)
 def release(session: nox.Session) -> None:
-    """Build and check what would be published, and upload nothing. `-- --no-fresh` boots no new machine."""
+    """Build and check what would be published, and upload nothing. `-- --no-fresh` makes no new machine."""
     shutil.rmtree(DIST, ignore_errors=True)
     session.install("build>=1.2", "twine>=5")
     session.run("python", "-m", "build", "--outdir", str(DIST), str(HERE))
@@ -246,6 +246,7 @@ def release(session: nox.Session) -> None:
     _pytest("tests/line/test_wheel.py", "-q")
     if "--no-fresh" not in session.posargs:
         _module("tools.fresh")
+        _module("tools.nested_kvm", "tests/nested/test_guests.py", "-k", "verified and kernel")
     for path in files:
         session.log(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE)}")
 
