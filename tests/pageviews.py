@@ -27,10 +27,9 @@ from benchgate.judge.accounts.thread_timeline import (
     FEWEST_BOXES,
     MOST_BOXES,
     ThreadTimeline,
-    conserved,
     named_threads,
 )
-from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.accounting import conserved, thread_books
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun

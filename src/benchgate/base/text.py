@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 UNAVAILABLE = "unavailable"
@@ -86,6 +86,12 @@ NAMED = 6
 """A line that many names share shows at most so many of them."""
 
 
+def first_few(words: Sequence[str], most: int) -> str:
+    """`a, b, c and 4 more`."""
+    more = f" and {len(words) - most} more" if len(words) > most else ""
+    return f"{', '.join(words[:most])}{more}"
+
+
 def gathered(causes: Iterable[tuple[str, str]], noun: str) -> list[str]:
     """`NAME: CAUSE` for each pair; three names or more of one cause share a line."""
     names: dict[str, list[str]] = {}
@@ -96,8 +102,7 @@ def gathered(causes: Iterable[tuple[str, str]], noun: str) -> list[str]:
         if len(those) < 3:
             lines += [f"{name}: {cause}" for name in those]
             continue
-        more = f" and {len(those) - NAMED} more" if len(those) > NAMED else ""
-        lines.append(f"{counted(len(those), noun)}: {cause}: {', '.join(those[:NAMED])}{more}")
+        lines.append(f"{counted(len(those), noun)}: {cause}: {first_few(those, NAMED)}")
     return lines
 
 

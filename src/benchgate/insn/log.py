@@ -150,6 +150,10 @@ class ClockLog:
     flooded: bool = False
     closed: bool = False
 
+    def first_mark(self, *kinds: MarkKind) -> int | None:
+        """The time of the first mark of one of these kinds; None if there is none."""
+        return next((one.time for one in self.marks if one.kind in kinds), None)
+
     @property
     def problem(self) -> str:
         """Why this run has no result; empty if it has one."""

@@ -31,7 +31,7 @@ from benchgate.base.system.observe import (
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
 from benchgate.insn.observe.btf import read_btf
-from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, NoTypes, Types
+from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, Field, NoTypes, Types
 from benchgate.insn.observe.dwarf import read_dwarf
 from benchgate.insn.symbols import addresses_of, is_elf
 
@@ -188,10 +188,7 @@ class _Resolver:
             raise VerifyError(
                 f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
             )
-        found = self._types.field(of.type, tree.name)
-        if found is None:
-            near = _nearest(tree.name, self._types.fields(of.type))
-            raise _Missing(f"struct {of.type.name} of this kernel has no field `{tree.name}`{near}")
+        found = self._field(of.type, tree.name)
         return _Code(_plus(of.steps, found.offset), found.type, is_place=True, bits=found.bits)
 
     def _element(self, tree: Tree, index: Tree) -> _Code:
@@ -213,11 +210,7 @@ class _Resolver:
         pointer, name, member = values
         if not isinstance(name, Identifier) or not isinstance(member, Identifier):
             raise VerifyError("`container` takes a pointer, the name of a structure and that of its field")
-        whole = self._structure(name.name)
-        found = self._types.field(whole, member.name)
-        if found is None:
-            near = _nearest(member.name, self._types.fields(whole))
-            raise _Missing(f"struct {name.name} of this kernel has no field `{member.name}`{near}")
+        found = self._field(self._structure(name.name), member.name)
         return _Code((*self._value(pointer), f"#{found.offset:x}", "-"), self._pointer(name.name))
 
     def _operation(self, operator: str, values: tuple[Tree, ...]) -> tuple[str, ...]:
@@ -244,6 +237,13 @@ class _Resolver:
         found = self._types.structure(name)
         if found is None:
             raise _Missing(f"this kernel describes no struct `{name}`: it needs BTF or DWARF that has it")
+        return found
+
+    def _field(self, of: CType, name: str) -> Field:
+        found = self._types.field(of, name)
+        if found is None:
+            near = _nearest(name, self._types.fields(of))
+            raise _Missing(f"struct {of.name} of this kernel has no field `{name}`{near}")
         return found
 
     def _pointer(self, name: str) -> CType:

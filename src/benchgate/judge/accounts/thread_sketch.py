@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from benchgate.judge.accounts.threads.books import (
     QueueStep,
@@ -28,6 +29,7 @@ MOST_CPUS, MOST_ROWS = 64, 16
 MOST_ARROWS, MOST_CROSSED = 200, 1_000
 """A picture has so many arrows, and they cross so many CPUs together."""
 
+_Key = TypeVar("_Key")
 _Use = dict[int, int]
 """ns in a column, by thread."""
 
@@ -106,7 +108,10 @@ def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
         by_cpu = sum(map(len, lanes)) + sum(map(len, queues))
         if max(by_cpu, sum(len(one.boxes) for one in rows)) <= most:
             break
-    crossing = [one for one in books.wakes if one.cpu != one.waker_cpu and _is_drawn(one, books)]
+    drawn = _cpus(books)
+    crossing = [
+        one for one in books.wakes if one.cpu != one.waker_cpu and max(one.cpu, one.waker_cpu) in drawn
+    ]
     return ThreadSketch(
         length=at.length,
         columns=at.count,
@@ -120,10 +125,6 @@ def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
         ),
         crossing=len(crossing),
     )
-
-
-def _is_drawn(wake: ThreadWake, books: ThreadBooks) -> bool:
-    return {wake.cpu, wake.waker_cpu} <= set(_cpus(books))
 
 
 def _thinning(crossing: Sequence[ThreadWake]) -> int:
@@ -172,6 +173,20 @@ class _Columns:
         return min(max((2 * LEVELS * ns + whole) // (2 * whole), 1), LEVELS) if ns else 0
 
 
+def joined(pieces: Iterable[tuple[int, int, _Key]]) -> Iterator[tuple[int, int, _Key]]:
+    """Pieces as (begin, end, what they have), of which those that touch and have the same are one."""
+    last: tuple[int, int, _Key] | None = None
+    for begin, end, has in pieces:
+        if last and last[1:] == (begin, has):
+            last = (last[0], end, has)
+            continue
+        if last:
+            yield last
+        last = (begin, end, has)
+    if last:
+        yield last
+
+
 def _cpus(books: ThreadBooks) -> range:
     return range(min(books.vcpus, MOST_CPUS))
 
@@ -190,18 +205,12 @@ def _lanes(books: ThreadBooks, at: _Columns) -> tuple[tuple[LaneBox, ...], ...]:
 
 
 def _lane(uses: Mapping[int, _Use], at: _Columns) -> Iterator[LaneBox]:
-    last: LaneBox | None = None
-    for column in sorted(uses):
-        use = uses[column]
-        thread, level = _longest(use), at.level(column, sum(use.values()))
-        if last and (last.end, last.thread, last.level) == (column, thread, level):
-            last = LaneBox(thread, last.begin, column + 1, level)
-            continue
-        if last:
-            yield last
-        last = LaneBox(thread, column, column + 1, level)
-    if last:
-        yield last
+    columns = (
+        (column, column + 1, (_longest(use), at.level(column, sum(use.values()))))
+        for column, use in sorted(uses.items())
+    )
+    for begin, end, (thread, level) in joined(columns):
+        yield LaneBox(thread, begin, end, level)
 
 
 def _longest(use: _Use) -> int:
@@ -270,20 +279,16 @@ def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> Sketc
 
 
 def _row_boxes(running: Mapping[int, _Use], runnable: Mapping[int, int], at: _Columns) -> Iterator[RowBox]:
-    last: RowBox | None = None
-    for column in sorted({*running, *runnable}):
-        use = running.get(column, {})
-        ran = at.level(column, sum(use.values()))
-        waited = min(at.level(column, runnable.get(column, 0)), LEVELS - ran)
-        if not ran and not waited:
-            continue
-        cpu = _longest(use) if use else None
-        box = RowBox(column, column + 1, ran, waited, cpu)
-        if last and (last.end, last.running, last.runnable, last.cpu) == (column, ran, waited, cpu):
-            last = RowBox(last.begin, column + 1, ran, waited, cpu)
-            continue
-        if last:
-            yield last
-        last = box
-    if last:
-        yield last
+    columns = (
+        (column, column + 1, _done(running.get(column, {}), runnable.get(column, 0), column, at))
+        for column in sorted({*running, *runnable})
+    )
+    for begin, end, (ran, waited, cpu) in joined(columns):
+        if ran or waited:
+            yield RowBox(begin, end, ran, waited, cpu)
+
+
+def _done(use: _Use, waited_ns: int, column: int, at: _Columns) -> tuple[int, int, int | None]:
+    """The levels to which a thread ran and waited in a column, and the CPU where it ran longest."""
+    ran = at.level(column, sum(use.values()))
+    return ran, min(at.level(column, waited_ns), LEVELS - ran), _longest(use) if use else None

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from benchgate.base.runs import VerifiedRun
 from benchgate.judge.accounts.thread_sketch import MOST_ROWS, ThreadSketch, busiest, sketch
-from benchgate.judge.accounts.threads.accounting import thread_books
-from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks
+from benchgate.judge.accounts.threads.accounting import conserved, thread_books
+from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks, WastedTime
 from benchgate.judge.accounts.timeline import chosen
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
@@ -36,23 +36,6 @@ class NamedThread:
     book: ThreadBook
     longest: int
     """Its longest wait for a CPU, in ns."""
-
-
-@dataclass(frozen=True, slots=True)
-class WastedTime:
-    """CPU time that was idle while a thread that may run there waited elsewhere."""
-
-    time: int
-    """Of all CPUs together, in ns."""
-    wasted: int
-    longest: int
-    stretches: int
-    excused: int
-    """Idle time, in ns, while every thread that waited was bound to other CPUs."""
-
-    @property
-    def share(self) -> float:
-        return self.wasted / self.time if self.time else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +76,7 @@ def _timeline(run: VerifiedRun, which: str, boxes: int) -> ThreadTimeline | None
     events = RunFiles(raw).thread_events
     if events is None:
         return None
-    books = thread_books(events)
+    books = thread_books(events, explained=0)
     most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
     return ThreadTimeline(
         cell=raw.cell.id,
@@ -114,23 +97,10 @@ def _timeline(run: VerifiedRun, which: str, boxes: int) -> ThreadTimeline | None
     )
 
 
-def conserved(books: ThreadBooks) -> WastedTime:
-    return WastedTime(
-        time=sum(one.running + one.idle for one in books.cpus),
-        wasted=sum(one.wasted for one in books.cpus),
-        longest=max((one.longest_wasted for one in books.cpus), default=0),
-        stretches=len(books.wasted),
-        excused=sum(one.end - one.begin for one in books.excused),
-    )
-
-
 def named_threads(books: ThreadBooks, most: int = MOST_BOOKS) -> tuple[NamedThread, ...]:
-    longest: dict[int, int] = {}
-    for one in books.waits:
-        longest[one.thread] = max(longest.get(one.thread, 0), one.length)
     names = names_of(books.threads)
     shown = busiest(books.threads, most)
-    return tuple(NamedThread(names[one.thread], one, longest.get(one.thread, 0)) for one in shown)
+    return tuple(NamedThread(names[one.thread], one, books.longest_waits.get(one.thread, 0)) for one in shown)
 
 
 def names_of(threads: Sequence[ThreadBook]) -> dict[int, str]:

@@ -20,18 +20,14 @@ from benchgate.base.statistics.histogram import Histogram, bucket_of
 from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
-from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.accounting import conserved, thread_books
 from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 
 
 def thread_metrics(books: ThreadBooks) -> dict[str, float]:
-    span = (books.end - books.begin) * books.vcpus
-    waits = histogram_of(books.wait_lengths)
-    own = {
-        WASTED: sum(one.wasted for one in books.cpus) / span if span else 0.0,
-        WASTED_LONGEST: float(max((one.longest_wasted for one in books.cpus), default=0)),
-    }
+    idle, waits = conserved(books), histogram_of(books.wait_lengths)
+    own = {WASTED: idle.share, WASTED_LONGEST: float(idle.longest)}
     of_waits = {name: one.at for name, one in OF_THREADS.items() if one.of == SCHED_WAIT}
     return {**own, **{name: waits.percentile(at) if waits.count else 0.0 for name, at in of_waits.items()}}
 
@@ -41,9 +37,6 @@ def histogram_of(values: Iterable[int]) -> Histogram:
     buckets = Counter(map(bucket_of, found))
     low, high = (found[0], found[-1]) if found else (0, 0)
     return Histogram(len(found), sum(found), low, high, MappingProxyType(dict(sorted(buckets.items()))))
-
-
-_OPENS = (MarkKind.TOTAL_BEGIN, MarkKind.WORK_BEGIN)
 
 
 def with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
@@ -77,10 +70,9 @@ def _check_thread_window(events: ThreadEvents, files: RunFiles) -> None:
     if events.vcpus != files.run.cell.cpus:
         raise VerifyError(f"{THREAD_EVENTS} has {events.vcpus} vCPUs, but the cell has {files.run.cell.cpus}")
     window = (events.opened, events.closed)
-    marked = (
-        next((one.time for one in files.clock.marks if one.kind in _OPENS), None),
-        next((one.time for one in files.clock.marks if one.kind == MarkKind.TOTAL_END), None),
-    )
+    log = files.clock
+    opened = log.first_mark(MarkKind.TOTAL_BEGIN, MarkKind.WORK_BEGIN)
+    marked = (opened, log.first_mark(MarkKind.TOTAL_END))
     if None in window or None in marked or window == marked:
         return
     raise VerifyError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from benchgate.base.text import NAMED, counted
+from benchgate.base.text import NAMED, counted, first_few
 from benchgate.explore import exploration_result
 from benchgate.explore.exploration_result import ExplorationResult, Find
 from benchgate.render.tables.study import Grid
@@ -41,9 +41,8 @@ def unexplored(state: ExplorationResult) -> tuple[str, ...]:
     cells = state.unstalled
     if not cells:
         return ()
-    more = f" and {len(cells) - NAMED} more" if len(cells) > NAMED else ""
     return (
-        f"no run of {', '.join(cells[:NAMED])}{more} had a stall: nothing was explored there; next: let "
+        f"no run of {first_few(cells, NAMED)} had a stall: nothing was explored there; next: let "
         "stalls happen in more of a run, with `--with` from_ns, until_ns or one_in, or without --window",
     )
 

@@ -13,11 +13,17 @@ from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any
 
-from benchgate.base.text import counted, percent, visible
+from benchgate.base.text import counted, first_few, percent, visible
 from benchgate.insn.symbols import Symbols
 from benchgate.insn.threads_log import IDLE
-from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline, WastedTime
-from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWait, ThreadWake, WastedStretch
+from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline
+from benchgate.judge.accounts.threads.books import (
+    ThreadBooks,
+    ThreadWait,
+    ThreadWake,
+    WastedStretch,
+    WastedTime,
+)
 from benchgate.judge.checks.thread_record import thread_metrics
 from benchgate.render.escape import markdown
 from benchgate.render.tables import columns
@@ -97,16 +103,13 @@ def _threads(view: ThreadView) -> list[str]:
     books = view.books
     active = [one for one in books.threads if one.running or one.runnable]
     busiest = sorted(active, key=lambda one: (-(one.running + one.runnable), one.thread))
-    longest: dict[int, int] = {}
-    for wait in books.waits:
-        longest.setdefault(wait.thread, wait.length)
     rows = [
         (
             visible(one.name) or "-",
             str(one.thread),
             *(shown(length, "ns") for length in (one.running, one.runnable, one.blocked)),
             *(f"{count:,}" for count in (one.switches, one.wakeups, one.preemptions, one.migrations)),
-            shown(longest[one.thread], "ns") if one.thread in longest else "-",
+            shown(books.longest_waits[one.thread], "ns") if one.thread in books.longest_waits else "-",
         )
         for one in busiest[:MOST_THREADS]
     ]
@@ -146,7 +149,7 @@ def conservation(view: ThreadView) -> Iterator[str]:
     longest = sorted(books.wasted, key=lambda one: (one.begin - one.end, one.begin))[:MOST_STRETCHES]
     for one in longest:
         length, since = shown(one.end - one.begin, "ns"), view.since(one.begin)
-        who = _some([view.name(thread) for thread in one.threads])
+        who = first_few([view.name(thread) for thread in one.threads], MOST_NAMED)
         cause = f", from the wake-up by {_waker(view, one.wake)}" if one.wake else ", from a preemption"
         yield f"  {length} at {since}: CPU {one.cpu} idle while {who} waited{cause}"
     if books.excused:
@@ -180,9 +183,9 @@ def _links(view: ThreadView, wait: ThreadWait) -> Iterator[tuple[str, str]]:
             yield "at", " < ".join(map(view.place, wake.trail))
         yield "placed on", f"CPU {wake.cpu}" + (f", moved to CPU {wait.cpu}" if wake.cpu != wait.cpu else "")
     behind = [f"{view.name(thread)} {shown(length, 'ns')}" for thread, length in wait.behind]
-    yield "behind", _some(behind) if behind else "nobody"
+    yield "behind", first_few(behind, MOST_NAMED) if behind else "nobody"
     idle = [f"CPU {cpu} {shown(length, 'ns')}" for cpu, length in wait.idle_cpus]
-    yield "idle then", _some(idle) if idle else "no CPU where it may run"
+    yield "idle then", first_few(idle, MOST_NAMED) if idle else "no CPU where it may run"
     yield "ended by", _end(view, wait)
 
 
@@ -201,11 +204,6 @@ def _end(view: ThreadView, wait: ThreadWait) -> str:
         "idle": f"CPU {wait.cpu} was idle; only the switch took time",
         "close": "nothing: the window closed, and it still waits",
     }[wait.ended_by]
-
-
-def _some(words: Sequence[str]) -> str:
-    more = f" and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
-    return f"{', '.join(words[:MOST_NAMED])}{more}"
 
 
 def plain(view: ThreadView, waits: Sequence[ThreadWait]) -> dict[str, Any]:

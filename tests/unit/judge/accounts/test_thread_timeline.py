@@ -13,10 +13,10 @@ from benchgate.judge.accounts.thread_sketch import LaneBox
 from benchgate.judge.accounts.thread_timeline import (
     FEWEST_BOXES,
     ThreadTimeline,
-    WastedTime,
     names_of,
     thread_timelines,
 )
+from benchgate.judge.accounts.threads.books import WastedTime
 from benchgate.judge.judged_run import JudgedRun
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.judge.accounts.test_thread_sketch import book

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchgate.insn.symbols import NO_SYMBOLS, sorted_symbols
-from benchgate.judge.accounts.thread_timeline import WastedTime
+from benchgate.judge.accounts.threads.books import WastedTime
 from benchgate.render.files import summary
 from benchgate.render.tables import terminal, threads
 from benchgate.render.tables.threads import ThreadView, plain, text

@@ -80,10 +80,7 @@ def _console(files: RunFiles, log: ClockLog) -> Story:
 
 def _workers(files: RunFiles, log: ClockLog) -> Story:
     """The guest's clock counts from elsewhere, so its total window is laid on the marks of it."""
-    begin, end = (
-        next((one.time for one in log.marks if one.kind == kind), None)
-        for kind in (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END)
-    )
+    begin, end = map(log.first_mark, (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END))
     if begin is None or end is None or end <= begin:
         return Story()
     try:

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from benchgate.base.text import first_few
 from benchgate.judge.accounts.story.words import Arrow, Counter, Story, StorySpan, Track
 from benchgate.judge.accounts.thread_timeline import names_of
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadSlice, ThreadWake, WastedStretch
@@ -55,10 +56,8 @@ def _name(thread: int, names: Names) -> str:
 
 
 def _wasted(one: WastedStretch, names: Names) -> StorySpan:
-    waiting = ", ".join(_name(thread, names) for thread in one.threads[:MOST_NAMED])
-    more = f" and {len(one.threads) - MOST_NAMED} more" if len(one.threads) > MOST_NAMED else ""
-    track = Track(WASTED, f"CPU {one.cpu}")
-    return StorySpan(track, f"wasted: {waiting}{more}", one.begin, one.end)
+    waiting = first_few([_name(thread, names) for thread in one.threads], MOST_NAMED)
+    return StorySpan(Track(WASTED, f"CPU {one.cpu}"), f"wasted: {waiting}", one.begin, one.end)
 
 
 def _states(books: ThreadBooks, names: Names) -> Iterator[StorySpan]:

@@ -18,6 +18,7 @@ from benchgate.judge.accounts.threads.books import (
     ThreadBooks,
     ThreadSlice,
     WastedStretch,
+    WastedTime,
 )
 from benchgate.judge.accounts.threads.idleness import find_idleness
 from benchgate.judge.accounts.threads.lateness import explain_waits, find_waits
@@ -56,6 +57,17 @@ def thread_books(events: ThreadEvents, *, explained: int = MOST_WAITS) -> Thread
         excused=excused,
         waits=explain_waits(schedule, waits[:explained]),
         wait_lengths=tuple(wait.length for wait in reversed(waits)),
+        longest_waits={schedule.lives[wait.life].thread: wait.length for wait in reversed(waits)},
+    )
+
+
+def conserved(books: ThreadBooks) -> WastedTime:
+    return WastedTime(
+        time=(books.end - books.begin) * books.vcpus,
+        wasted=sum(one.wasted for one in books.cpus),
+        longest=max((one.longest_wasted for one in books.cpus), default=0),
+        stretches=len(books.wasted),
+        excused=sum(one.end - one.begin for one in books.excused),
     )
 
 

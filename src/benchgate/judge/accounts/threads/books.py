@@ -1,12 +1,13 @@
 """The types of the books of threads: what a run's schedule was, within its window.
 
-Frozen data without behaviour; nothing fails. `accounting.thread_books` makes them. All times are of the
+Frozen data; nothing fails. `accounting.thread_books` makes them. All times are of the
 guest, in ns since its first instruction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 WaitEnd = Literal["block", "preemption", "exit", "migration", "idle", "close"]
@@ -109,6 +110,23 @@ class WastedStretch:
 
 
 @dataclass(frozen=True, slots=True)
+class WastedTime:
+    """CPU time that was idle while a thread that may run there waited elsewhere."""
+
+    time: int
+    """Of all CPUs together, in ns."""
+    wasted: int
+    longest: int
+    stretches: int
+    excused: int
+    """Idle time, in ns, while every thread that waited was bound to other CPUs."""
+
+    @property
+    def share(self) -> float:
+        return self.wasted / self.time if self.time else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadWait:
     """A thread could have run, from `begin` to `end`, and did not."""
 
@@ -156,3 +174,5 @@ class ThreadBooks:
     """The longest first; at most accounting.MOST_WAITS."""
     wait_lengths: tuple[int, ...]
     """The length of every wait of the window, the shortest first."""
+    longest_waits: Mapping[int, int] = field(default_factory=dict)
+    """The longest wait of each thread that waited in the window, by its id."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from benchgate.judge.accounts.thread_sketch import LEVELS, LaneBox, SketchRow, ThreadSketch
+from benchgate.judge.accounts.thread_sketch import LEVELS, LaneBox, SketchRow, ThreadSketch, joined
 from benchgate.render.page.html import Html, join, number, tag
 from benchgate.render.page.look import colour_class
 from benchgate.render.page.pictures.frame import labels, ticks
@@ -48,7 +47,6 @@ class ThreadPaint:
         return PALE if self.colour is None or self.colour >= len(HUES) else FULL
 
 
-_Key = TypeVar("_Key")
 Paints = Mapping[int, ThreadPaint]
 """By thread."""
 UNNAMED = ThreadPaint("another thread", None)
@@ -155,25 +153,11 @@ def _layers(lane: Sequence[LaneBox], paints: Paints) -> Mapping[_Layer, list[Lan
     return found
 
 
-def _joined(pieces: Iterable[tuple[int, int, _Key]]) -> Iterator[tuple[int, int, _Key]]:
-    """Those that touch and have the same are one."""
-    last: tuple[int, int, _Key] | None = None
-    for begin, end, has in pieces:
-        if last and last[1:] == (begin, has):
-            last = (last[0], end, has)
-            continue
-        if last:
-            yield last
-        last = (begin, end, has)
-    if last:
-        yield last
-
-
 def _outline(pieces: Iterable[tuple[int, int, tuple[int, int]]], unit: int, floor: int, height: int) -> str:
     """Boxes between two levels each; every one begins where the last one began, which takes few bytes."""
     made: list[str] = []
     x, y = 0.0, 0.0
-    for begin, end, (low, high) in _joined(pieces):
+    for begin, end, (low, high) in joined(pieces):
         left, bottom = LEFT + begin * unit, floor - height * low / LEVELS
         move = f"m{number(left - x)} {number(bottom - y)}" if made else f"M{left} {number(bottom)}"
         tall = number(height * (high - low) / LEVELS)
@@ -187,7 +171,7 @@ def _words(seen: ThreadSketch, paints: Paints, heights: _Heights) -> Iterator[Ht
     unit, wide = PLOT // seen.columns, []
     for cpu, lane in enumerate(seen.lanes):
         full = ((box.begin, box.end, box.thread) for box in lane if box.level >= LEVELS - 1)
-        for begin, end, thread in _joined(full):
+        for begin, end, thread in joined(full):
             name = paints.get(thread, UNNAMED).name
             if (end - begin) * unit > BOLD * len(name) + 4:
                 wide.append((begin - end, cpu, begin, name))
@@ -284,7 +268,7 @@ def _places(row: SketchRow, top: int, unit: int) -> Html | None:
     full = ((box.begin, box.end, box.cpu) for box in row.boxes if box.running == LEVELS)
     marks = [
         tag("tspan", str(cpu), x=LEFT + begin * unit + 2)
-        for begin, end, cpu in _joined(full)
+        for begin, end, cpu in joined(full)
         if (end - begin) * unit > LETTER * len(str(cpu)) + 5
     ]
     return tag("text", *marks, y=top + ROW - 3, class_="tiny strong") if marks else None

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline, WastedTime
-from benchgate.judge.accounts.threads.books import CpuBook
+from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline
+from benchgate.judge.accounts.threads.books import CpuBook, WastedTime
 from benchgate.render.page.details import threads
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import narrowed, page_view
