@@ -184,14 +184,14 @@ _END: Table = {
 
 # ---- its threads
 
-_EXPRESSION = (
+EXPRESSION = (
     Text("one expression"),
     Texts("several: the first whose names this kernel has", what="expressions"),
 )
 
 
 def _read(about: str, otherwise: str = "") -> Either:
-    return Either(about, _EXPRESSION, otherwise=otherwise)
+    return Either(about, EXPRESSION, otherwise=otherwise)
 
 
 _AT = Either(
@@ -200,7 +200,7 @@ _AT = Either(
 )
 _WHEN = _read("whether it happens there", otherwise="always")
 _OF = _read("the thread: the address of its structure")
-_HOOKS: Mapping[str, Table] = {
+HOOKS: Mapping[str, Table] = {
     "switch": {
         "at": _AT,
         "when": _WHEN,
@@ -234,21 +234,15 @@ _HOOK_ABOUT = {
     "allow": "where a thread gets other CPUs that it may run on",
     "exit": "where the running thread begins to end",
 }
-_OBSERVE: Table = {
-    "thread": Block(
-        "what is read of a thread",
-        forms=(
-            {
-                "type": Text(
-                    "the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"
-                ),
-                "id": _read("its number, 0 for an idle thread"),
-                "name": _read("its name, an array or the address of a text", otherwise="none"),
-                "name_bytes": Integer("the most bytes of its name", default=16, low=1, high=32),
-                "allowed": _read("the CPUs that it may run on, one bit each", otherwise="all"),
-            },
-        ),
-    ),
+OBSERVED_THREAD: Table = {
+    "type": Text("the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"),
+    "id": _read("its number, 0 for an idle thread"),
+    "name": _read("its name, an array or the address of a text", otherwise="none"),
+    "name_bytes": Integer("the most bytes of its name", default=16, low=1, high=32),
+    "allowed": _read("the CPUs that it may run on, one bit each", otherwise="all"),
+}
+OBSERVE: Table = {
+    "thread": Block("what is read of a thread", forms=(OBSERVED_THREAD,)),
     "text": Texts(
         "the symbols at the begin and end of the kernel's code, for the call chains of wake-ups",
         default=(),
@@ -258,7 +252,7 @@ _OBSERVE: Table = {
         kind: Block(
             _HOOK_ABOUT[kind], forms=(keys,), otherwise="" if kind in {"switch", "wake"} else "not seen"
         )
-        for kind, keys in _HOOKS.items()
+        for kind, keys in HOOKS.items()
     },
 }
 
@@ -354,7 +348,7 @@ _GUEST: Table = {
     "end": Block("how a run ends", forms=(_END,), otherwise="the defaults of its keys"),
     "observe": Block(
         "how the instruction clock sees its threads (`benchgate docs threads`)",
-        forms=(_OBSERVE,),
+        forms=(OBSERVE,),
         otherwise="they are not seen",
     ),
 }

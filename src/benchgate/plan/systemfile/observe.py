@@ -6,20 +6,10 @@ Takes the top section; gives an `ObserveDefinition`, or None if the file has non
 from __future__ import annotations
 
 from benchgate.base.system.observe import Formula, Hook, HookKind, ObserveDefinition, formula
+from benchgate.base.yaml.keys import Either, Table
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.system_keys import EXPRESSION, HOOKS, OBSERVE, OBSERVED_THREAD
 
-_KEYS = {
-    HookKind.FORK: ("thread",),
-    HookKind.SWITCH: ("from", "to", "blocked"),
-    HookKind.WAKE: ("thread", "cpu"),
-    HookKind.SEND: ("thread",),
-    HookKind.MIGRATE: ("thread", "cpu"),
-    HookKind.ALLOW: ("thread", "mask"),
-    HookKind.EXIT: (),
-}
-"""The keys that a hook needs beside `at`."""
-_MORE = {HookKind.SWITCH: ("dead", "queue"), HookKind.WAKE: ("queue",)}
-_NEEDED = (HookKind.SWITCH, HookKind.WAKE)
 _MOST_PLACES = 12
 
 
@@ -29,12 +19,9 @@ def read(top: Section) -> ObserveDefinition | None:
         return None
     with words.optional("thread") as thread:
         kind = thread.text("type", "")
-        values = _values(thread, ("id",), ("name", "allowed"))
+        values = _values(thread, OBSERVED_THREAD)
         name_bytes = thread.integer("name_bytes")
     hooks = tuple(hook for one in HookKind if (hook := _hook(words, one)) is not None)
-    for one in _NEEDED:
-        if not words.has(one):
-            words.refuse("is missing: without it nothing is known of threads", one)
     text = words.texts("text")
     if len(text) not in {0, 2}:
         words.refuse("expected two symbols, at the begin and at the end of the code", "text")
@@ -45,20 +32,25 @@ def read(top: Section) -> ObserveDefinition | None:
 
 def _hook(words: Section, kind: HookKind) -> Hook | None:
     if not words.has(kind):
+        if OBSERVE[kind].is_needed:
+            words.refuse("is missing: without it nothing is known of threads", kind)
         return None
     with words.optional(kind) as keys:
         at = keys.one_or_more("at")
         if not 1 <= len(at) <= _MOST_PLACES:
             keys.refuse(f"expected 1 to {_MOST_PLACES} symbols", "at")
-        return Hook(kind, at, _values(keys, _KEYS[kind], ("when", *_MORE.get(kind, ()))))
+        return Hook(kind, at, _values(keys, HOOKS[kind]))
 
 
-def _values(words: Section, needed: tuple[str, ...], more: tuple[str, ...]) -> dict[str, tuple[Formula, ...]]:
+def _values(words: Section, table: Table) -> dict[str, tuple[Formula, ...]]:
+    """The expressions among the keys of a table."""
     found = {}
-    for key in (*needed, *more):
+    for key, row in table.items():
+        if not isinstance(row, Either) or row.kinds is not EXPRESSION:
+            continue
         if words.has(key):
             found[key] = _formulas(words, key)
-        elif key in needed:
+        elif row.is_needed:
             words.refuse("is missing", key)
     return found
 
