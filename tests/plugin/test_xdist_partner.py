@@ -97,13 +97,14 @@ def test_a_plan_needs_no_workers(workers: Rig) -> None:
 
 @pytest.mark.parametrize(("texts", "is_told"), [(["", "the report"], False), ([""], True)])
 def test_a_worker_that_measured_and_hands_over_nothing_is_told_with_the_folder(
-    tmp_path: Path, texts: list[str], is_told: bool
+    tmp_path: Path, pytestconfig: pytest.Config, texts: list[str], is_told: bool
 ) -> None:
     """After Ctrl-C the others may still hand over; they have no report."""
     said: list[str] = []
     given = SimpleNamespace(options=SimpleNamespace(reports=tmp_path), take_over=lambda **_: None)
     controller = xdist_partner.XdistController(lambda: given)
-    controller._measures = True
+    controller._scheduler = xdist_partner.GroupingScheduler(None, pytestconfig, None)
+    controller._scheduler.is_grouping = True
     (tmp_path / "latest").mkdir()
     for text in texts:
         ended = {xdist_partner.ENDED: {"picked": True, "code": 0, "text": text}}

@@ -21,6 +21,7 @@ from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.text import UNAVAILABLE, counted, gathered, one_line
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
+from benchgate.evidence.session_folder import DEFAULT_REPORTS
 from benchgate.judge.accounts.attribution import Table
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.judge.accounts.memory_books import RunBooks
@@ -50,7 +51,7 @@ class SessionView:
     superlinear: float
     """The policy's limit: a speedup above this times the ratio of the CPU counts is impossible."""
     state_reason: str = ""
-    reports_folder: str = "reports"
+    reports_folder: str = DEFAULT_REPORTS
     """The name of the folder of --reports."""
     started: str = ""
     finished: str = ""
@@ -207,7 +208,7 @@ def session_view(
     found in the runs. `facts` is the untrusted object in session.json."""
     envelope, inputs = object_in(facts, "envelope"), object_in(facts, "inputs")
     session_id = str(facts.get("id", UNAVAILABLE))
-    reports_folder = str(facts.get("reports_folder", "reports"))
+    reports_folder = str(facts.get("reports_folder", DEFAULT_REPORTS))
     home = shlex.quote(home_of(reports_folder, session_id))
     return SessionView(
         id=session_id,

@@ -87,19 +87,20 @@ class GroupingScheduler:
     """xdist's own scheduler, until a worker has timed tests; then one with these as a group."""
 
     def __init__(self, usual: Any, config: pytest.Config, log: Any) -> None:
-        self._now, self._how, self._is_grouping = usual, (config, log), False
+        self._now, self._how = usual, (config, log)
+        self.is_grouping = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._now, name)
 
     def group(self, timed: Sequence[str]) -> bool:
         """True for the first list; that of each other worker is the same."""
-        if self._is_grouping:
+        if self.is_grouping:
             return False
         grouping = _grouping(self._now, *self._how, frozenset(timed))
         for node in self._now.nodes:
             grouping.add_node(node)
-        self._now, self._is_grouping = grouping, True
+        self._now, self.is_grouping = grouping, True
         return True
 
 
@@ -143,7 +144,7 @@ class XdistController:
         self._session = session
         self._folder = TemporaryDirectory(prefix="benchgate-xdist-")
         self._scheduler: GroupingScheduler | None = None
-        self._measures, self._has_ended = False, False
+        self._has_ended = False
 
     @pytest.hookimpl(wrapper=True, optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Generator[None, Any, Any]:
@@ -165,7 +166,6 @@ class XdistController:
         if self._scheduler is None or not path.exists():
             return
         if self._scheduler.group(json.loads(path.read_text())):
-            self._measures = True
             self._session().progress.note(BESIDE)
 
     @pytest.hookimpl(optionalhook=True)
@@ -177,7 +177,7 @@ class XdistController:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """After an interrupt, and if it died, the worker that measured hands over nothing."""
-        if not self._measures or self._has_ended:
+        if self._has_ended or self._scheduler is None or not self._scheduler.is_grouping:
             return
         latest = self._session().options.reports / "latest"
         if latest.exists():

@@ -74,6 +74,11 @@ static inline const struct arch *arch_of(const char *target) {
     return NULL;
 }
 
+// Four bytes in little-endian order.
+static inline uint32_t arch_word(const uint8_t *b) {
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
 static inline uint32_t arch_bit(unsigned number) {
     return UINT32_C(1) << number;
 }

@@ -2,8 +2,7 @@
 #include "arch.h"
 
 static uint32_t code_of(const struct arch_insn *insn) {
-    const uint8_t *b = insn->bytes;
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    return arch_word(insn->bytes);
 }
 
 static uint32_t field(uint32_t code, unsigned low, unsigned bits) {
@@ -232,7 +231,7 @@ static enum arch_reach remaps(const struct arch_insn *insn) {
 
 // bl, and blr with or without authentication.
 static bool ends_with_call(const uint8_t *end) {
-    uint32_t code = end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 | (uint32_t)end[-1] << 24;
+    uint32_t code = arch_word(end - 4);
     return (code & 0xfc000000) == 0x94000000 || (code & 0xfefff000) == 0xd63f0000;
 }
 

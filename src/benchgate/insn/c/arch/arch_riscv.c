@@ -249,7 +249,7 @@ static bool synchronises(const struct arch_insn *insn) {
 
 // jal and jalr to ra, and c.jalr.
 static bool ends_with_call(const uint8_t *end) {
-    uint32_t code = end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 | (uint32_t)end[-1] << 24;
+    uint32_t code = arch_word(end - 4);
     uint32_t last = code >> 16;
     bool is_long = (code & 0xfff) == 0x0ef || (code & 0x7fff) == 0x00e7;
     return is_long || ((last & 0xf07f) == 0x9002 && (last & 0xf80));

@@ -172,8 +172,7 @@ static enum arch_flow flow(const struct arch_insn *insn, int64_t *by) {
     if ((*at & 0xf0) == 0x40) // REX
         at++;
     if (*at == 0xe8) {
-        uint32_t raw = at[1] | (uint32_t)at[2] << 8 | (uint32_t)at[3] << 16 | (uint32_t)at[4] << 24;
-        *by = (int32_t)raw;
+        *by = (int32_t)arch_word(at + 1);
         return ARCH_CALLS_NEAR;
     }
     if (*at == 0xff && (at[1] >> 3 & 7) == 2)
