@@ -26,24 +26,19 @@ from benchgate.base.gates import CapacityBound, Policy
 from benchgate.base.identity import nonce_of_attempt, nonce_of_seed
 from benchgate.base.interrupts import held
 from benchgate.base.runs import RawRun
-from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.systems import SystemKind
-from benchgate.base.workload.metrics import WASTED, Metric
+from benchgate.base.workload.metrics import Metric
 from benchgate.build import cache_storage
 from benchgate.evidence import baseline_file, provenance, session_folder
-from benchgate.evidence.facts import bounds_of, stored_symbols, symbols_of
+from benchgate.evidence.facts import bounds_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
 from benchgate.insn.arguments import NO_RECORDS, Records
-from benchgate.insn.symbols import Symbols, read_symbols
-from benchgate.insn.threads_log import WakeEvent
-from benchgate.judge import verify, wire
-from benchgate.judge.accounts import attribution
+from benchgate.judge import verify
 from benchgate.judge.checks import binding, smoke_check
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
 from benchgate.judge.oracles.oracle import ORACLES
-from benchgate.judge.run_files import RunFiles, read_console
 from benchgate.plan import catalog, choice, idle_cpus
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan, expected_runs
@@ -59,7 +54,7 @@ from benchgate.session import fleets, publish
 from benchgate.session.conclusion import view_of
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
-from benchgate.session.recordings import RecordKeeper
+from benchgate.session.recordings import RecordKeeper, SymbolKeeper
 from benchgate.session.rejudging import remembered
 from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.remarks import guest_notes, machine_notes
@@ -83,6 +78,7 @@ class MeasuringSession:
         self._host = host
         self.bench = Workbench(options, host, progress.note)
         self._records = RecordKeeper(self.bench, self.note)
+        self._symbols = SymbolKeeper(self.bench)
         self._emulators: dict[str, str] = {}
         """The emulator of each row."""
         self._session: session_folder.SessionFolder | None = None
@@ -279,9 +275,8 @@ class MeasuringSession:
                 save_unanswered(raw.folder, judged.reason)
             self._judged.append(judged)
             self._open_session.record(row_of(judged, self._declared(attempt)))
-        if self.options.measure and judged.verified:
-            self._keep_symbols(attempt.planned, judged)
-        self._keep_trails(attempt.planned, judged)
+        if self._symbols.keep(attempt.planned, judged):
+            self._open_session.update(symbols=self._symbols.kept)
         self.progress.ended(attempt.planned.cell.id, attempt.label, figure(judged))
         return judged
 
@@ -302,29 +297,6 @@ class MeasuringSession:
     def _verify(self, planned: PlannedCell, raw: RawRun) -> Any:
         smoke_check.require_smokes(self._open_session.folder, planned.system, raw)
         return verify.verify_on(raw, planned.workload, planned.system, self.policy.void)
-
-    def _keep_symbols(self, planned: PlannedCell, judged: JudgedRun) -> None:
-        """Keeps the symbols of the sampled addresses, because `rejudge` does not have the program."""
-        file = self.bench.images.symbols(planned.booted, planned.workload)
-        if file is None or planned.system.result.format is not ResultFormat.BENCH:
-            return
-        transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
-        self._add_symbols(planned, attribution.sampled_symbols(transcript, read_symbols(file)))
-
-    def _keep_trails(self, planned: PlannedCell, judged: JudgedRun) -> None:
-        """Keeps the kernel's symbols where threads were woken, for `benchgate threads`."""
-        if judged.verified is None or WASTED not in judged.verified.metrics:
-            return
-        events, file = RunFiles(judged.run).thread_events, self.bench.symbols(planned).kernel
-        if events is None or file is None:
-            return
-        places = {address for one in events.events if isinstance(one, WakeEvent) for address in one.trail}
-        self._add_symbols(planned, read_symbols(file).containing(places))
-
-    def _add_symbols(self, planned: PlannedCell, found: Symbols) -> None:
-        guest, kept = planned.guest, self._facts.setdefault("symbols", {})
-        kept[guest] = symbols_of(stored_symbols(self._facts, "this session", guest), found)
-        self._open_session.update(symbols=kept)
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:
         """Samples one more pair at each count; the bounds come from all pairs of this row."""

@@ -1,10 +1,10 @@
 """What was recorded besides a run's log, made into files that people and other programs read.
 
 Takes the folder of a run or of its replay and the files with the symbols; writes next to what the plugin
-wrote, and gives the lines to print. `RecordKeeper` says what a session with --measure records. Fails with
-VerifyError if a recording is not as the plugin writes it, and with BuildError if the symbols of a kernel
-cannot be had. A trace fails with EvidenceError for a folder without a run, and with UsageError for a file
-that exists or cannot be written.
+wrote, and gives the lines to print. `RecordKeeper` says what a session records, and `SymbolKeeper`
+which symbols it keeps. Fails with VerifyError if a recording is not as the plugin writes it, and with
+BuildError if the symbols of a kernel cannot be had. A trace fails with EvidenceError for a folder without a
+run, and with UsageError for a file that exists or cannot be written.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from benchgate.base.runs import RawRun
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.text import counted, one_line
+from benchgate.base.workload.metrics import WASTED
+from benchgate.evidence.facts import stored_symbols, symbols_of
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.observe.resolve import FILE as OBSERVED
 from benchgate.insn.plugin import INLINE_API, api_of
@@ -27,11 +29,14 @@ from benchgate.insn.sharing import text as text_of_lines
 from benchgate.insn.stacks import Stacks, read_stacks
 from benchgate.insn.stacks import folded as folded_stacks
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
-from benchgate.judge.accounts import sharing
+from benchgate.insn.threads_log import WakeEvent
+from benchgate.judge import wire
+from benchgate.judge.accounts import attribution, sharing
 from benchgate.judge.accounts.story import story
 from benchgate.judge.accounts.story.clock import EVENTS
 from benchgate.judge.accounts.timeline import FOLDED
-from benchgate.judge.run_files import THREAD_EVENTS, UNOBSERVED
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.run_files import THREAD_EVENTS, UNOBSERVED, RunFiles, read_console
 from benchgate.plan.planned import PlannedCell
 from benchgate.render.page.pictures import flame, line_map
 from benchgate.render.tables import memory
@@ -223,3 +228,49 @@ class RecordKeeper:
             return False
         qemu = self._bench.emulators.vm(planned).qemu
         return qemu.guest is X86_64 and api_of(qemu) >= INLINE_API
+
+
+class SymbolKeeper:
+    """The symbols that readers of a session need, who do not have its programs: of the addresses that guests
+    sampled (for `rejudge`), and of the kernel's where threads were woken (for `benchgate threads`)."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._read: dict[Path, Symbols] = {}
+        """By file: a kernel has so many that they are read once."""
+        self.kept: dict[str, list[list[int | str]]] = {}
+        """By guest, in the form of session.json."""
+
+    def keep(self, planned: PlannedCell, judged: JudgedRun) -> bool:
+        """True if the run has symbols that no run before it had."""
+        if judged.verified is None:
+            return False
+        before = self.kept.get(planned.guest)
+        if self._bench.options.measure:
+            self._keep_samples(planned, judged)
+        if WASTED in judged.verified.metrics:
+            self._keep_trails(planned, judged)
+        return self.kept.get(planned.guest) != before
+
+    def _keep_samples(self, planned: PlannedCell, judged: JudgedRun) -> None:
+        file = self._bench.images.symbols(planned.booted, planned.workload)
+        if file is None or planned.system.result.format is not ResultFormat.BENCH:
+            return
+        transcript = wire.parse(read_console(judged.run), nonce=judged.run.nonce)
+        self._add(planned.guest, attribution.sampled_symbols(transcript, self._symbols_in(file)))
+
+    def _keep_trails(self, planned: PlannedCell, judged: JudgedRun) -> None:
+        events, file = RunFiles(judged.run).thread_events, self._bench.symbols(planned).kernel
+        if events is None or file is None:
+            return
+        places = {address for one in events.events if isinstance(one, WakeEvent) for address in one.trail}
+        self._add(planned.guest, self._symbols_in(file).containing(places))
+
+    def _symbols_in(self, file: Path) -> Symbols:
+        if file not in self._read:
+            self._read[file] = read_symbols(file)
+        return self._read[file]
+
+    def _add(self, guest: str, found: Symbols) -> None:
+        known = stored_symbols({"symbols": self.kept}, "this session", guest)
+        self.kept[guest] = symbols_of(known, found)
