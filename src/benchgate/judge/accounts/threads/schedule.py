@@ -31,9 +31,9 @@ from benchgate.insn.threads_log import (
     WakeEvent,
 )
 from benchgate.judge.accounts.threads.books import ThreadWake, WaitEnd
+from benchgate.judge.accounts.threads.queue_lengths import ADVICE, QueueEffect, checked_lengths
 
 State = Literal["running", "runnable", "blocked", "dead"]
-_ADVICE = "Check what the system's `observe:` names for this kernel"
 _ENDS: dict[str, WaitEnd] = {"r": "preemption", "b": "block", "d": "exit"}
 
 
@@ -129,17 +129,6 @@ def window_of(events: ThreadEvents) -> tuple[int, int, bool]:
     return begin, max(begin, events.full), True
 
 
-@dataclass(frozen=True, slots=True)
-class _Effect:
-    """What an event changes in the numbers of runnable threads, and which number the guest read there."""
-
-    event: ThreadEvent
-    changes: tuple[tuple[int, int], ...]
-    """(CPU, by how much)."""
-    cpu: int
-    read: int | None
-
-
 class _Repeater:
     def __init__(self, events: ThreadEvents) -> None:
         self.events = events
@@ -151,7 +140,7 @@ class _Repeater:
         self.times = [0] * events.vcpus
         self.runs: list[list[CpuRun]] = [[] for _ in range(events.vcpus)]
         self.switches: list[list[int]] = [[] for _ in range(events.vcpus)]
-        self.effects: list[_Effect] = []
+        self.effects: list[QueueEffect] = []
         self.sent: dict[int, tuple[int, SendEvent]] = {}
         """By thread that another CPU shall wake: who asked for that, and where."""
 
@@ -162,7 +151,7 @@ class _Repeater:
         for event in self.events.events:
             self._check_time(event)
             self._apply(event)
-        lengths = _Lengths(self.events, self.effects, counts).check()
+        lengths = checked_lengths(self.events.path, self.effects, counts)
         for cpu, thread in enumerate(self.current):
             if self.since[cpu] < end:
                 self.runs[cpu].append(CpuRun(self.since[cpu], end, thread))
@@ -235,7 +224,7 @@ class _Repeater:
 
     def _refuse(self, event: ThreadEvent, rule: str) -> NoReturn:
         raise VerifyError(
-            f"{self.events.path}:{event.line}: the events of threads contradict each other: {rule}. {_ADVICE}"
+            f"{self.events.path}:{event.line}: the events of threads contradict each other: {rule}. {ADVICE}"
         )
 
     def _check_time(self, event: ThreadEvent) -> None:
@@ -304,7 +293,7 @@ class _Repeater:
             self.runs[cpu].append(CpuRun(self.since[cpu], event.time, before))
         self.current[cpu], self.since[cpu] = after, event.time
         self.switches[cpu].append(event.time)
-        self.effects.append(_Effect(event, tuple(changes), cpu, event.queue))
+        self.effects.append(QueueEffect(event, tuple(changes), cpu, event.queue))
 
     def _leave(self, life: ThreadLife, event: SwitchEvent) -> None:
         life.leaves.append((event.time, event.state == "r"))
@@ -327,7 +316,7 @@ class _Repeater:
         self.sent.pop(event.thread, None)  # a wake-up that came before the thread had left its CPU
         is_moved = now.cpu != cpu
         if is_moved:
-            self._move(life, event.time, now.cpu, cpu)
+            life.moves.append((event.time, now.cpu, cpu))
             self._change(life, Phase(event.time, "runnable", cpu, now.wake))
         ended: WaitEnd = "idle" if event.before == IDLE else _ENDS[event.state]
         if is_moved or life.moved_at == len(self.switches[cpu]):
@@ -344,10 +333,10 @@ class _Repeater:
         wake = ThreadWake(event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail)
         life.wakes.append(wake)
         if life.last_cpu not in (None, event.cpu):
-            self._move(life, event.time, life.last_cpu or 0, event.cpu)
+            life.moves.append((event.time, life.last_cpu or 0, event.cpu))
         life.last_cpu, life.moved_at = event.cpu, None
         self._change(life, Phase(event.time, "runnable", event.cpu, wake))
-        self.effects.append(_Effect(event, ((event.cpu, +1),), event.cpu, event.queue))
+        self.effects.append(QueueEffect(event, ((event.cpu, +1),), event.cpu, event.queue))
 
     def _migrate(self, event: MigrateEvent) -> None:
         life = self._life(event, event.thread)
@@ -361,14 +350,11 @@ class _Repeater:
         if now.cpu != event.origin:
             where = f"waits on CPU {now.cpu}"
             self._refuse(event, f"thread {life.thread} is moved from CPU {event.origin}, but {where}")
-        self._move(life, event.time, event.origin, event.cpu)
+        life.moves.append((event.time, event.origin, event.cpu))
         life.moved_at, life.last_cpu = len(self.switches[event.cpu]), event.cpu
         self._change(life, Phase(event.time, "runnable", event.cpu, now.wake))
         changes = ((event.origin, -1), (event.cpu, +1))
-        self.effects.append(_Effect(event, changes, event.cpu, None))
-
-    def _move(self, life: ThreadLife, time: int, origin: int, cpu: int) -> None:
-        life.moves.append((time, origin, cpu))
+        self.effects.append(QueueEffect(event, changes, event.cpu, None))
 
     def _change(self, life: ThreadLife, phase: Phase) -> None:
         begin = life.now.begin
@@ -396,92 +382,3 @@ def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:
 
 def _named(thread: int) -> str:
     return "the idle thread" if thread == IDLE else f"thread {thread}"
-
-
-class _Lengths:
-    """Compares the numbers of runnable threads that the guest keeps with those that follow from the events.
-
-    What is written at an event is the number after it. But the guest changes its numbers a little before or
-    after the instruction that makes the event, and another vCPU is somewhere between two of its events: its
-    last one may not be counted yet, its next one already. A thread that is about to block, by the CPU's next
-    switch, may be gone already."""
-
-    def __init__(self, events: ThreadEvents, effects: list[_Effect], counts: list[int]) -> None:
-        self.path = events.path
-        self.effects = effects
-        self.counts = counts
-        self.late = _Changes(events.vcpus)
-        self.early = _Changes(events.vcpus)
-
-    def check(self) -> tuple[tuple[int, int, int], ...]:
-        """The numbers after each change: (time, CPU, number), by time."""
-        steps = [(0, cpu, count) for cpu, count in enumerate(self.counts)]
-        following = _following(self.effects)
-        leaving = _leaving(self.effects, len(self.counts))
-        first: dict[int, _Effect] = {}
-        for effect in self.effects:
-            first.setdefault(effect.event.vcpu, effect)
-        for vcpu, effect in first.items():
-            self.early.put(vcpu, effect.changes)
-        for at, effect in enumerate(self.effects):
-            for cpu, change in effect.changes:
-                self.counts[cpu] += change
-            vcpu, later = effect.event.vcpu, following[at]
-            self.late.put(vcpu, ())
-            self.early.put(vcpu, ())
-            if effect.read is not None:
-                self._check(effect, effect.read, leaves=leaving[at])
-            self.late.put(vcpu, effect.changes)
-            self.early.put(vcpu, self.effects[later].changes if later is not None else ())
-            steps += [(effect.event.time, cpu, self.counts[cpu]) for cpu, change in effect.changes if change]
-        return tuple(sorted(steps, key=lambda step: step[0]))
-
-    def _check(self, effect: _Effect, read: int, *, leaves: bool) -> None:
-        cpu, count = effect.cpu, self.counts[effect.cpu]
-        low = count - self.late.more[cpu] - self.early.less[cpu] - leaves
-        high = count + self.late.less[cpu] + self.early.more[cpu]
-        if not low <= read <= high:
-            raise VerifyError(
-                f"{self.path}:{effect.event.line}: the guest counts {read} runnable threads on CPU {cpu}, "
-                f"but by the events there are {count}. {_ADVICE}"
-            )
-
-
-class _Changes:
-    """The changes of one event of each vCPU, summed up by CPU."""
-
-    def __init__(self, vcpus: int) -> None:
-        self.of: list[tuple[tuple[int, int], ...]] = [()] * vcpus
-        self.more, self.less = [0] * vcpus, [0] * vcpus
-
-    def put(self, vcpu: int, changes: tuple[tuple[int, int], ...]) -> None:
-        for sign, some in ((-1, self.of[vcpu]), (+1, changes)):
-            for cpu, change in some:
-                (self.more if change > 0 else self.less)[cpu] += sign
-        self.of[vcpu] = changes
-
-
-def _following(effects: list[_Effect]) -> list[int | None]:
-    """The place of the next effect of the same vCPU, for each."""
-    following: list[int | None] = [None] * len(effects)
-    last: dict[int, int] = {}
-    for at, effect in enumerate(effects):
-        if effect.event.vcpu in last:
-            following[last[effect.event.vcpu]] = at
-        last[effect.event.vcpu] = at
-    return following
-
-
-def _leaving(effects: list[_Effect], vcpus: int) -> list[bool]:
-    """Whether the CPU whose number was read is about to take its thread off the queue: before its next switch
-    it does nothing but move threads to itself. Its own switches are complete."""
-    leaves, found = [False] * vcpus, [False] * len(effects)
-    for at in range(len(effects) - 1, -1, -1):
-        effect, event = effects[at], effects[at].event
-        if isinstance(event, SwitchEvent):
-            leaves[effect.cpu] = event.before != IDLE and event.state != "r"
-            continue
-        found[at] = leaves[effect.cpu]
-        if isinstance(event, WakeEvent):
-            leaves[event.vcpu] = False
-    return found
