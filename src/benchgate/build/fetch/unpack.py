@@ -154,7 +154,8 @@ def _kernel_xz(payload: bytes) -> bytes:
 
 
 _LZ4 = b"\x02\x21\x4c\x18"
-"""The magic number of LZ4's legacy format, in which Linux is packed: blocks, each after its length."""
+"""The magic number of LZ4's legacy format, in which Linux is packed: blocks, each after its length. Such
+an image is unpacked for its types only: it boots as it always did, so its digits stay."""
 _LZ4_MOST = 8 << 20
 """The most bytes of an unpacked block."""
 

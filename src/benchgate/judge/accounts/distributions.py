@@ -55,12 +55,18 @@ def _of_cell(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> Ite
 
 def _is_usable(run: VerifiedRun, name: str, unit: str) -> bool:
     filled = name in run.histograms and run.histograms[name].count > 0
-    return filled and (unit != NS or bool(run.hz) or name == SCHED_WAIT)
+    return filled and (unit != NS or bool(_hz(run, name)))
+
+
+def _hz(run: VerifiedRun, name: str) -> int | None:
+    """How many of this histogram's units are a second. Waits of threads are in ns, by the clock."""
+    return SECOND_NS if name == SCHED_WAIT else run.hz
 
 
 def _length(run: VerifiedRun, name: str, unit: str) -> float:
-    """Gives how many of the unit make one of the histogram's. The clock itself counts in ns."""
-    return SECOND_NS / run.hz if unit == NS and run.hz and name != SCHED_WAIT else 1.0
+    """Gives how many of the unit make one of the histogram's."""
+    hz = _hz(run, name)
+    return SECOND_NS / hz if unit == NS and hz else 1.0
 
 
 def _together(name: str, unit: str, parts: Sequence[tuple[Histogram, float]]) -> Distribution:
