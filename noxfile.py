@@ -34,7 +34,7 @@ SIDE_BY_SIDE = ("-n", str(len(os.sched_getaffinity(0)) * 3 // 2), "--dist", "loa
 ALONE = (*BOOTS, "tests/faults")
 """Their tests with the mark `alone` measure wall time, kill sessions or inspect the host: one at a time."""
 SAME_EXAMPLES = "--hypothesis-profile=ci"
-"""The same examples in each run, so that a change is red for what it did; `pytest tests/unit` tries new ones."""
+"""The same examples in each run: a change is red for what it did. `pytest tests/unit` tries new ones."""
 NOTHING_FOUND = 5
 OLDEST_PARTNERS = ("pytest-benchmark[histogram]==4.0.0", "pytest==8.2.0", "pytest-xdist==3.5.0")
 """Before 5.2 the fixture of pytest-benchmark itself does not work with pytest 9.2."""
