@@ -224,6 +224,8 @@ HOOKS: Mapping[str, Table] = {
     "migrate": {"at": _AT, "when": _WHEN, "thread": _OF, "cpu": _read("its new CPU")},
     "allow": {"at": _AT, "when": _WHEN, "thread": _OF, "mask": _read("its CPUs, one bit each")},
     "exit": {"at": _AT, "when": _WHEN},
+    "tick": {"at": _AT, "when": _WHEN},
+    "yield": {"at": _AT, "when": _WHEN},
 }
 _HOOK_ABOUT = {
     "switch": "where a CPU goes from one thread to another",
@@ -233,6 +235,8 @@ _HOOK_ABOUT = {
     "migrate": "where a runnable thread comes to another CPU's queue; without it: when it runs there",
     "allow": "where a thread gets other CPUs that it may run on",
     "exit": "where the running thread begins to end",
+    "tick": "where the scheduler looks at the running thread, in a timer interrupt",
+    "yield": "where the running thread gives way to others",
 }
 OBSERVED_THREAD: Table = {
     "type": Text("the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"),

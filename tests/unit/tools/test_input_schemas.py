@@ -117,6 +117,8 @@ observe:
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
   exit: {at: [leave], when: arg0}
+  tick: {at: [look, "watch?"], when: arg0}
+  yield: {at: give_way, when: [arg0->kind, arg0]}
 deadlines: {boot_s: 5, run_s: 10}
 cpus: {minimum: 1, maximum: 4}
 services: {clock: rdtsc}

@@ -98,6 +98,10 @@ class HookKind(StrEnum):
     MIGRATE = "migrate"
     ALLOW = "allow"
     EXIT = "exit"
+    TICK = "tick"
+    """The scheduler looks at the running thread, in a timer interrupt."""
+    YIELD = "yield"
+    """The running thread gives way."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ static void optional(struct lines *r, const char *key, struct program *into) {
 }
 
 static enum hook_kind kind(struct lines *r) {
-    static const char *const names[] = {"fork", "switch", "wake", "send", "migrate", "allow", "exit"};
+    static const char *const names[] = {"fork",  "switch", "wake", "send", "migrate",
+                                        "allow", "exit",   "tick", "yield"};
     lines_expect(r, "hook");
     for (unsigned i = 0; !r->failed && i < HOOK_KINDS; i++)
         if (strcmp(names[i], r->rest) == 0)

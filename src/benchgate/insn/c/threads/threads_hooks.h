@@ -23,6 +23,8 @@ enum hook_kind {
     HOOK_MIGRATE,
     HOOK_ALLOW,
     HOOK_EXIT,
+    HOOK_TICK,
+    HOOK_YIELD,
     HOOK_KINDS
 };
 
