@@ -14,10 +14,10 @@ import pytest
 
 from benchgate.evidence.check import INTACT, MISMATCH, verify_session
 from benchgate.evidence.files import SESSION
-from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.run.thread_use import keep_samples
 from benchgate.session.rejudging import rejudge
 from tests import forgerykit
+from tests.answerkit import kept_oracle
 from tests.forgerykit import edit_json, run_folders
 from tests.unit.noise import SECOND, counters
 
@@ -42,16 +42,8 @@ def covered(place: str, listed: str) -> bool:
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    class Kept:
-        """The oracle's process, which is not started anew for each of the tries."""
-
-        def close(self) -> None:
-            pass
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rejudge, "ORACLES", Kept())
+    with kept_oracle(rejudge):
         yield forgerykit.made(tmp_path_factory.mktemp("reports"))
-    ORACLES.close()
 
 
 @pytest.fixture
