@@ -1,6 +1,6 @@
 """An `observe:` with a mistake: no books come of it, but a refusal, or a sentence that names the event which
 contradicts others. Each case is one that somebody could write for a kernel of his own. Without a mistake
-there are books (test_thread_witness.py); tests/unit/judge/accounts/threads has contradictions without a guest.
+there are books (test_thread_witness.py). tests/unit/judge/accounts/threads has contradictions without guests.
 """
 
 from __future__ import annotations
