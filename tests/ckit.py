@@ -34,7 +34,7 @@ def run(words: Sequence[str]) -> None:
 
 @cache
 def _object(words: tuple[str, ...], name: str, text: str, headers: tuple[tuple[str, str], ...]) -> Path:
-    folder = Path(tempfile.mkdtemp(dir=_below()))
+    folder = Path(tempfile.mkdtemp(dir=scratch()))
     for file, content in ((name, text), *headers):
         (folder / file).write_text(content, encoding="utf-8")
     made = folder / "made.o"
@@ -43,7 +43,8 @@ def _object(words: tuple[str, ...], name: str, text: str, headers: tuple[tuple[s
 
 
 @cache
-def _below() -> str:
+def scratch() -> str:
+    """A folder for this process, which is removed at its end."""
     folder = tempfile.mkdtemp(prefix="benchgate-objects-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -31,7 +31,7 @@ STUDY = """\
 name: two
 system: kernel
 cpus: 2
-seeds: 1
+seeds: 2
 least: 3
 resources: [cpu]
 overcommit: []
