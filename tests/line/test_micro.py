@@ -21,7 +21,7 @@ def test_getpid_is_right(cell):
     cell.require_verified()
 
 
-@pytest.mark.system("kernel.yaml")
+@pytest.mark.system("kernel.yaml", "linux")
 @pytest.mark.workload("micro", op="stat", iters=500, share="one")
 def test_every_run_is_right(cell):
     cell.require_verified()
