@@ -1,18 +1,40 @@
-"""Helpers for tests of oracles: reports of correct workers, and every way to change one number of them."""
+"""Helpers for tests of oracles: reports of correct workers, every way to change one number of them, and one
+process for many sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
 from benchgate import Histogram, OracleRun, VerifyError, WorkerReport
+from benchgate.judge.oracles.oracle import ORACLES
 
 Reports = Sequence[WorkerReport]
 Result = Mapping[str, int]
 
 MODULUS = 2**64
+
+
+class _KeptOracles:
+    def close(self) -> None:
+        pass
+
+
+@contextmanager
+def kept_oracle(*users: ModuleType) -> Iterator[None]:
+    """What these modules do at the end of a session leaves the oracle's process to the next one: to start
+    another takes as much CPU time as a whole session without a guest. It ends when this does."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in users:
+            patch.setattr(module, "ORACLES", _KeptOracles())
+        try:
+            yield
+        finally:
+            ORACLES.close()
 
 
 def reports_of(rows: Sequence[Mapping[str, int]]) -> list[WorkerReport]:

@@ -7,7 +7,7 @@ order in which the model sees them.
 from __future__ import annotations
 
 import ctypes
-import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import SOURCE, c_file
-from tests.machines import PATIENCE_S
+from tests.ckit import FLAGS, linked
 from tests.memory_reference import KINDS, Move, Reference, Shape
 
 FILES = ("lines", *sorted(path.stem for path in SOURCE.rglob("memory*.c")))
@@ -69,19 +68,23 @@ class Seen:
     """The states of each line in every CPU's L2 and L3, such as `ES` or `IM`."""
 
 
-def load(folder: Path, file: str = "", old: str = "", new: str = "") -> ctypes.CDLL:
-    """The model as a library. With a file, `old` is first replaced in it, to prove that a test can fail."""
-    for path in (*HEADERS, *(c_file(f"{name}.c") for name in FILES)):
+def build(made: Path, drivers: Sequence[Path], words: Sequence[str], *change: str) -> Path:
+    """The model with its drivers. `change`: a file in which one text is first replaced by another."""
+    file, old, new = change or ("", "", "")
+    texts = {}
+    for path in (*HEADERS, *(c_file(f"{name}.c") for name in FILES), *drivers):
         text = path.read_text(encoding="utf-8")
         if path.name == file:
             assert text.count(old) == 1, f"{file} has the text to replace {text.count(old)} times: {old}"
             text = text.replace(old, new)
-        (folder / path.name).write_text(text, encoding="utf-8")
-    library = folder / "memory.so"
-    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", f"-I{folder}"]
-    sources = (*(folder / f"{name}.c" for name in FILES), *DRIVERS)
-    subprocess.run([*argv, *map(str, sources), "-o", str(library)], check=True, timeout=PATIENCE_S)
-    made = ctypes.CDLL(str(library))
+        texts[path.name] = text
+    headers = {path.name: texts.pop(path.name) for path in HEADERS}
+    return linked(made, (*FLAGS, *words), texts, headers)
+
+
+def load(folder: Path, *change: str) -> ctypes.CDLL:
+    """The model as a library. With a `change` (see build) it proves that a test can fail."""
+    made = ctypes.CDLL(str(build(folder / "memory.so", DRIVERS, ("-shared",), *change)))
     made.replay_new.restype = ctypes.c_void_p
     made.replay.restype = ctypes.c_size_t
     made.lackey.restype = ctypes.c_bool

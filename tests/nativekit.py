@@ -25,6 +25,7 @@ from benchgate.build import programs, toolchain
 from benchgate.judge import run_files, verify
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
+from tests.ckit import scratch
 from tests.machines import PATIENCE_S
 
 NONCE = "0123456789abcdef"
@@ -51,22 +52,24 @@ SMALL: dict[str, dict[str, object]] = {
 }
 
 
+_OBJECTS: dict[tuple[object, ...], Path] = {}
+
+
 @pytest.fixture(scope="module")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Programs are compiled once for a file, and so are the objects of the harness: they are the same in each
-    program."""
-    kept: dict[tuple[object, ...], Path] = {}
-    objects, run = tmp_path_factory.mktemp("objects"), toolchain._run
+    """Programs are compiled once for a module of tests, and the objects of the harness, which are the same in
+    each program, once for all modules."""
+    run = toolchain._run
 
     def once(argv: Sequence[str], folder: Path, *more: Any) -> None:
         is_of_harness = "-c" in argv and not Path(argv[argv.index("-c") + 1]).is_absolute()
         key = (folder, *(word for word in argv[:-1] if not word.startswith("-ffile-prefix-map=")))
-        if is_of_harness and key in kept:
-            shutil.copy(kept[key], argv[-1])
+        if is_of_harness and key in _OBJECTS:
+            shutil.copy(_OBJECTS[key], argv[-1])
             return
         run(argv, folder, *more)
         if is_of_harness:
-            kept[key] = Path(shutil.copy(argv[-1], objects / f"{len(kept)}.o"))
+            _OBJECTS[key] = Path(shutil.copy(argv[-1], Path(scratch(), f"harness-{len(_OBJECTS)}.o")))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCHGATE_CACHE", str(tmp_path_factory.mktemp("cache")))

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -190,9 +190,14 @@ def lab(
     machine = os.environ.get("CLOCK_LAB_MACHINE") or (shipped.qemu.machine if light else guest.machine)
     plain = f"console={guest.console} {LINUX} {' '.join(linux_words(guest))}"
     words = shipped.boot.append if light else plain
-    other = os.environ.get("CLOCK_LAB_QEMU")
-    qemu = inputs.qemu(Path(other) if other else None, guest)
-    return Lab(qemu, inputs.linux_kernel(guest=guest).image, machine, words, clocked, options)
+    qemu, kernel = _fetched(os.environ.get("CLOCK_LAB_QEMU"), guest)
+    return Lab(qemu, kernel, machine, words, clocked, options)
+
+
+@cache
+def _fetched(other: str | None, guest: Architecture) -> tuple[Qemu, Path]:
+    """QEMU and the kernel's image, of which each call would compute the digest."""
+    return inputs.qemu(Path(other) if other else None, guest), inputs.linux_kernel(guest=guest).image
 
 
 light_lab = partial(lab, light=True)

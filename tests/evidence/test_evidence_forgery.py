@@ -17,9 +17,9 @@ import pytest
 from benchgate.evidence.check import INCOMPLETE, MISMATCH, TAMPERED, UNKNOWN_VERSION, verify_session
 from benchgate.evidence.files import ATTEMPTS, MANIFEST, SESSION, files_below
 from benchgate.evidence.session_folder import RESULTS
-from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.session.rejudging import rejudge
 from tests import forgerykit
+from tests.answerkit import kept_oracle
 from tests.forgerykit import edit_json, renumber, run_folders
 
 FLIPS = 300
@@ -27,19 +27,10 @@ SEEDS = range(3)
 RAW_LOGS = ("serial.log",)
 
 
-class _Kept:
-    """The oracle's process, which is not started anew for each of the tries."""
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.fixture(scope="module", autouse=True)
 def one_oracle() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rejudge, "ORACLES", _Kept())
+    with kept_oracle(rejudge):
         yield
-    ORACLES.close()
 
 
 @pytest.fixture(scope="module")

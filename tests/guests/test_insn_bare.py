@@ -22,7 +22,7 @@ from benchgate.insn.symbols import read_symbols
 from tests.kernelkit import BARE
 from tests.machines import PATIENCE_S
 from tests.memory_reference import Level, Place, Range, Shape
-from tools.clock_lab import BOOT_S, Debugger, burning
+from tools.clock_lab import BOOT_S, Debugger, burning, errands
 from tools.clock_lab import light_lab as lab
 
 SOURCE = Path(__file__).parents[1] / "data" / "stress"
@@ -211,6 +211,15 @@ def test_the_quantum_grows_while_cpus_do_not_interact(
     assert result.took == pytest.approx(20_000_000, rel=0.05)
     assert result.each("ipis") == [0, 20 if case == "poke" else 0]
     assert least <= result.log.checks["longest"] <= most
+
+
+def test_background_jobs_of_qemu_do_not_influence_the_guest(guest: Path, tmp_path: Path) -> None:
+    """QEMU wakes vCPUs for its own jobs, at times of the host. They must not run out of turn."""
+    plain = boot(guest, tmp_path, "oneshot", 4)
+    disturbed = boot(guest, tmp_path, "oneshot", 4, errands(tmp_path, every_us=20), disks=False)
+    assert (disturbed.status, disturbed.console) == (plain.status, plain.console)
+    assert disturbed.log.repeatable == plain.log.repeatable
+    assert disturbed.log.host["errands"] > 100
 
 
 def increments(guest: Path, folder: Path, case: str, order: AccessOrder) -> Result:

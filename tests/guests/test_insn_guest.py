@@ -292,14 +292,10 @@ def on_four(case: Case) -> Boot:
     return boot_case(lab(), case, 4, seed=1)
 
 
-@pytest.mark.parametrize(
-    ("case", "burners"),
-    [(UNEVEN, 0), pytest.param(SLEEPERS, 2, marks=pytest.mark.long)],
-    ids=["idle", "burning"],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("case", "burners"), [(UNEVEN, 0), (SLEEPERS, 2)], ids=["idle", "burning"])
 def test_background_jobs_of_qemu_do_not_influence_the_guest(tmp_path: Path, case: Case, burners: int) -> None:
-    """QEMU wakes vCPUs for its own jobs, at times of the host. They must not run out of turn, whether the
-    host's CPUs are idle or busy."""
+    """Of Linux, whether the host's CPUs are idle or busy; test_insn_bare.py has CPUs without a kernel."""
     with burning(burners):
         disturbed = boot_case(lab(), case, 4, seed=1, extra=errands(tmp_path, every_us=100))
     assert repeatable(disturbed) == repeatable(on_four(case))
@@ -310,9 +306,12 @@ def test_background_jobs_of_qemu_do_not_influence_the_guest(tmp_path: Path, case
 # ---- durations
 
 
-@pytest.mark.parametrize("case", [UNEVEN, pytest.param(LOCK, marks=pytest.mark.long), SLEEPERS], ids=name_of)
+@pytest.mark.parametrize(
+    "case", [*(pytest.param(case, marks=pytest.mark.long) for case in (UNEVEN, LOCK)), SLEEPERS], ids=name_of
+)
 def test_durations_agree_with_arithmetic(case: Case) -> None:
-    """The lock is held in arithmetic's time by bare CPUs, too (test_insn_bare.py)."""
+    """Uneven work takes its time on bare CPUs, too (`barrier` in test_insn_virt.py), and so does a lock
+    (`rudelock` in test_insn_bare.py)."""
     assert outcome(case, 4, on_four(case)).error < 0.01
 
 

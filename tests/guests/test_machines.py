@@ -107,6 +107,7 @@ def test_linux_sees_the_nodes_their_memory_the_clusters_and_the_sockets(
         assert clusters == ["0", "1", "2", "3"]
 
 
+@pytest.mark.long  # QEMU is told of none (tests/unit/base/system/test_guest_topology.py)
 def test_without_a_machine_linux_sees_one_node(images: Path) -> None:
     found = seen(linux(X86_64), 4, images)
     assert found["node/node0/cpulist"] == "0-3"

@@ -1,5 +1,6 @@
 """An `observe:` with a mistake: no books come of it, but a refusal, or a sentence that names the event which
-contradicts others. Each case is one that somebody could write for a kernel of his own.
+contradicts others. Each case is one that somebody could write for a kernel of his own. Without a mistake
+there are books (test_thread_witness.py). tests/unit/judge/accounts/threads has contradictions without guests.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ MISTAKES = (
     Mistake("the wake-up's symbol is unknown", WAKE, {}, ("enqueue_task_fare",)),
     Mistake("forks are not seen", HookKind.FORK, {}, ("do_exit",)),
 )
-SHORT = {"the id is at a wrong offset", "blocked is read from on_cpu"}
+SHORT = "blocked is read from on_cpu"
 
 
 def damaged(whole: ObserveDefinition, mistake: Mistake) -> ObserveDefinition:
@@ -75,10 +76,10 @@ def damaged(whole: ObserveDefinition, mistake: Mistake) -> ObserveDefinition:
     return replace(whole, hooks=hooks)
 
 
-def books_with(folder: Path, mistake: Mistake | None) -> ThreadBooks:
+def books_with(folder: Path, mistake: Mistake) -> ThreadBooks:
     setup, observe, whole = light_lab(), folder / "observe", catalog.load_system("linux").observe
     assert whole is not None
-    chosen = damaged(whole, mistake) if mistake else whole
+    chosen = damaged(whole, mistake)
     observe.write_text(observe_file(chosen, setup.kernel, linux_symbols(setup.qemu, setup.kernel)))
     records = Records(threads=folder / "threads", observe=observe)
     done = setup.boot("witness", CPUS, "schedstats=enable", workers=WORKERS, seed=1, records=records)
@@ -86,16 +87,11 @@ def books_with(folder: Path, mistake: Mistake | None) -> ThreadBooks:
     return thread_books(read_thread_events(folder / "threads"))
 
 
-def test_without_a_mistake_there_are_books(tmp_path: Path) -> None:
-    books = books_with(tmp_path, None)
-    assert sum(one.switches for one in books.cpus) > 100
-
-
 @pytest.mark.parametrize(
     "mistake",
     [
         pytest.param(
-            one, id=one.about.replace(" ", "-"), marks=() if one.about in SHORT else pytest.mark.long
+            one, id=one.about.replace(" ", "-"), marks=() if one.about == SHORT else pytest.mark.long
         )
         for one in MISTAKES
     ],

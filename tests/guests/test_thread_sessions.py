@@ -24,7 +24,7 @@ from benchgate.judge.accounts.attribution import Table, table
 from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.run_files import CONSOLE, THREAD_EVENTS
 from benchgate.run.record import load
-from tests.line.sessions import Session, run_benchgate, run_pytest
+from tests.line.sessions import Session, light_tern, run_benchgate, run_pytest
 
 ROW = """\
 import pytest
@@ -36,10 +36,8 @@ def test_every_run_is_right(cell):
     cell.require_verified()
 """
 STEPS = 4000
-TERN, LINUX = (
-    ROW.format(systems="'kernel'", workload=f"'tasks', steps={STEPS}"),
-    ROW.format(systems="'linux:arch=riscv64', 'linux:arch=aarch64'", workload="'service', requests=200"),
-)
+TERN = ROW.format(systems="'kernel.yaml'", workload=f"'tasks', steps={STEPS}")
+LINUX = ROW.format(systems="'linux:arch=riscv64', 'linux:arch=aarch64'", workload="'service', requests=200")
 
 
 def measured(where: Path, row: str, *words: str) -> Session:
@@ -51,7 +49,9 @@ def measured(where: Path, row: str, *words: str) -> Session:
 
 @pytest.fixture(scope="module")
 def tern(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    return measured(tmp_path_factory.mktemp("tern"), TERN, "--smp=2,4", "--measure")
+    where = tmp_path_factory.mktemp("tern")
+    light_tern(where)
+    return measured(where, TERN, "--smp=2,4", "--measure")
 
 
 @pytest.fixture(scope="module")

@@ -32,6 +32,7 @@ from benchgate.insn.threads_log import (
     WakeEvent,
     read_thread_events,
 )
+from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.accounts.threads.schedule import ThreadLife, repeat_schedule
 from tools.clock_lab import light_lab, thread_records
 
@@ -113,7 +114,10 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
     return boot(tmp_path_factory.mktemp("traced"), TRACED, is_traced=True)
 
 
-@pytest.mark.parametrize("which", ["plain", "traced"])
+WHICH = pytest.mark.parametrize("which", [pytest.param("plain", marks=pytest.mark.long), "traced"])
+
+
+@WHICH
 def test_each_thread_has_the_counts_of_its_proc_file(request: pytest.FixtureRequest, which: str) -> None:
     """Of the whole boot, and of each worker before and after its work."""
     seen: Witnessed = request.getfixturevalue(which)
@@ -131,7 +135,13 @@ def test_each_thread_has_the_counts_of_its_proc_file(request: pytest.FixtureRequ
     assert early.total() <= 0.03 * sum(one.counts[WAKES] for one in seen.readings)
 
 
-@pytest.mark.parametrize("which", ["plain", "traced"])
+@WHICH
+def test_there_are_books(request: pytest.FixtureRequest, which: str) -> None:
+    seen: Witnessed = request.getfixturevalue(which)
+    assert sum(one.switches for one in thread_books(seen.events).cpus) > 100
+
+
+@WHICH
 def test_each_cpu_has_the_counts_of_schedstat(request: pytest.FixtureRequest, which: str) -> None:
     """How many threads arrived on it since the boot. Where the boot's first thread, which is the idle thread
     later, became one of them, Linux counts none."""

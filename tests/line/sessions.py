@@ -98,6 +98,8 @@ def run_pytest(where: Path, *words: str | Path, python: str | Path = sys.executa
         "no:cacheprovider",
         "-p",
         "no:hypothesispytest",  # it imports all of Hypothesis at the end
+        "-p",
+        "no:benchmark",  # it starts git six times; tests/plugin/test_benchmark_partner.py has both
         f"--reports={where}/reports",
     ]
     code, output = run([python, "-m", "pytest", *own, *words], where)

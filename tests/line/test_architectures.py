@@ -56,7 +56,7 @@ def test_a_row_is_verified_and_repeats_on_the_instruction_clock(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("guest", "words", "why"),
     [
-        (RISCV64, "maxcpus=1", "1 came up"),
+        pytest.param(RISCV64, "maxcpus=1", "1 came up", marks=pytest.mark.long),  # x86-64: test_real_boots.py
         pytest.param(RISCV64, *PANIC, marks=pytest.mark.long),
         pytest.param(AARCH64, *PANIC, marks=pytest.mark.long),
         (AARCH64, "bench.set=/none:1", "the guest reported a failure: benchfail: init: /none"),

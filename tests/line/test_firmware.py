@@ -92,7 +92,7 @@ def test_a_file_is_the_firmware(tmp_path: Path, guest: Architecture, clock: str)
 
 def test_a_file_that_is_no_firmware_boots_nothing(tmp_path: Path) -> None:
     (tmp_path / "own.fw").write_bytes(bytes(256 << 10))
-    session = boot_talker(tmp_path, X86_64, "insn", "deadlines: {boot_s: 0.2, run_s: 0.2}\n")
+    session = boot_talker(tmp_path, X86_64, "insn", "deadlines: {boot_s: 0.1, run_s: 0.1}\n")
     assert session.code == 1, session.output
     assert {row["verified"] for row in session.rows} == {"false"}
 

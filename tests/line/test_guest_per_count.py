@@ -17,6 +17,7 @@ version: 1
 name: fixed
 kind: qemu
 boot: {kernel: "talker-{n}.elf", append: WORDS}
+qemu: {machine: "q35,sata=off,smbus=off"}
 ask: prompt
 prompt: '\\$ '
 steps:

@@ -102,7 +102,12 @@ def test_a_failed_test_fails_the_gate(checkout: Path) -> None:
     assert code == 1, output
 
 
-def test_the_second_half_of_the_tests_runs_although_the_first_failed(checkout: Path) -> None:
+def test_the_second_half_of_the_tests_runs_although_the_first_failed(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(
+        "PYTEST_ADDOPTS"
+    )  # the session chooses a profile of Hypothesis, so it needs its plugin
     alongside, alone = noxfile().ALONGSIDE, noxfile().ALONE
     for number, folder in enumerate(alongside):
         (checkout / folder).mkdir(parents=True)

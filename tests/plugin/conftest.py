@@ -6,7 +6,7 @@ chooses the times.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise
@@ -14,17 +14,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.stats
+import scipy.special
 
 from benchgate.host import accel, capacity, lock
 from benchgate.run import thread_use
+from benchgate.session import measuring
 from benchgate.session.measuring import MeasuringSession
-from benchgate.session.pytest_hooks import pytest_fixtures
+from benchgate.session.pytest_hooks import pytest_fixtures, pytest_session
+from benchgate.session.rejudging import rejudge
 from benchgate.session.workbench import Workbench
+from tests.answerkit import kept_oracle
 from tests.machines import PATIENCE_S
 
 HI = 10_000
-KEPT_LOADED = (np, scipy.stats, pytest_fixtures)
+KEPT_LOADED = (np, scipy.special, pytest_fixtures)
 """pytester unloads the modules that a run in this process imports; these cannot be loaded twice."""
 FAKE_QEMU = Path(__file__).parents[1] / "data" / "fake-qemu"
 
@@ -162,6 +165,8 @@ class Rig:
     folder: Path
     more: str = ""
     """Additional lines of the system's YAML."""
+    partner: bool = False
+    """With pytest-benchmark, which starts git six times for each session."""
 
     def system(self, play: str = "good") -> str:
         path = self.folder / "fake.yaml"
@@ -186,7 +191,8 @@ class Rig:
             f"--reports={self.folder}/reports",
         ]
         # Hypothesis would be imported again at the end of each session.
-        without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        without = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
+        without += [] if self.partner else ["-p", "no:benchmark"]
         return [*own, "-W", "error", "--strict-markers", *without, *words]
 
     def run(self, *words: str, play: str = "good") -> pytest.RunResult:
@@ -195,6 +201,13 @@ class Rig:
     @property
     def latest(self) -> Path:
         return self.folder / "reports" / "latest"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_oracle() -> Iterator[None]:
+    """tests/plugin/test_hostile_oracles.py starts oracles as sessions do."""
+    with kept_oracle(pytest_session, measuring, rejudge):
+        yield
 
 
 @pytest.fixture

@@ -24,6 +24,12 @@ ARM = "primes.hi-10000-fake-smp2-tcg[[]work[]]"
 FULL = "benchgate::primes.hi-10000-fake-smp2-tcg[work]"
 
 
+@pytest.fixture
+def rig(rig: Rig) -> Rig:
+    rig.partner = True
+    return rig
+
+
 def entries(path: Path) -> Mapping[str, Any]:
     return {one["fullname"]: one for one in json.loads(path.read_text())["benchmarks"]}
 

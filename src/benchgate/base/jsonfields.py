@@ -306,7 +306,8 @@ class ObjectForm(Form):
         rest, found = dict(_typed(value, dict, where)), apart
         for name, (form, presence) in self.fields.items():
             if presence is Presence.INLINE:
-                keys = ObjectForm(form.kind).fields.keys() & rest.keys()
+                inner = cast("ObjectForm", form_of(form.kind))  # kept: to look up its hints takes 1 ms
+                keys = inner.fields.keys() & rest.keys()
                 found[name] = form.read({key: rest.pop(key) for key in keys}, where)
             elif presence is None or name in rest:
                 found[name] = form.read(_taken(rest, name, where), f"{where}: {name}")

@@ -23,7 +23,14 @@ from benchgate.session.rejudging.trust import TrustedPrograms
 from tests import pagekit
 from tests.unit.history.entries import EXACT, SERIES, entry, fill, place
 from tests.unit.history.test_writer import counts
-from tests.unit.session.rejudging.test_rejudge import CELL, WORK, attempt, change, published
+from tests.unit.session.rejudging.test_rejudge import (
+    CELL,
+    WORK,
+    attempt,
+    change,
+    one_oracle,  # noqa: F401 - a fixture
+    published,
+)
 from tests.unit.session.rejudging.test_rejudge import session as new  # noqa: F401 - a fixture
 
 FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]

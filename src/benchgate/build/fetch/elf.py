@@ -10,6 +10,7 @@ import io
 import shutil
 import struct
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -41,8 +42,9 @@ def needed(path: Path) -> frozenset[str]:
         ) from error
 
 
+@cache
 def present() -> frozenset[str]:
-    """The sonames that this system's loader finds."""
+    """The sonames that this system's loader finds, as of the first call."""
     program = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
     if program is None:
         return frozenset()

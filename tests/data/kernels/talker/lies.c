@@ -115,8 +115,9 @@ static void panic(void) {
 
 static void die(void) {
     text("primes: 5 devices do not answer\npanic: code 17 at 4711\n");
+    machine_hold();
     for (;;)
-        bench_relax();
+        machine_rest();
 }
 
 void primes_command(struct primes *asked) {

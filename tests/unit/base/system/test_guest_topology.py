@@ -53,6 +53,11 @@ def test_nodes_have_their_memory_their_cpus_and_their_distances() -> None:
     )
 
 
+def test_without_a_machine_qemu_is_told_of_no_node() -> None:
+    told = topology_of(catalog.load_system("linux"), 4)
+    assert (told.smp, told.arguments) == ("4", ())
+
+
 def test_a_node_without_cpus_keeps_its_memory_except_on_riscv() -> None:
     assert "node,nodeid=1,memdev=node1" in topology_of(system(duo()), 2).arguments
     assert topology_of(system(duo(), RISCV64), 2).arguments == ()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import c_file, c_folders
-from tests.machines import PATIENCE_S
+from tests.ckit import FLAGS, linked
 
 MOST = 256
 NEVER = 2**64 - 1
@@ -111,9 +109,7 @@ def load(
     if change is not None:
         assert change[0] in text, f"the text to replace is no longer in {name}.c"
         text = text.replace(*change)
-    source, library = folder / f"{name}.c", folder / f"{name}.so"
-    source.write_text(text, encoding="utf-8")
-    argv = [*compiler().argv, "-std=c11", "-O1", "-shared", "-fPIC", *(f"-I{one}" for one in c_folders())]
-    files = (source, *(c_file(f"{other}.c") for other in beside))
-    subprocess.run([*argv, *map(str, files), "-o", str(library)], check=True, timeout=PATIENCE_S)
-    return ctypes.CDLL(str(library))
+    sources = {f"{name}.c": text}
+    sources |= {f"{other}.c": c_file(f"{other}.c").read_text(encoding="utf-8") for other in beside}
+    words = (*FLAGS, "-shared", *(f"-I{one}" for one in c_folders()))
+    return ctypes.CDLL(str(linked(folder / f"{name}.so", words, sources, {})))

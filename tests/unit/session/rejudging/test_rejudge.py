@@ -35,6 +35,7 @@ from benchgate.session import publish
 from benchgate.session.rejudging import rejudge
 from benchgate.session.rejudging.trust import TrustedPrograms
 from tests import pagekit
+from tests.answerkit import kept_oracle
 from tests.machines import PATIENCE_S
 from tests.unit.factories import POLICY
 from tests.unit.noise import counters
@@ -56,6 +57,12 @@ GOOD = recorded("good-linux-primes-smp2")
 PLAN = sweep(2, hi=100_000)
 CELL = next(planned.cell for planned in PLAN.cells if planned.cell.cpus == 2)
 WORK = field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_oracle() -> Iterator[None]:
+    with kept_oracle(rejudge):
+        yield
 
 
 def attempt(

@@ -4,12 +4,16 @@
 // vCPUs for them. For the lockstep machine the vCPU stays halted, or else a run would not repeat. While its
 // thread is awake, an interrupt from another vCPU would reach it at once and not in its turn. So an errand
 // starts only when every vCPU is stopped and the main loop does not work, and nothing is granted until it has
-// ended.
+// ended. The machine's next turn comes before the next errands: a host may queue jobs faster than it lets the
+// threads of vCPUs do them.
 #include "clock_state.h"
 
 void clock_errand_request(unsigned c) {
-    if (clock_vcpus[c].errand == CLOCK_ERRAND_NONE)
-        clock_vcpus[c].errand = CLOCK_ERRAND_DUE;
+    struct clock_vcpu *v = &clock_vcpus[c];
+    if (v->errand == CLOCK_ERRAND_NONE)
+        v->errand = CLOCK_ERRAND_DUE;
+    else if (v->errand == CLOCK_ERRAND_ACTIVE && v->asleep && !v->waiting) // it may have looked for jobs already
+        v->pending = true;
 }
 
 static bool any(enum clock_errand errand) {
@@ -19,7 +23,16 @@ static bool any(enum clock_errand errand) {
     return false;
 }
 
-static void start_all(void) {
+static uint64_t turns_when_started;
+
+static uint64_t turns(void) {
+    return clock_machine.grants + clock_machine.main_turns;
+}
+
+void clock_errands_start(void) {
+    if (!any(CLOCK_ERRAND_DUE) || !lockstep_still(&clock_machine) || clock_machine.main == LOCKSTEP_MAIN_BUSY)
+        return;
+    turns_when_started = turns();
     for (unsigned c = 0; c < clock_machine.count; c++) {
         if (clock_vcpus[c].errand != CLOCK_ERRAND_DUE)
             continue;
@@ -32,10 +45,9 @@ static void start_all(void) {
 bool clock_errands_block_grants(void) {
     if (any(CLOCK_ERRAND_ACTIVE))
         return true;
-    if (!any(CLOCK_ERRAND_DUE))
+    if (!any(CLOCK_ERRAND_DUE) || turns() == turns_when_started)
         return false;
-    if (lockstep_still(&clock_machine) && clock_machine.main != LOCKSTEP_MAIN_BUSY)
-        start_all();
+    clock_errands_start();
     return true;
 }
 

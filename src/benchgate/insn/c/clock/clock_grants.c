@@ -15,6 +15,8 @@ void clock_give_grants(void) {
         clock_release(grants.vcpu[i]);
     if (grants.main)
         clock_wake_main();
+    if (!grants.count && !grants.main)
+        clock_errands_start();
 }
 
 void clock_await_grant(unsigned c) {

@@ -62,8 +62,9 @@ void clock_stall(unsigned vcpu, uint64_t span); // it has stopped, and stays so 
 
 // ---- clock_errands.c; call with the lock held
 
-void clock_errand_request(unsigned vcpu); // QEMU has a job for a halted vCPU
-bool clock_errands_block_grants(void);    // starts the errands that may start now
+void clock_errand_request(unsigned vcpu); // QEMU has a job for a halted vCPU, or for one that is about to halt
+bool clock_errands_block_grants(void);    // starts the errands whose turn it is
+void clock_errands_start(void);           // the machine has nothing to grant
 bool clock_errand_active(unsigned vcpu);  // its thread runs a job; the machine still counts it as halted
 
 // ---- clock_watch.c: clock_watch and clock_report

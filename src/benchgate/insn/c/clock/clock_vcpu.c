@@ -132,6 +132,8 @@ void clock_asleep(bool asleep) {
     clock_lock();
     clock_vcpus[c].asleep = asleep;
     clock_vcpus[c].pending = false;
+    if (clock_vcpus[c].errand == CLOCK_ERRAND_DUE) // it has not slept: it has found the job itself
+        clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
     clock_unlock();
 }
 
@@ -146,7 +148,8 @@ void clock_wait_begin(void *condition) {
     if (clock_vcpus[c].asleep)
         clock_vcpus[c].halt = condition;
     if (clock_vcpus[c].errand == CLOCK_ERRAND_ACTIVE) { // the errand has ended
-        clock_vcpus[c].errand = CLOCK_ERRAND_NONE;
+        bool another = clock_vcpus[c].pending && clock_vcpus[c].halt == condition;
+        clock_vcpus[c].errand = another ? CLOCK_ERRAND_DUE : CLOCK_ERRAND_NONE;
         clock_vcpus[c].waiting = condition;
     } else if (clock_vcpus[c].pending && clock_vcpus[c].halt == condition)
         clock_checks.pendings++; // woken since QEMU's last check for work: it does not sleep
@@ -211,8 +214,12 @@ static void signal_running(unsigned c, bool by_machine) {
         activity_interrupted(c, clock_machine.vcpu[c].time, clock_self);
         delays_interrupted(c, clock_self, clock_machine.vcpu[c].time);
     }
-    if (clock_vcpus[c].asleep && !clock_vcpus[c].waiting && clock_machine.vcpu[c].state == LOCKSTEP_RUN)
+    if (!clock_vcpus[c].asleep || clock_vcpus[c].waiting || clock_machine.vcpu[c].state != LOCKSTEP_RUN)
+        return;
+    if (by_machine || !clock_guest_started)
         clock_vcpus[c].pending = true;
+    else // it halts first: with one job after another it never would
+        clock_errand_request(c);
 }
 
 bool clock_signal(void *condition, bool by_machine) {

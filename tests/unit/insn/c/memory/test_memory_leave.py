@@ -12,11 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.build.toolchain import compiler
-from benchgate.insn.plugin import c_file
 from tests.machines import PATIENCE_S
 from tests.memory_reference import Level, Place, Range, Shape
-from tests.memorykit import FILES, HEADERS
+from tests.memorykit import build
 
 DRIVER = Path(__file__).parents[4] / "data/memory/protocol.c"
 NO_CACHE = Level(0, 0, 0)
@@ -39,23 +37,6 @@ MACHINES = {
 }
 
 
-def build(folder: Path, file: str = "", old: str = "", new: str = "") -> Path:
-    """The driver with the model. With a file, `old` is first replaced in it."""
-    for path in (*HEADERS, *(c_file(f"{name}.c") for name in FILES)):
-        text = path.read_text(encoding="utf-8")
-        if path.name == file:
-            assert text.count(old) == 1, f"{file} has the text to replace {text.count(old)} times: {old}"
-            text = text.replace(old, new)
-        (folder / path.name).write_text(text, encoding="utf-8")
-    argv = [*compiler().argv, "-std=c11", "-O1", f"-I{folder}", str(DRIVER)]
-    subprocess.run(
-        [*argv, *(str(folder / f"{name}.c") for name in FILES), "-o", str(folder / "protocol")],
-        check=True,
-        timeout=PATIENCE_S,
-    )
-    return folder / "protocol"
-
-
 def visit(program: Path, shape: Shape, lines: int) -> list[str]:
     """What the driver prints. The first word is `broken:` if a state is."""
     path = program.parent / "shape"
@@ -69,7 +50,7 @@ def visit(program: Path, shape: Shape, lines: int) -> list[str]:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("protocol"))
+    return build(tmp_path_factory.mktemp("protocol") / "protocol", (DRIVER,), ())
 
 
 def allowed(shape: Shape, cpus: str, thirds: str) -> bool:
@@ -240,5 +221,5 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_protocol_is_caught(tmp_path: Path, name: str) -> None:
     *change, words = BROKEN[name]
-    program = build(tmp_path, *change)
+    program = build(tmp_path / "protocol", (DRIVER,), (), *change)
     assert any(visit(program, *machine)[0] == f"broken: {words}" for machine in MACHINES.values())

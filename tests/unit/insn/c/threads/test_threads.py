@@ -6,15 +6,13 @@ QEMU's functions are replaced by those of MACHINE; the expected lines are writte
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from benchgate.build.toolchain import compiler
 from benchgate.insn.plugin import c_file, c_folders
-from tests.machines import PATIENCE_S
+from tests.ckit import linked
 
 MACHINE = r"""
 #include "arch.h"
@@ -144,18 +142,20 @@ class Guest:
 
 def built(folder: Path, change: tuple[str, str] = ("", "")) -> ctypes.CDLL:
     folder.mkdir()
-    (folder / "machine.c").write_text(MACHINE)
-    sources = [folder / "machine.c", c_file("lines.c"), c_file("arch_x86.c")]
-    for name in FILES:
-        text = (
-            c_file(f"{name}.c").read_text().replace(*change) if change[0] else c_file(f"{name}.c").read_text()
-        )
-        (folder / f"{name}.c").write_text(text)
-        sources.append(folder / f"{name}.c")
-    argv = [*compiler().argv, "-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w"]
-    argv += [*(f"-I{one}" for one in c_folders()), *map(str, sources), "-o", str(folder / "threads.so")]
-    subprocess.run(argv, check=True, timeout=PATIENCE_S)
-    library = ctypes.CDLL(str(folder / "threads.so"))
+    sources = {"machine.c": MACHINE}
+    for name in ("lines", "arch_x86", *FILES):
+        text = c_file(f"{name}.c").read_text()
+        sources[f"{name}.c"] = text.replace(*change) if change[0] and name in FILES else text
+    words = (
+        "-std=gnu11",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-DINSN_API=3",
+        "-w",
+        *(f"-I{one}" for one in c_folders()),
+    )
+    library = ctypes.CDLL(str(linked(folder / "threads.so", words, sources, {})))
     library.threads_setup.restype = ctypes.c_char_p
     return library
 

@@ -1,0 +1,135 @@
+// Two vCPUs and QEMU's jobs for the second one, without QEMU or threads: the clock's own files with stubs around
+// them. A job comes whenever the vCPU's thread has just looked for jobs, so there is always another one.
+#include "access.h"
+#include "activity.h"
+#include "clock_state.h"
+#include "delays.h"
+#include "journal.h"
+#include "placement.h"
+
+#include <stdlib.h>
+
+static uint64_t counters[LOCKSTEP_MAX];
+static int condition; // on which the second vCPU halts
+
+static void init(void) {
+    struct clock_options options = {.rules = {.count = 2, .quantum = 1000, .fine = 100, .rush = 1}};
+    clock_setup(&options);
+    for (unsigned c = 0; c < 2; c++)
+        lockstep_appear(&clock_machine, c);
+}
+
+static void looks_for_jobs(void) {
+    clock_self = 1;
+    clock_asleep(true);
+    clock_self = -1;
+}
+
+static void job(void) {
+    clock_self = -1;
+    clock_signal(&condition, false);
+}
+
+static void waits(void) {
+    clock_self = 1;
+    clock_wait_begin(&condition);
+    clock_self = -1;
+}
+
+static void wakes_up(void) {
+    clock_vcpus[1].waiting = NULL; // clock_wait_end returns
+    clock_self = 1;
+    clock_asleep(false);
+    clock_self = -1;
+}
+
+static void give_grants(void) {
+    clock_lock();
+    clock_give_grants();
+    clock_unlock();
+}
+
+// How often each has its turn: the first vCPU, and the jobs.
+void turns_and_jobs(unsigned *turns, unsigned *jobs) {
+    init();
+    looks_for_jobs();
+    waits();
+    clock_guest_started = true;
+    lockstep_main_idle(&clock_machine, LOCKSTEP_NEVER);
+    lockstep_arrive(&clock_machine, 0, 0, LOCKSTEP_WORKS);
+    job();
+    for (unsigned i = *turns = *jobs = 0; i < 100; i++) {
+        if (clock_machine.vcpu[0].state == LOCKSTEP_RUN) {
+            ++*turns;
+            lockstep_arrive(&clock_machine, 0, clock_machine.vcpu[0].until, LOCKSTEP_WORKS);
+        } else if (clock_errand_active(1)) {
+            ++*jobs;
+            wakes_up();
+            looks_for_jobs();
+            job();
+            waits();
+        }
+        give_grants();
+    }
+}
+
+// The second vCPU was woken before the guest started; then the first job for it comes.
+bool halts_before_its_job(void) {
+    init();
+    looks_for_jobs();
+    waits();
+    job();
+    wakes_up();
+    clock_guest_started = true;
+    looks_for_jobs();
+    job();
+    waits();
+    return clock_machine.vcpu[1].state == LOCKSTEP_HALT && clock_vcpus[1].errand == CLOCK_ERRAND_DUE;
+}
+
+// ---- what these files need of the others
+
+uint64_t counter_read(unsigned c) {
+    return counters[c];
+}
+
+void counter_write(unsigned c, uint64_t value) {
+    counters[c] = value;
+}
+
+#define NOTHING(name)                                                                                        \
+    uint64_t name(unsigned c) {                                                                              \
+        (void)c;                                                                                             \
+        return 0;                                                                                            \
+    }
+NOTHING(counter_calls)
+NOTHING(counter_clock_reads)
+NOTHING(counter_idled)
+NOTHING(counter_paused)
+NOTHING(counter_stalled)
+NOTHING(counter_timed)
+NOTHING(counter_waited)
+NOTHING(access_interrupt)
+
+#define IGNORED(name, ...)                                                                                   \
+    void name(__VA_ARGS__) {                                                                                 \
+    }
+IGNORED(access_turn, unsigned c)
+IGNORED(access_window, bool open, uint64_t now, uint64_t latest)
+IGNORED(activity_interrupted, unsigned c, uint64_t time, int sender)
+IGNORED(activity_ran, unsigned c, uint64_t from, uint64_t to, uint64_t worked)
+IGNORED(activity_rests, unsigned c, uint64_t from, uint64_t to)
+IGNORED(activity_runs, unsigned c, uint64_t from, uint64_t to, uint64_t worked)
+IGNORED(activity_slept, unsigned c, uint64_t from, uint64_t to, int waker)
+IGNORED(activity_window, bool open, uint64_t time)
+IGNORED(clock_beat, void)
+IGNORED(clock_watch, void)
+IGNORED(delays_halts, unsigned c)
+IGNORED(delays_interrupted, unsigned c, int sender, uint64_t now)
+IGNORED(delays_window, bool open)
+IGNORED(placement_look, void)
+
+_Noreturn void journal_refuse(const char *format, ...) {
+    (void)format;
+    abort();
+}

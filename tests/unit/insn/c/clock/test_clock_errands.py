@@ -1,0 +1,63 @@
+"""Jobs that QEMU gives to halted vCPUs, one after another without an end: they never keep the machine from
+its turns, and none is forgotten."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+from benchgate.insn.plugin import c_file, c_folders
+from tests.ckit import FLAGS, linked
+
+DRIVER = Path(__file__).parents[4] / "data/errands/jobs.c"
+FILES = ("clock_vcpu", "clock_errands", "clock_grants", "clock_state", "clock_time", "lockstep")
+LEAST = 40
+"""Of a hundred steps; turns and jobs alternate."""
+FIRST = {
+    "jobs come first": ("clock_errands.c", " || turns() == turns_when_started", ""),
+    "a job that comes meanwhile is forgotten": (
+        "clock_errands.c",
+        "        v->pending = true;\n",
+        "        ;\n",
+    ),
+}
+HALTS = (
+    "clock_vcpu.c",
+    "        clock_errand_request(c);\n}",
+    "        clock_vcpus[c].pending = true;\n}",
+)
+
+
+def library(folder: Path, file: str = "", old: str = "", new: str = "") -> ctypes.CDLL:
+    texts = {DRIVER.name: DRIVER.read_text(encoding="utf-8")}
+    texts |= {f"{name}.c": c_file(f"{name}.c").read_text(encoding="utf-8") for name in FILES}
+    if file:
+        assert texts[file].count(old) == 1, f"the text to replace is no longer in {file}"
+        texts[file] = texts[file].replace(old, new)
+    words = (*FLAGS, "-shared", *(f"-I{one}" for one in c_folders()))
+    return ctypes.CDLL(str(linked(folder / "jobs.so", words, texts, {})))
+
+
+def turns_and_jobs(made: ctypes.CDLL) -> tuple[int, int]:
+    turns, jobs = ctypes.c_uint(), ctypes.c_uint()
+    made.turns_and_jobs(ctypes.byref(turns), ctypes.byref(jobs))
+    return turns.value, jobs.value
+
+
+def test_turns_and_jobs_alternate(tmp_path: Path) -> None:
+    assert min(turns_and_jobs(library(tmp_path))) > LEAST
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_clock_in_which_one_of_them_starves_is_caught(tmp_path: Path, name: str) -> None:
+    assert min(turns_and_jobs(library(tmp_path, *FIRST[name]))) < 2
+
+
+def test_a_vcpu_halts_before_its_jobs_are_done(tmp_path: Path) -> None:
+    """Else, with one job after another, it would never stop, and no other vCPU would run."""
+    (tmp_path / "broken").mkdir()
+    halts, broken = library(tmp_path), library(tmp_path / "broken", *HALTS)
+    assert halts.halts_before_its_job() & 1
+    assert not broken.halts_before_its_job() & 1
