@@ -67,6 +67,8 @@ def test_the_machine_has_the_processor_and_topology_that_were_asked_for() -> Non
     assert words[words.index("-append") + 1].endswith(" kvm")
     assert "file=/d/disk.ext4,snapshot=on,cache=unsafe,format=raw,if=virtio" in words
     assert "file=/c,,o.tar,readonly=on,format=raw,if=virtio" in words
+    assert words[words.index("-icount") + 1] == "shift=1"
+    assert "thread=single" in words[words.index("-accel") + 1]
     assert rest == ["-k", "kernel"]
     assert folder.is_absolute()
 
