@@ -43,7 +43,7 @@ from benchgate.plan import catalog
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.plan.workloadfile import fill
 from benchgate.run.argv import BootOptions, VmConfig, guest_spec
-from tools.nested_kvm import ACCEL, APPEND, CPU, LONGEST_S
+from tools.nested_kvm import APPEND, CPU, LONGEST_S, PARALLEL, STEADY
 
 KVM_MODULES = ("irqbypass", "kvm", "kvm-amd")
 UNPACKERS: Mapping[str, Callable[[bytes], bytes]] = {".xz": lzma.decompress, ".zst": zstd, ".ko": bytes}
@@ -56,9 +56,9 @@ class NestedSetting:
 
     cpu: str = CPU
     append: str = APPEND
-    modules: Mapping[str, str] = field(default_factory=lambda: {"kvm_amd": "pause_filter_count=0"})
+    modules: Mapping[str, str] = field(default_factory=lambda: {"kvm-amd": "pause_filter_count=0"})
     """The parameters of each module of KVM."""
-    accel: tuple[str, ...] = ACCEL
+    accel: tuple[str, ...] = STEADY
     inner_cpu: str = "host"
     inner_machine: str = ""
     """More of the inner QEMU's `-machine`."""
@@ -74,11 +74,11 @@ def _with(**changes: Any) -> NestedSetting:
 SETTINGS = {
     "used": USED,
     "kvm-amd pause_filter_count=3000 (its default)": _with(modules={}),
-    "kvm-amd npt=0": _with(modules={"kvm_amd": "pause_filter_count=0,npt=0"}),
-    "kvm-amd vgif=0": _with(modules={"kvm_amd": "pause_filter_count=0,vgif=0"}),
-    "kvm-amd vls=0": _with(modules={"kvm_amd": "pause_filter_count=0,vls=0"}),
-    "kvm-amd nested=0": _with(modules={"kvm_amd": "pause_filter_count=0,nested=0"}),
-    "kvm-amd avic=1": _with(modules={"kvm_amd": "pause_filter_count=0,avic=1"}),
+    "kvm-amd npt=0": _with(modules={"kvm-amd": "pause_filter_count=0,npt=0"}),
+    "kvm-amd vgif=0": _with(modules={"kvm-amd": "pause_filter_count=0,vgif=0"}),
+    "kvm-amd vls=0": _with(modules={"kvm-amd": "pause_filter_count=0,vls=0"}),
+    "kvm-amd nested=0": _with(modules={"kvm-amd": "pause_filter_count=0,nested=0"}),
+    "kvm-amd avic=1": _with(modules={"kvm-amd": "pause_filter_count=0,avic=1"}),
     "kvm halt_poll_ns=0": _with(modules={**USED.modules, "kvm": "halt_poll_ns=0"}),
     "kvm tdp_mmu=0": _with(modules={**USED.modules, "kvm": "tdp_mmu=0"}),
     "outer mitigations=auto": _with(append=APPEND.replace("mitigations=off", "")),
@@ -87,9 +87,9 @@ SETTINGS = {
     "outer idle=poll": _with(append=f"{APPEND} idle=poll"),
     "outer transparent_hugepage=always": _with(append=f"{APPEND} transparent_hugepage=always"),
     "outer -cpu max,+svm": _with(cpu="max,+svm,-hypervisor"),
-    "outer -accel tcg,thread=multi, no -icount": _with(accel=("-accel", "tcg,thread=multi")),
+    "outer -accel tcg,thread=multi, no -icount": _with(accel=PARALLEL),
     "outer -accel tcg,thread=single, no -icount": _with(accel=("-accel", "tcg,thread=single")),
-    "outer tb-size=1024": _with(accel=("-accel", "tcg,thread=single,tb-size=1024", *ACCEL[2:])),
+    "outer tb-size=1024": _with(accel=("-accel", "tcg,thread=single,tb-size=1024", *STEADY[2:])),
     "inner -cpu host,migratable=off": _with(cpu=f"{CPU},+invtsc", inner_cpu="host,migratable=off"),
     "inner -cpu host,kvm=off": _with(inner_cpu="host,kvm=off"),
     "inner -cpu host without kvm-pv-*": _with(

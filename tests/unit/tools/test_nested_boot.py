@@ -60,7 +60,7 @@ def test_the_outer_machine_has_the_parameters_of_the_modules(monkeypatch: pytest
     monkeypatch.setattr(inputs, "linux_kernel", Kernel)
     words = nested_boot.outer_argv(QEMU, SETTINGS["kvm-amd npt=0"], Path("/i"), times=3, counts=True)
     told = words[words.index("-append") + 1].split()
-    assert {"nested.kvm_amd=pause_filter_count=0,npt=0", "nested.times=3", "nested.count=1"} <= set(told)
+    assert {"nested.kvm-amd=pause_filter_count=0,npt=0", "nested.times=3", "nested.count=1"} <= set(told)
     assert "+svm" in words[words.index("-cpu") + 1]
     assert "-icount" in words
 
