@@ -242,9 +242,7 @@ def _choose_module(names: Sequence[str], member: str) -> str | None:
     return f"modules/{match[1]}" if match else None
 
 
-def _fill_modules(
-    names: Sequence[str], client: Apt, packages: PinnedSet, files: Path
-) -> dict[str, Any]:
+def _fill_modules(names: Sequence[str], client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
     (pin,) = packages.pins
     (files / "modules").mkdir()  # this folder exists even if all modules are built in
     for path in client.download([pin.package]):
