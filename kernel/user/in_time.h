@@ -1,8 +1,9 @@
 // Whether waits end in time on a host that may be busy.
 //
-// Such a host makes every wait late, and a short one by the largest share. So where one is late, one that is ten times
-// as long may be ten times as late: an error of the timer's rate shows in each of them, and a host's delay does not
-// grow. On the instruction clock no wait is late, so that nothing longer is tried there.
+// Such a host makes every wait late, and a short one by the largest share. So where one is late, one that is
+// ten times as long may be ten times as late: an error of the timer's rate shows in each of them, and a
+// host's delay does not grow. On the instruction clock no wait is late, so that nothing longer is tried
+// there.
 #ifndef USER_IN_TIME_H
 #define USER_IN_TIME_H
 

@@ -36,5 +36,5 @@ def test_tern_computes_under_a_real_kvm(tmp_path: Path) -> None:
     expected = primes_up_to(HI + 1)
     assert [found.result[key] for key in ("count", "sum")] == [len(expected), sum(expected)]
     assert {one.cpu for one in found.reports} == {0, 1}
-    assert run.exits[NESTED_PAGE_FAULT] > 0
-    assert run.exits[PORT] > len(said)
+    assert run.exits.get(NESTED_PAGE_FAULT, 0) > 0
+    assert run.exits.get(PORT, 0) > len(said)

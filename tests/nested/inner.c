@@ -1,9 +1,10 @@
-// /bench of the small nested machine (tools/nested_boot.py): loads KVM's modules, runs the QEMU of /argv, whose words
-// end with a 0 byte, on the console that it was given, and says how it ended.
+// /bench of the small nested machine (tools/nested_boot.py): loads KVM's modules, runs the QEMU of /argv,
+// whose words end with a 0 byte, on the console that it was given, and says how it ended.
 //
-// Takes from the kernel's command line the parameters of a module, `nested.kvm-amd=pause_filter_count=0,npt=1`, and
-// how often the guest boots (`nested.times=3`), and `nested.count=1`: then it prints how often the guest left, by the
-// exit's reason, as KVM's own tracepoint counted. Fails with a line `benchfail: nested: ...` and status 1.
+// Takes from the kernel's command line the parameters of a module,
+// `nested.kvm-amd=pause_filter_count=0,npt=1`, how often the guest boots (`nested.times=3`), and
+// `nested.count=1`: then it prints how often the guest left, by the exit's reason, as KVM's own tracepoint
+// counted. Fails with a line `benchfail: nested: ...` and status 1.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
