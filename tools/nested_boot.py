@@ -1,6 +1,6 @@
 """Boots a guest under a real KVM, in a small machine that TCG emulates; counts what a setting costs there.
 
-`python -m tools.nested_boot [--smp 2] [--system kernel] [--times 1] [--rounds 1] [SETTING ...]` boots in each
+`python -m tools.nested_boot [--smp 2] [--times 1] [--rounds 1] [SETTING ...]` boots in each
 of SETTINGS (or of those named), in turns, and prints a table: how often the guest left, how long it took by
 the outer machine's clock, which counts instructions (2 ns each), and the CPU time of the outer QEMU. The
 first two hardly depend on what else this host does.
@@ -111,8 +111,6 @@ EXITS = {
     **{0x78: "hlt", 0x79: "invlpg", 0x7B: "io", 0x7C: "msr", 0x81: "vmmcall", 0x89: "wbinvd", 0x400: "npf"},
 }
 """The names of reasons (AMD64 Architecture Programmer's Manual, volume 2, appendix C)."""
-TURNED_OFF = "lockdown=integrity"
-"""With it our PID 1 turns Linux off: under a KVM nested in TCG (QEMU 10.0) its access to a port faults."""
 SHARE = ("bios-256k.bin", "kvmvapic.bin", "linuxboot_dma.bin", "pvh.bin")
 """What a QEMU that boots a kernel reads of its data."""
 
@@ -123,7 +121,6 @@ class NestedGuest:
 
     argv: tuple[str, ...]
     nonce: str
-    good_exit: int = GOOD_EXIT
 
 
 def inner_guest(
@@ -137,10 +134,7 @@ def inner_guest(
     image = Images(False, lambda _: None).of(known, work)
     nonce = secrets.token_hex(8)
     argv = _at_once(guest_spec(planned, image, VmConfig(qemu, Accel.KVM, "host"), BootOptions(nonce)).argv)
-    if not known.boot.is_linux:
-        return NestedGuest(argv, nonce)
-    at = argv.index("-append") + 1
-    return NestedGuest((*argv[:at], f"{argv[at]} {TURNED_OFF}", *argv[at + 1 :]), nonce, good_exit=0)
+    return NestedGuest(argv, nonce)
 
 
 def _at_once(argv: Sequence[str]) -> tuple[str, ...]:
@@ -290,15 +284,13 @@ def boot(
     if process.returncode != GOOD_EXIT or len(marks["begin"]) != len(marks["end"]):
         raise BootError(f"the nested machine ended with {process.returncode}:\n{text}\n{said}")
     cpu_s = tuple(end - begin for begin, end in zip(*marks.values(), strict=True))
-    return run_of(text, guest, times, cpu_s, whole.ru_utime + whole.ru_stime)
+    return run_of(text, times, cpu_s, whole.ru_utime + whole.ru_stime)
 
 
-def run_of(
-    console: str, guest: NestedGuest, times: int, cpu_s: tuple[float, ...], whole_s: float
-) -> NestedRun:
+def run_of(console: str, times: int, cpu_s: tuple[float, ...], whole_s: float) -> NestedRun:
     """What the console says. BootError unless the guest ended that often, each time as it should."""
     ended = re.findall(r"^nested: end us=\d+ status=(\d+)$", console, re.MULTILINE)
-    if ended != [str(guest.good_exit)] * times:
+    if ended != [str(GOOD_EXIT)] * times:
         raise BootError(f"the guests ended with {', '.join(ended) or 'nothing'}:\n{console}")
     exits = re.findall(r"^nested: exits reason=([0-9a-f]+) count=(\d+)$", console, re.MULTILINE)
     return NestedRun(console, cpu_s, whole_s, {int(reason, 16): int(count) for reason, count in exits})
@@ -309,11 +301,10 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--times", type=int, default=1, help="boots of the guest in each boot of the machine")
     parser.add_argument("--smp", type=int, default=2)
-    parser.add_argument("--system", default="kernel")
     parser.add_argument("settings", nargs="*", metavar="SETTING", help=f"of {', '.join(SETTINGS)}")
     chosen = parser.parse_args(words)
     qemu, names = inputs.qemu(), chosen.settings or [*SETTINGS]
-    guest = inner_guest(qemu, chosen.system, "primes", chosen.smp, {"hi": 300_000})
+    guest = inner_guest(qemu, "kernel", "primes", chosen.smp, {"hi": 300_000})
     runs: dict[str, list[NestedRun]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory(prefix="benchgate-nested-") as folder:
         for name in names * chosen.rounds:

@@ -26,7 +26,7 @@ benchexit status=0"""
 
 
 def test_a_console_gives_exits_and_the_time_of_each_boot() -> None:
-    run = nested_boot.run_of(CONSOLE, GUEST, 1, (2.5,), 7.0)
+    run = nested_boot.run_of(CONSOLE, 1, (2.5,), 7.0)
     assert run.exits == {0x400: 559, 0x7B: 2317}
     assert run.outer_ms == [250.0]
     assert nested_boot._named(run) == "io 2,317, npf 559"
@@ -44,7 +44,7 @@ def test_a_guest_that_did_not_end_as_it_should_gives_no_figure(
     change: tuple[str, str], times: int, words: str
 ) -> None:
     with pytest.raises(BootError, match=words):
-        nested_boot.run_of(CONSOLE.replace(*change) if change[0] else CONSOLE, GUEST, times, (2.5,), 7.0)
+        nested_boot.run_of(CONSOLE.replace(*change) if change[0] else CONSOLE, times, (2.5,), 7.0)
 
 
 def test_a_setting_changes_one_thing() -> None:
