@@ -1,12 +1,12 @@
 """Boots a machine with a real KVM, under TCG, and runs the checks of tests/nested in it: `nox -s nested-kvm`.
 
-`python -m tools.nested_kvm [--cpus 4] [--topology sockets=1,cores=2,threads=2] [--shapes] [--folder DIR]
-[words of pytest]`. QEMU's TCG emulates the SVM of AMD's processors with nested paging, so Debian's own module
-kvm-amd gives the machine a /dev/kvm that runs guests. The checkout goes in as a tar archive on the second
-disk; what the checks leave comes out on the third one and is judged here: each check that was collected must
-have an outcome there, and each session's folder must pass `benchgate verify`. Exits with 1 if a check failed,
-did not run, or left a session that is not intact, and with 5, and the reason, where such a machine cannot be
-made.
+`python -m tools.nested_kvm [--cpus 4] [--topology sockets=1,cores=2,threads=2] [--steady] [--shapes]
+[--folder DIR] [words of pytest]`. QEMU's TCG emulates the SVM of AMD's processors with nested paging, so
+Debian's own module kvm-amd gives the machine a /dev/kvm that runs guests. The checkout goes in as a tar
+archive on the second disk; what the checks leave comes out on the third one and is judged here: each check
+that was collected must have an outcome there, and each session's folder must pass `benchgate verify`. Exits
+with 1 if a check failed, did not run, or left a session that is not intact, and with 5, and the reason,
+where such a machine cannot be made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.errors import FetchError
@@ -38,6 +38,11 @@ CHECKS = "tests/nested"
 CPU = "EPYC,+svm,-hypervisor"
 """The machine looks like one without a hypervisor, so that wall time qualifies as on a workstation."""
 APPEND = "console=ttyS0 quiet panic=-1 mitigations=off cryptomgr.notests no_timer_check"
+PARALLEL = ("-accel", "tcg,thread=multi")
+"""Each CPU is a thread of the host, so that two of them compute at once, and time is the host's."""
+STEADY = ("-accel", "tcg,thread=single", "-icount", "shift=1")
+"""Time is what the machine has executed, 2 ns for an instruction, so that a busy host makes nothing late. Its
+CPUs take turns: two compute no more than one."""
 OUT_BYTES = 2 << 30
 LONGEST_S = 5400
 
@@ -53,6 +58,7 @@ class NestedMachine:
     cpu: str = CPU
     append: str = ""
     nodes: int = 1
+    accel: tuple[str, ...] = PARALLEL
 
     @property
     def smp(self) -> str:
@@ -113,7 +119,7 @@ def argv(qemu: Qemu, machine: NestedMachine, made: NestedDisk, checkout: Path, o
         kernel=made.kernel,
         initrd=made.initrd,
         append=f"{APPEND} {machine.append}".strip(),
-        extra=(*("-accel", "tcg,thread=multi"), *_numa(machine), *_drives(drives)),
+        extra=(*machine.accel, *_numa(machine), *_drives(drives)),
     )
     return ["nice", "-n", "5", *words]
 
@@ -238,10 +244,16 @@ def arguments(words: Sequence[str]) -> tuple[list[NestedMachine], Path, list[str
     parser.add_argument(
         "--shapes", action="store_true", help="boot eight hosts without KVM: is each one recognized?"
     )
+    parser.add_argument(
+        "--steady", action="store_true", help="time is what the machine executed: for a busy host"
+    )
     parser.add_argument("--folder", type=Path, default=KEPT.parent / "nested-results")
     chosen, rest = parser.parse_known_args(words)
     one = NestedMachine(chosen.cpus, chosen.topology, chosen.memory, append="kvm")
-    return [*SHAPES] if chosen.shapes else [one], chosen.folder.absolute(), rest
+    machines = [*SHAPES] if chosen.shapes else [one]
+    if chosen.steady:
+        machines = [replace(machine, accel=STEADY) for machine in machines]
+    return machines, chosen.folder.absolute(), rest
 
 
 def checks_of(machines: Sequence[NestedMachine], rest: Sequence[str]) -> list[str]:

@@ -73,6 +73,7 @@ int main(int argc, char **argv) {
     run_all(park_checks, first, count);
     run_all(wait_checks, first, count);
     run_all(fault_checks, first, count);
+    run_all(in_time_checks, first, count);
     printf("%u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

@@ -16,7 +16,8 @@ struct check {
     int (*run)(uint64_t seed);
 };
 
-extern const struct check sched_checks[], ring_checks[], park_checks[], wait_checks[], fault_checks[];
+extern const struct check sched_checks[], ring_checks[], park_checks[], wait_checks[], fault_checks[],
+    in_time_checks[];
 extern _Thread_local unsigned host_cpu;
 
 // Called once, just before the next lock is taken, or a thread enters a queue without one: what another CPU

@@ -111,7 +111,7 @@ COMMANDS = (
 OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--markers", "--pdb", "--strict"}
 OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
-OTHERS |= {"--tests", "--rounds", "--topology", "--shapes", "--dist"}
+OTHERS |= {"--tests", "--rounds", "--topology", "--shapes", "--steady", "--dist"}
 OTHERS |= {f"--benchmark-{word}" for word in ("json", "autosave", "compare", "compare-fail", "histogram")}
 OTHERS |= {f"--benchmark-{word}" for word in ("group-by", "disable", "skip", "only")}
 """Options of pytest, pytest-benchmark, ./run and mypy; of tools.schbench_beside; of the programs of

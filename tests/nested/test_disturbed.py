@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+
+import pytest
 
 from benchgate.host import lock
 from tests.machines import wait_until
@@ -47,16 +52,37 @@ def test_a_second_session_waits_and_is_told_who_measures(tmp_path: Path) -> None
     assert f"process {process.pid}" in " ".join(late.output.split())
 
 
-def test_a_device_that_goes_in_the_middle_is_named_and_gives_no_figure(tmp_path: Path) -> None:
+@contextmanager
+def renamed() -> Iterator[None]:
+    """The device has another name, also while a guest has it open."""
+    away = KVM.with_name("kvm.away")
+    KVM.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(KVM)
+
+
+@contextmanager
+def removed() -> Iterator[None]:
+    """The module is out of the kernel, which is possible between two boots only."""
+    remove = ["rmmod", "kvm-amd"]
+    wait_until(lambda: subprocess.run(remove, capture_output=True, check=False).returncode == 0)
+    assert not KVM.exists()
+    try:
+        yield
+    finally:
+        subprocess.run(["modprobe", "kvm-amd", "pause_filter_count=0"], check=True)
+
+
+@pytest.mark.parametrize("gone", [renamed, removed])
+def test_kvm_that_goes_in_the_middle_is_named_and_gives_no_figure(
+    tmp_path: Path, gone: Callable[[], AbstractContextManager[None]]
+) -> None:
     """The runs so far are kept; no later one is counted."""
     rows(tmp_path, LONG)
-    away = KVM.with_name("kvm.away")
-    with begun(tmp_path, *TERN) as process:
-        KVM.rename(away)
-        try:
-            code, output = ended(process)
-        finally:
-            away.rename(KVM)
+    with begun(tmp_path, *TERN) as process, gone():
+        code, output = ended(process)
     session = session_in(tmp_path, code, output)
     assert session.code == 1, output
     assert "INVALID" in output

@@ -67,8 +67,19 @@ def test_the_machine_has_the_processor_and_topology_that_were_asked_for() -> Non
     assert words[words.index("-append") + 1].endswith(" kvm")
     assert "file=/d/disk.ext4,snapshot=on,cache=unsafe,format=raw,if=virtio" in words
     assert "file=/c,,o.tar,readonly=on,format=raw,if=virtio" in words
+    assert words[words.index("-accel") + 1] == "tcg,thread=multi"
+    assert "-icount" not in words
     assert rest == ["-k", "kernel"]
     assert folder.is_absolute()
+
+
+def test_a_steady_machine_counts_instructions() -> None:
+    (machine,), _, _ = nested_kvm.arguments(["--steady"])
+    words = nested_kvm.argv(QEMU, machine, DISK, Path("/c.tar"), Path("/out"))
+    assert words[words.index("-icount") + 1] == "shift=1"
+    assert words[words.index("-accel") + 1] == "tcg,thread=single"
+    shapes, _, _ = nested_kvm.arguments(["--shapes", "--steady"])
+    assert {one.accel for one in shapes} == {nested_kvm.STEADY}
 
 
 def test_nodes_share_memory_and_cpus() -> None:

@@ -12,7 +12,7 @@ import hashlib
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from mmap import ACCESS_READ, mmap
@@ -138,17 +138,25 @@ MODULES = ("virtio_blk", "veth", "sch_tbf")
 """The parts of Linux that a mix needs and that Debian's kernel has only as modules."""
 
 
-def linux_modules(guest: Architecture, *, locked: bool, session: FetchSession) -> dict[str, Path]:
-    """Maps each of MODULES that the fetched kernel's package has to its file."""
+def linux_modules(
+    guest: Architecture,
+    *,
+    locked: bool,
+    session: FetchSession,
+    part: str = "modules",
+    names: Sequence[str] = MODULES,
+) -> dict[str, Path]:
+    """Maps each of these modules that the fetched kernel's package has to its file. `part` is their name in
+    the cache."""
     source = sources.for_guests(store.this_release(), guest)
     kept = store.fetch(
         guest.kind("linux"),
         newest.linux,
-        _fill_modules,
+        partial(_fill_modules, names),
         locked=locked,
         session=session,
         source=source,
-        part="modules",
+        part=part,
     )
     return {path.name: path for path in sorted((kept.folder / "modules").glob("*.ko*"))}
 
@@ -228,17 +236,17 @@ def _choose_linux(member: str) -> str | None:
     return match[1].replace("vmlinux", "vmlinuz") if match else None
 
 
-def _choose_module(member: str) -> str | None:
-    names = "|".join(MODULES)
-    match = re.fullmatch(rf"(?:usr/)?lib/modules/[^/]+/kernel/.+/((?:{names})\.ko(?:\.[a-z0-9]+)?)", member)
+def _choose_module(names: Sequence[str], member: str) -> str | None:
+    any_of = "|".join(map(re.escape, names))
+    match = re.fullmatch(rf"(?:usr/)?lib/modules/[^/]+/kernel/.+/((?:{any_of})\.ko(?:\.[a-z0-9]+)?)", member)
     return f"modules/{match[1]}" if match else None
 
 
-def _fill_modules(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+def _fill_modules(names: Sequence[str], client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
     (pin,) = packages.pins
     (files / "modules").mkdir()  # this folder exists even if all modules are built in
     for path in client.download([pin.package]):
-        unpack(path, files, _choose_module)
+        unpack(path, files, partial(_choose_module, names))
     return {}
 
 

@@ -110,7 +110,7 @@ class TestReviewed:
         assert found.config_digest == "a384e9448a2fdde1dee37eb5da09dada1708d7b64fb8f347a3f2a1fbc1d940be"
 
     def test_its_modules_come_from_the_same_package(self, pool: Pool) -> None:
-        """Those that a mix needs, in either place of Debian; the kernel's own folder stays as it is."""
+        """Those that are asked for, in either place of Debian; the kernel's own folder stays as it is."""
         root = "usr/lib/modules/6.12.9-cloud-amd64/kernel"
         more = {
             f"{root}/drivers/net/veth.ko.xz": b"veth",
@@ -123,10 +123,12 @@ class TestReviewed:
         before = inputs.linux_kernel()
         with FetchSession() as session:
             found = inputs.linux_modules(X86_64, locked=True, session=session)
+            other = inputs.linux_modules(X86_64, locked=True, session=session, part="tun", names=("tun",))
         assert {file: path.read_bytes() for file, path in found.items()} == {
             "veth.ko.xz": b"veth",
             "virtio_blk.ko": b"disk",
         }
+        assert {file: path.read_bytes() for file, path in other.items()} == {"tun.ko.xz": b"not needed"}
         assert inputs.linux_kernel() == before
 
     def test_the_second_call_needs_no_network(self, pool: Pool, programs: Programs) -> None:
