@@ -39,7 +39,7 @@ def _hook(words: Section, kind: HookKind) -> Hook | None:
         at = keys.one_or_more("at")
         if not 1 <= len(at) <= _MOST_PLACES:
             keys.refuse(f"expected 1 to {_MOST_PLACES} symbols", "at")
-        only_blocked = bool(kind is HookKind.WAKE and keys.text("only", ""))
+        only_blocked = kind is HookKind.WAKE and keys.has("only") and keys.choice("only") == "blocked"
         return Hook(kind, at, _values(keys, HOOKS[kind]), only_blocked)
 
 
