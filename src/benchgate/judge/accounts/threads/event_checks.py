@@ -33,8 +33,8 @@ from benchgate.insn.threads_log import (
 )
 
 ADVICE = "Check what the system's `observe:` names for this kernel"
-_MOST_ENDING = 8
-"""So many threads may have begun to end before the first one is dead."""
+_MOST_ENDING = 2
+"""So many threads for each CPU may have begun to end before the first one is dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _check_ends(events: ThreadEvents) -> None:
                 died += 1
             case _:
                 pass
-    if not died and len(ending) > _MOST_ENDING:
+    if not died and len(ending) > _MOST_ENDING * events.vcpus:
         refuse(
             *(events.path, next(iter(ending.values()))),
             f"{len(ending)} threads begin to end, but no switch from one says that it is dead",

@@ -118,8 +118,8 @@ def test_what_is_right_although_it_looks_wrong(old: str, new: str, tmp_path: Pat
 def test_threads_that_begin_to_end_and_never_die_are_refused(tmp_path: Path) -> None:
     """A thread may block on its way, so a few of them are no mistake."""
     text = FILE.replace("exit 0 1800 11\n", "").replace("switch 0 1900 11 d", "switch 0 1900 11 b")
-    repeat_schedule(read_thread_events(path_of(text.replace("close 2000", ends(8, "b")), tmp_path)))
+    repeat_schedule(read_thread_events(path_of(text.replace("close 2000", ends(4, "b")), tmp_path)))
     with pytest.raises(
-        VerifyError, match=r"threads\.txt:18: .*9 threads begin to end, but no switch from one"
+        VerifyError, match=r"threads\.txt:18: .*5 threads begin to end, but no switch from one"
     ):
-        repeat_schedule(read_thread_events(path_of(text.replace("close 2000", ends(9, "b")), tmp_path)))
+        repeat_schedule(read_thread_events(path_of(text.replace("close 2000", ends(5, "b")), tmp_path)))
