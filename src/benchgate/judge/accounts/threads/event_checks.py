@@ -60,23 +60,28 @@ def check_events(events: ThreadEvents) -> None:
 
 
 class _CpuCheck:
-    """Knows which CPUs each thread may run on, and whether it came to its CPU before that changed."""
+    """Knows which CPUs each thread may run on, and whether it came to its CPU before that changed. They are
+    given to it (`allow` of `observe:`), and they are read where it is woken or moved or leaves its CPU. Both
+    must agree, but for a thread that is held on one CPU for a while."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.masks: dict[int, int] = {}
+        self.given: dict[int, AllowEvent] = {}
         self.placed: set[int] = set()
         """The threads that run or wait on a CPU, or that another CPU was asked to wake."""
         self.excused: set[int] = set()
         """Those of them that were there before their CPUs changed."""
 
     def run(self, events: tuple[ThreadEvent, ...]) -> None:
-        for event in events:
+        for at, event in enumerate(events):
             match event:
                 case ForkEvent(thread=thread):
                     self._block(thread)
                     self.masks.pop(thread, None)
+                    self.given.pop(thread, None)
                 case AllowEvent(thread=thread, cpus=cpus):
+                    self._allow(event, is_read=_is_read(events, at))
                     self.masks[thread] = cpus
                     if thread in self.placed:
                         self.excused.add(thread)
@@ -95,6 +100,14 @@ class _CpuCheck:
                 case _:
                     pass
 
+    def _allow(self, event: AllowEvent, *, is_read: bool) -> None:
+        given = self.given.get(event.thread)
+        if not is_read:
+            self.given[event.thread] = event
+        elif given and given.cpus != event.cpus and event.cpus & (event.cpus - 1):
+            was = f"was given the CPUs {given.cpus:#x} at line {given.line}"
+            refuse(self.path, event, f"thread {event.thread} may run on the CPUs {event.cpus:#x}, but {was}")
+
     def _block(self, thread: int) -> None:
         self.placed.discard(thread)
         self.excused.discard(thread)
@@ -112,6 +125,18 @@ class _CpuCheck:
                 event,
                 f"thread {thread} comes to CPU {cpu}, but may run on the CPUs {mask:#x} only",
             )
+
+
+def _is_read(events: tuple[ThreadEvent, ...], at: int) -> bool:
+    """Whether these CPUs were read at another event of the thread, which is written with it."""
+    event = events[at]
+    begin, end = max(at - 1, 0), at + 3  # the fork before it; a name may be between
+    return any(
+        (one.vcpu, one.time) == (event.vcpu, event.time)
+        and (one.before if isinstance(one, SwitchEvent) else one.thread) == event.thread
+        for one in events[begin:end]
+        if not isinstance(one, AllowEvent | NameEvent)
+    )
 
 
 def _check_ends(events: ThreadEvents) -> None:

@@ -77,6 +77,12 @@ WAKE = "wake 0 1500 1 0 2 -\n"
         ("migrate 1 1600", "allow 0 1550 1 1\nmigrate 1 1600", 13, "thread 1 comes to CPU 1, but"),
         (f"{WAKE}migrate 1 1600 1 0 1\n", f"allow 0 1450 1 1\n{WAKE}", 13, "thread 1 comes to CPU 1, but"),
         (WAKE, f"allow 1 1440 1 2\nsend 1 1450 1 ff\n{WAKE}", 13, "thread 1 comes to CPU 0, but"),
+        (
+            WAKE,
+            f"allow 1 1450 1 1\nallow 0 1500 1 3\n{WAKE}",
+            12,
+            "thread 1 may run on the CPUs 0x3, but was given",
+        ),
         ("switch 1 1700 10 b", "switch 1 1700 10 d", 13, "thread 10 dies, but has not begun to end"),
         (
             "exit 0 1800 11\n",
@@ -103,6 +109,8 @@ def test_a_wrong_cpu_end_or_name_is_refused_with_its_line(
         # its CPUs change when it is there already, or when another CPU was asked to wake it
         ("switch 0 1400", "allow 1 1310 11 2\nswitch 0 1400"),
         (WAKE, f"send 1 1450 1 ff\nallow 1 1460 1 2\n{WAKE}"),
+        # it is held on one CPU for a while
+        (WAKE, f"allow 1 1450 1 3\nallow 0 1500 1 1\n{WAKE}allow 1 1600 1 3\n"),
         # where it blocks, another one with its id begins
         ("exit 0 1800 11\n", ""),
         ("close 2000", "fork 1 1950 11 1 -\nclose 2000"),
