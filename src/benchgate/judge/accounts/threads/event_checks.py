@@ -25,6 +25,7 @@ from benchgate.insn.threads_log import (
     ForkEvent,
     MigrateEvent,
     NameEvent,
+    PromptEvent,
     SendEvent,
     SwitchEvent,
     ThreadEvent,
@@ -81,7 +82,7 @@ class _CpuCheck:
                     self.masks.pop(thread, None)
                     self.given.pop(thread, None)
                 case AllowEvent(thread=thread, cpus=cpus):
-                    self._allow(event, is_read=_is_read(events, at))
+                    self._allow(event, is_read=_is_read(event, events, at))
                     self.masks[thread] = cpus
                     if thread in self.placed:
                         self.excused.add(thread)
@@ -127,15 +128,14 @@ class _CpuCheck:
             )
 
 
-def _is_read(events: tuple[ThreadEvent, ...], at: int) -> bool:
+def _is_read(event: AllowEvent, events: tuple[ThreadEvent, ...], at: int) -> bool:
     """Whether these CPUs were read at another event of the thread, which is written with it."""
-    event = events[at]
     begin, end = max(at - 1, 0), at + 3  # the fork before it; a name may be between
     return any(
         (one.vcpu, one.time) == (event.vcpu, event.time)
         and (one.before if isinstance(one, SwitchEvent) else one.thread) == event.thread
         for one in events[begin:end]
-        if not isinstance(one, AllowEvent | NameEvent)
+        if not isinstance(one, AllowEvent | NameEvent | PromptEvent)
     )
 
 
