@@ -102,12 +102,14 @@ class Bootkit:
         *,
         measure: bool = False,
         lines: bool = False,
+        observed: str = "",
     ) -> JudgedRun:
         """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
-        were checked, and only its figures do not count. `lines`: the moved lines are recorded."""
+        were checked, and only its figures do not count. `lines`: the moved lines are recorded. `observed`:
+        how its threads are seen, as the plugin reads it."""
         known = catalog.load_system(system) if isinstance(system, str) else system
         planned = self.planned(known, workload, cpus, given)
-        raw = self._execute(planned, measure=measure, lines=lines)
+        raw = self._execute(planned, measure=measure, lines=lines, observed=observed)
         return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, self.rule))
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
@@ -156,6 +158,7 @@ class Bootkit:
         measure: bool = False,
         words: str | None = None,
         lines: bool = False,
+        observed: str = "",
     ) -> RawRun:
         self._boots += 1
         folder = self.folder / f"{self._boots:02d}-{planned.cell.id}"
@@ -171,7 +174,7 @@ class Bootkit:
             seed=self.seed,
             measure=measure,
             words=words,
-            records=recordings.records(folder, lines=lines),
+            records=recordings.records(folder, lines=lines, observed=observed),
         )
         spec = argv.guest_spec(planned, image, self._machine(), boot)
         script = argv.script(planned, nonce) if words is None else None

@@ -1,14 +1,16 @@
 """Boots the Linux guest on the instruction clock, for tests and for docs/measured/insn-measured.md.
 
-`python -m tools.clock_lab truth|cost|memory|order|threads` prints one of the tables.
-This module does not check results: a
-`Boot` holds what a boot gave, and the tests judge it.
+`python -m tools.clock_lab truth|cost|memory|order|threads` prints one of the tables; `seen RUN ...` prints
+what it costs to see the threads of runs that were made with `--threads`. This module does not check results:
+a `Boot` holds what a boot gave, and the tests judge it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import resource
 import socket
 import statistics
 import subprocess
@@ -25,7 +27,7 @@ from typing import Any
 from benchgate.base.cells import Accel, Mode
 from benchgate.base.system.arch import X86_64, Architecture, named
 from benchgate.base.system.machines import memory_ranges
-from benchgate.base.system.qemu import Qemu, command
+from benchgate.base.system.qemu import GOOD_EXIT, Qemu, command
 from benchgate.base.workload.workloads import Workload
 from benchgate.build import programs
 from benchgate.build.fetch import cross, inputs
@@ -472,6 +474,49 @@ def table_threads() -> None:
                 print(f"| {name} | {cpus} | {figures} |", flush=True)
 
 
+def table_seen(runs: list[str]) -> None:
+    """The CPU seconds of QEMU with the command line of a run, without and with the threads seen."""
+    print("| run | switches | pairs | not seen, CPU s | seen | of the minima |\n|---|---|---|---|---|---|")
+    for run in map(Path, runs):
+        argv = json.loads((run / "argv.json").read_text())
+        environment = json.loads((run / "environment.json").read_text())
+        with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+            pairs = []
+            for _ in range(TURNS):
+                lines = [_repeated(argv, Path(folder), run, seen=seen) for seen in (False, True)]
+                pairs.append([_cpu_seconds(line, environment) for line in lines])
+            switches = (Path(folder) / "threads").read_text().count("\nswitch ")
+        off, on = zip(*pairs, strict=True)
+        spread = f"{min(off):.2f} .. {max(off):.2f} | {min(on):.2f} .. {max(on):.2f}"
+        figures = f"{switches:,} | {len(pairs)} | {spread} | {min(on) / min(off):.3f}x"
+        print(f"| {run.name} | {figures} |", flush=True)
+
+
+def _repeated(argv: list[str], folder: Path, run: Path, *, seen: bool) -> list[str]:
+    """Its command line without a person that starts it or types, and with other files."""
+    words, rest = list[str](), iter(argv)
+    for word in rest:
+        value = next(rest) if word in ("-chardev", "-mon", "-plugin") else ""
+        if word == "-plugin":
+            parts = (one for one in value.split(",") if seen or not one.startswith(("threads=", "observe=")))
+            new = {"out": folder / "log", "threads": folder / "threads", "observe": run / "observe.txt"}
+            named = (f"{key}={new[key]}" if (key := one.partition("=")[0]) in new else one for one in parts)
+            words += [word, ",".join(named)]
+        elif value.startswith("stdio,"):
+            words += [word, f"file,id=console,path={folder / 'console'}"]
+        elif not value and word != "-S":
+            words.append(word)
+    return words
+
+
+def _cpu_seconds(argv: list[str], environment: dict[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=BOOT_S, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode in (0, GOOD_EXIT), done.stderr
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 PHASE_NS = 4000
 """The longest share of a phase of barriers."""
 
@@ -534,5 +579,8 @@ if __name__ == "__main__":
         "order": table_order,
         "threads": table_threads,
     }
-    for word in sys.argv[1:]:
-        tables[word]()
+    if sys.argv[1:2] == ["seen"]:
+        table_seen(sys.argv[2:])
+    else:
+        for word in sys.argv[1:]:
+            tables[word]()

@@ -6,6 +6,7 @@ there are books (test_thread_witness.py). tests/unit/judge/accounts/threads has 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.observe import Formula, HookKind, ObserveDefinition, formula
+from benchgate.build.fetch import inputs
 from benchgate.insn.arguments import Records
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.symbols import linux_symbols
@@ -20,6 +22,7 @@ from benchgate.insn.threads_log import read_thread_events
 from benchgate.judge.accounts.threads.accounting import thread_books
 from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.plan import catalog
+from tests.ternkit import Bootkit
 from tools.clock_lab import light_lab
 
 CPUS, WORKERS = 4, 8
@@ -102,3 +105,46 @@ def test_a_mistake_gives_no_books(tmp_path: Path, mistake: Mistake) -> None:
     said = str(refused.value)
     assert NAMED.search(said) or said.startswith("observe."), said
     print(said)
+
+
+OFFSET = re.compile(r"#([0-9a-f]{1,4}) (?=[-+])|(?<=[at0-9]) ()(?=l[1248])")
+"""In a program of the plugin: a field's offset, or that there is none."""
+SHORT_OFFSETS = ("switch.dead", "switch.blocked")
+NEITHER_TEXT_NOR_WRONG = ("thread.name",)
+"""A wrong name may be empty, or a text: it contradicts nothing (docs/how-to/threads.md)."""
+
+
+def with_each_offset_wrong(text: str) -> Iterator[tuple[str, str]]:
+    """(hook and key, the plugin's file) with each offset 8 bytes further, and 8 bytes before."""
+    lines, of = text.splitlines(), "thread"
+    for number, line in enumerate(lines):
+        key, _, rest = line.partition(" ")
+        of = rest if key == "hook" else of
+        if key in ("at", "text", "hook"):
+            continue
+        for found in OFFSET.finditer(line):
+            for change in (8, -8):
+                offset = int(found[1] or "0", 16) + change
+                if offset < 0:
+                    continue
+                wrong = f"#{offset:x} " if found[1] else f" #{offset:x} + "
+                one = line[: found.start()] + wrong + line[found.end() :]
+                yield f"{of}.{key}", "\n".join([*lines[:number], one, *lines[number + 1 :], ""])
+
+
+@pytest.mark.parametrize("some", [SHORT_OFFSETS, pytest.param((), marks=pytest.mark.long)])
+def test_tern_with_one_offset_wrong_gives_no_books(some: tuple[str, ...], tmp_path: Path) -> None:
+    """Each offset of `observe:`, one at a time."""
+    kit, system = Bootkit(tmp_path, inputs.qemu(), insn=True), catalog.load_system("kernel")
+    image = kit.files(system, "tasks").kernel
+    assert system.observe is not None
+    assert image is not None
+    right = observe_file(system.observe, image, image)
+    assert kit.run(system, "tasks", 2, {"steps": 1024}, observed=right).reason == ""
+    passed, refused = set[str](), set[str]()
+    for what, text in with_each_offset_wrong(right):
+        if not some or what in some:
+            said = kit.run(system, "tasks", 2, {"steps": 1024}, observed=text).reason
+            (refused if re.search(r"threads\.txt:\d+: ", said) else passed).add(what)
+    assert passed <= set(NEITHER_TEXT_NOR_WRONG)
+    assert refused >= {*SHORT_OFFSETS}

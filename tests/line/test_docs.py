@@ -13,11 +13,12 @@ import yaml
 from benchgate import cli, commands
 from benchgate.base.errors import VerifyError
 from benchgate.base.system import boots, systems
-from benchgate.plan import systemfile
+from benchgate.plan import catalog, systemfile
 from benchgate.plan.option_table import TABLE
 from tests.line.sessions import REPO
 
 DOC = (REPO / "docs" / "how-to" / "bring-your-own-kernel.md").read_text()
+THREADS = (REPO / "docs" / "how-to" / "threads.md").read_text()
 PROMPT = (REPO / "docs" / "how-to" / "prompt.md").read_text()
 CI = (REPO / "docs" / "how-to" / "run-in-ci.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(version:.*?)^```", DOC, re.MULTILINE | re.DOTALL)
@@ -56,6 +57,13 @@ def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) 
     names["check"]({"hi": 100}, (), {"count": 25}, None)
     with pytest.raises(VerifyError, match="count is 24, not 25"):
         names["check"]({"hi": 100}, (), {"count": 24}, None)
+
+
+def test_the_examples_of_seen_threads_are_those_of_their_systems(tmp_path: Path) -> None:
+    shown = re.findall(r"^```yaml\n(observe:.*?)^```", THREADS, re.MULTILINE | re.DOTALL)
+    seen = [read(SMALLEST.format(more="", below=text), tmp_path).observe for text in shown]
+    xv6 = REPO / "tests" / "kernels" / "xv6_riscv" / "system.yaml"
+    assert seen == [catalog.load_system("kernel").observe, systemfile.load(xv6).observe]
 
 
 def test_the_example_workflow_is_valid_and_runs_pytest() -> None:

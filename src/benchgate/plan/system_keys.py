@@ -216,7 +216,12 @@ HOOKS: Mapping[str, Table] = {
         "at": _AT,
         "when": _WHEN,
         "thread": _OF,
-        "cpu": _read("the CPU on whose queue it comes"),
+        "only": Choice(
+            "`blocked`: the place is reached for runnable threads, too, for which nothing happens",
+            ("blocked",),
+            otherwise="every time",
+        ),
+        "cpu": _read("the CPU on whose queue it comes", otherwise="its last one: all CPUs have one queue"),
         "queue": _read("how many threads are runnable there then", otherwise="not compared"),
     },
     "send": {"at": _AT, "when": _WHEN, "thread": _OF},

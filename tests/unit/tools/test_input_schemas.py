@@ -112,7 +112,8 @@ observe:
   fork: {at: fork, when: arg1, thread: arg0}
   switch:
     {at: [go, "come?"], when: "1", from: arg0, to: arg1, blocked: from->b, dead: [from->d, "0"], queue: q}
-  wake: {at: wake, when: [arg1->new, arg1->old], thread: arg0, cpu: arg1, queue: [arg1->n, "1"]}
+  wake:
+    {at: wake, when: [arg1->new, arg1->old], thread: arg0, only: blocked, cpu: arg1, queue: [arg1->n, "1"]}
   send: {at: [list], when: arg2, thread: [arg0->t, arg0]}
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}

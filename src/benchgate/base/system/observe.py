@@ -17,10 +17,10 @@ LONGEST = 200
 _DEEPEST = 12
 """The most brackets inside each other."""
 _TOKEN = re.compile(
-    r"\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|->|\|\||&&|==|!=|[-+*&|<>!().,\[\]])"
+    r"\s*(0[xX][0-9a-fA-F]+|[0-9]+|[A-Za-z_][A-Za-z0-9_]*|->|\|\||&&|[=!<>]=|[-+*&|<>!().,\[\]])"
 )
 _NAME = re.compile(r"[A-Za-z_]")
-_LEVELS = (("||",), ("&&",), ("|",), ("&",), ("==", "!="), ("<", ">"), ("+", "-"), ("*",))
+_LEVELS = (("||",), ("&&",), ("|",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*",))
 """C's binary operators, from the loosest to the tightest."""
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 """The functions that read that many bytes at an address, for kernels without type information."""
@@ -69,6 +69,13 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """Where something lies."""
+
+    of: Tree
+
+
+@dataclass(frozen=True, slots=True)
 class Combination:
     """One of C's operators; `!` has one value."""
 
@@ -76,7 +83,7 @@ class Combination:
     values: tuple[Tree, ...]
 
 
-Tree = Constant | Identifier | Call | Member | Element | Cast | Combination
+Tree = Constant | Identifier | Call | Member | Element | Cast | Address | Combination
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,8 @@ class Hook:
     """Their symbols. One that ends with `?` may be missing."""
     values: Mapping[str, tuple[Formula, ...]] = field(default_factory=dict)
     """Maps a key to its expression, or to several, of which the first is used whose names this kernel has."""
+    only_blocked: bool = False
+    """It happens to a thread only that has blocked or is new; the place is reached for others, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +195,9 @@ class _FormulaParser:
         if self._next() == "!":
             self._take()
             return Combination("!", (self._unary(),))
+        if self._next() == "&":
+            self._take()
+            return Address(self._unary())
         cast = self.words[self.at : self.at + 5]
         cast = [word for word in cast if word != "struct"]
         if len(cast) > 3 and cast[0] == "(" and _NAME.match(cast[1]) and cast[2:4] == ["*", ")"]:

@@ -24,6 +24,7 @@ _OTHER_NAMES = (
     *("DW_TAG_restrict_type", "DW_TAG_atomic_type"),
 )
 _DEEPEST = 32
+_PLUS_UCONST = 0x23
 
 
 class Dwarf:
@@ -79,9 +80,12 @@ class Dwarf:
                 yield from self._members(found.type, found.offset, depth + 1)
 
     def _placed(self, die: DIE, offset: int) -> Field:
-        kind, at = self._type(die), offset + _number(die, "DW_AT_data_member_location")
+        kind, at = self._type(die), offset + _location(die)
         bits = _number(die, "DW_AT_bit_size")
         bit = _number(die, "DW_AT_data_bit_offset")
+        if "DW_AT_bit_offset" in die.attributes:  # before DWARF 4: from the highest bit of the whole number
+            size = _number(die, "DW_AT_byte_size") or kind.size
+            bit = 8 * size - _number(die, "DW_AT_bit_offset") - bits
         return Field(at + bit // 8, kind, (bit % 8, bits) if bits else None)
 
     def field(self, of: CType, name: str) -> Field | None:
@@ -131,6 +135,20 @@ def _text(die: DIE, key: str) -> str:
 def _number(die: DIE, key: str) -> int:
     value = die.attributes[key].value if key in die.attributes else 0
     return value if isinstance(value, int) else 0
+
+
+def _location(die: DIE) -> int:
+    """The offset of a member; DWARF 2 writes it as the operation that adds it."""
+    key = "DW_AT_data_member_location"
+    value = die.attributes[key].value if key in die.attributes else 0
+    if isinstance(value, int):
+        return value
+    operation, *digits = value or [0]
+    if operation != _PLUS_UCONST or not digits:
+        raise VerifyError(
+            f"the DWARF says where `{_text(die, 'DW_AT_name')}` lies in a way that is not known"
+        )
+    return sum((digit & 0x7F) << 7 * place for place, digit in enumerate(digits))
 
 
 def _count(die: DIE) -> int:

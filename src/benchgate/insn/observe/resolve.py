@@ -16,6 +16,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.files import file_digest
 from benchgate.base.system.observe import (
     SIZES,
+    Address,
     Call,
     Cast,
     Combination,
@@ -50,7 +51,7 @@ _OFFSETS = "__per_cpu_offset"
 """Linux's array of how far each CPU's copy of a per-CPU variable is from its symbol."""
 _TRUTHS = frozenset("=<!")
 """The steps whose result is 0 or 1."""
-_BINARY = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|", "==": "=", "<": "<"}
+_BINARY = {"+": "+", "-": "-", "*": "*", "&": "&", "|": "|", "==": "=", "<": "<", ">": "<"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class _Resolver:
         for places in found.values():
             for place in places:
                 yield f"at {place:x}"
+        if hook.only_blocked:
+            yield "only blocked"
         yield from self._values(hook.kind, hook.values, _ORDER)
 
     def _places(self, hook: Hook, name: str) -> tuple[int, ...]:
@@ -161,6 +164,8 @@ class _Resolver:
                 return self._element(of, index)
             case Call(function, values):
                 return self._call(function, values)
+            case Address(of):
+                return _Code(self._code(of).steps)
             case Combination(operator, values):
                 return _Code(self._operation(operator, values))
 
@@ -222,8 +227,10 @@ class _Resolver:
             return (*truths[0], *truths[1], "&" if operator == "&&" else "|")
         if operator == "!=":
             return (*sides[0], *sides[1], "=", "!")
-        if operator == ">":
-            return (*sides[1], *sides[0], "<")
+        if operator in (">", "<="):
+            sides.reverse()
+        if operator in ("<=", ">="):
+            return (*sides[0], *sides[1], "<", "!")
         return (*sides[0], *sides[1], _BINARY[operator])
 
     # ---- names

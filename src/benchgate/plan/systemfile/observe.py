@@ -39,7 +39,8 @@ def _hook(words: Section, kind: HookKind) -> Hook | None:
         at = keys.one_or_more("at")
         if not 1 <= len(at) <= _MOST_PLACES:
             keys.refuse(f"expected 1 to {_MOST_PLACES} symbols", "at")
-        return Hook(kind, at, _values(keys, HOOKS[kind]))
+        only_blocked = kind is HookKind.WAKE and keys.has("only") and keys.choice("only") == "blocked"
+        return Hook(kind, at, _values(keys, HOOKS[kind]), only_blocked)
 
 
 def _values(words: Section, table: Table) -> dict[str, tuple[Formula, ...]]:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchgate.base.system.observe import (
+    Address,
     Call,
     Cast,
     Combination,
@@ -42,6 +43,8 @@ A, B = Identifier("arg0"), Identifier("arg1")
         ("arg0 & 0x80 == 1", Combination("&", (A, Combination("==", (Constant(0x80), Constant(1)))))),
         ("arg0 - 1 - arg1", Combination("-", (Combination("-", (A, Constant(1))), B))),
         ("arg0 || arg1 && 2", Combination("||", (A, Combination("&&", (B, Constant(2)))))),
+        ("&arg0->pid == arg1", Combination("==", (Address(Member(A, "pid", is_pointer=True)), B))),
+        ("arg0 >= 1 & &arg1", Combination("&", (Combination(">=", (A, Constant(1))), Address(B)))),
         ("u32(arg0 + 24)", Call("u32", (Combination("+", (A, Constant(24))),))),
     ],
 )
@@ -70,7 +73,7 @@ def test_what_is_no_expression_is_refused_with_the_reason(text: str, why: str) -
         formula(text)
 
 
-@given(st.text(alphabet="arg0->.()[]!&|=+ *1u8x,", max_size=220))
+@given(st.text(alphabet="arg0->.()[]!&|=<>+ *1u8x,", max_size=220))
 def test_no_text_ends_in_anything_but_a_tree_or_a_reason(text: str) -> None:
     with contextlib.suppress(ValueError):
         formula(text)

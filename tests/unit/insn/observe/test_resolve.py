@@ -39,12 +39,22 @@ void _start(void) {
 
 
 @cache
-def kernel(folder: Path) -> Path:
+def kernel(folder: Path, *more: str) -> Path:
     source, program = folder / "k.c", folder / "k"
     source.write_text(SOURCE)
-    flags = ["-g", "-O1", "-static", "-nostdlib", "-no-pie", "-ffreestanding", "-fno-pic"]
+    flags = ["-g", "-O1", "-static", "-nostdlib", "-no-pie", "-ffreestanding", "-fno-pic", *more]
     subprocess.run([*compiler().argv, *flags, str(source), "-o", str(program)], check=True, timeout=60)
     return program
+
+
+@pytest.mark.parametrize("version", [2, 3, 4, 5])
+def test_offsets_and_bits_are_the_same_in_each_version_of_dwarf(
+    version: int, program: Path, tmp_path: Path
+) -> None:
+    older = kernel(tmp_path, f"-gdwarf-{version}", "-gstrict-dwarf")
+    for text in ("((thread *)arg0)->late", "((thread *)arg0)->allowed[2]", "arg1->cpu"):
+        of = observation(queue=text)
+        assert lines(older, of)["queue"] == lines(program, of)["queue"]
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +110,9 @@ def test_the_whole_file(program: Path) -> None:
         ("u16(arg0 + 6)", "a0 #6 + l2"),
         ("arg0 && arg1 != 3", "a0 ! ! a1 #3 = ! &"),
         ("arg0 > 3", "#3 a0 <"),
+        ("arg0 >= &cpus[1]", "a0 #{cpus} #1 #10 * + < !"),
+        ("arg0 <= 3", "#3 a0 < !"),
+        ("&cpus[cpu].current == arg1", "#{cpus} v #10 * + #8 + a1 ="),
     ],
 )
 def test_expressions(program: Path, text: str, steps: str) -> None:

@@ -30,6 +30,7 @@ observe:
     at: [wake_up, "wake_late?"]
     thread: arg0
     cpu: [arg0->gone, arg0->cpu]
+    only: blocked
 """
 
 
@@ -51,6 +52,7 @@ def test_hooks_and_their_expressions(tmp_path: Path) -> None:
     )
     assert wake.values["cpu"] == (formula("arg0->gone"), formula("arg0->cpu"))
     assert "queue" not in wake.values
+    assert (switch.only_blocked, wake.only_blocked) == (False, True)
 
 
 def test_a_system_without_it_and_those_that_ship(tmp_path: Path) -> None:
@@ -72,6 +74,8 @@ def test_a_system_without_it_and_those_that_ship(tmp_path: Path) -> None:
         ("    id: thread->pid\n", "", "observe.thread.id: is missing"),
         ("thread->pid", "thread->", "9: observe.thread.id: `thread->` has its end"),
         ("    blocked: from->state\n", "", "observe.switch.blocked: is missing"),
+        ("only: blocked", "only: new", "observe.wake.only"),
+        ("    at: switch_to\n", "    at: switch_to\n    only: blocked\n", "observe.switch.only: unknown key"),
         ("  wake:\n", "  woke:\n", "observe.wake: is missing"),
         ("at: switch_to", "at: []", "observe.switch.at: expected 1 to 12 symbols"),
         ("at: switch_to", "on: switch_to", "observe.switch.on: unknown key"),

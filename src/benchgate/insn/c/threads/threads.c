@@ -171,6 +171,7 @@ static void forked(const struct hook *h, unsigned vcpu) {
     struct known *known = known_thread(id, everywhere);
     if (!known)
         return;
+    known->is_blocked = true;
     read_name(vcpu, thread, known->name);
     head("fork", vcpu);
     line(" %" PRIu64 " %" PRIu64, id, on[vcpu].running);
@@ -193,8 +194,10 @@ static void switched(const struct hook *h, unsigned vcpu) {
     uint64_t before = id_of(vcpu, from), next = id_of(vcpu, to);
     char state = state_of(h, vcpu, from, before);
     struct known *known = before && state != 'd' ? known_thread(before, everywhere) : NULL;
-    if (known)
+    if (known) {
         look_at_allowed(vcpu, from, known);
+        known->is_blocked = state == 'b';
+    }
     known = next ? known_thread(next, everywhere) : NULL;
     if (known) {
         look_at_name(vcpu, to, known);
@@ -214,10 +217,13 @@ static void switched(const struct hook *h, unsigned vcpu) {
 
 static void woken(const struct hook *h, unsigned vcpu) {
     uint64_t thread = program_run(&h->thread, vcpu, 0), id = id_of(vcpu, thread);
-    unsigned cpu = (unsigned)program_run(&h->cpu, vcpu, thread);
     struct known *known = id ? known_thread(id, everywhere) : NULL;
-    if (!known)
+    if (!known || (h->only_blocked && !known->is_blocked))
         return;
+    unsigned cpu = known->has_cpu ? known->cpu : vcpu;
+    if (h->cpu.length)
+        cpu = (unsigned)program_run(&h->cpu, vcpu, thread);
+    known->is_blocked = false;
     look_at_name(vcpu, thread, known);
     look_at_allowed(vcpu, thread, known);
     known->cpu = cpu;
@@ -240,8 +246,10 @@ static void sent(const struct hook *h, unsigned vcpu) {
 static void migrated(const struct hook *h, unsigned vcpu) {
     uint64_t thread = program_run(&h->thread, vcpu, 0);
     struct known *known = known_thread(id_of(vcpu, thread), everywhere);
-    if (known)
-        move(vcpu, known, (unsigned)program_run(&h->cpu, vcpu, thread));
+    if (!known)
+        return;
+    look_at_allowed(vcpu, thread, known);
+    move(vcpu, known, (unsigned)program_run(&h->cpu, vcpu, thread));
 }
 
 static void allowed(const struct hook *h, unsigned vcpu) {

@@ -52,6 +52,12 @@ static void hook(struct lines *r, struct hook *h) {
             h->at[h->places++] = hex(r);
         lines_end(r);
     } while (lines_next_is(r, "at"));
+    if (lines_next_is(r, "only")) {
+        lines_expect(r, "only");
+        h->only_blocked = strcmp(r->rest, "blocked") == 0;
+        if (!h->only_blocked)
+            lines_fail(r, "only: `%s` is not known", r->rest);
+    }
     optional(r, "when", &h->when);
     optional(r, "thread", &h->thread);
     optional(r, "from", &h->from);

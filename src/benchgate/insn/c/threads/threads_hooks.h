@@ -4,7 +4,7 @@
 //   id PROGRAM                       of a thread `t` (threads_program.h)
 //   name SIZE PROGRAM                optional: the address of its name
 //   allowed PROGRAM                  optional: its CPUs, one bit each
-//   hook KIND, then `at ADDRESS` once or more, then the programs of the kind, which are optional here
+//   hook KIND, then `at ADDRESS` once or more, `only blocked` or not, then the programs of the kind, which are optional here
 //   end
 #ifndef THREADS_HOOKS_H
 #define THREADS_HOOKS_H
@@ -32,6 +32,7 @@ struct hook {
     enum hook_kind kind;
     unsigned places;
     uint64_t at[HOOKS_PLACES];
+    bool only_blocked; // a wake-up of a thread that has blocked or is new; else nothing happens there
     struct program when, thread, from, to, blocked, dead, cpu, queue, mask;
 };
 

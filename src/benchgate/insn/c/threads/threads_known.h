@@ -11,7 +11,7 @@ struct known {
     struct known *next;
     uint64_t id, allowed;
     unsigned cpu; // where it ran last or was queued
-    bool has_cpu;
+    bool has_cpu, is_blocked; // or new
     uint8_t name[KNOWN_NAME];
 };
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, NoReturn
 
-from benchgate.base.errors import VerifyError
 from benchgate.insn.threads_log import (
     IDLE,
     AllowEvent,
@@ -32,7 +31,7 @@ from benchgate.insn.threads_log import (
     WakeEvent,
 )
 from benchgate.judge.accounts.threads.books import SwitchCause, SwitchReason, ThreadWake
-from benchgate.judge.accounts.threads.queue_lengths import ADVICE, QueueEffect, checked_lengths
+from benchgate.judge.accounts.threads.event_checks import QueueEffect, check_events, checked_lengths, refuse
 
 State = Literal["running", "runnable", "blocked", "dead"]
 _ENDS: dict[str, SwitchReason] = {"b": "block", "d": "exit"}
@@ -167,6 +166,7 @@ class _Repeater:
         for event in self.events.events:
             self._check_time(event)
             self._apply(event)
+        check_events(self.events)
         lengths = checked_lengths(self.events.path, self.effects, counts)
         for cpu, thread in enumerate(self.current):
             if self.since[cpu] < end:
@@ -239,9 +239,7 @@ class _Repeater:
     # ---- the events
 
     def _refuse(self, event: ThreadEvent, rule: str) -> NoReturn:
-        raise VerifyError(
-            f"{self.events.path}:{event.line}: the events of threads contradict each other: {rule}. {ADVICE}"
-        )
+        refuse(self.events.path, event, rule)
 
     def _check_time(self, event: ThreadEvent) -> None:
         if event.time < self.times[event.vcpu]:

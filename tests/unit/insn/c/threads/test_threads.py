@@ -244,6 +244,43 @@ def test_a_hook_for_migrations_is_believed_instead(tmp_path: Path) -> None:
     assert seen.lines()[3:-1] == ["wake 0 10 1 0 - -", "migrate 0 20 1 0 1", "switch 0 30 0 r 1 0"]
 
 
+def test_one_queue_for_all_and_a_place_that_runnable_threads_reach_too(tmp_path: Path) -> None:
+    """A lock's release: what counts is the first one at which a new or blocked thread is runnable."""
+    level = OBSERVE.replace("at 300\nwhen a2 #1 &\nthread a0\ncpu a1\n", "at 300\nonly blocked\nthread a0\n")
+    seen = guest(tmp_path, level)
+    one, idle = seen.task(1), seen.task(0)
+    seen.at(0x100, one)
+    for _ in range(3):
+        seen.at(0x300, one, vcpu=1)
+    seen.at(0x200, idle, one)
+    seen.at(0x300, one)
+    seen.at(0x200, one, idle)  # preempted
+    seen.at(0x300, one)
+    seen.at(0x200, idle, one)
+    seen.task(1, state=2)
+    seen.at(0x200, one, idle)
+    seen.at(0x300, one, vcpu=1)
+    assert seen.lines()[2:-1] == [
+        "fork 0 10 1 0 6f6e65",
+        "wake 1 10 1 1 - -",  # it ran nowhere yet
+        "migrate 0 20 1 1 0",
+        "switch 0 20 0 r 1 0",
+        "switch 0 40 1 r 0 0",
+        "switch 0 60 0 r 1 0",
+        "switch 0 70 1 b 0 0",
+        "wake 1 40 1 0 - -",
+    ]
+
+
+def test_where_a_thread_is_moved_its_cpus_are_read(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", MIGRATES))
+    one = seen.task(1)
+    seen.at(0x300, one, 0, 1)
+    seen.task(1, allowed=2)
+    seen.at(0x600, one, 1)
+    assert seen.lines()[4:-1] == ["allow 0 20 1 2", "migrate 0 20 1 0 1"]
+
+
 def test_a_wake_up_that_another_vcpu_does_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
     seen = guest(tmp_path, OBSERVE.replace("end\n", SENDS))
     one = seen.task(1)
@@ -318,6 +355,7 @@ def test_what_lies_in_one_piece_is_read_once(tmp_path: Path) -> None:
         ("id t l4", "id t t", "is not an expression"),
         ("id t l4", "id " + "t " * 40 + "t", "is not an expression"),
         ("at 100", "at g", "hexadecimal"),
+        ("at 300\n", "at 300\nonly some\n", "only: `some` is not known"),
         ("hook exit", "hook exits", "`exits` is not a kind"),
         ("name 16", "name 33", "not from 1 to 32"),
         ("end\n", "", "ends here"),
