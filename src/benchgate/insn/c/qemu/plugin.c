@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
+#include "counts.h"
 #include "delays.h"
 #include "events.h"
 #include "journal.h"
@@ -136,6 +137,7 @@ static void appeared(uint64_t id, unsigned vcpu) {
     (void)id;
     adopt(vcpu);
     threads_vcpu(vcpu);
+    counts_vcpu(vcpu);
 }
 
 static _Thread_local uint64_t waits_before;
@@ -190,6 +192,7 @@ static void ended(uint64_t id, void *data) {
     delays_report();
     sharing_report(clock_here());
     threads_report(clock_here());
+    counts_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -223,6 +226,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
         why = threads_setup(s->threads, s->observe, vcpus, s->lines);
+    if (!why)
+        why = counts_setup(s->observe, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 

@@ -1,10 +1,12 @@
 // What is read where: the file that insn/observe/ makes of `observe:` in a system's YAML.
 //   insn-observe 1
 //   text FROM TO                     of the kernel, in hex; 0 0: wake-ups get no trail
-//   id PROGRAM                       of a thread `t` (threads_program.h)
+//   id PROGRAM                       optional: of a thread `t` (threads_program.h)
 //   name SIZE PROGRAM                optional: the address of its name
 //   allowed PROGRAM                  optional: its CPUs, one bit each
-//   hook KIND, then `at ADDRESS` once or more, then the programs of the kind, which are optional here
+//   call NUMBER ARGUMENT             optional, once or more: a system call, and the argument that says how many bytes
+//   hook KIND, then `at ADDRESS` once or more, then the programs of the kind, which are optional here;
+//                                    `event NAME`: a kind that only the system knows
 //   end
 #ifndef THREADS_HOOKS_H
 #define THREADS_HOOKS_H
@@ -12,7 +14,10 @@
 #include "threads_known.h"
 #include "threads_program.h"
 
-#define HOOKS_MOST 24
+#define HOOKS_MOST 48
+#define HOOKS_NAME 32
+#define HOOKS_ARGUMENTS 3 // of a system call, that are in the same registers as a function's
+#define HOOKS_CALLS 1024 // one more than the highest number of a system call
 #define HOOKS_PLACES 12
 
 enum hook_kind {
@@ -23,6 +28,10 @@ enum hook_kind {
     HOOK_MIGRATE,
     HOOK_ALLOW,
     HOOK_EXIT,
+    HOOK_SYSCALL, // from here on: only counted (counts.h)
+    HOOK_FAULT,
+    HOOK_SEND_IPI,
+    HOOK_EVENT,
     HOOK_KINDS
 };
 
@@ -30,12 +39,14 @@ struct hook {
     enum hook_kind kind;
     unsigned places;
     uint64_t at[HOOKS_PLACES];
-    struct program when, thread, from, to, blocked, dead, cpu, queue, mask;
+    char name[HOOKS_NAME + 1]; // of an event
+    struct program when, thread, from, to, blocked, dead, cpu, queue, mask, number, bytes, adds;
 };
 
 struct hooks {
     uint64_t text_from, text_to, name_size;
     struct program id, name, allowed;
+    uint8_t lengths[HOOKS_CALLS]; // by system call: 1 + the argument that says how many bytes, or 0
     unsigned count;
     bool has[HOOK_KINDS];
     struct hook all[HOOKS_MOST];
