@@ -130,8 +130,8 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
 
 
 def test_the_machine_counts_what_the_workers_do(plain: Witnessed) -> None:
-    """By the numbers in tests/data/witness/witness.c. Half of the workers also talk, each round by a byte. Of
-    the kernel's atomic instructions none counts."""
+    """By the numbers in tests/data/witness/witness.c. Half of the workers also talk, each round by a byte.
+    The C library adds a few atomic instructions and faults of its own."""
     counts = plain.counted
     assert counts.work is not None
     assert counts.total is not None
@@ -141,7 +141,7 @@ def test_the_machine_counts_what_the_workers_do(plain: Witnessed) -> None:
     assert seen["syscalls.write"] == WORKERS * 300 + WORKERS // 2 * ROUNDS
     assert seen["bytes.write"] == WORKERS * 300 * 17 + WORKERS // 2 * ROUNDS
     for name, least in (("atomics", 20_000), ("faults", 64)):
-        assert least * WORKERS <= seen[name] <= 1.02 * least * WORKERS + 20, name
+        assert least * WORKERS <= seen[name] <= 1.05 * least * WORKERS + 20, name
     assert tuple(one.values["switches"] for one in counts.total.vcpus) == plain.switches
     assert seen["ipis"] > 50
     assert all(one.values["instructions"] >= one.values["worked"] > 0 for one in counts.total.vcpus)

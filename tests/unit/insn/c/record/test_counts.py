@@ -1,4 +1,4 @@
-"""counts.c and what it calls, in a machine of a few registers: which instructions count, and the lines of the log.
+"""counts.c and what it calls, in a machine of a few registers: which instructions count, and its lines.
 
 QEMU's functions are replaced by those of MACHINE; the expected lines are written here by hand.
 """
@@ -69,13 +69,13 @@ bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size) { return (void *)rows; }
 void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu) { return rows[vcpu]; }
 uint64_t qemu_plugin_u64_get(struct qemu_counter c, unsigned vcpu) { return rows[vcpu][c.offset / 8]; }
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call, int flags,
-                                            void *data) {
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
+                                            int flags, void *data) {
     if (flags == QEMU_READS_REGS)
         done[count].call = call, done[count].cell = NULL, done[count++].data = data;
 }
-void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op, struct qemu_counter c,
-                                                         uint64_t value) {
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+                                                         struct qemu_counter c, uint64_t value) {
     done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
 }
 void run(unsigned vcpu) {
@@ -144,32 +144,44 @@ class Guest:
         return [line for line in self.journal() if not line.startswith("counted ")]
 
 
-def guest(
-    folder: Path, observe: str = OBSERVE, lengths: str = "1:2", change: tuple[str, str] = ("", "")
-) -> Guest:
+def compiled(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
+    """`change` replaces a text in counts.c, to prove that a test can fail."""
     (folder / "machine.c").write_text(MACHINE)
-    (folder / "observe.txt").write_text(observe)
     sources = [folder / "machine.c"]
     for name in FILES:
         text = c_file(f"{name}.c").read_text()
-        assert not change[0] or name != "counts" or change[0] in text
-        (folder / f"{name}.c").write_text(text.replace(*change) if change[0] else text)
+        if name == "counts":
+            assert change[0] in text
+            text = text.replace(*change, 1) if change[0] else text
+        (folder / f"{name}.c").write_text(text)
         sources.append(folder / f"{name}.c")
     argv = [*compiler().argv, "-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w"]
     argv += [*(f"-I{one}" for one in c_folders()), *map(str, sources), "-o", str(folder / "counts.so")]
     subprocess.run(argv, check=True, timeout=PATIENCE_S)
-    library = ctypes.CDLL(str(folder / "counts.so"))
-    library.counts_setup.restype = ctypes.c_char_p
-    library.counts_line.restype = ctypes.c_size_t
-    why = library.counts_setup(bytes(folder / "observe.txt"), lengths.encode(), 2)
+    return folder / "counts.so"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("counts"))
+
+
+def guest(library: Path, folder: Path, observe: str = OBSERVE, lengths: str = "1:2") -> Guest:
+    own = folder / "own.so"  # each copy has its own variables
+    own.write_bytes(library.read_bytes())
+    (folder / "observe.txt").write_text(observe)
+    found = ctypes.CDLL(str(own))
+    found.counts_setup.restype = ctypes.c_char_p
+    found.counts_line.restype = ctypes.c_size_t
+    why = found.counts_setup(bytes(folder / "observe.txt"), lengths.encode(), 2)
     assert why is None, why
     for vcpu in range(2):
-        library.counts_vcpu(vcpu)
-    return Guest(library)
+        found.counts_vcpu(vcpu)
+    return Guest(found)
 
 
-def test_programs_and_their_kernel_are_told_apart(tmp_path: Path) -> None:
-    seen = guest(tmp_path)
+def test_programs_and_their_kernel_are_told_apart(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
     seen.does(LOCK_INC)  # before the window
     seen.mark(TOTAL_BEGIN, 100)
     for cs in (USER, KERNEL):
@@ -183,8 +195,8 @@ def test_programs_and_their_kernel_are_told_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_calls_by_number_and_the_bytes_that_they_ask_for(tmp_path: Path) -> None:
-    seen = guest(tmp_path)
+def test_calls_by_number_and_the_bytes_that_they_ask_for(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
     seen.mark(WORK_BEGIN, 100)
     for rax, size in ((1, 5), (1, 2**40), (1, 7), (1022, 9), (1023, 9), (0xFFFF_FFFF, 9)):
         seen.does(SYSCALL, vcpu=1, rax=rax, args=(0, 0, size))
@@ -204,8 +216,8 @@ def test_calls_by_number_and_the_bytes_that_they_ask_for(tmp_path: Path) -> None
     ]
 
 
-def test_functions_that_the_system_names(tmp_path: Path) -> None:
-    seen = guest(tmp_path)
+def test_functions_that_the_system_names(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
     seen.mark(TOTAL_BEGIN, 1)
     for at, args in (
         (0x5000, ()),
@@ -224,9 +236,9 @@ def test_functions_that_the_system_names(tmp_path: Path) -> None:
     ]
 
 
-def test_a_function_may_stand_for_the_calls(tmp_path: Path) -> None:
+def test_a_function_may_stand_for_the_calls(library: Path, tmp_path: Path) -> None:
     hook = "hook syscall\nat 8000\nnumber a0\nbytes a1\nend\n"
-    seen = guest(tmp_path, OBSERVE.replace("end\n", hook))
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", hook))
     seen.mark(TOTAL_BEGIN, 1)
     seen.does(SYSCALL, rax=1)
     seen.does(NOP, KERNEL, at=0x8000, args=(16, 5))
@@ -234,8 +246,10 @@ def test_a_function_may_stand_for_the_calls(tmp_path: Path) -> None:
     assert seen.report() == ["counting total 1 2", "saw total 0 syscalls 1", "called total 0 16 1 5"]
 
 
-def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(tmp_path: Path) -> None:
-    seen = guest(tmp_path)
+def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(
+    library: Path, tmp_path: Path
+) -> None:
+    seen = guest(library, tmp_path)
     for more in (SYSCALL, NOP, LOCK_INC):
         seen.does(more, rax=3)
         seen.library.counts_line(ctypes.c_size_t(10_000))
@@ -247,8 +261,8 @@ def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(tmp_path
     ]
 
 
-def test_only_what_could_be_seen_is_said_to_be_counted(tmp_path: Path) -> None:
-    seen = guest(tmp_path)
+def test_only_what_could_be_seen_is_said_to_be_counted(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
     seen.report()
     assert [line.split()[1] for line in seen.journal()] == [
         *(
@@ -265,8 +279,8 @@ def test_only_what_could_be_seen_is_said_to_be_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_a_qemu_that_hides_the_privilege_has_no_counts(tmp_path: Path) -> None:
-    seen = guest(tmp_path)
+def test_a_qemu_that_hides_the_privilege_has_no_counts(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
     ctypes.c_bool.in_dll(seen.library, "is_unreadable").value = True
     seen.does(LOCK_INC)
     seen.mark(TOTAL_BEGIN, 1)
@@ -275,21 +289,21 @@ def test_a_qemu_that_hides_the_privilege_has_no_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lengths", ["1", "1:3", "1024:2", "1:2,", "x:2", "1:2:"])
-def test_lengths_that_are_none_are_refused(tmp_path: Path, lengths: str) -> None:
+def test_lengths_that_are_none_are_refused(library: Path, tmp_path: Path, lengths: str) -> None:
     with pytest.raises(AssertionError, match="option bytes"):
-        guest(tmp_path, lengths=lengths)
+        guest(library, tmp_path, lengths=lengths)
 
 
 @pytest.mark.parametrize(
     "hook", ["event Moves", "event", "events moves", "event a_name_that_is_longer_than_32_chars_"]
 )
-def test_a_hook_without_a_kind_is_refused(tmp_path: Path, hook: str) -> None:
+def test_a_hook_without_a_kind_is_refused(library: Path, tmp_path: Path, hook: str) -> None:
     with pytest.raises(AssertionError, match="is not a kind of event"):
-        guest(tmp_path, OBSERVE.replace("event moves", hook))
+        guest(library, tmp_path, OBSERVE.replace("event moves", hook))
 
 
 def test_a_kernel_that_counts_as_a_program_would_be_found(tmp_path: Path) -> None:
-    seen = guest(tmp_path, change=("if (is_user)\n", "if (true)\n"))
+    seen = guest(compiled(tmp_path, ("if (is_user)\n", "if (true)\n")), tmp_path)
     seen.mark(TOTAL_BEGIN, 1)
     seen.does(LOCK_INC, KERNEL)
     seen.mark(TOTAL_END, 2)
