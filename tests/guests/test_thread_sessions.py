@@ -18,6 +18,8 @@ import pytest
 
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.counts import witnessed
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.threads_log import IDLE, SwitchEvent, read_thread_events
 from benchgate.judge import wire
 from benchgate.judge.accounts.attribution import Table, table
@@ -109,6 +111,23 @@ def test_the_books_agree_with_the_counters_of_tern(tern: Session, cpus: int) -> 
         assert moved == [*own.by_cpu["migrations"]]
         assert sum(switches) > 500
         assert sum(one.migrations for one in books.threads) >= sum(moved) > 0
+
+
+@pytest.mark.parametrize("cpus", [2, 4])
+def test_the_machine_counts_what_tern_counts(tern: Session, cpus: int) -> None:
+    """tern reads its counters within the system call that closes the window: behind the mark."""
+    for run in (one for one in runs(tern) if one.name.endswith(f"smp{cpus}")):
+        own, counts = counted_by_tern(run), read_log(run / "clock.log").counts
+        assert counts is not None
+        assert counts.total is not None
+        seen = [one.values for one in counts.total.vcpus]
+        for name, known in (("switches", "switches"), ("faults", "page_faults"), ("ipis", "resched_sent")):
+            assert [one[name] for one in seen] == [*own.by_cpu[known]], name
+        more = [known - one["syscalls"] for known, one in zip(own.by_cpu["syscalls"], seen, strict=True)]
+        assert sorted(more) == [*[0] * (cpus - 1), 1]
+        calls = witnessed(counts.total.vcpus, {"yield": 2, "exit": 1})
+        assert calls["syscalls.yield"] == 4000
+        assert calls["events.spawn"] >= calls["syscalls.exit"] > 0
 
 
 @pytest.mark.parametrize("which", ["tern", pytest.param("others", marks=pytest.mark.long)])

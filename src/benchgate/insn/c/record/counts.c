@@ -237,48 +237,43 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address) {
     }
 }
 
-static void count_of_program(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
-    if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL))
-        call_back(insn, calls, 0);
-    if (blocks_arch->atomic(seen))
-        count(insn, ATOMICS);
-}
-
-static void count_of_kernel(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
-    switch (blocks_arch->act(seen)) {
-    case ARCH_HALTS:
-        count(insn, HALTS);
-        break;
-    case ARCH_MAPS:
-        count(insn, SPACES);
-        break;
-    case ARCH_SENDS:
-        if (!hooked(HOOK_SEND_IPI))
-            count(insn, IPIS);
-        break;
-    case ARCH_MAY_SEND:
-        if (!hooked(HOOK_SEND_IPI))
-            call_back(insn, may_send, 0);
-        break;
-    case ARCH_NO_ACT:
-        break;
-    }
-}
-
-static _Thread_local bool is_user;
+static _Thread_local enum { NOT_READ, OF_PROGRAM, OF_KERNEL } level; // of the block
 
 void counts_block(void) {
-    if (score && !guest_level((unsigned)clock_self, &is_user))
+    level = NOT_READ;
+}
+
+// All of a block has one privilege: that of its vCPU, which is about to execute it.
+static bool is_of(int wanted) {
+    bool is_user = false;
+    if (level == NOT_READ && !guest_level((unsigned)clock_self, &is_user))
         is_blind = true;
+    if (level == NOT_READ)
+        level = is_user ? OF_PROGRAM : OF_KERNEL;
+    return level == wanted;
+}
+
+static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
+    if (act == ARCH_HALTS)
+        count(insn, HALTS);
+    else if (act == ARCH_MAPS)
+        count(insn, SPACES);
+    else if (!hooked(HOOK_SEND_IPI) && act == ARCH_SENDS)
+        count(insn, IPIS);
+    else if (!hooked(HOOK_SEND_IPI))
+        call_back(insn, may_send, 0);
 }
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
     if (!score || is_blind)
         return;
-    if (is_user)
-        count_of_program(insn, seen);
-    else
-        count_of_kernel(insn, seen);
+    if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
+        call_back(insn, calls, 0);
+    if (blocks_arch->atomic(seen) && is_of(OF_PROGRAM))
+        count(insn, ATOMICS);
+    enum arch_act act = blocks_arch->act(seen);
+    if (act != ARCH_NO_ACT && is_of(OF_KERNEL))
+        count_act(insn, act);
     look_for_hooks(insn, address);
 }
 
