@@ -22,6 +22,8 @@ OF_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 """The names for which a system's `observe:` says where in the kernel they are (`ipis`: on x86-64)."""
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked")
+"""The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, SO_FAR = "total", "work", "so_far"
 OTHERS = 1023
 """Stands for all system calls with this number or a higher one."""
@@ -71,6 +73,16 @@ class Counts:
     """From the first mark that begins the window to the last one that ends it; None if there is none."""
     work: CountedSpan | None
     """From the first begin of a worker to the last end of one."""
+
+    @property
+    def repeatable(self) -> tuple[object, ...]:
+        """The parts that are equal in two runs of a seed, whether or not threads and functions are observed."""
+        return tuple(
+            (name, span.begin, span.end, tuple(one.values[name] for one in span.vcpus))
+            for name in _ALWAYS
+            for span in (self.total, self.work)
+            if span is not None and name in self.names
+        )
 
 
 def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[str, int]:

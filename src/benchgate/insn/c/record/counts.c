@@ -237,14 +237,16 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address) {
     }
 }
 
-static _Thread_local enum { NOT_READ, OF_PROGRAM, OF_KERNEL } level; // of the block
+enum level { NOT_READ, OF_PROGRAM, OF_KERNEL };
+
+static _Thread_local enum level level; // of the block
 
 void counts_block(void) {
     level = NOT_READ;
 }
 
 // All of a block has one privilege: that of its vCPU, which is about to execute it.
-static bool is_of(int wanted) {
+static bool is_of(enum level wanted) {
     bool is_user = false;
     if (level == NOT_READ && !guest_level((unsigned)clock_self, &is_user))
         is_blind = true;
