@@ -76,7 +76,7 @@ class Counts:
 
     @property
     def repeatable(self) -> tuple[object, ...]:
-        """The parts that are equal in two runs of a seed, whether or not threads and functions are observed."""
+        """The parts that are equal in two runs of a seed, whether or not functions are observed."""
         return tuple(
             (name, span.begin, span.end, tuple(one.values[name] for one in span.vcpus))
             for name in _ALWAYS
