@@ -123,9 +123,8 @@ def test_the_machine_counts_what_tern_counts(tern: Session, cpus: int) -> None:
         seen = [one.values for one in counts.total.vcpus]
         for name, known in (("switches", "switches"), ("faults", "page_faults"), ("ipis", "resched_sent")):
             assert [one[name] for one in seen] == [*own.by_cpu[known]], name
-        more = [
-            (known or 0) - one["syscalls"] for known, one in zip(own.by_cpu["syscalls"], seen, strict=True)
-        ]
+        pairs = zip(own.by_cpu["syscalls"], seen, strict=True)
+        more = [(known or 0) - one["syscalls"] for known, one in pairs]
         assert sorted(more) == [*[0] * (cpus - 1), 1]
         calls = witnessed(counts.total.vcpus, {"yield": 2, "exit": 1})
         assert calls["syscalls.yield"] == 4000
