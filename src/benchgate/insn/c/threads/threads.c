@@ -51,7 +51,8 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     if (why)
         return why;
     if (!hooks.id.length || !hooks.has[HOOK_SWITCH] || !hooks.has[HOOK_WAKE])
-        return "to see threads there must be an `id`, and hooks for switches and for wake-ups (option observe=FILE)";
+        return "to see threads there must be an `id`, and hooks for switches and for wake-ups "
+               "(option observe=FILE)";
     file = fopen(path, "we");
     if (!file)
         return "the threads cannot be written (option threads=FILE)";
