@@ -132,6 +132,7 @@ name: mine
 kind: qemu
 by_arch:
   x86_64: {boot: {kernel: k.elf}}
+observe: {calls: linux}
 """,
     """\
 version: 1
