@@ -98,7 +98,7 @@ def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[
     return MappingProxyType(dict(sums))
 
 
-class _Cpu:
+class _CountedSoFar:
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
         self.calls: dict[int, int] = {}
@@ -115,7 +115,7 @@ class CountsReader:
     def __init__(self) -> None:
         self._names: list[str] = []
         self._spans: dict[str, tuple[int, int]] = {}
-        self._cpus: dict[tuple[str, int], _Cpu] = {}
+        self._cpus: dict[tuple[str, int], _CountedSoFar] = {}
         self._lines: tuple[CountedCpu, ...] | None = None
         self._changed = True
         self.words: Mapping[str, Callable[[list[str], int], None]] = {
@@ -145,7 +145,7 @@ class CountsReader:
             raise ValueError("expected `uncounted`, once")
         self._stopped = self._changed = True
 
-    def _cpu(self, words: list[str], vcpus: int) -> _Cpu:
+    def _cpu(self, words: list[str], vcpus: int) -> _CountedSoFar:
         span, vcpu = words[1], number(words[2], vcpus)
         if span not in self._spans and span != SO_FAR:
             raise ValueError(f"counts of `{span[:20]}`, of which no line `counting` says when it was")
@@ -153,7 +153,7 @@ class CountsReader:
             if self._stopped:
                 raise ValueError("counts after `uncounted`")
             self._changed = True
-        return self._cpus.setdefault((span, vcpu), _Cpu())
+        return self._cpus.setdefault((span, vcpu), _CountedSoFar())
 
     def _saw(self, words: list[str], vcpus: int) -> None:
         if len(words) != 5 or words[3] not in self._names:
@@ -183,7 +183,7 @@ class CountsReader:
         return self._lines
 
     def _of(self, span: str, vcpu: int) -> CountedCpu:
-        return self._cpus.get((span, vcpu), _Cpu()).frozen(self._names)
+        return self._cpus.get((span, vcpu), _CountedSoFar()).frozen(self._names)
 
     def counts(self, vcpus: int, *, closed: bool) -> Counts | None:
         """Gives what was read. It is known only of a whole log (`closed`)."""
