@@ -18,6 +18,8 @@ import pytest
 
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.counts import witnessed
+from benchgate.insn.log_reader import read_log
 from benchgate.insn.threads_log import IDLE, PromptEvent, SwitchEvent, read_thread_events
 from benchgate.judge import wire
 from benchgate.judge.accounts.attribution import Table, table
@@ -117,6 +119,24 @@ def test_every_yield_of_the_workload_is_seen(tern: Session) -> None:
     for run in runs(tern):
         events = read_thread_events(run / THREAD_EVENTS).events
         assert sum(isinstance(one, PromptEvent) and one.is_yield for one in events) == STEPS
+
+
+@pytest.mark.parametrize("cpus", [2, 4])
+def test_the_machine_counts_what_tern_counts(tern: Session, cpus: int) -> None:
+    """tern reads its counters within the system call that closes the window: behind the mark."""
+    for run in (one for one in runs(tern) if one.name.endswith(f"smp{cpus}")):
+        own, counts = counted_by_tern(run), read_log(run / "clock.log").counts
+        assert counts is not None
+        assert counts.total is not None
+        seen = [one.values for one in counts.total.vcpus]
+        for name, known in (("switches", "switches"), ("faults", "page_faults"), ("ipis", "resched_sent")):
+            assert [one[name] for one in seen] == [*own.by_cpu[known]], name
+        pairs = zip(own.by_cpu["syscalls"], seen, strict=True)
+        more = [(known or 0) - one["syscalls"] for known, one in pairs]
+        assert sorted(more) == [*[0] * (cpus - 1), 1]
+        calls = witnessed(counts.total.vcpus, {"yield": 2, "exit": 1})
+        assert calls["syscalls.yield"] == STEPS
+        assert calls["events.spawn"] >= calls["syscalls.exit"] > 0
 
 
 @pytest.mark.parametrize("which", ["tern", pytest.param("others", marks=pytest.mark.long)])

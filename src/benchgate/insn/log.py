@@ -13,6 +13,7 @@ from enum import IntEnum, StrEnum
 
 from benchgate.base.runs import Disorder, Resolution
 from benchgate.insn.activity import Activity
+from benchgate.insn.counts import CountedCpu, Counts
 from benchgate.insn.explore_log import StallLog
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 
@@ -98,6 +99,8 @@ class ConsoleLine:
     vcpus: tuple[VcpuWork, ...]
     seen_late: LateSightings | None = None
     """The late sightings so far; None in logs of earlier versions."""
+    counted: tuple[CountedCpu, ...] | None = field(default=None, compare=False)
+    """What was counted of each vCPU so far; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,9 @@ class ClockLog:
     """Maps a phase to its disorder; empty if the order of accesses was not watched."""
     explored: StallLog | None = None
     """The stalls of vCPUs; None if the run was not explored."""
+    counts: Counts | None = None
+    """What programs and kernel did; None in logs of earlier versions, if the log has no end, and with a QEMU
+    in which it cannot be counted."""
     end: int | None = None
     checks: Mapping[str, int] = field(default_factory=dict)
     """Self-check counters; a run repeats them exactly."""
@@ -182,5 +188,6 @@ class ClockLog:
             *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
             None if self.activity is None else self.activity.repeatable,
             *(self.machine, self.memory, dict(self.orders), self.explored),
+            None if self.counts is None else self.counts.repeatable,
         )
         return (self.seed, *counted)

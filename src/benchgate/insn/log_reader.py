@@ -14,9 +14,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_start
+from benchgate.base.files import number, read_start
 from benchgate.base.text import one_line
 from benchgate.insn.activity import ActivityReader
+from benchgate.insn.counts import CountsReader
 from benchgate.insn.explore_log import StallLogReader as ExploreReader
 from benchgate.insn.log import (
     ClockLog,
@@ -29,7 +30,6 @@ from benchgate.insn.log import (
 )
 from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
-from benchgate.insn.words import number
 
 LOG_LIMIT = 4 << 20
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -68,7 +68,9 @@ class _LogReader:
         self.activity = ActivityReader()
         self.memory = MemoryReader()
         self.explore = ExploreReader()
-        self.parts = {**self.activity.words, **self.memory.words, **self.explore.words}
+        self.counted = CountsReader()
+        readers = self.activity, self.memory, self.explore, self.counted
+        self.parts = {word: read for one in readers for word, read in one.words.items()}
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
@@ -114,6 +116,7 @@ class _LogReader:
         with self._located():
             activity = self.activity.activity(self.vcpus, self.counters["host"])
             memory = self.memory.books(self.vcpus, closed=self.closed)
+            counts = self.counted.counts(self.vcpus, closed=self.closed)
         return replace(
             header,
             marks=tuple(self.marks),
@@ -125,6 +128,7 @@ class _LogReader:
             memory=memory,
             orders=self.memory.orders(),
             explored=self.explore.explored(),
+            counts=counts,
             end=self.end,
             checks=MappingProxyType(self.counters["check"]),
             host=MappingProxyType(self.counters["host"]),
@@ -194,7 +198,7 @@ class _LogReader:
         seen = LateSightings(*late) if late else None
         if self.lines and not _grows(self.lines[-1].seen_late, seen):
             raise self.fail("its hand-overs, or the delays of all, are fewer than those of the line before")
-        self.lines.append(ConsoleLine(end, time, self.work, seen))
+        self.lines.append(ConsoleLine(end, time, self.work, seen, self.counted.line(self.vcpus)))
 
     def _typed(self, words: list[str]) -> None:
         if len(words) != 5:

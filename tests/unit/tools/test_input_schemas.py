@@ -120,6 +120,11 @@ observe:
   exit: {at: [leave], when: arg0}
   tick: {at: [look, "watch?"], when: arg0}
   yield: {at: give_way, when: [arg0->kind, arg0]}
+  syscall: {at: [call], when: [arg0, "1"], number: [arg1->n, arg0], bytes: [arg2, "0"]}
+  fault: {at: [fault], when: [arg0, "1"]}
+  ipi: {at: [send], when: [arg0, "1"]}
+  events: {park: {at: [park, "wait?"], when: [arg0, "1"], adds: [arg1, "1"]}}
+  calls: {exit: 1, write: {number: 16, length: 2}}
 deadlines: {boot_s: 5, run_s: 10}
 cpus: {minimum: 1, maximum: 4}
 services: {clock: rdtsc}
@@ -130,6 +135,7 @@ name: mine
 kind: qemu
 by_arch:
   x86_64: {boot: {kernel: k.elf}}
+observe: {calls: linux}
 """,
     """\
 version: 1

@@ -35,6 +35,15 @@ struct arch_effect {
 // The CPUs on which an instruction may change the translation of addresses.
 enum arch_reach { ARCH_NOWHERE, ARCH_HERE, ARCH_EVERYWHERE };
 
+// What a kernel does by one instruction, of the things that counts.h counts.
+enum arch_act {
+    ARCH_NO_ACT,
+    ARCH_HALTS,   // waits for an interrupt
+    ARCH_MAPS,    // writes the register with the base of the page tables of programs
+    ARCH_SENDS,   // an interrupt to another CPU
+    ARCH_MAY_SEND // one, or something else, by the number of the call: sends
+};
+
 enum { ARCH_NO_MARK = -1 };
 
 struct arch {
@@ -62,6 +71,12 @@ struct arch {
     const char *arguments[4], *stack, *link;
     bool (*ends_with_call)(const uint8_t *end); // the instruction before `end` calls a function
     uint64_t (*unsigned_pointer)(uint64_t pointer); // without the signature that it may have; NULL: it has none
+    enum arch_act (*act)(const struct arch_insn *insn);
+    // The registers with a system call's number, and with the CPU's privilege: in a user program those bits of
+    // it have that value.
+    const char *call, *level;
+    uint64_t level_bits, level_user;
+    bool (*sends)(uint64_t call); // the firmware's call with this number sends an interrupt to other CPUs
 };
 
 extern const struct arch arch_x86, arch_riscv, arch_arm;

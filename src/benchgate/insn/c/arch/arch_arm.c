@@ -229,6 +229,13 @@ static enum arch_reach remaps(const struct arch_insn *insn) {
     return ARCH_NOWHERE;
 }
 
+// wfi; msr to ttbr0_el1 and to icc_sgi1r_el1.
+static enum arch_act act(const struct arch_insn *insn) {
+    enum { WFI = 0xd503207f, TTBR0 = 0xd5182000, SGI1R = 0xd518cba0 };
+    uint32_t code = code_of(insn), to = code & ~UINT32_C(31);
+    return code == WFI ? ARCH_HALTS : to == TTBR0 ? ARCH_MAPS : to == SGI1R ? ARCH_SENDS : ARCH_NO_ACT;
+}
+
 // bl, and blr with or without authentication.
 static bool ends_with_call(const uint8_t *end) {
     uint32_t code = arch_word(end - 4);
@@ -256,4 +263,8 @@ const struct arch arch_arm = {
     .link = "x30",
     .ends_with_call = ends_with_call,
     .unsigned_pointer = unsigned_pointer,
+    .act = act,
+    .call = "x8",
+    .level = "cpsr",
+    .level_bits = 0xc,
 };

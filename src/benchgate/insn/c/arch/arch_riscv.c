@@ -247,6 +247,22 @@ static bool synchronises(const struct arch_insn *insn) {
     return (code & 0x7f) == 0x2f || fence || named || (writes_csr(code) && (csr == 0x100 || csr == 0x300));
 }
 
+// wfi; writes to satp; ecall, by which a kernel asks the firmware.
+static enum arch_act act(const struct arch_insn *insn) {
+    enum { WFI = 0x10500073, ECALL = 0x00000073, SATP = 0x180 };
+    uint32_t code = code_of(insn);
+    if (code == WFI)
+        return ARCH_HALTS;
+    if (code == ECALL)
+        return ARCH_MAY_SEND;
+    return writes_csr(code) && code >> 20 == SATP ? ARCH_MAPS : ARCH_NO_ACT;
+}
+
+// RISC-V Supervisor Binary Interface Specification, chapters "IPI Extension" and "Legacy Extensions".
+static bool sends(uint64_t call) {
+    return call == 0x735049 || call == 4;
+}
+
 // jal and jalr to ra, and c.jalr.
 static bool ends_with_call(const uint8_t *end) {
     uint32_t code = arch_word(end - 4);
@@ -269,4 +285,9 @@ const struct arch arch_riscv = {
     .stack = "sp",
     .link = "ra",
     .ends_with_call = ends_with_call,
+    .act = act,
+    .call = "a7",
+    .level = "priv",
+    .level_bits = 3,
+    .sends = sends,
 };

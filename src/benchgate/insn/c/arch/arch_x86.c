@@ -263,6 +263,16 @@ static bool ends_with_call(const uint8_t *end) {
     return false;
 }
 
+// hlt; mov to cr3. The local APIC is sent to by a store.
+static enum arch_act act(const struct arch_insn *insn) {
+    const uint8_t *at = after_prefixes(insn);
+    unsigned rex = (*at & 0xf0) == 0x40 ? *at++ : 0;
+    if (*at == 0xf4)
+        return ARCH_HALTS;
+    bool is_cr3 = *at == 0x0f && at[1] == 0x22 && (at[2] >> 3 & 7) == 3 && !(rex & 4);
+    return is_cr3 ? ARCH_MAPS : ARCH_NO_ACT;
+}
+
 const struct arch arch_x86 = {
     .target = "x86_64",
     .clock_is_host_tsc = true,
@@ -277,4 +287,9 @@ const struct arch arch_x86 = {
     .atomic = is_atomic,
     .synchronises = synchronises,
     .remaps = remaps,
+    .act = act,
+    .call = "rax",
+    .level = "cs",
+    .level_bits = 3,
+    .level_user = 3,
 };

@@ -2,10 +2,12 @@
 //
 // A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the
 // guest's time, and what vCPUs had seen too late by then (clock_delays). Before it, `ran VCPU RAN WORKED` for
-// each vCPU whose totals have changed since the last such line.
+// each vCPU whose totals have changed since the last such line, and what counts.h has counted, as long as half of
+// the room is left.
 #include "console.h"
 
 #include "clock.h"
+#include "counts.h"
 #include "journal.h"
 #include "marks.h"
 
@@ -35,6 +37,7 @@ static void end_line(void) {
         left -= journal_line("ran %u %" PRIu64 " %" PRIu64, c, now.ran, now.worked);
         last[c] = now;
     }
+    left -= counts_line(left > MOST_BYTES / 2 ? left - MOST_BYTES / 2 : 0);
     uint64_t time = clock_here();
     struct clock_delays seen = clock_delays(time);
     left -= journal_line("line %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, bytes, time,

@@ -3,6 +3,7 @@
 #include "access.h"
 #include "clock.h"
 #include "counter.h"
+#include "counts.h"
 #include "delays.h"
 #include "marks.h"
 #include "mmio.h"
@@ -77,6 +78,7 @@ void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
     stacks_block(tb, total);
     access_block(tb, total);
     delays_block(tb, total);
+    counts_block();
     uint64_t at = qemu_plugin_tb_vaddr(tb);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -85,6 +87,7 @@ void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
             delays_instruction(insn, &seen, total - i, at);
             instrument(insn, &seen, total - i);
             stacks_instruction(insn, &seen, at);
+            counts_instruction(insn, &seen, at);
             threads_instruction(insn, at, total - i);
             access_instruction(insn, &seen, total - i - 1);
         }

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "console.h"
 #include "counter.h"
+#include "counts.h"
 #include "delays.h"
 #include "events.h"
 #include "journal.h"
@@ -33,7 +34,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks, *explore, *threads, *observe;
+    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes;
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk; // the host's socket, or -1
@@ -84,6 +85,8 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->threads = value) != 0;
     if (IS("observe"))
         return *(s->observe = value) != 0;
+    if (IS("bytes"))
+        return *(s->bytes = value) != 0;
     if (IS("explore"))
         return *(s->explore = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
@@ -136,6 +139,7 @@ static void appeared(uint64_t id, unsigned vcpu) {
     (void)id;
     adopt(vcpu);
     threads_vcpu(vcpu);
+    counts_vcpu(vcpu);
 }
 
 static _Thread_local uint64_t waits_before;
@@ -190,6 +194,7 @@ static void ended(uint64_t id, void *data) {
     delays_report();
     sharing_report(clock_here());
     threads_report(clock_here());
+    counts_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -223,6 +228,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
         why = threads_setup(s->threads, s->observe, vcpus, s->lines);
+    if (!why)
+        why = counts_setup(s->observe, s->bytes, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 

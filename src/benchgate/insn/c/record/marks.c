@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "counter.h"
+#include "counts.h"
 #include "journal.h"
 #include "profile.h"
 #include "sharing.h"
@@ -47,6 +48,7 @@ static void executed(unsigned vcpu, void *data) {
     if (!last_byte)
         record(kind, time);
     sharing_mark(kind, time);
+    counts_mark(kind, vcpu, packed >> 8, time);
     bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
     if (!opens && kind != MARKS_TOTAL_END)
         return;

@@ -52,6 +52,9 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     const char *why = observed ? hooks_read(&hooks, observed) : "the option observe=FILE is missing";
     if (why)
         return why;
+    if (!hooks.id.length || !hooks.has[HOOK_SWITCH] || !hooks.has[HOOK_WAKE])
+        return "to see threads there must be an `id`, and hooks for switches and for wake-ups "
+               "(option observe=FILE)";
     file = fopen(path, "we");
     if (!file)
         return "the threads cannot be written (option threads=FILE)";
@@ -311,7 +314,7 @@ static void reached(unsigned vcpu, void *data) {
 
 void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
     for (unsigned n = 0; file && n < hooks.count; n++)
-        for (unsigned i = 0; i < hooks.all[n].places; i++)
+        for (unsigned i = 0; i < hooks.all[n].places && hooks.all[n].kind < HOOK_SYSCALL; i++)
             if (hooks.all[n].at[i] == address) {
                 uintptr_t packed = (uintptr_t)left << 8 | n;
                 qemu_plugin_register_vcpu_insn_exec_cb(insn, reached, QEMU_READS_REGS, (void *)packed);

@@ -12,11 +12,12 @@
 #define PIECE 1024 // of an aligned address; never crosses a page
 #define PIECES 8
 
-enum { STACK = GUEST_ARGUMENTS, LINK, REGISTERS };
+enum { STACK = GUEST_ARGUMENTS, LINK, CALL, LEVEL, REGISTERS };
 
 static struct reader {
     struct qemu_register *registers[REGISTERS];
-    struct qemu_bytes *bytes;
+    struct qemu_bytes *bytes; // NULL: this vCPU has not appeared
+    bool is_named;
     unsigned used, next;
     struct {
         uint64_t address;
@@ -25,37 +26,66 @@ static struct reader {
     } pieces[PIECES];
 } readers[LOCKSTEP_MAX];
 
+bool guest_has_registers(void) {
+    return qemu_plugin_get_registers && qemu_plugin_read_register;
+}
+
 bool guest_can_read(void) {
-    return qemu_plugin_read_memory_vaddr && qemu_plugin_get_registers && qemu_plugin_read_register;
+    return qemu_plugin_read_memory_vaddr && guest_has_registers();
+}
+
+static const char *name_of(unsigned which) {
+    switch (which) {
+    case STACK:
+        return blocks_arch->stack;
+    case LINK:
+        return blocks_arch->link;
+    case CALL:
+        return blocks_arch->call;
+    case LEVEL:
+        return blocks_arch->level;
+    default:
+        return blocks_arch->arguments[which];
+    }
 }
 
 bool guest_vcpu(unsigned vcpu) {
     struct reader *r = &readers[vcpu];
+    if (r->bytes)
+        return r->is_named;
+    r->bytes = g_byte_array_new();
+    r->is_named = true;
     struct qemu_registers *all = qemu_plugin_get_registers();
     for (unsigned i = 0; i < REGISTERS; i++) {
-        const char *name = i < STACK ? blocks_arch->arguments[i] : i == STACK ? blocks_arch->stack : blocks_arch->link;
+        const char *name = name_of(i);
         for (unsigned k = 0; name && k < all->count; k++)
             if (strcmp(all->descriptors[k].name, name) == 0)
                 r->registers[i] = all->descriptors[k].handle;
-        if (name && !r->registers[i])
-            return false;
+        r->is_named &= !name || r->registers[i];
     }
-    r->bytes = g_byte_array_new();
-    return true;
+    return r->is_named;
 }
 
 void guest_begin(unsigned vcpu) {
     readers[vcpu].used = readers[vcpu].next = 0;
 }
 
-static uint64_t read_register(unsigned vcpu, unsigned which) {
+static bool look_at_register(unsigned vcpu, unsigned which, uint64_t *value) {
     struct reader *r = &readers[vcpu];
-    uint64_t value = 0;
+    *value = 0;
     if (!r->registers[which])
-        return 0;
+        return false;
     g_byte_array_set_size(r->bytes, 0);
-    if (qemu_plugin_read_register(r->registers[which], r->bytes) >= 8)
-        memcpy(&value, r->bytes->data, sizeof value);
+    int length = qemu_plugin_read_register(r->registers[which], r->bytes);
+    if (length != 4 && length != 8)
+        return false;
+    memcpy(value, r->bytes->data, (size_t)length); // little-endian
+    return true;
+}
+
+static uint64_t read_register(unsigned vcpu, unsigned which) {
+    uint64_t value;
+    look_at_register(vcpu, which, &value);
     return value;
 }
 
@@ -69,6 +99,17 @@ uint64_t guest_stack(unsigned vcpu) {
 
 uint64_t guest_link(unsigned vcpu) {
     return read_register(vcpu, LINK);
+}
+
+uint64_t guest_call(unsigned vcpu) {
+    return read_register(vcpu, CALL) & UINT32_MAX;
+}
+
+bool guest_level(unsigned vcpu, bool *is_user) {
+    uint64_t level;
+    bool is_known = look_at_register(vcpu, LEVEL, &level);
+    *is_user = is_known && (level & blocks_arch->level_bits) == blocks_arch->level_user;
+    return is_known;
 }
 
 // The piece at this address, or NULL if it is not mapped.

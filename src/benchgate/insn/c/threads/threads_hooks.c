@@ -31,19 +31,34 @@ static void optional(struct lines *r, const char *key, struct program *into) {
         program(r, key, into);
 }
 
-static enum hook_kind kind(struct lines *r) {
-    static const char *const names[] = {"fork",  "switch", "wake", "send", "migrate",
-                                        "allow", "exit",   "tick", "yield"};
+// A name as in a system's YAML.
+static bool is_name(const char *text) {
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return *text >= 'a' && *text <= 'z' && length <= HOOKS_NAME && !text[length];
+}
+
+static void kind(struct lines *r, struct hook *h) {
+    static const char *const names[] = {"fork", "switch", "wake",  "send",    "migrate", "allow",
+                                        "exit", "tick",   "yield", "syscall", "fault",   "ipi"};
+    const char event[] = "event ";
     lines_expect(r, "hook");
-    for (unsigned i = 0; !r->failed && i < HOOK_KINDS; i++)
-        if (strcmp(names[i], r->rest) == 0)
-            return i;
+    if (r->failed)
+        return;
+    if (strncmp(r->rest, event, sizeof event - 1) == 0 && is_name(r->rest + sizeof event - 1)) {
+        strcpy(h->name, r->rest + sizeof event - 1);
+        h->kind = HOOK_EVENT;
+        return;
+    }
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], r->rest) == 0) {
+            h->kind = i;
+            return;
+        }
     lines_fail(r, "hook: `%s` is not a kind of event", r->rest);
-    return HOOK_FORK;
 }
 
 static void hook(struct lines *r, struct hook *h) {
-    h->kind = kind(r);
+    kind(r, h);
     do {
         lines_expect(r, "at");
         if (h->places == HOOKS_PLACES)
@@ -67,6 +82,9 @@ static void hook(struct lines *r, struct hook *h) {
     optional(r, "cpu", &h->cpu);
     optional(r, "queue", &h->queue);
     optional(r, "mask", &h->mask);
+    optional(r, "number", &h->number);
+    optional(r, "bytes", &h->bytes);
+    optional(r, "adds", &h->adds);
 }
 
 static void read_all(struct lines *r, struct hooks *hooks) {
@@ -76,7 +94,7 @@ static void read_all(struct lines *r, struct hooks *hooks) {
     hooks->text_from = hex(r);
     hooks->text_to = hex(r);
     lines_end(r);
-    program(r, "id", &hooks->id);
+    optional(r, "id", &hooks->id);
     if (lines_next_is(r, "name")) {
         lines_expect(r, "name");
         hooks->name_size = lines_number(r, 1, KNOWN_NAME);
@@ -99,8 +117,6 @@ const char *hooks_read(struct hooks *hooks, const char *path) {
         return "the file that says what to observe cannot be read (option observe=FILE)";
     read_all(&r, hooks);
     fclose(r.in);
-    if (!r.failed && !(hooks->has[HOOK_SWITCH] && hooks->has[HOOK_WAKE]))
-        lines_fail(&r, "there must be hooks for switches and for wake-ups");
     return r.failed ? problem : NULL;
 }
 

@@ -1,10 +1,11 @@
 // What is read where: the file that insn/observe/ makes of `observe:` in a system's YAML.
 //   insn-observe 1
 //   text FROM TO                     of the kernel, in hex; 0 0: wake-ups get no trail
-//   id PROGRAM                       of a thread `t` (threads_program.h)
+//   id PROGRAM                       optional: of a thread `t` (threads_program.h)
 //   name SIZE PROGRAM                optional: the address of its name
 //   allowed PROGRAM                  optional: its CPUs, one bit each
-//   hook KIND, then `at ADDRESS` once or more, `only blocked` or not, then the programs of the kind, which are optional here
+//   hook KIND, then `at ADDRESS` once or more, `only blocked` or not, then the programs of the kind, which are
+//                                    optional here; `event NAME`: a kind that only the system knows
 //   end
 #ifndef THREADS_HOOKS_H
 #define THREADS_HOOKS_H
@@ -12,7 +13,8 @@
 #include "threads_known.h"
 #include "threads_program.h"
 
-#define HOOKS_MOST 24
+#define HOOKS_MOST 48
+#define HOOKS_NAME 32
 #define HOOKS_PLACES 12
 
 enum hook_kind {
@@ -25,6 +27,10 @@ enum hook_kind {
     HOOK_EXIT,
     HOOK_TICK,
     HOOK_YIELD,
+    HOOK_SYSCALL, // from here on: only counted (counts.h)
+    HOOK_FAULT,
+    HOOK_SEND_IPI,
+    HOOK_EVENT,
     HOOK_KINDS
 };
 
@@ -33,7 +39,8 @@ struct hook {
     unsigned places;
     uint64_t at[HOOKS_PLACES];
     bool only_blocked; // a wake-up of a thread that has blocked or is new; else nothing happens there
-    struct program when, thread, from, to, blocked, dead, cpu, queue, mask;
+    char name[HOOKS_NAME + 1]; // of an event
+    struct program when, thread, from, to, blocked, dead, cpu, queue, mask, number, bytes, adds;
 };
 
 struct hooks {
