@@ -22,6 +22,7 @@ from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, Par
 from benchgate.base.yaml import yaml_nodes, yamlfile
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan import promises
 from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
@@ -38,6 +39,7 @@ def load(path: Path) -> Workload:
     params = _params(top)
     files = _files(top, params)
     tool = _tool(top, (*params, *([GUEST_FILES] if files else [])))
+    metrics = read_metrics(top)
     found = Workload(
         name=top.text("name"),
         # One worker process waits for the program, which starts its own threads and processes.
@@ -50,9 +52,10 @@ def load(path: Path) -> Workload:
         about=top.text("about"),
         needs=(SERVICE,) if tool else _needs(top, files),
         own_workers=bool(tool) or top.choice("workers") == "own",
-        metrics=read_metrics(top),
+        metrics=metrics,
         tool=tool,
         files=files,
+        promises=promises.read(top, params, metrics),
     )
     top.close()
     return found

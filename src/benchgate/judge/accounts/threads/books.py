@@ -82,6 +82,8 @@ class ThreadWake:
     """On whose queue the thread was put."""
     trail: tuple[int, ...]
     """Return addresses from the waker's stack, innermost first."""
+    sent: int = 0
+    """When the waker left it to another CPU, by the time of its own; 0: it did not."""
 
 
 @dataclass(frozen=True, slots=True)
