@@ -123,6 +123,7 @@ CASES = (
     Case("shootdown", 10),
     Case("alternate", 11),
     Case("devices", 12),
+    Case("programs", 13),
 )
 NAMED = {case.name: case for case in CASES}
 
@@ -169,6 +170,7 @@ def boot(
         guest=guest,
         machine=probe.machine,
         marked=False,
+        lengths={64: 2},
         explore=explore,
     )
     clock = arguments(prepare(qemu), run)

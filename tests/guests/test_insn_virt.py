@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.system.arch import Architecture
+from benchgate.base.system.arch import RISCV64, Architecture
 from benchgate.insn.arguments import QUANTUM
+from benchgate.insn.counts import OTHERS
 from benchgate.insn.support import support
 from tests.barekit import GOOD, GUESTS, NAMED, Bare, boot, compiler_for, kernel, qemu_for
 
@@ -85,3 +86,21 @@ def test_interrupts_between_cpus_arrive_without_delay(
 def test_a_run_repeats_bit_for_bit(guest: Architecture, images: Path, tmp_path: Path, name: str) -> None:
     first, second = (run(guest, images, tmp_path, name) for _ in range(2))
     assert first.repeatable == second.repeatable
+
+
+def test_programs_are_counted_and_their_kernel_is_not(
+    guest: Architecture, images: Path, tmp_path: Path
+) -> None:
+    """Of each CPU, by the numbers in tests/data/bare/cases.c. The kernel makes the same calls and atomic
+    additions, and both begin and end of the case are agreed upon by atomic ones."""
+    counts = run(guest, images, tmp_path, "programs").log.counts
+    assert counts is not None
+    assert counts.work is not None
+    for cpu, seen in enumerate(counts.work.vcpus):
+        assert (seen.calls, seen.requested) == (
+            {64: 700 + cpu, 93: 1, OTHERS: 4},
+            {64: 10 * (700 + cpu)},
+        )
+        values = {name: seen.values[name] for name in ("syscalls", "atomics", "spaces", "halts")}
+        assert values == {"syscalls": 705 + cpu, "atomics": 300, "spaces": 11, "halts": 5}
+        assert seen.values.get("ipis") == (7 if guest is RISCV64 else None)

@@ -8,7 +8,7 @@ the plugin's path.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
 
@@ -36,7 +36,8 @@ class Records:
     threads: Path | None = None
     """The file for what the guest's threads did, from its first instruction on (insn/threads_log.py)."""
     observe: Path | None = None
-    """The file that says how they are seen (insn/observe/), which `threads` needs."""
+    """The file that says how they are seen, and which functions are counted (insn/observe/). `threads` needs
+    it; one without threads is enough to count."""
     window: tuple[int, int] | None = None
     """The sizes of the console, in bytes, at which the window of profile and stacks begins and ends: they are
     ends of lines that the clock has logged. None if the window lies between marks."""
@@ -90,6 +91,8 @@ class ClockRun:
     """Whether the guest brackets its window with marks, so that the lockstep may be looser during boot. A
     system without marks may measure at any time, so the lockstep is tight throughout and no loop is
     skipped; and the log says when each line of the console ended."""
+    lengths: Mapping[int, int] = field(default_factory=dict)
+    """Maps the number of each system call that moves bytes to its argument that says how many."""
     talks: bool = False
     """Whether something is typed at the guest's console. The plugin's socket is TALK_DESCRIPTOR."""
     records: Records = NO_RECORDS
@@ -121,6 +124,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
         **run.records.options(),
         **{name: value for name, value in some.items() if value},
         **({"talk": TALK_DESCRIPTOR} if run.talks else {}),
+        **({"bytes": _pairs(run.lengths)} if run.lengths else {}),
     }
     argv = (
         *_plugin(plugin, options),
@@ -130,6 +134,10 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     )
     environment = MappingProxyType({"LD_PRELOAD": _preload(plugin)})
     return ClockArguments(argv, environment, one_insn=run.order is AccessOrder.STRICT)
+
+
+def _pairs(lengths: Mapping[int, int]) -> str:
+    return ":".join(f"{call}:{argument}" for call, argument in sorted(lengths.items()))
 
 
 def _check(cpus: int, seed: int) -> None:

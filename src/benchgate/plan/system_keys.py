@@ -12,6 +12,7 @@ from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
 from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy
 from benchgate.base.system.devices import CARD, FORMATS, Interface
+from benchgate.base.system.observe import MOST_CALLS
 from benchgate.base.system.qemu import CONSOLES, SERIAL
 from benchgate.base.system.results import UNITS, ResultFormat
 from benchgate.base.system.systems import MAX_CPUS, SERVICES, AskMethod, SystemKind
@@ -224,6 +225,26 @@ HOOKS: Mapping[str, Table] = {
     "migrate": {"at": _AT, "when": _WHEN, "thread": _OF, "cpu": _read("its new CPU")},
     "allow": {"at": _AT, "when": _WHEN, "thread": _OF, "mask": _read("its CPUs, one bit each")},
     "exit": {"at": _AT, "when": _WHEN},
+    "syscall": {
+        "at": _AT,
+        "when": _WHEN,
+        "number": _read("its number", otherwise="calls are not told apart"),
+        "bytes": _read("how many bytes it shall move", otherwise="not known"),
+    },
+    "fault": {"at": _AT, "when": _WHEN},
+    "ipi": {"at": _AT, "when": _WHEN},
+}
+EVENT: Table = {
+    "at": _AT,
+    "when": _WHEN,
+    "adds": _read("what is added up", otherwise="1: how often it happens"),
+}
+_NUMBER = Integer("its number", low=0, high=MOST_CALLS - 1)
+_CALL: Table = {
+    "number": _NUMBER,
+    "length": Integer(
+        "which argument, from 0 on, says how many bytes it shall move", high=2, otherwise="none"
+    ),
 }
 _HOOK_ABOUT = {
     "switch": "where a CPU goes from one thread to another",
@@ -233,6 +254,10 @@ _HOOK_ABOUT = {
     "migrate": "where a runnable thread comes to another CPU's queue; without it: when it runs there",
     "allow": "where a thread gets other CPUs that it may run on",
     "exit": "where the running thread begins to end",
+    "syscall": "where a system call begins; without it: the instruction by which programs make one",
+    "fault": "where the kernel begins to handle a page fault",
+    "ipi": "where an interrupt is sent to another CPU by a store to a device; without it: what is sent by "
+    "SBI (riscv64) and ICC_SGI1R_EL1 (aarch64)",
 }
 OBSERVED_THREAD: Table = {
     "type": Text("the name of its structure in BTF or DWARF", otherwise="expressions with u32(...)"),
@@ -242,7 +267,7 @@ OBSERVED_THREAD: Table = {
     "allowed": _read("the CPUs that it may run on, one bit each", otherwise="all"),
 }
 OBSERVE: Table = {
-    "thread": Block("what is read of a thread", forms=(OBSERVED_THREAD,)),
+    "thread": Block("what is read of a thread", forms=(OBSERVED_THREAD,), otherwise="threads are not seen"),
     "text": Texts(
         "the symbols at the begin and end of the kernel's code, for the call chains of wake-ups",
         default=(),
@@ -250,10 +275,23 @@ OBSERVE: Table = {
     ),
     **{
         kind: Block(
-            _HOOK_ABOUT[kind], forms=(keys,), otherwise="" if kind in {"switch", "wake"} else "not seen"
+            _HOOK_ABOUT[kind],
+            forms=(keys,),
+            otherwise="threads are not seen" if kind in {"switch", "wake"} else "not seen",
         )
         for kind, keys in HOOKS.items()
     },
+    "events": each(
+        "what is counted besides, under names that only this system has", Block("an event", forms=(EVENT,))
+    ),
+    "calls": Either(
+        "the names of its system calls",
+        (
+            Choice("those of Linux on this architecture", ("linux",)),
+            each("each", Either("a system call", (_NUMBER, Block("one that moves bytes", forms=(_CALL,))))),
+        ),
+        otherwise="they are known by number",
+    ),
 }
 
 

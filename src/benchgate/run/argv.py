@@ -179,6 +179,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         machine=system.qemu.machine,
         disks=bool(system.boot.disks),
         marked=system.result.format is ResultFormat.BENCH,
+        lengths={} if system.observe is None else system.observe.lengths,
         talks=boot.talks,
         records=boot.records,
         shape=None if on is None else boot.log.with_name(machine_shape.FILE),

@@ -56,10 +56,11 @@ def records(  # noqa: PLR0913 - keyword arguments
     stacks: bool = False,
     lines: bool = False,
     observed: str = "",
+    threads: bool = True,
     window: tuple[int, int] | None = None,
 ) -> Records:
     """`window`: insn/arguments.py. `observed`: how the guest's threads are seen (Workbench.observed), which
-    is written to the folder; empty: they are not recorded."""
+    is written to the folder; empty: they are not recorded. Without `threads` it is what is counted."""
     observe = folder / OBSERVED
     if observed:
         observe.write_text(observed, encoding="ascii")
@@ -68,7 +69,7 @@ def records(  # noqa: PLR0913 - keyword arguments
         events=folder / EVENTS if events else None,
         stacks=folder / STACKS if stacks else None,
         sharing=folder / SHARING if lines else None,
-        threads=folder / THREAD_EVENTS if observed else None,
+        threads=folder / THREAD_EVENTS if observed and threads else None,
         observe=observe if observed else None,
         window=window if profile or stacks else None,
     )
@@ -169,6 +170,8 @@ class RecordKeeper:
         self._recorded: set[str] = set()
         self.needs_threads: frozenset[str] = frozenset()
         """The ids of the cells whose gates are of threads."""
+        self.needs_events: frozenset[str] = frozenset()
+        """The ids of the cells whose workloads promise what only functions of the kernel show."""
         self._noted: set[str] = set()
 
     def records(self, planned: PlannedCell, folder: Path) -> Records:
@@ -184,20 +187,24 @@ class RecordKeeper:
         observed = (
             self._observed(planned, folder, is_wanted=wants_threads) if wants_threads or is_first else ""
         )
+        threads = bool(observed)
+        if not threads and planned.cell.id in self.needs_events:
+            observed = self._observed(planned, folder, is_wanted=True, threads=False)
         if not is_first:
-            return records(folder, observed=observed)
+            return records(folder, observed=observed, threads=threads)
         self._recorded.add(planned.cell.id)
         lines = planned.system.machine is not None
-        return records(folder, stacks=self._can_follow(planned), lines=lines, observed=observed)
+        return records(
+            folder, stacks=self._can_follow(planned), lines=lines, observed=observed, threads=threads
+        )
 
-    def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool) -> str:
-        """How the threads are seen. If they cannot be, the run's folder says why, for the gates that need
-        it."""
+    def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool, threads: bool = True) -> str:
+        """How the threads are seen. If they cannot be, the run's folder says why, for those that need it."""
         if self._bench.options.fleet:
-            why = "workers of a fleet send no records of threads back"
+            why = f"workers of a fleet {'send no records of threads back' if threads else 'count no events'}"
         else:
             try:
-                return self._bench.observed(planned)
+                return self._bench.observed(planned, threads=threads)
             except VerifyError as error:
                 why = str(error)
         if is_wanted:

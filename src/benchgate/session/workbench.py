@@ -103,17 +103,20 @@ class Workbench:
         kernel = kernel or kernel_symbols(self.images, qemu, system, workload)
         return SymbolFiles(kernel, self.images.program(system, workload))
 
-    def observed(self, planned: PlannedCell) -> str:
-        """How the clock sees the threads of this cell's guest, for the plugin. VerifyError: why not."""
+    def observed(self, planned: PlannedCell, *, threads: bool = True) -> str:
+        """How the clock sees the threads of this cell's guest, for the plugin; without `threads`: what it
+        counts of the kernel's functions. VerifyError: why not."""
         observation, kernel = planned.booted.observe, self.image(planned).kernel
-        if observation is None or kernel is None:
-            what = "boots no kernel file" if observation else "does not say how (`observe` in its YAML)"
-            raise VerifyError(f"the threads of {planned.system.name} cannot be seen: it {what}")
-        symbols = self.symbols(planned).kernel or kernel
+        what = f"the {'threads' if threads else 'events'} of {planned.system.name} cannot be seen"
+        if observation is None or not (observation.sees_threads if threads else observation.hooks):
+            raise VerifyError(f"{what}: it does not say how (`observe` in its YAML)")
+        if kernel is None:
+            raise VerifyError(f"{what}: it boots no kernel file")
         try:
-            return observe_file(observation, kernel, symbols)
+            symbols = self.symbols(planned).kernel or kernel
+            return observe_file(observation, kernel, symbols, threads=threads)
         except (VerifyError, BuildError, FetchError) as error:
-            raise VerifyError(f"the threads of {planned.system.name} cannot be seen: {error}") from error
+            raise VerifyError(f"{what}: {error}") from error
 
     # ---- requests
 

@@ -15,13 +15,20 @@ second: mrs x0, mpidr_el1
 
         .text
         .align 11
-vectors:
-        .rept 16                        // only an interrupt is expected; it has the sixth slot
+vectors:                                // interrupts have the sixth slot, calls the fifth and, of programs, the ninth
+        .set slot, 0
+        .rept 16
         .align 7
+        .if slot == 4 || slot == 8
+        b called
+        .else
         b trap
+        .endif
+        .set slot, slot + 1
         .endr
-        .align 7
-trap:   stp x0, x1, [sp, #-176]!
+
+        .macro handle function
+        stp x0, x1, [sp, #-176]!
         stp x2, x3, [sp, #16]
         stp x4, x5, [sp, #32]
         stp x6, x7, [sp, #48]
@@ -32,7 +39,8 @@ trap:   stp x0, x1, [sp, #-176]!
         stp x16, x17, [sp, #128]
         stp x18, x29, [sp, #144]
         str x30, [sp, #160]
-        bl interrupted
+        mov x0, x8
+        bl \function
         ldp x2, x3, [sp, #16]
         ldp x4, x5, [sp, #32]
         ldp x6, x7, [sp, #48]
@@ -45,6 +53,28 @@ trap:   stp x0, x1, [sp, #-176]!
         ldr x30, [sp, #160]
         ldp x0, x1, [sp], #176
         eret
+        .endm
+
+        .align 7
+trap:   handle interrupted
+called: handle call_made
+
+// Runs program(x0) at EL0, until it makes the call 93.
+        .globl run_program
+run_program:
+        stp x29, x30, [sp, #-16]!
+        sub x1, sp, #4096
+        msr sp_el0, x1
+        adr x1, user
+        msr elr_el1, x1
+        mov x1, #0x3c0                  // EL0, interrupts masked
+        msr spsr_el1, x1
+        eret
+user:   bl program
+        mov x8, #93
+        svc #0
+        ldp x29, x30, [sp], #16         // EL1 again (call_made)
+        ret
 
         .bss
         .align 4

@@ -8,7 +8,7 @@
 #define CPU_ON 0xc4000003
 #define TIMER 27
 
-void second(void); // start.S
+void second(void); // arm.S
 
 #define read_register(name)                                                                                  \
     ({                                                                                                       \
@@ -36,7 +36,7 @@ void port_start_others(void) {
     }
 }
 
-void interrupted(void) { // start.S calls it
+void interrupted(void) { // arm.S calls it
     uint32_t which = GICC[3];
     if ((which & 0x3ff) == TIMER) {
         write_register("cntv_ctl_el0", 0ul);
@@ -46,6 +46,12 @@ void interrupted(void) { // start.S calls it
     else
         port_leave(35);
     GICC[4] = which;
+}
+
+// A call of a program, or of this guest itself. arm.S calls it.
+void call_made(uint64_t number) {
+    if (number == PROGRAM_ENDS)
+        write_register("spsr_el1", 0x3c5ul);
 }
 
 void port_enable(void) {
@@ -76,6 +82,10 @@ void port_listen(bool halts) {
     if (halts)
         __asm__ volatile("wfi" ::: "memory");
     __asm__ volatile("msr daifclr, #2; isb; msr daifset, #2" ::: "memory");
+}
+
+void port_map(void) {
+    write_register("ttbr0_el1", 0ul);
 }
 
 void port_put(char c) {

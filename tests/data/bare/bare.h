@@ -41,8 +41,24 @@ uint64_t port_cycles(void);   // another counter: instructions, or ns
 void port_timer(uint64_t ns); // one interrupt, so long from now
 void port_poke(unsigned to);  // an interrupt to another CPU
 void port_listen(bool halts); // takes interrupts for a moment; first halts until one is pending
+void port_map(void);          // writes the base of the page tables; nothing changes
 void port_put(char c);
+void program(unsigned me);     // in user mode, when this is called:
+void run_program(unsigned me); // returns when the program has ended
 _Noreturn void port_leave(unsigned status);
+
+enum { PROGRAM_ENDS = 93 }; // the number of a call
+
+// A system call of a program; a kernel that makes one asks its firmware.
+static inline void make_call(uint64_t number, uint64_t length) {
+#ifdef __riscv
+    register uint64_t a7 __asm__("a7") = number, a2 __asm__("a2") = length;
+    __asm__ volatile("ecall" ::"r"(a7), "r"(a2) : "memory");
+#else
+    register uint64_t x8 __asm__("x8") = number, x2 __asm__("x2") = length;
+    __asm__ volatile("svc #0" ::"r"(x8), "r"(x2) : "memory");
+#endif
+}
 
 // Exactly 2 * n instructions.
 static inline void work(uint64_t n) {

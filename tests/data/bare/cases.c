@@ -154,10 +154,41 @@ static void devices(unsigned me) {
     seen[me].sum = now() - began;
 }
 
+static void add(unsigned me, unsigned times) {
+    for (unsigned i = 0; i < times; i++)
+        __atomic_fetch_add(&seen[me].x, 1, __ATOMIC_RELAXED);
+}
+
+// In user mode: a CPU's own number of calls, one that no kernel has, and atomic additions.
+void program(unsigned me) {
+    for (unsigned i = 0; i < 700 + me; i++)
+        make_call(64, 10);
+    for (unsigned i = 0; i < 3; i++)
+        make_call(5000, 10);
+    make_call(0x735049, 0); // as a firmware's call that sends an interrupt
+    add(me, 300);
+}
+
+// A program, between the same instructions executed by a kernel.
+static void programs(unsigned me) {
+    for (unsigned i = 0; i < 50; i++)
+        make_call(64, 10);
+    add(me, 400);
+    run_program(me);
+    for (unsigned i = 0; i < 7; i++)
+        make_call(0x735049, 0); // RISC-V: the firmware shall send interrupts
+    for (unsigned i = 0; i < 11; i++)
+        port_map();
+    for (unsigned i = 0; i < 5; i++) {
+        port_poke(me);
+        port_listen(true);
+    }
+}
+
 const struct bare_case cases[] = {
     {"perfect", perfect}, {"triple", triple}, {"barrier", barrier},     {"lock", lock},
     {"swap", swap},       {"sleeps", sleeps}, {"ticks", alarms},        {"relay", relay},
     {"spins", spins},     {"clocks", clocks}, {"shootdown", shootdown}, {"alternate", alternate},
-    {"devices", devices},
+    {"devices", devices}, {"programs", programs},
 };
 const unsigned case_count = sizeof cases / sizeof cases[0];

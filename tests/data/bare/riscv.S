@@ -23,6 +23,7 @@ trap:   addi sp, sp, -128
         .set at, at + 1
         .endr
         csrr a0, mcause
+        mv a1, a7
         call interrupted
         .set at, 0
         .irp r, ra, t0, t1, t2, t3, t4, t5, t6, a0, a1, a2, a3, a4, a5, a6, a7
@@ -31,6 +32,24 @@ trap:   addi sp, sp, -128
         .endr
         addi sp, sp, 128
         mret
+
+# Runs program(a0) in user mode, until it makes the call 93.
+        .globl run_program
+run_program:
+        addi sp, sp, -16
+        sd ra, (sp)
+        la t0, user
+        csrw mepc, t0
+        li t0, 0x1800           # the mode to go to
+        csrc mstatus, t0
+        mret
+user:   call program
+        li a7, 93
+        ecall
+        csrci mstatus, 8        # machine mode again (interrupted)
+        ld ra, (sp)
+        addi sp, sp, 16
+        ret
 
         .bss
         .align 4

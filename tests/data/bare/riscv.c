@@ -29,8 +29,19 @@ void port_start_others(void) {
     __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
 }
 
-void interrupted(uint64_t cause) { // start.S calls it
+// A call of a program, or of this guest itself; it ends behind the instruction.
+static void called(uint64_t number) {
+    write_csr("mepc", read_csr("mepc") + 4);
+    if (number == PROGRAM_ENDS)
+        __asm__ volatile("csrs mstatus, %0" ::"r"(0x1800ul));
+}
+
+void interrupted(uint64_t cause, uint64_t number) { // riscv.S calls it
     unsigned me = port_self();
+    if (cause == 8 || cause == 11) {
+        called(number);
+        return;
+    }
     if (cause == (1ull << 63 | 7)) {
         MTIMECMP[me] = UINT64_MAX;
         on_timer();
@@ -44,6 +55,8 @@ void interrupted(uint64_t cause) { // start.S calls it
 void port_enable(void) {
     MTIMECMP[port_self()] = UINT64_MAX;
     write_csr("mie", 0x88ul);
+    write_csr("pmpaddr0", ~0ul); // user mode may use all memory
+    write_csr("pmpcfg0", 0x1ful);
 }
 
 uint64_t port_hz(void) {
@@ -66,6 +79,10 @@ void port_listen(bool halts) {
     if (halts)
         __asm__ volatile("wfi" ::: "memory");
     __asm__ volatile("csrsi mstatus, 8; nop; csrci mstatus, 8" ::: "memory");
+}
+
+void port_map(void) {
+    write_csr("satp", 0ul);
 }
 
 void port_put(char c) {

@@ -1,4 +1,4 @@
-"""What the instruction clock observes of a kernel's threads: `observe:` of a system's YAML as types.
+"""What the instruction clock observes of a kernel: `observe:` of a system's YAML as types.
 
 Takes the expressions of the file as text; gives frozen types. `formula` parses one expression, in C's
 notation, and fails with ValueError that says what is wrong where. What its names mean is found in the
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+MOST_CALLS = 1023
+"""Numbers of system calls are below this; the clock counts all higher ones as one (insn/counts.OTHERS)."""
 LONGEST = 200
 """The most characters of an expression."""
 _DEEPEST = 12
@@ -88,7 +90,7 @@ class Formula:
 
 
 class HookKind(StrEnum):
-    """What a thread does at a place in the kernel."""
+    """What a thread does at a place in the kernel; from SYSCALL on, what is only counted."""
 
     FORK = "fork"
     SWITCH = "switch"
@@ -98,6 +100,18 @@ class HookKind(StrEnum):
     MIGRATE = "migrate"
     ALLOW = "allow"
     EXIT = "exit"
+    SYSCALL = "syscall"
+    """A system call, of a kernel whose calls are no instruction that the clock knows."""
+    FAULT = "fault"
+    """An access of a program, or of the kernel, that the page tables do not allow."""
+    IPI = "ipi"
+    """An interrupt is sent to another CPU, by a store to a device."""
+    EVENT = "event"
+    """Something that only the system has a name for."""
+
+
+COUNTED = frozenset({HookKind.SYSCALL, HookKind.FAULT, HookKind.IPI, HookKind.EVENT})
+"""The kinds that are counted, and tell nothing of threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +123,22 @@ class Hook:
     """Their symbols. One that ends with `?` may be missing."""
     values: Mapping[str, tuple[Formula, ...]] = field(default_factory=dict)
     """Maps a key to its expression, or to several, of which the first is used whose names this kernel has."""
+    name: str = ""
+    """That of an event."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCall:
+    """One system call of a kernel."""
+
+    number: int
+    length: int | None = None
+    """The argument that says how many bytes it shall move; None: it moves none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObserveDefinition:
-    """How a kernel's threads are seen."""
+    """How a kernel's threads are seen, and what is counted of it."""
 
     type: str
     """The structure of a thread; empty: the kernel has no type information."""
@@ -123,6 +148,17 @@ class ObserveDefinition:
     hooks: tuple[Hook, ...]
     text: tuple[str, str]
     """The symbols at the begin and end of the kernel's code; empty: wake-ups get no trail."""
+    calls: Mapping[str, SystemCall] = field(default_factory=dict)
+    """The system calls by name."""
+
+    @property
+    def lengths(self) -> Mapping[int, int]:
+        """By number of a system call: the argument that says how many bytes it shall move."""
+        return {one.number: one.length for one in self.calls.values() if one.length is not None}
+
+    @property
+    def sees_threads(self) -> bool:
+        return any(hook.kind is HookKind.SWITCH for hook in self.hooks)
 
 
 def formula(text: str) -> Formula:

@@ -1,20 +1,23 @@
-"""Finds where a kernel's threads are, for the file that the plugin reads (c/threads/threads_hooks.h).
+"""Finds where a kernel's threads are, and what is counted, for the file that the plugin reads
+(c/threads/threads_hooks.h).
 
-Takes an `ObserveDefinition`, the kernel's symbols and its types; gives the text of the file. Fails with
-VerifyError if the kernel does not have what the observation names; the message names the nearest that it
-has.
+Takes an `ObserveDefinition`, the kernel's symbols and its types; gives the text of the file: with threads, or
+of what is counted only. Fails with VerifyError if the kernel does not have what the observation names; the
+message names the nearest that it has.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import file_digest
 from benchgate.base.system.observe import (
+    COUNTED,
     SIZES,
     Call,
     Cast,
@@ -43,7 +46,10 @@ Addresses = Mapping[str, tuple[int, ...]]
 MOST_STEPS = 60
 MOST_LINE = 230
 """The limits of the plugin (PROGRAM_STEPS, LINES_LENGTH)."""
-_ORDER = ("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask")
+_ORDER = (
+    *("when", "thread", "from", "to", "blocked", "dead", "cpu", "queue", "mask"),
+    *("number", "bytes", "adds"),
+)
 """The order in which the plugin expects the keys of a hook."""
 _NEAREST = 5
 _OFFSETS = "__per_cpu_offset"
@@ -67,9 +73,12 @@ class _Missing(VerifyError):
     """A name that this kernel does not have."""
 
 
-def observed(observation: ObserveDefinition, addresses: Addresses, types: Types) -> str:
-    """The text of the plugin's file."""
-    return "\n".join([*_Resolver(observation, addresses, types).lines(), ""])
+def observed(
+    observation: ObserveDefinition, addresses: Addresses, types: Types, *, threads: bool = True
+) -> str:
+    """The text of the plugin's file. Without `threads` it is enough to count."""
+    found = _Resolver(observation, addresses, types)
+    return "\n".join([*(found.lines() if threads else found.counted()), ""])
 
 
 class _Resolver:
@@ -91,13 +100,25 @@ class _Resolver:
             yield from self._hook(hook)
         yield "end"
 
+    def counted(self) -> Iterator[str]:
+        yield "insn-observe 1"
+        yield "text 0 0"
+        for hook in self._of.hooks:
+            if hook.kind in COUNTED:
+                yield from self._hook(hook)
+                continue
+            only = {key: values for key, values in hook.values.items() if key == "when"}
+            with suppress(VerifyError):  # the places of threads are not what this is about
+                yield from list(self._hook(replace(hook, values=only)))
+        yield "end"
+
     def _hook(self, hook: Hook) -> Iterator[str]:
         found = {name: self._places(hook, name) for name in hook.at}
         if not any(found.values()):
             return  # all of them may be missing
         known = (self._types.parameters(name.rstrip("?")) for name, places in found.items() if places)
         self._parameters = max(known, key=len, default=())
-        yield f"hook {hook.kind}"
+        yield " ".join(filter(None, ("hook", hook.kind, hook.name)))
         for places in found.values():
             for place in places:
                 yield f"at {place:x}"
@@ -302,7 +323,7 @@ def types_of(kernel: Path) -> Types:
     return dwarf or read_btf(kernel) or NoTypes()
 
 
-def observe_file(observation: ObserveDefinition, kernel: Path, symbols: Path) -> str:
+def observe_file(observation: ObserveDefinition, kernel: Path, symbols: Path, *, threads: bool = True) -> str:
     """The text of the plugin's file for this kernel; `symbols` names its addresses."""
     own = "".join(map(file_digest, sorted(Path(__file__).parent.glob("*.py"))))
     key = {
@@ -310,11 +331,12 @@ def observe_file(observation: ObserveDefinition, kernel: Path, symbols: Path) ->
         "kernel": file_digest(kernel),
         "of": file_digest(symbols),
         "code": own,
+        "threads": str(threads),
     }
 
     def make(files: Path) -> None:
         try:
-            text = observed(observation, addresses_of(symbols), types_of(kernel))
+            text = observed(observation, addresses_of(symbols), types_of(kernel), threads=threads)
         except DAMAGE as error:  # a type that is not where another one says
             raise VerifyError(f"{kernel} describes its types in a damaged way: {error}") from error
         (files / FILE).write_text(text, encoding="ascii")

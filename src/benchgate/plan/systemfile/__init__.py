@@ -88,7 +88,7 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
         deadlines=deadlines,
         cpus=_cpus(top),
         services=_services(top),
-        observe=observe.read(top),
+        observe=observe.read(top, guest),
     )
     if boots.initrd == WORKLOAD_INITRD and way is not AskMethod.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")

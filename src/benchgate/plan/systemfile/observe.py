@@ -1,45 +1,126 @@
-"""Reads how a kernel's threads are seen: `observe`.
+"""Reads how a kernel's threads are seen and what is counted of it: `observe`.
 
-Takes the top section; gives an `ObserveDefinition`, or None if the file has none. Fails with CatalogError.
+Takes the top section and the architecture; gives an `ObserveDefinition`, or None if the file has none. The
+names of Linux's system calls are in fixtures/calls/linux.txt. Fails with CatalogError.
 """
 
 from __future__ import annotations
 
-from benchgate.base.system.observe import Formula, Hook, HookKind, ObserveDefinition, formula
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from benchgate.base.paths import data_root
+from benchgate.base.system.arch import Architecture
+from benchgate.base.system.observe import (
+    COUNTED,
+    Formula,
+    Hook,
+    HookKind,
+    ObserveDefinition,
+    SystemCall,
+    formula,
+)
 from benchgate.base.yaml.keys import Either, Table
 from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan.system_keys import EXPRESSION, HOOKS, OBSERVE, OBSERVED_THREAD
+from benchgate.plan.system_keys import EVENT, EXPRESSION, HOOKS, OBSERVED_THREAD
 
-_MOST_PLACES = 12
+_MOST_PLACES, _MOST_EVENTS = 12, 24
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_COLUMNS = {"x86_64": 1, "riscv64": 2, "aarch64": 3}
 
 
-def read(top: Section) -> ObserveDefinition | None:
+def read(top: Section, guest: Architecture) -> ObserveDefinition | None:
     words = top.section("observe")
     if words is None:
         return None
-    with words.optional("thread") as thread:
-        kind = thread.text("type", "")
-        values = _values(thread, OBSERVED_THREAD)
-        name_bytes = thread.integer("name_bytes")
-    hooks = tuple(hook for one in HookKind if (hook := _hook(words, one)) is not None)
+    of_threads = [kind for kind in HookKind if kind not in COUNTED]
+    wants_threads = words.has("thread") or any(map(words.has, of_threads))
+    kind, values, name_bytes = "", {}, 0
+    if wants_threads:
+        with words.optional("thread") as thread:
+            kind = thread.text("type", "")
+            values = _values(thread, OBSERVED_THREAD)
+            name_bytes = thread.integer("name_bytes")
+        for needed in (HookKind.SWITCH, HookKind.WAKE):
+            if not words.has(needed):
+                words.refuse("is missing: without it nothing is known of threads", needed)
+    hooks = [_hook(words, one) for one in HOOKS if words.has(one)]
     text = words.texts("text")
     if len(text) not in {0, 2}:
         words.refuse("expected two symbols, at the begin and at the end of the code", "text")
         text = ()
+    hooks += _events(words)
+    calls = _calls(words, guest)
     words.close()
-    return ObserveDefinition(kind, values, name_bytes, hooks, (text[0], text[1]) if text else ("", ""))
+    return ObserveDefinition(
+        kind, values, name_bytes, tuple(hooks), (text[0], text[1]) if text else ("", ""), calls
+    )
 
 
-def _hook(words: Section, kind: HookKind) -> Hook | None:
-    if not words.has(kind):
-        if OBSERVE[kind].is_needed:
-            words.refuse("is missing: without it nothing is known of threads", kind)
-        return None
+def _hook(words: Section, kind: str) -> Hook:
     with words.optional(kind) as keys:
-        at = keys.one_or_more("at")
-        if not 1 <= len(at) <= _MOST_PLACES:
-            keys.refuse(f"expected 1 to {_MOST_PLACES} symbols", "at")
-        return Hook(kind, at, _values(keys, HOOKS[kind]))
+        return Hook(HookKind(kind), _places(keys), _values(keys, HOOKS[kind]))
+
+
+def _places(keys: Section) -> tuple[str, ...]:
+    at = keys.one_or_more("at")
+    if not 1 <= len(at) <= _MOST_PLACES:
+        keys.refuse(f"expected 1 to {_MOST_PLACES} symbols", "at")
+    return at
+
+
+def _events(words: Section) -> Iterator[Hook]:
+    events = words.section("events")
+    if events is None:
+        return
+    if len(events.keys()) > _MOST_EVENTS:
+        words.refuse(f"there are more than {_MOST_EVENTS}", "events")
+    for name in events.keys():  # noqa: SIM118 - a Section
+        _check_name(events, name)
+        with events.optional(name) as keys:
+            yield Hook(HookKind.EVENT, _places(keys), _values(keys, EVENT), name)
+    events.close()
+
+
+def _check_name(words: Section, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        words.refuse(
+            "is not a name of 1 to 32 lower-case letters, digits and _, beginning with a letter", name
+        )
+
+
+def _calls(words: Section, guest: Architecture) -> dict[str, SystemCall]:
+    if words.is_text("calls"):
+        words.choice("calls")
+        return linux_calls(guest.name)
+    found: dict[str, SystemCall] = {}
+    calls = words.section("calls")
+    for name in calls.keys() if calls else ():
+        assert calls is not None
+        _check_name(calls, name)
+        if calls.is_mapping(name):
+            with calls.optional(name) as keys:
+                length = keys.integer("length") if keys.has("length") else None
+                found[name] = SystemCall(keys.integer("number"), length)
+        else:
+            found[name] = SystemCall(calls.integer(name))
+    if calls is not None:
+        calls.close()
+    return found
+
+
+@cache
+def linux_calls(architecture: str) -> dict[str, SystemCall]:
+    """The system calls of Linux on this architecture."""
+    lines = (data_root() / "fixtures" / "calls" / "linux.txt").read_text(encoding="ascii").splitlines()
+    rows = (line.split() for line in lines if not line.startswith("#"))
+    at = _COLUMNS[architecture]
+    return {
+        row[0]: SystemCall(int(row[at]), int(row[4]) if len(row) > 4 else None)
+        for row in rows
+        if row[at] != "-"
+    }
 
 
 def _values(words: Section, table: Table) -> dict[str, tuple[Formula, ...]]:

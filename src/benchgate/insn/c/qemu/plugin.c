@@ -34,7 +34,7 @@ EXPORT int qemu_plugin_version = INSN_API;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
 
 struct settings {
-    const char *out, *profile, *events, *stacks, *explore, *threads, *observe;
+    const char *out, *profile, *events, *stacks, *explore, *threads, *observe, *bytes;
     bool lines, disks;
     uint64_t from, to; // the window's first and last byte of the console; 0: it lies between marks
     int talk; // the host's socket, or -1
@@ -85,6 +85,8 @@ static bool option(struct settings *s, const char *argument) {
         return *(s->threads = value) != 0;
     if (IS("observe"))
         return *(s->observe = value) != 0;
+    if (IS("bytes"))
+        return *(s->bytes = value) != 0;
     if (IS("explore"))
         return *(s->explore = value) != 0;
     if (IS("quantum") && number(value, 100, 1000000000, &n))
@@ -227,7 +229,7 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     if (!why && s->threads)
         why = threads_setup(s->threads, s->observe, vcpus, s->lines);
     if (!why)
-        why = counts_setup(s->observe, vcpus);
+        why = counts_setup(s->observe, s->bytes, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 

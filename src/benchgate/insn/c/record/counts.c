@@ -30,7 +30,8 @@ enum { SYSCALLS, ATOMICS, SPACES, HALTS, IPIS, FAULTS, SWITCHES, WAKES, FORKS, E
 
 #define APART 512 // bytes per vCPU in QEMU's scoreboard: a power of two is found by a shift
 #define MOST (APART / sizeof(uint64_t))
-#define NUMBERS HOOKS_CALLS // the last one stands for all that are higher
+#define NUMBERS 1024     // of system calls; the last one stands for all that are higher
+#define MOST_ARGUMENT 2  // those of system calls are up to here in the registers of a function's
 #define LONGEST 96          // a line, with its largest numbers
 
 struct calls {
@@ -51,6 +52,7 @@ static struct hooks hooks;
 static char names[MOST][HOOKS_NAME + 8];
 static bool is_counted[MOST], is_announced, is_blind, is_full, hook_tells_bytes;
 static unsigned slot_of_hook[HOOKS_MOST];
+static uint8_t lengths[NUMBERS]; // 1 + the argument that says how many bytes, or 0
 static unsigned slots, vcpus;
 static struct qemu_plugin_scoreboard *score;
 static struct calls *made; // by vCPU
@@ -129,10 +131,24 @@ static void know_hook(unsigned n) {
         near_hooks[h->at[i] / 64 % 64] |= UINT64_C(1) << h->at[i] % 64;
 }
 
-const char *counts_setup(const char *observed, unsigned count) {
+static bool read_lengths(const char *text) {
+    unsigned call, argument;
+    for (int used = 0; *text; text += used + (text[used] == ':')) {
+        if (sscanf(text, "%4u:%1u%n", &call, &argument, &used) != 2 || call >= NUMBERS || argument > MOST_ARGUMENT)
+            return false;
+        if (text[used] && text[used] != ':')
+            return false;
+        lengths[call] = (uint8_t)(1 + argument);
+    }
+    return true;
+}
+
+const char *counts_setup(const char *observed, const char *text, unsigned count) {
     if (!guest_has_registers())
         return NULL;
     const char *why = observed && guest_can_read() ? hooks_read(&hooks, observed) : NULL;
+    if (!why && text && !read_lengths(text))
+        why = "the lengths of system calls are not pairs of numbers (option bytes=NUMBER:ARGUMENT)";
     if (why)
         return why;
     vcpus = count;
@@ -177,7 +193,7 @@ static void add_call(unsigned vcpu, uint64_t number, uint64_t bytes) {
 static void calls(unsigned vcpu, void *unused) {
     (void)unused;
     uint64_t number = guest_call(vcpu);
-    unsigned length = number < NUMBERS ? hooks.lengths[number] : 0;
+    unsigned length = number < NUMBERS ? lengths[number] : 0;
     add_call(vcpu, number, length ? bytes_of(guest_argument(vcpu, length - 1)) : 0);
 }
 
@@ -313,7 +329,7 @@ static void announce(void) {
 }
 
 static bool tells_bytes(unsigned number) {
-    return hooked(HOOK_SYSCALL) ? hook_tells_bytes : hooks.lengths[number];
+    return hooked(HOOK_SYSCALL) ? hook_tells_bytes : lengths[number];
 }
 
 // What one vCPU did since `base`, if it is more than at `before`.
@@ -378,8 +394,8 @@ void counts_report(void) {
 
 #else
 
-const char *counts_setup(const char *observed, unsigned vcpus) {
-    (void)observed, (void)vcpus;
+const char *counts_setup(const char *observed, const char *lengths, unsigned vcpus) {
+    (void)observed, (void)lengths, (void)vcpus;
     return NULL;
 }
 

@@ -8,8 +8,9 @@
 #include "arch.h"
 #include "qemu_api.h"
 
-// NULL, or what is wrong with the file that says which functions; without one there are none.
-const char *counts_setup(const char *observed, unsigned vcpus);
+// NULL, or what is wrong. `observed`: the file that says which functions. `lengths`: of system calls that move bytes,
+// the number and the argument that says how many: `0:2:1:2`. Both may be NULL.
+const char *counts_setup(const char *observed, const char *lengths, unsigned vcpus);
 void counts_vcpu(unsigned vcpu); // it appeared; in its own thread
 void counts_block(void);         // a block is about to be instrumented, in its vCPU's thread
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address);

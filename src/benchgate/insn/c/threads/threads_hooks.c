@@ -81,14 +81,6 @@ static void hook(struct lines *r, struct hook *h) {
     optional(r, "adds", &h->adds);
 }
 
-static void call(struct lines *r, struct hooks *hooks) {
-    lines_expect(r, "call");
-    uint64_t number = lines_number(r, 0, HOOKS_CALLS - 1), argument = lines_number(r, 0, HOOKS_ARGUMENTS - 1);
-    lines_end(r);
-    if (!r->failed)
-        hooks->lengths[number] = (uint8_t)(1 + argument);
-}
-
 static void read_all(struct lines *r, struct hooks *hooks) {
     if (lines_single(r, "insn-observe", 1, 1) != 1)
         return;
@@ -104,8 +96,6 @@ static void read_all(struct lines *r, struct hooks *hooks) {
             lines_fail(r, "name: `%s` is not an expression", r->rest);
     }
     optional(r, "allowed", &hooks->allowed);
-    while (lines_next_is(r, "call"))
-        call(r, hooks);
     while (lines_next_is(r, "hook") && hooks->count < HOOKS_MOST) {
         struct hook *h = &hooks->all[hooks->count++];
         hook(r, h);

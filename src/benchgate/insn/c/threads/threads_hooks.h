@@ -4,7 +4,6 @@
 //   id PROGRAM                       optional: of a thread `t` (threads_program.h)
 //   name SIZE PROGRAM                optional: the address of its name
 //   allowed PROGRAM                  optional: its CPUs, one bit each
-//   call NUMBER ARGUMENT             optional, once or more: a system call, and the argument that says how many bytes
 //   hook KIND, then `at ADDRESS` once or more, then the programs of the kind, which are optional here;
 //                                    `event NAME`: a kind that only the system knows
 //   end
@@ -16,8 +15,6 @@
 
 #define HOOKS_MOST 48
 #define HOOKS_NAME 32
-#define HOOKS_ARGUMENTS 3 // of a system call, that are in the same registers as a function's
-#define HOOKS_CALLS 1024 // one more than the highest number of a system call
 #define HOOKS_PLACES 12
 
 enum hook_kind {
@@ -46,7 +43,6 @@ struct hook {
 struct hooks {
     uint64_t text_from, text_to, name_size;
     struct program id, name, allowed;
-    uint8_t lengths[HOOKS_CALLS]; // by system call: 1 + the argument that says how many bytes, or 0
     unsigned count;
     bool has[HOOK_KINDS];
     struct hook all[HOOKS_MOST];

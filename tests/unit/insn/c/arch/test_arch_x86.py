@@ -13,6 +13,7 @@ from tests.unit.insn.c.native import load
 
 LONGEST = 15
 NOWHERE, HERE, EVERYWHERE = range(3)
+NOTHING, HALTS, MAPS, SENDS, MAY_SEND = range(5)
 
 
 class Insn(ctypes.Structure):
@@ -36,6 +37,9 @@ class Arch(ctypes.Structure):
         ),
         ("remaps", Asks),
         ("flow", ctypes.c_void_p),
+        *(("arguments", ctypes.c_char_p * 4), ("stack", ctypes.c_char_p), ("link", ctypes.c_char_p)),
+        *((name, ctypes.c_void_p) for name in ("ends_with_call", "unsigned_pointer")),
+        ("act", Asks),
     )
 
 
@@ -157,6 +161,36 @@ SYNCHRONISES = {
     ("arch_arm", "msr icc_sgi1r_el1,x0"): (word(0xD518CBA0), True),
     ("arch_arm", "str x0,[x1]"): (word(0xF9000020), False),
 }
+
+
+ACTS = {
+    ("arch_x86", "hlt"): ("f4", HALTS),
+    ("arch_x86", "mov %rax,%cr3"): ("0f22d8", MAPS),
+    ("arch_x86", "mov %r8,%cr3"): ("410f22d8", MAPS),
+    ("arch_x86", "mov %rax,%cr4"): ("0f22e0", NOTHING),
+    ("arch_x86", "mov %rax,%cr11"): ("440f22d8", NOTHING),
+    ("arch_x86", "mov %cr3,%rax"): ("0f20d8", NOTHING),
+    ("arch_x86", "push %rsp"): ("54", NOTHING),
+    ("arch_riscv", "wfi"): (word(0x10500073), HALTS),
+    ("arch_riscv", "csrw satp,a0"): (word(0x18051073), MAPS),
+    ("arch_riscv", "csrr a0,satp"): (word(0x18002573), NOTHING),
+    ("arch_riscv", "csrw sscratch,a0"): (word(0x14051073), NOTHING),
+    ("arch_riscv", "ecall"): (word(0x00000073), MAY_SEND),
+    ("arch_riscv", "ebreak"): (word(0x00100073), NOTHING),
+    ("arch_arm", "wfi"): (word(0xD503207F), HALTS),
+    ("arch_arm", "wfe"): (word(0xD503205F), NOTHING),
+    ("arch_arm", "msr ttbr0_el1,x3"): (word(0xD5182003), MAPS),
+    ("arch_arm", "mrs x3,ttbr0_el1"): (word(0xD5382003), NOTHING),
+    ("arch_arm", "msr ttbr1_el1,x3"): (word(0xD5182023), NOTHING),
+    ("arch_arm", "msr icc_sgi1r_el1,x3"): (word(0xD518CBA3), SENDS),
+    ("arch_arm", "svc #0"): (word(0xD4000001), NOTHING),
+}
+
+
+@pytest.mark.parametrize("case", ACTS, ids=" ".join)
+def test_what_kernels_do_by_one_instruction(tables: dict[str, Arch], case: tuple[str, str]) -> None:
+    code, expected = ACTS[case]
+    assert tables[case[0]].act(insn(code)) == expected
 
 
 @pytest.mark.parametrize("case", SYNCHRONISES, ids=" ".join)

@@ -25,10 +25,10 @@ MACHINE = r"""
 #include <stdio.h>
 #include <stdlib.h>
 const struct arch *blocks_arch = &arch_x86;
-uint64_t registers[5], vcpu_times[4];
+uint64_t registers[7], vcpu_times[4];
 uint8_t memory[65536]; // of the addresses from 0x10000
 unsigned reads;
-static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp"};
+static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
 static struct { qemu_exec_callback *call; void *data; } hooks[64];
 static unsigned count;
 uint64_t clock_own(unsigned vcpu) { return vcpu_times[vcpu]; }
@@ -40,8 +40,8 @@ struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
 }
 struct qemu_registers *qemu_plugin_get_registers(void) {
     struct qemu_registers *all = calloc(1, sizeof *all);
-    all->descriptors = calloc(5, sizeof *all->descriptors), all->count = 5;
-    for (int i = 0; i < 5; i++)
+    all->descriptors = calloc(7, sizeof *all->descriptors), all->count = 7;
+    for (int i = 0; i < 7; i++)
         all->descriptors[i].name = names[i], all->descriptors[i].handle = (void *)(uintptr_t)(i + 1);
     return all;
 }
