@@ -29,7 +29,7 @@ from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.base.workload.workloads import Workload
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
-from benchgate.insn.observe.resolve import observe_file
+from benchgate.insn.observe.resolve import observe_file, with_program
 from benchgate.insn.plugin import prepare
 from benchgate.judge import verify, wire
 from benchgate.judge.arms import arm_of
@@ -212,7 +212,9 @@ class Bootkit:
         assert observation
         assert kernel
         symbols = kernel_symbols(self._images, self.qemu, planned.system, planned.workload)
-        return self.once(f"observe {kernel}", lambda: observe_file(observation, kernel, symbols or kernel))
+        text = self.once(f"observe {kernel}", lambda: observe_file(observation, kernel, symbols or kernel))
+        program = self._images.program(planned.system, planned.workload)
+        return with_program(text, program, planned.functions) if program else text
 
     def _machine(self) -> VmConfig:
         clock = prepare(self.qemu) if self.insn else None

@@ -1,7 +1,6 @@
 """The lies: edits of shipped workloads after which the answers are still right, and the figures wrong.
 
-Data only. LISTED are those that were known before any promise was written, MADE come from editing sources by hand, and
-ALIKE from changing every workload in the same way, whatever its promises say.
+Data only. LISTED are those that were known before any promise was written; MADE come later.
 """
 
 from __future__ import annotations

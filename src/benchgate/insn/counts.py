@@ -23,6 +23,8 @@ OF_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
 TOTAL, WORK, SO_FAR = "total", "work", "so_far"
+OF_PROGRAM = "p_"
+"""What the name of an event begins with that is a function of the workload's own program."""
 OTHERS = 1023
 """Stands for all system calls with this number or a higher one."""
 MOST_NAMES = 64

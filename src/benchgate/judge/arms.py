@@ -65,7 +65,7 @@ def arm_of(
         return replace(facts, invalid=(*bad, str(error)))
     one = next(iter(found.values()))
     facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
-    said = told(witness_of(samples))
+    said = told(witness_of(good))
     return replace(facts, measurements=found, sample=_folder(samples[0].run), witness=said)
 
 

@@ -38,7 +38,7 @@ from benchgate.judge.arms import arms
 from benchgate.judge.checks.witness import only_said, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
-from benchgate.judge.judged_run import JudgedRun, counted_by_cell
+from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.noise import noise_of
 from benchgate.judge.run_files import read_console
 from benchgate.plan import published
@@ -57,7 +57,10 @@ def view_of(
     plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
-    cells = counted_by_cell(runs)
+    cells: dict[str, list[VerifiedRun]] = {}
+    for one in runs:
+        if one.verified:
+            cells.setdefault(one.run.cell.id, []).append(one.verified)
     seen = {cell_id: witness_of(some) for cell_id, some in cells.items()}
     view = session_view(
         facts=facts,

@@ -10,7 +10,7 @@ this file.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -135,6 +135,15 @@ class Promise:
             return " or ".join(claim.text for claim in self.claims)
         return f"{self.histogram} contains the {self.sees} that the machine saw"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for claim in self.claims for name in claim.names))
+
+    @property
+    def needs_threads(self) -> bool:
+        """Whether only a record of the guest's threads shows it."""
+        return bool(self.histogram) or any(name.startswith("away.") for name in self.names)
+
     def is_made(self, params: Mapping[str, object]) -> bool:
         return all(str(params.get(name)) in words for name, words in self.when.items())
 
@@ -151,6 +160,8 @@ class Witnessed:
     """Why it is not witnessed."""
     figures: tuple[str, ...] = ()
     """What the guest reported that it is about: `wakeup`, `result.calls` ..."""
+    of_threads: bool = False
+    """Whether only a record of threads shows it, which one run of a cell has."""
 
 
 # ---- the names
@@ -199,6 +210,16 @@ FIGURES = ("count", "sum", "min", "max")
 OF_WORKERS = ("printed", "most", "least")
 """`printed.VALUE` is what all workers report together, `most.VALUE` and `least.VALUE` what one of them
 does. VALUE may also be `HISTOGRAM.FIGURE`."""
+
+
+PROGRAM, EVENTS = "program.", "events."
+_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
+
+
+def needs_events(names: Iterable[str]) -> bool:
+    """Whether only functions of the kernel, or of the program, show some of these."""
+    plain = [name.removeprefix("total.") for name in names]
+    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS)) for name in plain)
 
 
 def of_machine(name: str) -> Unit | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TypeVar
@@ -25,8 +26,10 @@ from benchgate.base.system.systems import System, plain_name
 from benchgate.base.text import counted, suggestion
 from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind, is_length
 from benchgate.base.workload.witness import (
+    EVENTS,
     FIGURES,
     OF_WORKERS,
+    PROGRAM,
     RUN,
     SPENT,
     UNITS,
@@ -36,7 +39,7 @@ from benchgate.base.workload.witness import (
     of_machine,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import TOTAL, WORK
+from benchgate.insn.counts import OF_PROGRAM, TOTAL, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import WINDOW
 from benchgate.judge.accounts.threads.sleeps import WorkerSleeps, worker_sleeps
@@ -60,7 +63,8 @@ def witnessed(
     if found.void or not made:
         return ()
     seen = _Names(found, files, workload, system)
-    return tuple(_contained(one, seen) if one.histogram else _claimed(one, seen) for one in made)
+    found_of = ((one, _contained(one, seen) if one.histogram else _claimed(one, seen)) for one in made)
+    return tuple(replace(seen_of, of_threads=one.needs_threads) for one, seen_of in found_of)
 
 
 def _claimed(promise: Promise, seen: _Names) -> Witnessed:
@@ -117,12 +121,14 @@ def _what(name: str) -> str:
 
 
 def witness_of(runs: Sequence[VerifiedRun]) -> tuple[Witnessed, ...]:
-    """Each promise of one cell, as its runs together have it: one that is not witnessed in all of them is
-    not."""
+    """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is not,
+    but for those of threads: one run of a cell has a record of them."""
     found: dict[str, list[Witnessed]] = {}
     for one in (promise for run in runs for promise in run.promises):
         found.setdefault(one.because, []).append(one)
-    return tuple(next((one for one in same if one.why), same[0]) for same in found.values())
+    return tuple(
+        next((one for one in same if bool(one.why) is not one.of_threads), same[0]) for same in found.values()
+    )
 
 
 def told(promises: Sequence[Witnessed]) -> str:
@@ -256,6 +262,8 @@ class _Names:
         if span is None:
             raise UnseenError(f"its guest marks no {window} window")
         known = counts_by_name(span.vcpus, self._calls)
+        if name.startswith(PROGRAM):
+            name = f"{EVENTS}{OF_PROGRAM}{name.removeprefix(PROGRAM)}"
         if name not in known:
             place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.")) else "`observe`"
             raise UnseenError(
