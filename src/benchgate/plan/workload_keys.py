@@ -200,6 +200,7 @@ _EVERY: Table = {
         Block("a promise", forms=(_CLAIM, _CONTAINS)),
         otherwise="nothing is promised",
     ),
+    "trusts": Texts("what of its figures nothing but the guest shows, and why", default=(), what="sentences"),
 }
 _OWN: Table = {
     **_EVERY,

@@ -56,6 +56,7 @@ def load(path: Path) -> Workload:
         tool=tool,
         files=files,
         promises=promises.read(top, params, metrics),
+        trusts=top.texts("trusts"),
     )
     top.close()
     return found

@@ -109,6 +109,8 @@ class Workload:
     """The files that it reads while it runs: paths below the folder of its YAML file."""
     promises: tuple[Promise, ...] = ()
     """What the machine must have seen if its figures are right."""
+    trusts: tuple[str, ...] = ()
+    """What of its figures nothing but the guest shows, and why."""
 
     @property
     def has_program(self) -> bool:
