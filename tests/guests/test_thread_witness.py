@@ -10,6 +10,8 @@ Two differences are of meaning, and known:
 The trace's times are what a CPU reads as TSC, which no other CPU has read a later one of; those of the view
 are the CPU's own. So only the order on each CPU can be compared.
 
+In the same run each worker does a known number of other things, which the clock has counted.
+
 The traced boot has another command line: the shipped one keeps the tracer from starting.
 """
 
@@ -24,6 +26,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.insn.counts import Counts, witnessed
 from benchgate.insn.threads_log import (
     IDLE,
     NameEvent,
@@ -35,7 +38,9 @@ from benchgate.insn.threads_log import (
 from benchgate.judge.accounts.threads.schedule import ThreadLife, repeat_schedule
 from tools.clock_lab import light_lab, thread_records
 
-CPUS, WORKERS = 4, 8
+CPUS, WORKERS, ROUNDS = 4, 8, 60
+WRITE, GETPPID = 1, 110
+WINDOW = ("open ", "close ")
 EVENTS = ",".join(
     f"sched:sched_{one}" for one in ("switch", "waking", "wakeup", "wakeup_new", "migrate_task")
 )
@@ -64,6 +69,9 @@ class Reading:
 class Witnessed:
     console: str
     events: ThreadEvents
+    counted: Counts
+    switches: tuple[int, ...]
+    """Those of each CPU between the lines `open` and `close` of the record."""
 
     def words(self, kind: str) -> list[list[str]]:
         lines = (line.split()[1:] for line in self.console.splitlines() if line.startswith("witness "))
@@ -93,14 +101,22 @@ class Witnessed:
 
 
 def boot(folder: Path, words: str, *, is_traced: bool = False) -> Witnessed:
-    setup = light_lab()
+    setup = light_lab(lengths={1: 2})
     if is_traced:
         setup = replace(setup, words=re.sub(r"initcall_blacklist=\S+", "", setup.words))
     records = thread_records(folder)
     assert records.threads is not None
     done = setup.boot("witness", CPUS, f"schedstats=enable {words}", workers=WORKERS, seed=1, records=records)
     assert done.good, done.console + done.errors
-    return Witnessed(done.console, read_thread_events(records.threads))
+    assert done.log is not None
+    assert done.log.counts is not None
+    lines = records.threads.read_text().splitlines()
+    begin, end = (
+        next(n for n, line in enumerate(lines) if line.startswith(word)) for word in ("open", "close")
+    )
+    of_cpus = Counter(line.split()[1] for line in lines[begin:end] if line.startswith("switch "))
+    switches = tuple(of_cpus[str(cpu)] for cpu in range(CPUS))
+    return Witnessed(done.console, read_thread_events(records.threads), done.log.counts, switches)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +127,24 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Witnessed:
     return boot(tmp_path_factory.mktemp("traced"), TRACED, is_traced=True)
+
+
+def test_the_machine_counts_what_the_workers_do(plain: Witnessed) -> None:
+    """By the numbers in tests/data/witness/witness.c. Half of the workers also talk, each round by a byte.
+    The C library adds a few atomic instructions and faults of its own."""
+    counts = plain.counted
+    assert counts.work is not None
+    assert counts.total is not None
+    calls = {"write": WRITE, "getppid": GETPPID}
+    seen = witnessed(counts.work.vcpus, calls)
+    assert seen["syscalls.getppid"] == sum(500 + worker for worker in range(WORKERS))
+    assert seen["syscalls.write"] == WORKERS * 300 + WORKERS // 2 * ROUNDS
+    assert seen["bytes.write"] == WORKERS * 300 * 17 + WORKERS // 2 * ROUNDS
+    for name, least in (("atomics", 20_000), ("faults", 64)):
+        assert least * WORKERS <= seen[name] <= 1.05 * least * WORKERS + 20, name
+    assert tuple(one.values["switches"] for one in counts.total.vcpus) == plain.switches
+    assert seen["ipis"] > 50
+    assert all(one.values["instructions"] >= one.values["worked"] > 0 for one in counts.total.vcpus)
 
 
 @pytest.mark.parametrize("which", ["plain", "traced"])

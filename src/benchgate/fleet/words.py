@@ -55,6 +55,7 @@ _DEVICES = (
     *("pvpanic", "pvpanic-pci", "pcie-root-port", "i6300esb"),
 )
 """Devices that QEMU only emulates: none of the host's (vfio, vhost, usb-host), no `loader` of files."""
+_LENGTHS = r"bytes=[0-9]{1,4}:[0-9](?::[0-9]{1,4}:[0-9]){0,99}"
 _COUNTS = "seed|quantum|fine|rush|skip|serial|patience|lines|talk|disks"
 _PATHS = "out|machine|explore"
 """Options of the plugin. Each other one names a file, which it would make where the worker was started."""
@@ -93,7 +94,7 @@ _VALUES: Mapping[str, str] = {
     "-bios": rf"none|{_FILES[FIRMWARE]}",
     APPEND: r"[^\ue000-\uefff]*",
     "-drive": _DISK,
-    "-plugin": rf"{_PLUGIN}(?:,(?:(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+))*",
+    "-plugin": rf"{_PLUGIN}(?:,(?:(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}))*",
     "-object": r"main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
     r"|memory-backend-ram,id=node[0-9]+,size=[0-9]+",
     "-numa": r"(?:node|dist)(?:,(?:nodeid|memdev|cpus|src|dst|val)=[A-Za-z0-9-]+)*",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from benchgate.insn.words import number
+from benchgate.base.files import number
 
 MOST_COLUMNS = 200
 MOST_PAIRS = 4096

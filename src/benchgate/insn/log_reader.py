@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_start
+from benchgate.base.files import number, read_start
 from benchgate.base.text import one_line
 from benchgate.insn.activity import ActivityReader
 from benchgate.insn.counts import CountsReader
@@ -30,7 +30,6 @@ from benchgate.insn.log import (
 )
 from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
-from benchgate.insn.words import number
 
 LOG_LIMIT = 4 << 20
 _WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")

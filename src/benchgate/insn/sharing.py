@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.files import text_of
 from benchgate.insn.symbols import Symbols
-from benchgate.insn.words import text_of
 
 FILE_LIMIT = 256 << 20
 MOST_CPUS = 256

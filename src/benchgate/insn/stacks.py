@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
+from benchgate.base.files import text_of
 from benchgate.insn.profile import place
 from benchgate.insn.symbols import Symbols
-from benchgate.insn.words import text_of
 
 Stack = tuple[str, ...]
 Stacks = Mapping[Stack, int]

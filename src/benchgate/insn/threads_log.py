@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.words import text_of
+from benchgate.base.files import text_of
 
 FILE_LIMIT = 64 << 20
 MOST_VCPUS = 256

@@ -117,6 +117,11 @@ observe:
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
   exit: {at: [leave], when: arg0}
+  syscall: {at: [call], when: [arg0, "1"], number: [arg1->n, arg0], bytes: [arg2, "0"]}
+  fault: {at: [fault], when: [arg0, "1"]}
+  ipi: {at: [send], when: [arg0, "1"]}
+  events: {park: {at: [park, "wait?"], when: [arg0, "1"], adds: [arg1, "1"]}}
+  calls: {exit: 1, write: {number: 16, length: 2}}
 deadlines: {boot_s: 5, run_s: 10}
 cpus: {minimum: 1, maximum: 4}
 services: {clock: rdtsc}

@@ -132,15 +132,15 @@ static void know_hook(unsigned n) {
 }
 
 static bool read_lengths(const char *text) {
-    unsigned call, argument;
-    for (int used = 0; *text; text += used + (text[used] == ':')) {
+    do {
+        unsigned call, argument;
+        int used = 0;
         if (sscanf(text, "%4u:%1u%n", &call, &argument, &used) != 2 || call >= NUMBERS || argument > MOST_ARGUMENT)
             return false;
-        if (text[used] && text[used] != ':')
-            return false;
         lengths[call] = (uint8_t)(1 + argument);
-    }
-    return true;
+        text += used;
+    } while (*text++ == ':');
+    return !text[-1];
 }
 
 const char *counts_setup(const char *observed, const char *text, unsigned count) {

@@ -1,0 +1,310 @@
+"""counts.c and what it calls, in a machine of a few registers: which instructions count, and its lines.
+
+QEMU's functions are replaced by those of MACHINE; the expected lines are written here by hand.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from benchgate.build.toolchain import compiler
+from benchgate.insn.plugin import c_file, c_folders
+from tests.machines import PATIENCE_S
+
+MACHINE = r"""
+#include "arch.h"
+#include "blocks.h"
+#include "clock.h"
+#include "journal.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { RDI, RSI, RDX, RCX, RSP, RAX, CS, COUNT };
+const struct arch *blocks_arch = &arch_x86;
+_Thread_local int clock_self;
+uint64_t registers[COUNT];
+bool is_unreadable;
+char journal[65536];
+static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
+static struct { qemu_exec_callback *call; void *data; uint64_t *cell; } done[64];
+static unsigned count;
+static uint64_t rows[4][64];
+size_t journal_line(const char *format, ...) {
+    size_t used = strlen(journal);
+    va_list arguments;
+    va_start(arguments, format);
+    vsprintf(journal + used, format, arguments);
+    va_end(arguments);
+    strcat(journal, "\n");
+    return strlen(journal) - used;
+}
+uint64_t clock_executed(unsigned vcpu) { return 0; }
+struct clock_work clock_work(unsigned vcpu) { return (struct clock_work){0}; }
+struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
+struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
+    b->data = realloc(b->data, 64), b->length = n;
+    return b;
+}
+struct qemu_registers *qemu_plugin_get_registers(void) {
+    struct qemu_registers *all = calloc(1, sizeof *all);
+    all->descriptors = calloc(COUNT, sizeof *all->descriptors), all->count = COUNT;
+    for (int i = 0; i < COUNT; i++)
+        all->descriptors[i].name = names[i], all->descriptors[i].handle = (void *)(uintptr_t)(i + 1);
+    return all;
+}
+int qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
+    unsigned n = (uintptr_t)handle - 1, size = n == CS ? 4 : 8;
+    if (is_unreadable)
+        return -1;
+    g_byte_array_set_size(into, size);
+    memcpy(into->data, &registers[n], size);
+    return size;
+}
+bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) { return false; }
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size) { return (void *)rows; }
+void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu) { return rows[vcpu]; }
+uint64_t qemu_plugin_u64_get(struct qemu_counter c, unsigned vcpu) { return rows[vcpu][c.offset / 8]; }
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, qemu_exec_callback *call,
+                                            int flags, void *data) {
+    if (flags == QEMU_READS_REGS)
+        done[count].call = call, done[count].cell = NULL, done[count++].data = data;
+}
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+                                                         struct qemu_counter c, uint64_t value) {
+    done[count].call = NULL, done[count++].cell = rows[0] + c.offset / 8;
+}
+void run(unsigned vcpu) {
+    for (unsigned i = 0; i < count; i++)
+        if (done[i].call)
+            done[i].call(vcpu, done[i].data);
+        else
+            done[i].cell[64 * vcpu]++;
+    count = 0;
+}
+"""
+OBSERVE = """insn-observe 1
+text 0 0
+hook fault
+at 5000
+hook switch
+at 6000
+when a2 #1 &
+hook event moves
+at 7000
+at 7010
+adds a1
+end
+"""
+FILES = ("counts", "threads_guest", "threads_hooks", "threads_program", "lines", "arch_x86")
+KERNEL, USER = 0x10, 0x33
+SYSCALL, LOCK_INC, HLT, TO_CR3, NOP = "0f05", "f0ff07", "f4", "0f22d8", "90"
+WORK_BEGIN, WORK_END, TOTAL_BEGIN, TOTAL_END = 1, 2, 3, 4
+
+
+class Insn(ctypes.Structure):
+    _fields_ = (("bytes", ctypes.c_uint8 * 15), ("length", ctypes.c_size_t))
+
+
+@dataclass
+class Guest:
+    library: ctypes.CDLL
+
+    def does(
+        self,
+        code: str,
+        cs: int = USER,
+        *,
+        vcpu: int = 0,
+        at: int = 0x100,
+        rax: int = 0,
+        args: tuple[int, ...] = (),
+    ) -> None:
+        """The vCPU comes to this instruction for the first time, and executes it."""
+        raw = bytes.fromhex(code)
+        found = Insn((ctypes.c_uint8 * 15)(*raw), len(raw))
+        cells = (ctypes.c_uint64 * 7).in_dll(self.library, "registers")
+        cells[:] = [*(*args, 0, 0, 0, 0)[:4], 0, rax, cs]
+        self.library.counts_block()
+        self.library.counts_instruction(None, ctypes.byref(found), ctypes.c_uint64(at))
+        self.library.run(vcpu)
+
+    def mark(self, kind: int, time: int) -> None:
+        self.library.counts_mark(kind, 0, ctypes.c_uint64(0), ctypes.c_uint64(time))
+
+    def journal(self) -> list[str]:
+        return (ctypes.c_char * 65536).in_dll(self.library, "journal").value.decode().splitlines()
+
+    def report(self) -> list[str]:
+        self.library.counts_report()
+        return [line for line in self.journal() if not line.startswith("counted ")]
+
+
+def compiled(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
+    """`change` replaces a text in counts.c, to prove that a test can fail."""
+    (folder / "machine.c").write_text(MACHINE)
+    sources = [folder / "machine.c"]
+    for name in FILES:
+        text = c_file(f"{name}.c").read_text()
+        if name == "counts":
+            assert change[0] in text
+            text = text.replace(*change, 1) if change[0] else text
+        (folder / f"{name}.c").write_text(text)
+        sources.append(folder / f"{name}.c")
+    argv = [*compiler().argv, "-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w"]
+    argv += [*(f"-I{one}" for one in c_folders()), *map(str, sources), "-o", str(folder / "counts.so")]
+    subprocess.run(argv, check=True, timeout=PATIENCE_S)
+    return folder / "counts.so"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("counts"))
+
+
+def guest(library: Path, folder: Path, observe: str = OBSERVE, lengths: str = "1:2") -> Guest:
+    own = folder / "own.so"  # each copy has its own variables
+    own.write_bytes(library.read_bytes())
+    (folder / "observe.txt").write_text(observe)
+    found = ctypes.CDLL(str(own))
+    found.counts_setup.restype = ctypes.c_char_p
+    found.counts_line.restype = ctypes.c_size_t
+    why = found.counts_setup(bytes(folder / "observe.txt"), lengths.encode(), 2)
+    assert why is None, why
+    for vcpu in range(2):
+        found.counts_vcpu(vcpu)
+    return Guest(found)
+
+
+def test_programs_and_their_kernel_are_told_apart(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
+    seen.does(LOCK_INC)  # before the window
+    seen.mark(TOTAL_BEGIN, 100)
+    for cs in (USER, KERNEL):
+        for code in (SYSCALL, LOCK_INC, HLT, TO_CR3, NOP):
+            seen.does(code, cs, rax=39)
+    seen.mark(TOTAL_END, 200)
+    assert seen.report() == [
+        "counting total 100 200",
+        *("saw total 0 syscalls 1", "saw total 0 atomics 1", "saw total 0 spaces 1", "saw total 0 halts 1"),
+        "called total 0 39 1 -",
+    ]
+
+
+def test_calls_by_number_and_the_bytes_that_they_ask_for(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
+    seen.mark(WORK_BEGIN, 100)
+    for rax, size in ((1, 5), (1, 2**40), (1, 7), (1022, 9), (1023, 9), (0xFFFF_FFFF, 9)):
+        seen.does(SYSCALL, vcpu=1, rax=rax, args=(0, 0, size))
+    seen.does("cd80", rax=4)
+    seen.mark(WORK_END, 150)
+    seen.does(SYSCALL, rax=1)
+    seen.mark(WORK_END, 200)
+    assert seen.report() == [
+        "counting work 100 200",
+        *("saw work 0 syscalls 2", "called work 0 1 1 0", "called work 0 4 1 -"),
+        *(
+            "saw work 1 syscalls 6",
+            "called work 1 1 3 12",
+            "called work 1 1022 1 -",
+            "called work 1 1023 2 -",
+        ),
+    ]
+
+
+def test_functions_that_the_system_names(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
+    seen.mark(TOTAL_BEGIN, 1)
+    for at, args in (
+        (0x5000, ()),
+        (0x6000, (0, 0, 3)),
+        (0x6000, (0, 0, 2)),
+        (0x7000, (0, 40)),
+        (0x7010, (0, 2)),
+    ):
+        seen.does(NOP, KERNEL, at=at, args=args)
+    seen.does(NOP, KERNEL, at=0x5001)
+    seen.mark(TOTAL_END, 2)
+    assert "counted events.moves" in seen.journal() or seen.report()
+    assert seen.report()[-4:] == [
+        "counting total 1 2",
+        *("saw total 0 faults 1", "saw total 0 switches 1", "saw total 0 events.moves 42"),
+    ]
+
+
+def test_a_function_may_stand_for_the_calls(library: Path, tmp_path: Path) -> None:
+    hook = "hook syscall\nat 8000\nnumber a0\nbytes a1\nend\n"
+    seen = guest(library, tmp_path, OBSERVE.replace("end\n", hook))
+    seen.mark(TOTAL_BEGIN, 1)
+    seen.does(SYSCALL, rax=1)
+    seen.does(NOP, KERNEL, at=0x8000, args=(16, 5))
+    seen.mark(TOTAL_END, 2)
+    assert seen.report() == ["counting total 1 2", "saw total 0 syscalls 1", "called total 0 16 1 5"]
+
+
+def test_lines_of_the_console_get_what_changed_as_long_as_there_is_room(
+    library: Path, tmp_path: Path
+) -> None:
+    seen = guest(library, tmp_path)
+    for more in (SYSCALL, NOP, LOCK_INC):
+        seen.does(more, rax=3)
+        seen.library.counts_line(ctypes.c_size_t(10_000))
+    seen.does(LOCK_INC)
+    assert seen.library.counts_line(ctypes.c_size_t(100)) == len("uncounted\n")
+    assert seen.library.counts_line(ctypes.c_size_t(10_000)) == 0
+    assert [line for line in seen.journal() if not line.startswith("counted ")] == [
+        *("saw so_far 0 syscalls 1", "called so_far 0 3 1 -", "saw so_far 0 atomics 1", "uncounted"),
+    ]
+
+
+def test_only_what_could_be_seen_is_said_to_be_counted(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
+    seen.report()
+    assert [line.split()[1] for line in seen.journal()] == [
+        *(
+            "syscalls",
+            "atomics",
+            "spaces",
+            "halts",
+            "faults",
+            "switches",
+            "instructions",
+            "worked",
+            "events.moves",
+        )
+    ]
+
+
+def test_a_qemu_that_hides_the_privilege_has_no_counts(library: Path, tmp_path: Path) -> None:
+    seen = guest(library, tmp_path)
+    ctypes.c_bool.in_dll(seen.library, "is_unreadable").value = True
+    seen.does(LOCK_INC)
+    seen.mark(TOTAL_BEGIN, 1)
+    seen.mark(TOTAL_END, 2)
+    assert seen.report() == seen.journal() == []
+
+
+@pytest.mark.parametrize("lengths", ["1", "1:3", "1024:2", "1:2,", "x:2", "1:2:"])
+def test_lengths_that_are_none_are_refused(library: Path, tmp_path: Path, lengths: str) -> None:
+    with pytest.raises(AssertionError, match="option bytes"):
+        guest(library, tmp_path, lengths=lengths)
+
+
+@pytest.mark.parametrize(
+    "hook", ["event Moves", "event", "events moves", "event a_name_that_is_longer_than_32_chars_"]
+)
+def test_a_hook_without_a_kind_is_refused(library: Path, tmp_path: Path, hook: str) -> None:
+    with pytest.raises(AssertionError, match="is not a kind of event"):
+        guest(library, tmp_path, OBSERVE.replace("event moves", hook))
+
+
+def test_a_kernel_that_counts_as_a_program_would_be_found(tmp_path: Path) -> None:
+    seen = guest(compiled(tmp_path, ("if (is_user)\n", "if (true)\n")), tmp_path)
+    seen.mark(TOTAL_BEGIN, 1)
+    seen.does(LOCK_INC, KERNEL)
+    seen.mark(TOTAL_END, 2)
+    assert "saw total 0 atomics 1" in seen.report()
