@@ -1,8 +1,7 @@
-"""Each lie is a result if nobody asks the machine, and none if somebody does. A boot for each (nox -s lies)."""
+"""Each lie is a result if nobody asks the machine, and none if somebody does. A boot for each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +11,11 @@ from benchgate.build.fetch import inputs
 from benchgate.judge import verify
 from benchgate.judge.judged_run import judge_run
 from benchgate.plan import catalog
-from tests.lies.trials import ALL, LISTED, MADE, BY_ORACLE
+from tests.lies.trials import ALL, BY_ORACLE, LISTED, MADE
 from tests.lieskit import Trial, changed
 from tests.ternkit import Bootkit, light
+
+FEW = [one for one in LISTED if one.name in ("contend-two-takes", "service-halved")]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,9 @@ def test_the_machine_contradicts_a_lie(kit: Bootkit, tmp_path: Path, trial: Tria
     is_refused(kit, tmp_path, trial)
 
 
-@pytest.mark.parametrize("trial", [one for one in LISTED if one.name in ("contend-two-takes", "service-halved")], ids=str)
+@pytest.mark.parametrize(
+    "trial", [one for one in LISTED if one.name in ("contend-two-takes", "service-halved")], ids=str
+)
 def test_two_lies_in_every_run_of_the_tests(kit: Bootkit, tmp_path: Path, trial: Trial) -> None:
     is_refused(kit, tmp_path, trial)
 

@@ -363,3 +363,6 @@ MADE = (
 
 
 ALL = (*LISTED, *MADE)
+
+BY_ORACLE = ("mapreduce-one-table", "schbench-one-interval")
+"""No machine tells these, so their oracles do."""

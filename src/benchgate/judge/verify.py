@@ -46,8 +46,8 @@ from benchgate.judge.console.printed import check_threads
 from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
+from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
-from benchgate.judge.oracles.oracle_run import OracleRun
 from benchgate.judge.run_files import ARGV, RunFiles, read_console
 from benchgate.judge.wire import MAX_HZ, Transcript
 
