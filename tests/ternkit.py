@@ -113,6 +113,8 @@ class Bootkit:
         were checked, and only its figures do not count. `lines`: the moved lines are recorded; `threads`:
         what the guest's threads did is."""
         known = catalog.load_system(system) if isinstance(system, str) else system
+        if not isinstance(workload, str):  # another one of the same name
+            self._images = Images(False, lambda _: None)
         planned = self.planned(known, workload, cpus, given)
         raw = self._execute(planned, measure=measure, lines=lines, threads=threads)
         return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, self.rule))

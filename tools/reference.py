@@ -429,8 +429,8 @@ def witnesses() -> str:
         "Witnesses",
         f"{SAYS} the YAML files of the shipped workloads; [how to write such lines]"
         "(../how-to/write-a-workload.md#what-the-machine-must-have-seen).",
-        "The machine counts in the work window, of all CPUs together; with `total.` before a name, in the total "
-        "window. A value is a length of time if a metric takes it for one. Numbers may have a unit: "
+        "The machine counts in the work window, of all CPUs together; with `total.` before a name, in the "
+        "total window. A value is a length of time if a metric takes it for one. Numbers may have a unit: "
         f"{', '.join(map(code, filter(None, witness.UNITS)))}.",
         seen,
         table(("the guest", "what it is"), told),

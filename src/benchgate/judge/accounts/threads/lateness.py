@@ -137,6 +137,8 @@ def _may_run(schedule: Schedule, life: ThreadLife, cpu: int, time: int) -> bool:
 
 NEAR_NS = 5_000
 """By so much the guest's clock may differ from the instructions over a window."""
+CERTAIN_NS = 100_000
+"""A worker is one thread only if no other one's marks are nearly as near to the times that it reports."""
 GENERIC = 3
 """So many of the innermost addresses of a trail are of the scheduler's own, whoever woke the thread."""
 
@@ -166,8 +168,8 @@ class ThreadSleeps:
 class WorkerSleeps:
     of_worker: Mapping[int, tuple[ThreadSleeps, ...]]
     """By worker: the threads that it may be."""
-    threads: frozenset[int]
-    """The threads of all workers."""
+    each: tuple[ThreadSleeps, ...]
+    """The threads of all workers, by the order of their ends."""
     interrupts: frozenset[int]
     """Addresses on the stacks of interrupts that woke a thread."""
 
@@ -181,18 +183,21 @@ class WorkerSleeps:
         found = (min(max(one.lengths, default=0) for one in some) for some in self._of(workers))
         return max(found, default=0)
 
-    def waits(self, worker: int) -> tuple[WokenWait, ...]:
-        """From each wake-up by another worker to when this one ran; none if it may be several threads."""
-        some = self.of_worker.get(worker, ())
-        found = (_wait(wake, ran) for wake, ran in some[0].wakes if self._is_by_worker(wake)) if some else ()
-        return tuple(found) if len(some) == 1 else ()
+    @property
+    def waits(self) -> tuple[tuple[WokenWait, ...], ...]:
+        """By thread: from each wake-up by another worker to when it ran."""
+        return tuple(
+            tuple(_wait(wake, ran) for wake, ran in one.wakes if self._is_by_worker(wake))
+            for one in self.each
+        )
 
     def _of(self, workers: Collection[int]) -> Iterator[tuple[ThreadSleeps, ...]]:
         return (some for worker in workers if (some := self.of_worker.get(worker, ())))
 
     def _is_by_worker(self, wake: ThreadWake) -> bool:
         """An interrupt may come while a worker runs, and wake another thread."""
-        return wake.waker in self.threads and self.interrupts.isdisjoint(wake.trail[GENERIC:])
+        mine = (one.life.thread for one in self.each)
+        return wake.waker in mine and self.interrupts.isdisjoint(wake.trail[GENERIC:])
 
 
 def worker_sleeps(events: ThreadEvents, log: ClockLog, found: VerifiedRun) -> WorkerSleeps | None:
@@ -203,7 +208,7 @@ def worker_sleeps(events: ThreadEvents, log: ClockLog, found: VerifiedRun) -> Wo
     shift = _shift(found, log, found.hz)
     return WorkerSleeps(
         {one.id: _may_be(one, threads, found.hz, shift) for one in found.workers},
-        frozenset(one.life.thread for one in threads),
+        tuple(threads),
         frozenset(
             address
             for life in schedule.lives
@@ -292,7 +297,7 @@ def _may_be(
         if all(_reads(one.life, mark, time) for mark, time in zip((one.begin, one.end), times, strict=True))
     ]
     close = sorted(near or same or threads, key=lambda one: _off(one, times))
-    return tuple(one for one in close if _off(one, times) <= _off(close[0], times) + 2 * NEAR_NS)
+    return tuple(one for one in close if _off(one, times) <= _off(close[0], times) + CERTAIN_NS)
 
 
 def _reads(life: ThreadLife, mark: ClockMark, time: int) -> bool:
