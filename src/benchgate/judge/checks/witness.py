@@ -127,9 +127,9 @@ def _what(name: str) -> str:
 def witness_of(runs: Sequence[VerifiedRun]) -> tuple[Witnessed, ...]:
     """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is
     not, but for those of threads: one run of a cell has a record of them."""
-    found: dict[str, list[Witnessed]] = {}
-    for one in (promise for run in runs for promise in run.promises):
-        found.setdefault(one.because, []).append(one)
+    found: dict[int, list[Witnessed]] = {}
+    for line, one in (numbered for run in runs for numbered in enumerate(run.promises)):
+        found.setdefault(line, []).append(one)
     return tuple(
         next((one for one in same if bool(one.why) is not one.of_threads), same[0]) for same in found.values()
     )
@@ -204,9 +204,9 @@ def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
 
 
 def _contained(promise: Promise, seen: _Names) -> Witnessed:
-    """Each length that the machine saw of the workers that report the histogram is in it, as itself or as a
+    """Each length that the machine saw of the workers who report the histogram is in it, as itself or as a
     longer one: from each bucket on the guest has at least as many values. Which thread a worker is need not
-    be known: of all threads those count that have the fewest. One wake-up of each may be of something else."""
+    be known: of all threads those count that have the fewest. One of each may be of something else."""
     name = promise.histogram
     try:
         seen.require_clock()
