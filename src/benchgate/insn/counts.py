@@ -88,7 +88,7 @@ def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[
     return MappingProxyType(dict(sums))
 
 
-class _Cpu:
+class _CpuCounts:
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
         self.calls: dict[int, int] = {}
@@ -105,7 +105,7 @@ class CountsReader:
     def __init__(self) -> None:
         self._names: list[str] = []
         self._spans: dict[str, tuple[int, int]] = {}
-        self._cpus: dict[tuple[str, int], _Cpu] = {}
+        self._cpus: dict[tuple[str, int], _CpuCounts] = {}
         self._lines: tuple[CountedCpu, ...] | None = None
         self._changed = True
         self.words: Mapping[str, Callable[[list[str], int], None]] = {
@@ -135,7 +135,7 @@ class CountsReader:
             raise ValueError("expected `uncounted`, once")
         self._stopped = self._changed = True
 
-    def _cpu(self, words: list[str], vcpus: int) -> _Cpu:
+    def _cpu(self, words: list[str], vcpus: int) -> _CpuCounts:
         span, vcpu = words[1], number(words[2], vcpus)
         if span not in self._spans and span != SO_FAR:
             raise ValueError(f"counts of `{span[:20]}`, of which no line `counting` says when it was")
@@ -143,7 +143,7 @@ class CountsReader:
             if self._stopped:
                 raise ValueError("counts after `uncounted`")
             self._changed = True
-        return self._cpus.setdefault((span, vcpu), _Cpu())
+        return self._cpus.setdefault((span, vcpu), _CpuCounts())
 
     def _saw(self, words: list[str], vcpus: int) -> None:
         if len(words) != 5 or words[3] not in self._names:
@@ -173,7 +173,7 @@ class CountsReader:
         return self._lines
 
     def _of(self, span: str, vcpu: int) -> CountedCpu:
-        return self._cpus.get((span, vcpu), _Cpu()).frozen(self._names)
+        return self._cpus.get((span, vcpu), _CpuCounts()).frozen(self._names)
 
     def counts(self, vcpus: int, *, closed: bool) -> Counts | None:
         """Gives what was read. It is known only of a whole log (`closed`)."""

@@ -296,14 +296,14 @@ _MOST_PROMISES = 64
 def _promises(
     top: Section, params: Mapping[str, ParamSpec], metrics: Mapping[str, Metric]
 ) -> tuple[Promise, ...]:
-    names = _Names(params, metrics)
+    names = _ClaimNames(params, metrics)
     lines = top.sections("witness")
     if len(lines) > _MOST_PROMISES:
         top.fail(f"has more than {_MOST_PROMISES} lines", "witness")
     return tuple(_promise(words, names) for words in lines)
 
 
-def _promise(words: Section, names: _Names) -> Promise:
+def _promise(words: Section, names: _ClaimNames) -> Promise:
     claims: tuple[witness.Claim, ...] = ()
     histogram, sees = "", Sees.WAKES
     since = until = None
@@ -321,7 +321,7 @@ def _promise(words: Section, names: _Names) -> Promise:
     return Promise(because, when, claims, histogram, sees, since, until)
 
 
-def _length(words: Section, key: str, names: _Names) -> witness.Term | None:
+def _length(words: Section, key: str, names: _ClaimNames) -> witness.ClaimTerm | None:
     if not words.has(key):
         return None
     try:
@@ -333,7 +333,7 @@ def _length(words: Section, key: str, names: _Names) -> witness.Term | None:
     return found
 
 
-def _claim(words: Section, text: str, names: _Names) -> witness.Claim:
+def _claim(words: Section, text: str, names: _ClaimNames) -> witness.Claim:
     try:
         found = witness.parse(text, names.unit)
     except ValueError as error:
@@ -343,7 +343,7 @@ def _claim(words: Section, text: str, names: _Names) -> witness.Claim:
     return found
 
 
-def _words(section: Section, name: str, names: _Names) -> tuple[str, ...]:
+def _words(section: Section, name: str, names: _ClaimNames) -> tuple[str, ...]:
     if name not in names.params:
         section.fail(f"is no parameter; {suggestion(name, names.params, _listed(names.params))}", name)
     choices, found = names.params[name].choices, section.one_or_more(name)
@@ -359,7 +359,7 @@ def _listed(names: Iterable[str]) -> str:
     return f"there are {', '.join(names) or 'none'}"
 
 
-class _Names:
+class _ClaimNames:
     """Which names a claim may have, and their units."""
 
     def __init__(self, params: Mapping[str, ParamSpec], metrics: Mapping[str, Metric]) -> None:

@@ -17,7 +17,7 @@ from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval, Spread
 from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.workload.metrics import WINDOWS, Metric
-from benchgate.base.workload.witness import Witnessed
+from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.rows import RunRow
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.view import SessionView
@@ -77,7 +77,7 @@ class ArmFigures:
     speedups: dict[Window, Speedup]
     resolution: Resolution | None = None
     """What the instruction clock, or a printed figure, could not resolve."""
-    promises: tuple[Witnessed, ...] = ()
+    promises: tuple[WitnessedPromise, ...] = ()
     """What the machine saw of each promise of its workload."""
     only_said: tuple[str, ...] = ()
     """The metrics that are of lengths which only the guest saw."""

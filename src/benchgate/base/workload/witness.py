@@ -65,14 +65,14 @@ UNITS: Mapping[str, tuple[Unit, int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ClaimTerm:
     """A number, a name, or an operation on terms."""
 
     word: str
     """The number's text, the name, or the operation."""
     unit: Unit
     number: Fraction | None = None
-    parts: tuple[Term, ...] = ()
+    parts: tuple[ClaimTerm, ...] = ()
 
     def value(self, values: Mapping[str, Fraction]) -> Fraction:
         if self.number is not None:
@@ -90,7 +90,7 @@ class Term:
 @dataclass(frozen=True, slots=True)
 class Claim:
     text: str
-    sides: tuple[Term, ...]
+    sides: tuple[ClaimTerm, ...]
     """Two, or three: `low <= what <= high`."""
     signs: tuple[str, ...]
 
@@ -124,9 +124,9 @@ class Promise:
     """The first one counts whose names the system's counts have. Empty: a histogram is compared."""
     histogram: str = ""
     sees: Sees = Sees.WAKES
-    since: Term | None = None
+    since: ClaimTerm | None = None
     """From this time after the first worker began; None: from the begin."""
-    until: Term | None = None
+    until: ClaimTerm | None = None
     """Until this time after the total window began; None: to the end."""
 
     @property
@@ -149,7 +149,7 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Witnessed:
+class WitnessedPromise:
     """What became of one promise in one run. One that the machine contradicts makes the run invalid."""
 
     promise: str
@@ -242,14 +242,14 @@ def parse(text: str, unit_of: Callable[[str], Unit]) -> Claim:
     """`unit_of` gives the unit of a name, or fails with ValueError for one that does not exist."""
     if len(text) > LONGEST:
         raise ValueError(f"has {len(text)} characters, more than {LONGEST}")
-    return _Parser(text, unit_of).claim()
+    return _ClaimParser(text, unit_of).claim()
 
 
-def parse_length(text: str, unit_of: Callable[[str], Unit]) -> Term:
+def parse_length(text: str, unit_of: Callable[[str], Unit]) -> ClaimTerm:
     """A length of time: ValueError for anything else."""
     if len(text) > LONGEST:
         raise ValueError(f"has {len(text)} characters, more than {LONGEST}")
-    return _Parser(text, unit_of).length()
+    return _ClaimParser(text, unit_of).length()
 
 
 def _bounded(value: Fraction) -> Fraction:
@@ -277,7 +277,7 @@ _DO: Mapping[str, Callable[..., Fraction]] = {
 _FUNCTIONS = ("min", "max")
 
 
-class _Parser:
+class _ClaimParser:
     def __init__(self, text: str, unit_of: Callable[[str], Unit]) -> None:
         self._text = text
         self._unit_of = unit_of
@@ -295,34 +295,34 @@ class _Parser:
             raise self._wrong("expected a comparison: one of " + " ".join(SIGNS) + ", at most two of them")
         return Claim(self._text, tuple(sides), tuple(signs))
 
-    def length(self) -> Term:
+    def length(self) -> ClaimTerm:
         found = self._sum()
         if self._match is not None or found.unit != TIME:
             raise self._wrong("expected a length of time")
         return found
 
-    def _sum(self) -> Term:
+    def _sum(self) -> ClaimTerm:
         found = self._product()
         while sign := self._take("+", "-"):
             other = self._product()
             self._same(sign, found, other)
-            found = Term(sign, found.unit, parts=(found, other))
+            found = ClaimTerm(sign, found.unit, parts=(found, other))
         return found
 
-    def _product(self) -> Term:
+    def _product(self) -> ClaimTerm:
         found = self._factor()
         while sign := self._take("*", "//", "/"):
             other = self._factor()
             unit = found.unit.times(other.unit, 1 if sign == "*" else -1)
             if sign == "//" and unit != COUNT:
                 raise self._wrong(f"`//` rounds {unit}; only a count can be rounded")
-            found = Term(sign, unit, parts=(found, other))
+            found = ClaimTerm(sign, unit, parts=(found, other))
         return found
 
-    def _factor(self) -> Term:
+    def _factor(self) -> ClaimTerm:
         if self._take("-"):
             found = self._deeper(self._factor)
-            return Term("negative", found.unit, parts=(found,))
+            return ClaimTerm("negative", found.unit, parts=(found,))
         match = self._match
         if match is None:
             raise self._wrong("it ends too early")
@@ -332,20 +332,20 @@ class _Parser:
         if match["name"]:
             self._match = self._next()
             name = str(match["name"])
-            return self._call(name) if name in _FUNCTIONS else Term(name, self._unit_of(name))
+            return self._call(name) if name in _FUNCTIONS else ClaimTerm(name, self._unit_of(name))
         if not self._take("("):
             raise self._wrong(f"`{match['sign']}` is not expected here")
         found = self._deeper(self._sum)
         self._need(")")
         return found
 
-    def _number(self, digits: str, word: str) -> Term:
+    def _number(self, digits: str, word: str) -> ClaimTerm:
         if word not in UNITS:
             raise self._wrong(f"`{word}` is no unit; there are {', '.join(filter(None, UNITS))}")
         unit, size = UNITS[word]
-        return Term(digits + word, unit, number=Fraction(digits) * size)
+        return ClaimTerm(digits + word, unit, number=Fraction(digits) * size)
 
-    def _call(self, name: str) -> Term:
+    def _call(self, name: str) -> ClaimTerm:
         self._need("(")
         parts = [self._deeper(self._sum)]
         while self._take(","):
@@ -354,9 +354,9 @@ class _Parser:
         self._need(")")
         if len(parts) < 2:
             raise self._wrong(f"`{name}` needs two values")
-        return Term(name, parts[0].unit, parts=tuple(parts))
+        return ClaimTerm(name, parts[0].unit, parts=tuple(parts))
 
-    def _deeper(self, read: Callable[[], Term]) -> Term:
+    def _deeper(self, read: Callable[[], ClaimTerm]) -> ClaimTerm:
         self._deep += 1
         if self._deep > DEEPEST:
             raise self._wrong(f"it is nested more than {DEEPEST} deep")
@@ -364,7 +364,7 @@ class _Parser:
         self._deep -= 1
         return found
 
-    def _same(self, sign: str, one: Term, other: Term) -> None:
+    def _same(self, sign: str, one: ClaimTerm, other: ClaimTerm) -> None:
         if one.unit != other.unit:
             raise self._wrong(f"`{sign}` is between {one.unit} and {other.unit}")
 

@@ -1,6 +1,6 @@
 """Holds what a workload promises of its figures against what the machine saw.
 
-Takes a verified run, its files, its workload and its system; gives a `Witnessed` for each promise that is
+Takes a verified run, its files, its workload and its system; gives a `WitnessedPromise` for each promise that is
 made with its parameters: both sides with their values, or why the machine cannot witness it. Fails with
 VerifyError, which names both sides, if the machine contradicts a promise, or if the guest does not report
 what a promise is of.
@@ -36,7 +36,7 @@ from benchgate.base.workload.witness import (
     UNITS,
     Claim,
     Promise,
-    Witnessed,
+    WitnessedPromise,
     of_machine,
 )
 from benchgate.base.workload.workloads import Workload
@@ -65,17 +65,17 @@ class UnseenError(Exception):
 
 def witnessed(
     found: VerifiedRun, files: RunFiles, workload: Workload, system: System
-) -> tuple[Witnessed, ...]:
+) -> tuple[WitnessedPromise, ...]:
     params = dict(found.run.cell.params)
     made = [one for one in workload.promises if one.is_made(params)]
     if found.void or not made:
         return ()
-    seen = _Names(found, files, workload, system)
+    seen = _RunNames(found, files, workload, system)
     found_of = ((one, _contained(one, seen) if one.histogram else _claimed(one, seen)) for one in made)
     return tuple(replace(seen_of, of_threads=one.needs_threads) for one, seen_of in found_of)
 
 
-def _claimed(promise: Promise, seen: _Names) -> Witnessed:
+def _claimed(promise: Promise, seen: _RunNames) -> WitnessedPromise:
     reasons = []
     for claim in promise.claims:
         try:
@@ -95,8 +95,8 @@ def _claimed(promise: Promise, seen: _Names) -> Witnessed:
                 f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
                 f"{promise.because}"
             )
-        return Witnessed(claim.text, promise.because, seen=text, figures=_figures(claim))
-    return Witnessed(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
+        return WitnessedPromise(claim.text, promise.because, seen=text, figures=_figures(claim))
+    return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
 
 
 def _compared(claim: Claim, sides: Sequence[Fraction]) -> str:
@@ -128,10 +128,10 @@ def _what(name: str) -> str:
 # ---- the promises of several runs
 
 
-def witness_of(runs: Sequence[VerifiedRun]) -> tuple[Witnessed, ...]:
+def witness_of(runs: Sequence[VerifiedRun]) -> tuple[WitnessedPromise, ...]:
     """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is
     not, but for those of threads: one run of a cell has a record of them."""
-    found: dict[int, list[Witnessed]] = {}
+    found: dict[int, list[WitnessedPromise]] = {}
     for line, one in (numbered for run in runs for numbered in enumerate(run.promises)):
         found.setdefault(line, []).append(one)
     return tuple(
@@ -139,7 +139,7 @@ def witness_of(runs: Sequence[VerifiedRun]) -> tuple[Witnessed, ...]:
     )
 
 
-def told(promises: Sequence[Witnessed]) -> str:
+def told(promises: Sequence[WitnessedPromise]) -> str:
     """What follows `all verified` in a sentence."""
     unseen = [one for one in promises if one.why]
     if not promises:
@@ -151,7 +151,7 @@ def told(promises: Sequence[Witnessed]) -> str:
     return f"; {seen}: not `{unseen[0].promise}` ({unseen[0].why}){rest}"
 
 
-def only_said(metrics: Mapping[str, Metric], promises: Sequence[Witnessed]) -> tuple[str, ...]:
+def only_said(metrics: Mapping[str, Metric], promises: Sequence[WitnessedPromise]) -> tuple[str, ...]:
     """The metrics that are of a length which only the guest saw: no promise that the machine witnessed is of
     it."""
     seen = {figure for one in promises if not one.why for figure in one.figures}
@@ -207,7 +207,7 @@ def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
 # ---- histograms, bucket by bucket
 
 
-def _contained(promise: Promise, seen: _Names) -> Witnessed:
+def _contained(promise: Promise, seen: _RunNames) -> WitnessedPromise:
     """Each length that the machine saw of the workers who report the histogram is in it, as itself or as a
     longer one: from each bucket on the guest has at least as many values. Which thread a worker is need not
     be known: of all threads those count that have the fewest."""
@@ -217,7 +217,7 @@ def _contained(promise: Promise, seen: _Names) -> Witnessed:
         seen.require_migrations()
         tick, reporters, waits = seen.ns_of_tick, len(seen.reporters(name)), seen.waits(promise)
     except UnseenError as error:
-        return Witnessed(promise.text, promise.because, why=str(error))
+        return WitnessedPromise(promise.text, promise.because, why=str(error))
     histogram = seen.histogram(name)
     if wrong := _not_in(histogram, waits, reporters, tick):
         raise VerifyError(
@@ -226,7 +226,7 @@ def _contained(promise: Promise, seen: _Names) -> Witnessed:
         )
     known = sum(sorted(map(len, waits))[:reporters])
     text = f"{histogram.count:,} values contain the {known:,} {promise.sees} of the thread view"
-    return Witnessed(promise.text, promise.because, seen=text, figures=(name,))
+    return WitnessedPromise(promise.text, promise.because, seen=text, figures=(name,))
 
 
 def _not_in(histogram: Histogram, waits: Sequence[Sequence[int]], reporters: int, tick: Fraction) -> str:
@@ -247,7 +247,7 @@ def _not_in(histogram: Histogram, waits: Sequence[Sequence[int]], reporters: int
 # ---- the values of names
 
 
-class _Names:
+class _RunNames:
     def __init__(self, found: VerifiedRun, files: RunFiles, workload: Workload, system: System) -> None:
         self.found, self.files, self.workload, self.system = found, files, workload, system
         self._params = dict(found.run.cell.params)

@@ -14,7 +14,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.system.observe import HookKind
-from benchgate.base.workload.witness import Witnessed
+from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
@@ -252,12 +252,12 @@ def test_a_length_that_only_the_guest_saw_is_named(tmp_path: Path) -> None:
     assert witness.only_said(run.workload.metrics, ()) == ("p99", "cost")
 
 
-def _seen(run: Run) -> tuple[Witnessed, ...]:
+def _seen(run: Run) -> tuple[WitnessedPromise, ...]:
     system: Any = SimpleNamespace(name="linux", observe=None)
     return witness.witnessed(run.found, run.files, run.workload, system)
 
 
-def _both(run: Run) -> tuple[Witnessed, Witnessed]:
+def _both(run: Run) -> tuple[WitnessedPromise, WitnessedPromise]:
     promise = run.workload.promises[0]
-    kept = Witnessed(promise.text, promise.because, seen="10 >= 10")
-    return kept, Witnessed(promise.text, promise.because, why="an old log")
+    kept = WitnessedPromise(promise.text, promise.because, seen="10 >= 10")
+    return kept, WitnessedPromise(promise.text, promise.because, why="an old log")

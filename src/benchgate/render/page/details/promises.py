@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from benchgate.base.workload.witness import Witnessed
+from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.render.escape import markdown
 from benchgate.render.figures import ArmSeries
 from benchgate.render.page.html import Html, join, tag
@@ -51,7 +51,7 @@ def _rows(series: ArmSeries) -> Iterator[tuple[str, ...]]:
             yield one.promise, arm.name, shown(one), one.because
 
 
-def shown(one: Witnessed) -> str:
+def shown(one: WitnessedPromise) -> str:
     return f"not witnessed: {one.why}" if one.why else one.seen
 
 
