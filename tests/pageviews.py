@@ -26,6 +26,7 @@ from benchgate.judge.accounts.thread_timeline import (
     ALL_BOXES,
     FEWEST_BOXES,
     MOST_BOXES,
+    MOST_LATE,
     ThreadTimeline,
     named_threads,
 )
@@ -117,7 +118,7 @@ def simulated(cpus: int, *, boxes: int = MOST_BOXES) -> ThreadTimeline:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "threads.txt"
         path.write_text(schedulesim.recorded(cpus, looks=0.7, length=20_000_000), encoding="ascii")
-        books = thread_books(read_thread_events(path))
+        books = thread_books(read_thread_events(path), explained=MOST_LATE)
     return ThreadTimeline(
         cell=name,
         cpus=cpus,
@@ -134,6 +135,9 @@ def simulated(cpus: int, *, boxes: int = MOST_BOXES) -> ThreadTimeline:
         longest_wait=books.wait_lengths[-1],
         is_cut=False,
         sketch=sketch(books, boxes),
+        begin=books.begin,
+        late=books.waits,
+        names={one.thread: one.name for one in books.threads},
     )
 
 

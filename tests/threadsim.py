@@ -33,8 +33,8 @@ class SimulatedGuest:
     threads: dict[int, SimulatedThread] = field(default_factory=dict)
     states: Counter[tuple[int, str]] = field(default_factory=Counter)
     """(thread, state): ns."""
-    on: Counter[tuple[int, int]] = field(default_factory=Counter)
-    """(thread, CPU): ns for which it ran there."""
+    parts: Counter[tuple[str, int, str, int]] = field(default_factory=Counter)
+    """(phase, thread, state, CPU): ns."""
     idle: Counter[int] = field(default_factory=Counter)
     wasted: Counter[int] = field(default_factory=Counter)
     excused: Counter[int] = field(default_factory=Counter)
@@ -48,6 +48,7 @@ class SimulatedGuest:
         self.current: list[int] = [0] * self.cpus
         self.since = [0] * self.cpus
         self.opens, self.closes = self.steps // 4, self.steps - self.steps // 8
+        self.works = self.opens + self.steps // 10, self.closes - self.steps // 20
         self.lines = ["insn-threads 1", f"vcpus {self.cpus}"]
         for number in range(1, self.random.randint(2, 4)):  # those that were there before
             self.threads[number] = SimulatedThread(number, "blocked", 0, self.every)
@@ -68,6 +69,10 @@ class SimulatedGuest:
     @property
     def every(self) -> int:
         return (1 << self.cpus) - 1
+
+    @property
+    def phase(self) -> str:
+        return ("spawn_ready", "work", "shutdown")[sum(self.now >= edge for edge in self.works)]
 
     @property
     def is_open(self) -> bool:
@@ -142,8 +147,7 @@ class SimulatedGuest:
             return
         for one in self.threads.values():
             self.states[one.id, one.state] += 1
-            if one.state == "running":
-                self.on[one.id, one.cpu] += 1
+            self.parts[self.phase, one.id, one.state, one.cpu] += 1
         late = [one for one in self.threads.values() if one.state == "runnable" and self.is_late(one)]
         waiting = late + [
             one for one in self.threads.values() if one.state == "runnable" and self.current[one.cpu]

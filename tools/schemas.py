@@ -43,6 +43,7 @@ from benchgate.evidence.rows import CsvColumn
 from benchgate.evidence.session_folder import COMPLETE, SessionHead
 from benchgate.explore.exploration_result import Find, RunLine
 from benchgate.render.files import memory_csv
+from benchgate.render.tables.threads import ThreadReport
 from benchgate.session.exploration import folder as exploration
 from benchgate.session.kvm_report import KvmReport
 from tools.input_schemas import FILES, schema_of_file
@@ -179,6 +180,12 @@ def _kvm() -> Schema:
     )
 
 
+def _threads() -> Schema:
+    return _file(
+        "threads-1", "what `benchgate threads --json` prints, version 1", schema_of(form_of(ThreadReport))
+    )
+
+
 def _decided(gate: Schema, others: Schema, **types: str) -> Schema:
     """A PASS or FAIL of such gates rests on runs, and on figures of these types."""
     given = {"outcome": {"enum": ["PASS", "FAIL"]}, "gate": gate, **others}
@@ -270,7 +277,8 @@ def _session() -> Schema:
 
 
 def _reports() -> Sequence[Schema]:
-    return (_explored(), _baseline(), _verdicts(), _results(), _metrics(), _memory(), _session(), _kvm())
+    tables = (_results(), _metrics(), _memory())
+    return (_explored(), _baseline(), _verdicts(), *tables, _session(), _kvm(), _threads())
 
 
 def schemas() -> Mapping[str, str]:

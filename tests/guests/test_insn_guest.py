@@ -179,6 +179,21 @@ def test_a_serial_machine_uses_one_host_cpu_and_leaves_it_when_another_process_n
     assert moved.boot.window(2).work > 0
 
 
+def test_what_programs_do_is_counted_without_their_kernel(moved: Moved) -> None:
+    """Each worker is a process, which the parent makes and which ends. They share nothing; meanwhile the
+    kernel executes atomic instructions by the thousand."""
+    assert moved.boot.log is not None
+    counts = moved.boot.log.counts
+    assert counts is not None
+    assert counts.total is not None
+    clone, fork, exit_group = 56, 57, 231
+    calls = [one.calls for one in counts.total.vcpus]
+    assert sum(one.get(clone, 0) + one.get(fork, 0) for one in calls) == 2
+    assert sum(one.get(exit_group, 0) for one in calls) == 2
+    assert sum(one.values["atomics"] for one in counts.total.vcpus) < 100
+    assert "faults" not in counts.names
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Boot, Records]:
     """The boot of `moved` again: with another build of the clock, under a debugger, with every recording."""

@@ -93,9 +93,12 @@ def test_programs_are_counted_and_their_kernel_is_not(
 ) -> None:
     """Of each CPU, by the numbers in tests/data/bare/cases.c. The kernel makes the same calls and atomic
     additions, and both begin and end of the case are agreed upon by atomic ones."""
-    counts = run(guest, images, tmp_path, "programs").log.counts
+    log = run(guest, images, tmp_path, "programs").log
+    counts, so_far = log.counts, log.lines[-1].counted
     assert counts is not None
     assert counts.work is not None
+    assert so_far is not None
+    assert [one.calls for one in so_far] == [one.calls for one in counts.work.vcpus]
     for cpu, seen in enumerate(counts.work.vcpus):
         assert (seen.calls, seen.requested) == (
             {64: 700 + cpu, 93: 1, OTHERS: 4},

@@ -18,7 +18,9 @@ import pytest
 
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.insn.arguments import QUANTUM
-from benchgate.insn.threads_log import IDLE, SwitchEvent, read_thread_events
+from benchgate.insn.counts import witnessed
+from benchgate.insn.log_reader import read_log
+from benchgate.insn.threads_log import IDLE, PromptEvent, SwitchEvent, read_thread_events
 from benchgate.judge import wire
 from benchgate.judge.accounts.attribution import Table, table
 from benchgate.judge.accounts.threads.accounting import thread_books
@@ -35,8 +37,9 @@ import pytest
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
+STEPS = 4000
 TERN, LINUX = (
-    ROW.format(systems="'kernel'", workload="'tasks', steps=4000"),
+    ROW.format(systems="'kernel'", workload=f"'tasks', steps={STEPS}"),
     ROW.format(systems="'linux:arch=riscv64', 'linux:arch=aarch64'", workload="'service', requests=200"),
 )
 
@@ -111,6 +114,31 @@ def test_the_books_agree_with_the_counters_of_tern(tern: Session, cpus: int) -> 
         assert sum(one.migrations for one in books.threads) >= sum(moved) > 0
 
 
+def test_every_yield_of_the_workload_is_seen(tern: Session) -> None:
+    """`tasks` yields once after each step."""
+    for run in runs(tern):
+        events = read_thread_events(run / THREAD_EVENTS).events
+        assert sum(isinstance(one, PromptEvent) and one.is_yield for one in events) == STEPS
+
+
+@pytest.mark.parametrize("cpus", [2, 4])
+def test_the_machine_counts_what_tern_counts(tern: Session, cpus: int) -> None:
+    """tern reads its counters within the system call that closes the window: behind the mark."""
+    for run in (one for one in runs(tern) if one.name.endswith(f"smp{cpus}")):
+        own, counts = counted_by_tern(run), read_log(run / "clock.log").counts
+        assert counts is not None
+        assert counts.total is not None
+        seen = [one.values for one in counts.total.vcpus]
+        for name, known in (("switches", "switches"), ("faults", "page_faults"), ("ipis", "resched_sent")):
+            assert [one[name] for one in seen] == [*own.by_cpu[known]], name
+        pairs = zip(own.by_cpu["syscalls"], seen, strict=True)
+        more = [(known or 0) - one["syscalls"] for known, one in pairs]
+        assert sorted(more) == [*[0] * (cpus - 1), 1]
+        calls = witnessed(counts.total.vcpus, {"yield": 2, "exit": 1})
+        assert calls["syscalls.yield"] == STEPS
+        assert calls["events.spawn"] >= calls["syscalls.exit"] > 0
+
+
 @pytest.mark.parametrize("which", ["tern", pytest.param("others", marks=pytest.mark.long)])
 def test_a_session_has_the_metrics_of_threads_and_is_intact(
     request: pytest.FixtureRequest, which: str
@@ -128,6 +156,9 @@ def test_a_session_has_the_metrics_of_threads_and_is_intact(
         assert all(one["running"] + one["idle"] == length for one in seen["cpus"])
         for one in seen["threads"]:
             assert one["running"] + one["runnable"] + one["blocked"] == one["end"] - one["begin"]
+            for what in ("running", "runnable", "blocked"):
+                assert sum(part[what] for part in one["by_phase"]) == one[what]
+        assert [one["name"] for one in seen["phases"]] == ["spawn_ready", "work", "shutdown"]
 
 
 def test_a_changed_record_of_threads_is_found(tern: Session) -> None:

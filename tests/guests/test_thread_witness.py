@@ -143,7 +143,7 @@ def test_the_machine_counts_what_the_workers_do(plain: Witnessed) -> None:
     for name, least in (("atomics", 20_000), ("faults", 64)):
         assert least * WORKERS <= seen[name] <= 1.05 * least * WORKERS + 20, name
     assert tuple(one.values["switches"] for one in counts.total.vcpus) == plain.switches
-    assert seen["ipis"] > 50
+    assert seen["ipis"] > 10
     assert all(one.values["instructions"] >= one.values["worked"] > 0 for one in counts.total.vcpus)
 
 

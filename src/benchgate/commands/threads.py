@@ -21,6 +21,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--most", type=whole(0, 10_000), default=3, metavar="N", help=about)
     about = "explain all waits of at least this length, such as 1ms"
     parser.add_argument("--late", type=_length, metavar="TIME", help=about)
+    about = "what each thread did in each phase of the window, and on which CPUs"
+    parser.add_argument("--phases", action="store_true", help=about)
     about = "a System.map or an ELF file with the kernel's symbols, if the session has none"
     parser.add_argument("--symbols", type=Path, metavar="FILE", help=about)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -43,6 +45,8 @@ def run(words: argparse.Namespace) -> int:
     if words.witness:
         print(report_witness(words.run.absolute()))
         return 0
-    asked = ThreadReportRequest(words.run.absolute(), words.most, words.late, words.symbols, words.json)
+    asked = ThreadReportRequest(
+        words.run.absolute(), words.most, words.late, words.symbols, words.json, words.phases
+    )
     print(report_threads(asked))
     return 0

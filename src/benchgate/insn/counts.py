@@ -22,6 +22,8 @@ OF_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 """The names for which a system's `observe:` says where in the kernel they are (`ipis`: on x86-64)."""
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked")
+"""The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, SO_FAR = "total", "work", "so_far"
 OF_PROGRAM = "p_"
 """What the name of an event begins with that is a function of the workload's own program."""
@@ -74,6 +76,16 @@ class Counts:
     work: CountedSpan | None
     """From the first begin of a worker to the last end of one."""
 
+    @property
+    def repeatable(self) -> tuple[object, ...]:
+        """The parts that are equal in two runs of a seed, whether or not functions are observed."""
+        return tuple(
+            (name, span.begin, span.end, tuple(one.values[name] for one in span.vcpus))
+            for name in _ALWAYS
+            for span in (self.total, self.work)
+            if span is not None and name in self.names
+        )
+
 
 def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[str, int]:
     """The sums over these vCPUs. `calls` maps the names of system calls to their numbers: they make
@@ -88,7 +100,7 @@ def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[
     return MappingProxyType(dict(sums))
 
 
-class _CpuCounts:
+class _CountedSoFar:
     def __init__(self) -> None:
         self.values: dict[str, int] = {}
         self.calls: dict[int, int] = {}
@@ -105,7 +117,7 @@ class CountsReader:
     def __init__(self) -> None:
         self._names: list[str] = []
         self._spans: dict[str, tuple[int, int]] = {}
-        self._cpus: dict[tuple[str, int], _CpuCounts] = {}
+        self._cpus: dict[tuple[str, int], _CountedSoFar] = {}
         self._lines: tuple[CountedCpu, ...] | None = None
         self._changed = True
         self.words: Mapping[str, Callable[[list[str], int], None]] = {
@@ -135,7 +147,7 @@ class CountsReader:
             raise ValueError("expected `uncounted`, once")
         self._stopped = self._changed = True
 
-    def _cpu(self, words: list[str], vcpus: int) -> _CpuCounts:
+    def _cpu(self, words: list[str], vcpus: int) -> _CountedSoFar:
         span, vcpu = words[1], number(words[2], vcpus)
         if span not in self._spans and span != SO_FAR:
             raise ValueError(f"counts of `{span[:20]}`, of which no line `counting` says when it was")
@@ -143,7 +155,7 @@ class CountsReader:
             if self._stopped:
                 raise ValueError("counts after `uncounted`")
             self._changed = True
-        return self._cpus.setdefault((span, vcpu), _CpuCounts())
+        return self._cpus.setdefault((span, vcpu), _CountedSoFar())
 
     def _saw(self, words: list[str], vcpus: int) -> None:
         if len(words) != 5 or words[3] not in self._names:
@@ -173,7 +185,7 @@ class CountsReader:
         return self._lines
 
     def _of(self, span: str, vcpu: int) -> CountedCpu:
-        return self._cpus.get((span, vcpu), _CpuCounts()).frozen(self._names)
+        return self._cpus.get((span, vcpu), _CountedSoFar()).frozen(self._names)
 
     def counts(self, vcpus: int, *, closed: bool) -> Counts | None:
         """Gives what was read. It is known only of a whole log (`closed`)."""

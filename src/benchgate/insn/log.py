@@ -99,7 +99,7 @@ class ConsoleLine:
     vcpus: tuple[VcpuWork, ...]
     seen_late: LateSightings | None = None
     """The late sightings so far; None in logs of earlier versions."""
-    counted: tuple[CountedCpu, ...] | None = None
+    counted: tuple[CountedCpu, ...] | None = field(default=None, compare=False)
     """What was counted of each vCPU so far; None if that is not known."""
 
 
@@ -187,6 +187,7 @@ class ClockLog:
         counted = (
             *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
             None if self.activity is None else self.activity.repeatable,
-            *(self.machine, self.memory, dict(self.orders), self.explored, self.counts),
+            *(self.machine, self.memory, dict(self.orders), self.explored),
+            None if self.counts is None else self.counts.repeatable,
         )
         return (self.seed, *counted)

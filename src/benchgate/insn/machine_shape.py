@@ -1,13 +1,17 @@
 """Writes a machine as the shape file that the QEMU plugin reads (c/memory/memory_shape.c). Pure.
 
 Takes a `Machine`, a number of CPUs and the guest's memory; gives text. Fails with ValueError if the machine
-has fewer CPUs, or if the memory cannot be divided among its nodes.
+has fewer CPUs, or if the memory cannot be divided among its nodes. `places_in` reads from such a text, which
+is untrusted, where the CPUs are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from benchgate.base.errors import VerifyError
 from benchgate.base.system.guest_topology import memory_of
 from benchgate.base.system.machines import Cache, Machine, MemoryRange
 from benchgate.base.system.systems import System
@@ -15,6 +19,7 @@ from benchgate.base.system.systems import System
 VERSION = 1
 FILE = "machine.shape"
 """The file's name in a run's folder."""
+_CPU = re.compile(r"^cpu ([0-9]{1,4}) ([0-9]{1,4}) ([0-9]{1,4}) ([0-9]{1,4})$", re.MULTILINE)
 
 
 def shape_of(system: System, cpus: int) -> str:
@@ -59,6 +64,21 @@ def shape(machine: Machine, cpus: int, memory: Sequence[MemoryRange]) -> str:
         "end",
     )
     return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPlace:
+    cluster: int
+    socket: int
+    node: int
+
+
+def places_in(text: str) -> tuple[CpuPlace, ...]:
+    """Where each CPU is, by the text of a shape; none without one. VerifyError if CPUs are missing."""
+    found = [tuple(map(int, match.groups())) for match in _CPU.finditer(text)]
+    if [one[0] for one in found] != list(range(len(found))) or bool(found) != bool(text):
+        raise VerifyError(f"{FILE} does not say where each CPU is")
+    return tuple(CpuPlace(*one[1:]) for one in found)
 
 
 def _cache(cache: Cache | None, line: int) -> str:

@@ -41,6 +41,8 @@ _FORMS = {
     "migrate": re.compile(rf"migrate {_N} {_N} {_N} {_N} {_N}"),
     "allow": re.compile(rf"allow {_N} {_N} {_N} {_MASK}"),
     "exit": re.compile(rf"exit {_N} {_N} {_N}"),
+    "tick": re.compile(rf"tick {_N} {_N}"),
+    "yield": re.compile(rf"yield {_N} {_N}"),
 }
 
 
@@ -130,8 +132,27 @@ class ExitEvent:
     thread: int
 
 
+@dataclass(frozen=True, slots=True)
+class PromptEvent:
+    """The CPU's scheduler looks at the running thread (`tick`), or that one gives way (`yield`). A switch may
+    follow."""
+
+    line: int
+    vcpu: int
+    time: int
+    is_yield: bool
+
+
 ThreadEvent = (
-    ForkEvent | NameEvent | SwitchEvent | WakeEvent | SendEvent | MigrateEvent | AllowEvent | ExitEvent
+    ForkEvent
+    | NameEvent
+    | SwitchEvent
+    | WakeEvent
+    | SendEvent
+    | MigrateEvent
+    | AllowEvent
+    | ExitEvent
+    | PromptEvent
 )
 
 
@@ -220,8 +241,11 @@ class _ThreadLogReader:
 
 def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
     event: ThreadEvent
+    kind = line.partition(" ")[0]
+    if kind in ("tick", "yield"):
+        return PromptEvent(number, int(words[0]), int(words[1]), is_yield=kind == "yield")
     vcpu, time, thread = map(int, words[:3])
-    match line.partition(" ")[0], words[3:]:
+    match kind, words[3:]:
         case "fork", (parent, name):
             event = ForkEvent(number, vcpu, time, thread, int(parent), _name(name))
         case "name", (name,):

@@ -166,10 +166,15 @@ class RunFiles:
             raise VerifyError(f"{path} is not JSON: {error}") from error
 
     @cached_property
-    def clock(self) -> ClockLog:
+    def clock_log(self) -> ClockLog:
+        """The clock's log as it is, also of a run that failed."""
         if self.run.clock_log is None:
             raise VerifyError("this run has no log of the instruction clock")
-        log = read_log(self.run.clock_log)
+        return read_log(self.run.clock_log)
+
+    @cached_property
+    def clock(self) -> ClockLog:
+        log = self.clock_log
         if log.problem:
             raise VerifyError(f"the instruction clock: {log.problem}")
         if log.seed != self.run.seed:

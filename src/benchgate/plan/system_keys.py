@@ -225,6 +225,8 @@ HOOKS: Mapping[str, Table] = {
     "migrate": {"at": _AT, "when": _WHEN, "thread": _OF, "cpu": _read("its new CPU")},
     "allow": {"at": _AT, "when": _WHEN, "thread": _OF, "mask": _read("its CPUs, one bit each")},
     "exit": {"at": _AT, "when": _WHEN},
+    "tick": {"at": _AT, "when": _WHEN},
+    "yield": {"at": _AT, "when": _WHEN},
     "syscall": {
         "at": _AT,
         "when": _WHEN,
@@ -254,6 +256,8 @@ _HOOK_ABOUT = {
     "migrate": "where a runnable thread comes to another CPU's queue; without it: when it runs there",
     "allow": "where a thread gets other CPUs that it may run on",
     "exit": "where the running thread begins to end",
+    "tick": "where the scheduler looks at the running thread, in a timer interrupt",
+    "yield": "where the running thread gives way to others",
     "syscall": "where a system call begins; without it: the instruction by which programs make one",
     "fault": "where the kernel begins to handle a page fault",
     "ipi": "where an interrupt is sent to another CPU by a store to a device; without it: what is sent by "

@@ -77,7 +77,7 @@ def view_of(
         resolutions=resolutions(runs),
         timelines=timelines(runs),
         flames=flames(runs),
-        threads=thread_timelines(runs),
+        threads=thread_timelines(runs, lambda run: stored_symbols(facts, where, run.cell.id, run.cell.row)),
         books=run_books(runs),
         moved_lines=recorded(runs),
         merged=merged_percentiles(runs, declared),

@@ -15,10 +15,11 @@ from pathlib import Path
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import RawRun
+from benchgate.base.text import counted
 from benchgate.evidence.facts import stored_symbols
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
-from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWait
 from benchgate.judge.checks.witness import proposed, seen_in
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
@@ -37,18 +38,20 @@ class ThreadReportRequest:
     symbols: Path | None = None
     """A file with the kernel's symbols; None: those that the session kept."""
     is_json: bool = False
+    phases: bool = False
+    """What each thread did in each phase, too."""
 
 
 def report_threads(asked: ThreadReportRequest) -> str:
     run = load(asked.folder)
     books = _books(run)
-    view = threads.ThreadView(books, _symbols(asked, run))
+    view = threads.view_of(books, _symbols(asked, run))
     waits = _chosen(asked, books.waits)
     if asked.is_json:
-        return json.dumps({"run": run.folder.name, **threads.plain(view, waits)}, indent=1)
-    lines = threads.text(view, waits)
-    if asked.late is not None and not waits:
-        lines += ["", "no thread waited as long as --late"]
+        return json.dumps(threads.plain(view, run.folder.name, books, waits), indent=1)
+    lines = threads.text(view, books, waits, phases=asked.phases)
+    if asked.late is not None:
+        lines += ["", _said_of(asked.late, books, len(waits))]
     return "\n".join(lines)
 
 
@@ -70,10 +73,19 @@ def report_witness(folder: Path) -> str:
     return "\n".join([f"# In the window of {folder.name} the machine saw: {told}.", *proposed(seen, figures)])
 
 
+def _said_of(late: float, books: ThreadBooks, told: int) -> str:
+    """How many waits were as long as --late, and whether all of them are explained."""
+    count = sum(length >= late for length in books.wait_lengths)
+    if not count:
+        return "no thread waited as long as --late"
+    cut = f"; explained are the {told:,} longest" if told < count else ""
+    return f"{count:,} of {counted(len(books.wait_lengths), 'wait')} were as long as --late{cut}"
+
+
 def _books(run: RawRun) -> ThreadBooks:
-    events = RunFiles(run).thread_events
-    if events is not None:
-        return thread_books(events)
+    books = books_of_run(RunFiles(run))
+    if books is not None:
+        return books
     if run.lane is not Lane.INSN:
         raise UsageError(
             f"{run.folder}: threads are seen on the instruction clock only, and this run was made on lane "

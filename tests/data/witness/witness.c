@@ -236,7 +236,8 @@ static void stay_on(unsigned cpu, unsigned cpus) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
-// 500 calls and one more for each worker before it, 300 writes of 17 bytes, 64 new pages, 20,000 atomic additions.
+// 500 calls and one more for each worker before it, 300 writes of 17 bytes, 64 new pages, 20,000 atomic
+// additions.
 static void counted(unsigned worker) {
     static uint64_t sum;
     for (unsigned i = 0; i < 500 + worker; i++)

@@ -35,7 +35,7 @@ ARGV = (
     *("-device", "isa-debug-exit,iobase=0xf4,iosize=4"),
     *("-kernel", "/cache/linux/cc/vmlinuz", "-initrd", "/cache/initramfs/dd/initrd"),
     *("-append", "console=ttyS0 init=/init bench.workload=primes"),
-    *("-plugin", "/cache/insn/bb/clock.so,out=/runs/1/clock.log,seed=1,quantum=5000"),
+    *("-plugin", "/cache/insn/bb/clock.so,out=/runs/1/clock.log,seed=1,quantum=5000,bytes=0:2:1:2"),
     *("-rtc", "base=2024-01-01T00:00:00,clock=vm", "-seed", "1", "-global", "apic.vapic=off"),
     *("-machine", "hpet=off"),
 )

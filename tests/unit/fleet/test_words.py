@@ -139,6 +139,7 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
     (("-plugin", (WorkerPath("plugin"), ",out=5")), "-plugin"),
     (("-plugin", (WorkerPath("plugin"), ",events=5")), "-plugin"),
     (("-plugin", (WorkerPath("plugin"), ",seed=x")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",bytes=0:/x")), "-plugin"),
     (("-readconfig", "/tmp/x"), "-readconfig"),
     (("-D", "/root/.bashrc"), "-D"),
     (("-pidfile", "/root/.bashrc"), "-pidfile"),

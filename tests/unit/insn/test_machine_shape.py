@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchgate.base.errors import VerifyError
 from benchgate.base.system.machines import MemoryRange
-from benchgate.insn.machine_shape import shape, shape_of
+from benchgate.insn.machine_shape import CpuPlace, places_in, shape, shape_of
 from benchgate.plan import catalog
 from tests.unit.machines import duo
 
@@ -51,6 +52,18 @@ def test_what_a_machine_lacks_is_zero() -> None:
 def test_more_cpus_than_the_machine_has_are_refused() -> None:
     with pytest.raises(ValueError, match="machine duo has 4 CPUs, not 5"):
         shape(duo(), 5, MEMORY)
+
+
+def test_where_the_cpus_are_is_read_back() -> None:
+    first = CpuPlace(0, 0, 0)
+    assert places_in(shape(duo(), 3, MEMORY)) == (first, first, CpuPlace(1, 1, 1))
+    assert places_in("") == ()
+
+
+@pytest.mark.parametrize("change", [("cpu 1 0 0 0\n", ""), ("cpu 2 1 1 1", "cpu 3 1 1 1"), ("cpu ", "ccpu ")])
+def test_a_shape_without_all_cpus_is_refused(change: tuple[str, str]) -> None:
+    with pytest.raises(VerifyError, match=r"machine\.shape does not say where each CPU is"):
+        places_in(WHOLE.replace(*change))
 
 
 def test_a_system_on_the_ideal_machine_has_no_shape() -> None:

@@ -14,6 +14,7 @@ from benchgate.insn.threads_log import (
     ForkEvent,
     MigrateEvent,
     NameEvent,
+    PromptEvent,
     SendEvent,
     SwitchEvent,
     WakeEvent,
@@ -31,6 +32,8 @@ switch 1 300 0 r 10 -
 migrate 0 310 10 1 0
 send 1 315 10 ff10
 exit 1 320 10
+tick 1 330
+yield 0 340
 close 400
 end 500
 """
@@ -53,6 +56,8 @@ def test_events_are_read(path: Path) -> None:
         MigrateEvent(9, 0, 310, 10, 1, 0),
         SendEvent(10, 1, 315, 10, (0xFF10,)),
         ExitEvent(11, 1, 320, 10),
+        PromptEvent(12, 1, 330, is_yield=False),
+        PromptEvent(13, 0, 340, is_yield=True),
     )
     assert (seen.vcpus, seen.opened, seen.opened_line, seen.closed, seen.full, seen.end) == (
         2,
@@ -86,6 +91,9 @@ def test_a_name_that_is_no_text_is_read(path: Path) -> None:
         ("vcpus 2\n", ""),
         ("vcpus 2\n", "vcpus 2\nvcpus 2\n"),
         ("fork 0 100", "fork 2 100"),
+        ("tick 1 330", "tick 2 330"),
+        ("tick 1 330", "tick 1 330 10"),
+        ("yield 0 340", "yield 0"),
         ("fork 0 100", "fork 0 0100"),
         ("fork 0 100", "fork 0 -100"),
         ("6d61696e", "6d61696"),

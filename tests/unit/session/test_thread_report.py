@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from benchgate.base.cells import Lane, Placement
+from benchgate.base.paths import data_root
+from benchgate.base.runs import RawRun
 from benchgate.cli import main
+from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.run.record import save
+from benchgate.session import thread_report
 from tests.unit.factories import cell, raw_run
+from tests.unit.insn.test_log_reader import COMPLETE
 from tests.unit.judge.accounts.threads.test_accounting import FILE
+
+
+def recorded(folder: Path, **changes: object) -> RawRun:
+    raw = raw_run(cell(2), lane=Lane.INSN, placement=Placement.VIRTUAL, folder=folder)
+    return replace(raw, pins=(), **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     folder = tmp_path / "0001-primes"
     folder.mkdir()
-    save(replace(raw_run(cell(2), lane=Lane.INSN, placement=Placement.VIRTUAL, folder=folder), pins=()))
+    save(recorded(folder))
     (folder / "threads.txt").write_text(FILE.replace("11 0 2 -", "11 0 2 ff10"), encoding="ascii")
     return folder
 
@@ -35,9 +47,40 @@ def test_the_longest_waits_are_explained(run: Path, capsys: pytest.CaptureFixtur
 
 def test_all_waits_from_a_length_on_are_explained(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["threads", str(run), "--late", "700ns"]) == 0
-    assert capsys.readouterr().out.count("behind ") == 2
+    out = capsys.readouterr().out
+    assert out.count("behind ") == 2
+    assert "2 of 3 waits were as long as --late\n" in out
     assert main(["threads", str(run), "--late", "1ms"]) == 0
     assert "no thread waited as long as --late" in capsys.readouterr().out
+
+
+def test_waits_for_which_there_is_no_room_are_counted(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_report, "books_of_run", partial(books_of_run, explained=1))
+    assert main(["threads", str(run), "--late", "700ns"]) == 0
+    assert "2 of 3 waits were as long as --late; explained are the 1 longest" in capsys.readouterr().out
+
+
+def test_phases_are_those_of_the_clock_s_marks_and_moves_of_the_machine(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Thread 1 is woken on CPU 1 and thread 10 is moved there, which is on another socket."""
+    marks = "mark 03 0 1000\nmark 01 0 1500\nmark 02 1 3150\nmark 04 0 4000\n"
+    before, after = COMPLETE[: COMPLETE.index("mark 03")], COMPLETE[COMPLETE.index("vcpu 0") :]
+    save(recorded(run, clock_log=run / "clock.log"))
+    (run / "clock.log").write_text(before + marks + after, encoding="ascii")
+    (run / "machine.shape").write_text("cpu 0 0 0 0\ncpu 1 1 1 1\n", encoding="ascii")
+    assert main(["threads", str(run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["name"], one["begin"]) for one in found["phases"]] == [
+        ("spawn_ready", 1000),
+        ("work", 1500),
+        ("shutdown", 3150),
+    ]
+    assert [one["moves"]["sockets"] for one in found["threads"]] == [1, 1, 0]
+    assert main(["threads", str(run), "--phases"]) == 0
+    assert "waited on CPU" in capsys.readouterr().out
 
 
 def test_symbols_of_a_file_name_the_trail(
@@ -53,6 +96,7 @@ def test_json_is_printed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["threads", str(run), "--json", "--most", "2"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["run"], len(found["waits"]), found["end"]) == ("0001-primes", 2, 4000)
+    jsonschema.validate(found, json.loads((data_root() / "reports/schema/threads-1.json").read_text()))
 
 
 def test_a_run_whose_threads_were_not_observed_says_what_to_do(

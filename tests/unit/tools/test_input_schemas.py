@@ -117,6 +117,8 @@ observe:
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
   exit: {at: [leave], when: arg0}
+  tick: {at: [look, "watch?"], when: arg0}
+  yield: {at: give_way, when: [arg0->kind, arg0]}
   syscall: {at: [call], when: [arg0, "1"], number: [arg1->n, arg0], bytes: [arg2, "0"]}
   fault: {at: [fault], when: [arg0, "1"]}
   ipi: {at: [send], when: [arg0, "1"]}
@@ -132,6 +134,7 @@ name: mine
 kind: qemu
 by_arch:
   x86_64: {boot: {kernel: k.elf}}
+observe: {calls: linux}
 """,
     """\
 version: 1

@@ -18,6 +18,8 @@ from benchgate.base.jsonfields import PlainWord, Presence
 
 NS, SECOND_NS = "ns", 1_000_000_000
 """The unit of a length of time, and how many of it are a second."""
+SHARE = "share"
+"""The unit of a part of a whole, from 0 to 1; people are shown percent."""
 TIME_SIZES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, NS))
 
 
@@ -62,7 +64,7 @@ class Metric:
     kind: MetricKind
     better: MetricDirection
     unit: str
-    """The unit as it is shown: `ns`, `/s`, `requests/s`, or empty."""
+    """The unit as it is shown: `ns`, `/s`, `requests/s`, or empty; of `share` percent are shown."""
     of: str = ""
     """The operand: a value of the workers (their sum), `result.NAME`, `HISTOGRAM.count` (or sum, min, max),
     or for a percentile the name of a histogram."""
@@ -94,7 +96,7 @@ OF_THREADS = {
             WASTED,
             MetricKind.SHARE,
             MetricDirection.LESS,
-            "",
+            SHARE,
             of="idle",
             per="cpus",
             about="the share of all CPUs' time that was idle although a thread waited that may run there",

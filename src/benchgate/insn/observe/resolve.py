@@ -86,9 +86,10 @@ class _Resolver:
     def __init__(self, observation: ObserveDefinition, addresses: Addresses, types: Types) -> None:
         self._of, self._addresses, self._types = observation, addresses, types
         self._parameters: tuple[CType, ...] = ()
-        self._thread = self._pointer(observation.type) if observation.type else UNTYPED
+        self._thread = UNTYPED
 
     def lines(self) -> Iterator[str]:
+        self._thread = self._pointer(self._of.type) if self._of.type else UNTYPED
         yield "insn-observe 1"
         begin, end = (self._address(name) if name else 0 for name in self._of.text)
         yield f"text {begin:x} {end:x}"
@@ -102,6 +103,8 @@ class _Resolver:
         yield "end"
 
     def counted(self) -> Iterator[str]:
+        with suppress(VerifyError):
+            self._thread = self._pointer(self._of.type) if self._of.type else UNTYPED
         yield "insn-observe 1"
         yield "text 0 0"
         for hook in self._of.hooks:

@@ -1,20 +1,28 @@
 """Who ran where in the median and in the slowest run of each cell, of the runs whose threads were recorded.
 
-Takes judged runs; gives `ThreadTimeline`s, cell by cell: what is drawn, the threads' books, and how much CPU
-time was wasted. Fails with VerifyError if a file of threads cannot be read or contradicts itself.
+Takes judged runs, and the kernel's symbols of each; gives `ThreadTimeline`s, cell by cell: what is drawn, the
+threads' books, how much CPU time was wasted, and the longest waits. Fails with VerifyError if a file of
+threads cannot be read or contradicts itself.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from benchgate.base.runs import VerifiedRun
+from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.judge.accounts.thread_sketch import MOST_ROWS, ThreadSketch, busiest, sketch
-from benchgate.judge.accounts.threads.accounting import conserved, thread_books
-from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks, WastedTime
+from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
+from benchgate.judge.accounts.threads.books import (
+    CpuBook,
+    ThreadBook,
+    ThreadBooks,
+    ThreadWait,
+    WastedTime,
+)
 from benchgate.judge.accounts.timeline import chosen
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
@@ -24,6 +32,8 @@ MOST_BOXES = 7_000
 ALL_BOXES = 40_000
 """So many boxes may all pictures of a session have; CPUs have equal parts of them."""
 FEWEST_BOXES = 150
+MOST_LATE = 3
+"""So many of the longest waits of a run are explained."""
 MOST_BOOKS = 40
 """So many threads are named."""
 
@@ -60,23 +70,34 @@ class ThreadTimeline:
     is_cut: bool
     """The record was full before the window closed, so the rest of it is not here."""
     sketch: ThreadSketch
+    begin: int = 0
+    """Of the window."""
+    late: tuple[ThreadWait, ...] = ()
+    """The longest waits."""
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Of the threads in `late`."""
+    symbols: Symbols = NO_SYMBOLS
+    """Of the addresses in `late`."""
 
 
-def thread_timelines(runs: Sequence[JudgedRun]) -> tuple[ThreadTimeline, ...]:
+def thread_timelines(
+    runs: Sequence[JudgedRun], symbols: Callable[[RawRun], Symbols] = lambda _: NO_SYMBOLS
+) -> tuple[ThreadTimeline, ...]:
     recorded = [one for one in runs if os.path.lexists(one.run.folder / THREAD_EVENTS)]
     found = [(run, which) for cell in counted_by_cell(recorded).values() for _, run, which in chosen(cell)]
     lanes = sum(run.run.cell.cpus + MOST_ROWS for run, _ in found)
-    made = (_timeline(run, which, ALL_BOXES // max(lanes, 1)) for run, which in found)
+    made = (_timeline(run, which, ALL_BOXES // max(lanes, 1), symbols) for run, which in found)
     return tuple(one for one in made if one is not None)
 
 
-def _timeline(run: VerifiedRun, which: str, boxes: int) -> ThreadTimeline | None:
+def _timeline(
+    run: VerifiedRun, which: str, boxes: int, symbols: Callable[[RawRun], Symbols]
+) -> ThreadTimeline | None:
     """`boxes`: for each lane of a picture."""
     raw = run.run
-    events = RunFiles(raw).thread_events
-    if events is None:
+    books = books_of_run(RunFiles(raw), explained=MOST_LATE)
+    if books is None:
         return None
-    books = thread_books(events, explained=0)
     most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
     return ThreadTimeline(
         cell=raw.cell.id,
@@ -94,7 +115,25 @@ def _timeline(run: VerifiedRun, which: str, boxes: int) -> ThreadTimeline | None
         longest_wait=books.wait_lengths[-1] if books.wait_lengths else 0,
         is_cut=books.is_cut,
         sketch=sketch(books, most),
+        begin=books.begin,
+        late=books.waits,
+        names=_named_in(books),
+        symbols=_symbols_in(books.waits, symbols(raw)),
     )
+
+
+def _named_in(books: ThreadBooks) -> Mapping[int, str]:
+    """The names of the threads of which the explained waits tell."""
+    told: set[int] = set()
+    for wait in books.waits:
+        told |= {wait.thread, *(thread for thread, _ in wait.behind)}
+        told |= {wait.wake.waker} if wait.wake else set()
+        told |= {thread for one in (wait.lost, wait.ended) if one for thread in (one.before, one.woken)}
+    return {one.thread: one.name for one in books.threads if one.thread in told and one.name}
+
+
+def _symbols_in(waits: Sequence[ThreadWait], symbols: Symbols) -> Symbols:
+    return symbols.containing({place for wait in waits if wait.wake for place in wait.wake.trail})
 
 
 def named_threads(books: ThreadBooks, most: int = MOST_BOOKS) -> tuple[NamedThread, ...]:

@@ -20,7 +20,7 @@ from benchgate.base.statistics.histogram import Histogram, bucket_of
 from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
-from benchgate.judge.accounts.threads.accounting import conserved, thread_books
+from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
 from benchgate.judge.accounts.threads.books import ThreadBooks
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 
@@ -53,7 +53,8 @@ def with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
         why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
         return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
     _check_thread_window(events, files)
-    books = thread_books(events, explained=0)
+    books = books_of_run(files, explained=0)
+    assert books is not None  # there are events
     if books.is_cut:
         why = f"its record of threads was full at {books.end} ns, before the window closed"
         return replace(found, absent={**found.absent, **dict.fromkeys(OF_THREADS, why)})

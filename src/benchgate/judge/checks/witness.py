@@ -2,8 +2,8 @@
 
 Takes a verified run, its files, its workload and its system; gives a `WitnessedPromise` for each promise that
 is made with its parameters: both sides with their values, or why the machine cannot witness it. Fails with
-VerifyError, which names both sides, if the machine contradicts a promise, or if the guest does not report what
-a promise is of.
+VerifyError, which names both sides, if the machine contradicts a promise, or if the guest does not report
+what a promise is of.
 
 Only the instruction clock sees anything. Where a length of the guest is compared with one that the clock
 saw, the clock's own resolution is in the guest's favour.

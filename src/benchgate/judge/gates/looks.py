@@ -17,7 +17,7 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.system import arch
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
-from benchgate.base.workload.metrics import NS, WASTED
+from benchgate.base.workload.metrics import NS, SHARE
 from benchgate.judge.gates.arm_checks import early, ended
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.rule import Rule
@@ -166,7 +166,7 @@ def figure_text(gate: Gate, seen: GateFigures, limit: float) -> str:
     if seen.is_ratio:
         return f"{subject(gate)} = {span(seen.value, seen.interval, limit)}"
     unit = unit_on(gate.cell.system, seen.unit)
-    if gate.metric == WASTED:
+    if unit == SHARE:
         return f"{subject(gate)} {gate.metric} = {percent_span(seen.value, seen.interval, limit)}"
     text = time_span(seen.value, seen.interval, limit) if unit == NS else _plain(seen, limit, unit)
     return f"{subject(gate)} {seen.name or gate.metric} = {text}"
@@ -179,10 +179,10 @@ def _plain(seen: GateFigures, limit: float, unit: str) -> str:
 
 def threshold_text(gate: Gate, seen: GateFigures) -> str:
     """A threshold without a unit has that of the figure before it; a time has a unit of its own."""
-    if gate.metric == WASTED and not seen.is_ratio:
+    unit = "" if seen.is_ratio else unit_on(gate.cell.system, seen.unit)
+    if unit == SHARE:
         return f"{number(seen.threshold * 100)}%"
-    is_time = not seen.is_ratio and unit_on(gate.cell.system, seen.unit) == NS
-    return time(seen.threshold) if is_time else number(seen.threshold)
+    return time(seen.threshold) if unit == NS else number(seen.threshold)
 
 
 def conditions(gate: Gate, seen: GateFigures) -> str:

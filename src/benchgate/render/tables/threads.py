@@ -9,15 +9,21 @@ Does not fail.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
+from benchgate.base.jsonfields import Presence, as_json
 from benchgate.base.text import counted, first_few, percent, visible
 from benchgate.insn.symbols import Symbols
 from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline
 from benchgate.judge.accounts.threads.books import (
+    DISTANCES,
+    BookPhase,
+    CpuBook,
+    Distance,
+    ThreadBook,
     ThreadBooks,
     ThreadWait,
     ThreadWake,
@@ -33,6 +39,9 @@ from benchgate.render.view import SessionView
 
 MOST_THREADS, MOST_STRETCHES, MOST_NAMED = 20, 5, 4
 """So many threads and stretches are shown; a line names at most MOST_NAMED threads or CPUs."""
+FAR: tuple[Distance, ...] = DISTANCES[1:]
+SOMETIMES = ("yields", "to clusters", "to sockets")
+"""Columns that are left out if no thread has a value there."""
 HEADS = (
     "thread",
     "id",
@@ -42,39 +51,34 @@ HEADS = (
     "switches",
     "wake-ups",
     "preempted",
+    "yields",
     "moved",
+    "to clusters",
+    "to sockets",
     "longest wait",
 )
 CPU_HEADS = ("CPU", "ran", "idle", "wasted", "longest", "switches")
+PHASE_HEADS = ("phase", "length", "CPUs ran", "idle", "wasted", "threads waited")
+BY_PHASE_HEADS = ("thread", "id", "phase", "ran", "waited", "blocked", "ran on CPU", "waited on CPU")
 TITLE = "Threads and wasted CPU time"
 ABOUT = (
     "Wasted is the share of the CPUs' time in which a CPU was idle while a thread that may run there waited "
     "elsewhere; of each cell the worst of its recorded runs that are shown in report.html."
 )
 BOOK_HEADS = (
-    "thread",
-    "id",
-    "running",
-    "runnable",
-    "blocked",
-    "switches",
-    "wake-ups",
-    "preempted",
-    "migrations",
-    "longest wait",
+    *("thread", "id", "running", "runnable", "blocked", "switches", "wake-ups", "preempted", "yields"),
+    *("migrations", "to another cluster", "to another socket or node", "longest wait"),
 )
 CELL_HEADS = ("cell", "run", "wasted", "longest", "times", "excused", "longest wait", "threads")
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadView:
-    books: ThreadBooks
-    symbols: Symbols
-    names: Mapping[int, str] = field(init=False)
+    begin: int
+    """Of the window: times are told from here on."""
+    names: Mapping[int, str]
     """The last name of each thread that has one."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", {one.thread: one.name for one in self.books.threads if one.name})
+    symbols: Symbols
 
     def name(self, thread: int) -> str:
         """`worker (212)`; a thread without a name is its id."""
@@ -84,99 +88,42 @@ class ThreadView:
         return f"{visible(known)} ({thread})" if known else f"thread {thread}"
 
     def since(self, time: int) -> str:
-        """A time of the guest, from the begin of the window."""
-        return shown(time - self.books.begin, "ns")
+        return shown(time - self.begin, "ns")
 
     def place(self, address: int) -> str:
         return visible(self.symbols.name_of(address) or f"{address:#x}")
 
 
-def text(view: ThreadView, waits: Sequence[ThreadWait]) -> list[str]:
-    """Tables of threads and CPUs, work conservation, and the chain of each of these waits."""
-    lines = [*_threads(view), "", *_cpus(view), "", *conservation(view)]
-    for wait in waits:
-        lines += ["", *chain(view, wait)]
-    return lines
+def view_of(books: ThreadBooks, symbols: Symbols) -> ThreadView:
+    return ThreadView(books.begin, {one.thread: one.name for one in books.threads if one.name}, symbols)
 
 
-def _threads(view: ThreadView) -> list[str]:
-    books = view.books
-    active = [one for one in books.threads if one.running or one.runnable]
-    busiest = sorted(active, key=lambda one: (-(one.running + one.runnable), one.thread))
-    rows = [
-        (
-            visible(one.name) or "-",
-            str(one.thread),
-            *(shown(length, "ns") for length in (one.running, one.runnable, one.blocked)),
-            *(f"{count:,}" for count in (one.switches, one.wakeups, one.preemptions, one.migrations)),
-            shown(books.longest_waits[one.thread], "ns") if one.thread in books.longest_waits else "-",
-        )
-        for one in busiest[:MOST_THREADS]
-    ]
-    rest = busiest[MOST_THREADS:]
-    more = (
-        [f"and {counted(len(rest), 'thread')} that ran {_sum(one.running for one in rest)}"] if rest else []
-    )
-    span = shown(books.end - books.begin, "ns")
-    cut = "; the record was full then, and the window goes on" if books.is_cut else ""
-    of = f"{len(active)} of {counted(len(books.threads), 'thread')} ran or waited"
-    head = f"{of}, on {counted(books.vcpus, 'CPU')} in {span}{cut}"
-    return [head, *columns.drawn([HEADS, *rows]), *more]
+# ---- why a thread was late
 
 
-def _sum(lengths: Iterator[int]) -> str:
-    return shown(sum(lengths), "ns")
+@dataclass(frozen=True, slots=True)
+class WaitChain:
+    """Why a thread was late, in words: for the terminal, the page and JSON."""
+
+    head: str
+    links: tuple[tuple[str, str], ...]
+    """(what is told, how it was), in order."""
+
+    @property
+    def lines(self) -> list[str]:
+        return [self.head, *(f"  {what:<10} {how}" for what, how in self.links)]
 
 
-def _cpus(view: ThreadView) -> list[str]:
-    rows = [
-        (
-            str(one.cpu),
-            *(shown(length, "ns") for length in (one.running, one.idle, one.wasted, one.longest_wasted)),
-            f"{one.switches:,}",
-        )
-        for one in view.books.cpus
-    ]
-    return columns.drawn([CPU_HEADS, *rows])
-
-
-def conservation(view: ThreadView) -> Iterator[str]:
-    """A sentence, then the longest stretches."""
-    books = view.books
-    yield _sentence(
-        books, books.wasted, "wasted: CPUs were idle for", "although a thread waited that may run there"
-    )
-    longest = sorted(books.wasted, key=lambda one: (one.begin - one.end, one.begin))[:MOST_STRETCHES]
-    for one in longest:
-        length, since = shown(one.end - one.begin, "ns"), view.since(one.begin)
-        who = first_few([view.name(thread) for thread in one.threads], MOST_NAMED)
-        cause = f", from the wake-up by {_waker(view, one.wake)}" if one.wake else ", from a preemption"
-        yield f"  {length} at {since}: CPU {one.cpu} idle while {who} waited{cause}"
-    if books.excused:
-        what = "although threads waited that may not run there"
-        yield _sentence(books, books.excused, "excused: CPUs were idle for", what)
-
-
-def _sentence(books: ThreadBooks, stretches: Sequence[WastedStretch], what: str, why: str) -> str:
-    total = sum(one.end - one.begin for one in stretches)
-    span = (books.end - books.begin) * books.vcpus
-    share = f" ({percent(total / span)} of the CPUs' time)" if span and total else ""
-    longest = max((one.end - one.begin for one in stretches), default=0)
-    times = f", {counted(len(stretches), 'time')}, the longest {shown(longest, 'ns')}" if total else ""
-    return f"{what} {shown(total, 'ns')}{share} {why}{times}"
-
-
-def chain(view: ThreadView, wait: ThreadWait) -> Iterator[str]:
-    """Why this thread was late."""
+def chain(view: ThreadView, wait: ThreadWait) -> WaitChain:
     who, length = view.name(wait.thread), shown(wait.length, "ns")
-    yield f"{who} waited {length} on CPU {wait.cpu}, from {view.since(wait.begin)} to {view.since(wait.end)}"
-    yield from (f"  {head:<10} {what}" for head, what in _links(view, wait))
+    head = f"{who} waited {length} on CPU {wait.cpu}, from {view.since(wait.begin)} to {view.since(wait.end)}"
+    return WaitChain(head, tuple(_links(view, wait)))
 
 
 def _links(view: ThreadView, wait: ThreadWait) -> Iterator[tuple[str, str]]:
     wake = wait.wake
     if wake is None:
-        yield "cause", "it was preempted, or yielded"
+        yield "cause", _lost(view, wait)
     else:
         yield "woken by", f"{_waker(view, wake)} at {view.since(wake.time)}"
         if wake.trail:
@@ -194,42 +141,229 @@ def _waker(view: ThreadView, wake: ThreadWake) -> str:
     return f"{who} on CPU {wake.waker_cpu}"
 
 
+def _lost(view: ThreadView, wait: ThreadWait) -> str:
+    lost = wait.lost
+    if lost is None:
+        return "it waited already when the record began"
+    when = view.since(lost.time)
+    return {
+        "yield": f"it gave way at {when}",
+        "tick": f"the tick at {when} took its CPU",
+        "wakeup": f"the wake-up of {view.name(lost.woken)} at {when} took its CPU",
+    }.get(lost.kind, "it was preempted, or yielded")
+
+
 def _end(view: ThreadView, wait: ThreadWait) -> str:
-    who = view.name(wait.after)
+    ended = wait.ended
+    if ended is None:
+        return "nothing: the window closed, and it still waits"
+    who, when = view.name(ended.before), view.since(ended.time)
+    own = "its own wake-up" if ended.woken == wait.thread else f"the wake-up of {view.name(ended.woken)}"
+    had = "was idle" if ended.before == IDLE else f"had run {who}"
     return {
         "block": f"{who} blocked",
-        "preemption": f"{who} was preempted, or yielded",
         "exit": f"{who} exited",
-        "migration": f"it was moved to CPU {wait.cpu}",
+        "yield": f"{who} gave way at {when}",
+        "tick": f"the tick at {when}, which preempted {who}",
+        "wakeup": f"{own} at {when}, which preempted {who}",
+        "preemption": f"{who} was preempted, or yielded",
+        "steal": f"CPU {wait.cpu} took it from CPU {ended.origin} at {when}; it {had}",
+        "push": f"CPU {ended.mover} moved it from CPU {ended.origin} at {when}; CPU {wait.cpu} {had}",
         "idle": f"CPU {wait.cpu} was idle; only the switch took time",
-        "close": "nothing: the window closed, and it still waits",
-    }[wait.ended_by]
+    }[ended.kind]
 
 
-def plain(view: ThreadView, waits: Sequence[ThreadWait]) -> dict[str, Any]:
-    """The same as plain JSON; times are in ns of the guest."""
-    books = view.books
-    return {
-        "vcpus": books.vcpus,
-        "begin": books.begin,
-        "end": books.end,
-        "is_cut": books.is_cut,
-        "metrics": thread_metrics(books),
-        "threads": [asdict(one) for one in books.threads],
-        "cpus": [asdict(one) for one in books.cpus],
-        "wasted": [_with_trail(view, asdict(one)) for one in books.wasted],
-        "excused": [_with_trail(view, asdict(one)) for one in books.excused],
-        "waits": [_with_trail(view, asdict(one)) for one in waits],
-    }
+# ---- for a terminal
 
 
-def _with_trail(view: ThreadView, one: dict[str, Any]) -> dict[str, Any]:
-    """The addresses of the wake-up's trail, each with the symbol that contains it, or null."""
-    wake = one["wake"]
-    if wake:
-        named = [{"address": f"{each:#x}", "symbol": view.symbols.name_of(each)} for each in wake["trail"]]
-        return {**one, "wake": {**wake, "trail": named}}
-    return one
+def text(view: ThreadView, books: ThreadBooks, waits: Sequence[ThreadWait], *, phases: bool) -> list[str]:
+    """Tables of threads and CPUs, work conservation, and the chain of each of these waits. `phases`: and what
+    each thread did in each phase."""
+    lines = [*_threads(books), "", *_cpus(books)]
+    if len(books.phases) > 1:
+        lines += ["", *_phases(books)]
+    if phases:
+        lines += ["", *_by_phase(books)]
+    lines += ["", *conservation(view, books)]
+    for wait in waits:
+        lines += ["", *chain(view, wait).lines]
+    return lines
+
+
+def _busiest(books: ThreadBooks) -> list[ThreadBook]:
+    active = [one for one in books.threads if one.running or one.runnable]
+    return sorted(active, key=lambda one: (-(one.running + one.runnable), one.thread))
+
+
+def _threads(books: ThreadBooks) -> list[str]:
+    busiest = _busiest(books)
+    rows = [
+        (
+            visible(one.name) or NOTHING,
+            str(one.thread),
+            *(shown(length, "ns") for length in (one.running, one.runnable, one.blocked)),
+            *_counts(one),
+            _time(books.longest_waits.get(one.thread, 0)),
+        )
+        for one in busiest[:MOST_THREADS]
+    ]
+    heads = [HEADS, *rows]
+    kept = [
+        n for n in range(len(HEADS)) if HEADS[n] not in SOMETIMES or any(row[n] != NOTHING for row in rows)
+    ]
+    rest = busiest[MOST_THREADS:]
+    more = (
+        [f"and {counted(len(rest), 'thread')} that ran {_sum(one.running for one in rest)}"] if rest else []
+    )
+    span = shown(books.end - books.begin, "ns")
+    cut = "; the record was full then, and the window goes on" if books.is_cut else ""
+    of = f"{len(busiest)} of {counted(len(books.threads), 'thread')} ran or waited"
+    head = f"{of}, on {counted(books.vcpus, 'CPU')} in {span}{cut}"
+    return [head, *columns.drawn([[row[n] for n in kept] for row in heads]), *more]
+
+
+def _counts(one: ThreadBook) -> list[str]:
+    """Its switches, wake-ups, preemptions, yields and migrations, and of these those that went far."""
+    counts = [one.switches, one.wakeups, one.preemptions, one.yields, one.migrations]
+    far = [one.moves[distance] for distance in FAR] if one.moves else [0] * len(FAR)
+    return [f"{count:,}" if count else NOTHING for count in (*counts, *far)]
+
+
+def _sum(lengths: Iterator[int]) -> str:
+    return shown(sum(lengths), "ns")
+
+
+def _cpus(books: ThreadBooks) -> list[str]:
+    rows = [
+        (
+            str(one.cpu),
+            *(shown(length, "ns") for length in (one.running, one.idle, one.wasted, one.longest_wasted)),
+            f"{one.switches:,}",
+        )
+        for one in books.cpus
+    ]
+    return columns.drawn([CPU_HEADS, *rows])
+
+
+def _phases(books: ThreadBooks) -> list[str]:
+    """All CPUs and all threads together."""
+    rows = []
+    for phase in books.phases:
+        cpus = [part for one in books.cpus for part in one.by_phase if part.phase == phase.name]
+        waited = sum(
+            part.runnable for one in books.threads for part in one.by_phase if part.phase == phase.name
+        )
+        sums = (sum(getattr(one, what) for one in cpus) for what in ("running", "idle", "wasted"))
+        rows.append((phase.name, *map(_time, (phase.end - phase.begin, *sums, waited))))
+    return columns.drawn([PHASE_HEADS, *rows])
+
+
+def _by_phase(books: ThreadBooks) -> list[str]:
+    rows = [
+        (
+            visible(one.name) or NOTHING,
+            str(one.thread),
+            part.phase,
+            *map(_time, (part.running, part.runnable, part.blocked)),
+            first_few([f"{cpu}: {_time(ran)}" for cpu, ran, _ in _longest(part.by_cpu, 1)], MOST_NAMED),
+            first_few([f"{cpu}: {_time(waited)}" for cpu, _, waited in _longest(part.by_cpu, 2)], MOST_NAMED),
+        )
+        for one in _busiest(books)[:MOST_THREADS]
+        for part in one.by_phase
+    ]
+    return columns.drawn([BY_PHASE_HEADS, *rows])
+
+
+def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> list[tuple[int, int, int]]:
+    """The CPUs with any of this time, the longest first."""
+    return sorted((one for one in by_cpu if one[which]), key=lambda one: (-one[which], one[0]))
+
+
+def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
+    """A sentence, then the longest stretches."""
+    yield _sentence(
+        books, books.wasted, "wasted: CPUs were idle for", "although a thread waited that may run there"
+    )
+    longest = sorted(books.wasted, key=lambda one: (one.begin - one.end, one.begin))[:MOST_STRETCHES]
+    for one in longest:
+        length, since = shown(one.end - one.begin, "ns"), view.since(one.begin)
+        who = first_few([view.name(thread) for thread in one.threads], MOST_NAMED)
+        cause = (
+            f", from the wake-up by {_waker(view, one.wake)}" if one.wake else ", from when it lost its CPU"
+        )
+        yield f"  {length} at {since}: CPU {one.cpu} idle while {who} waited{cause}"
+    if books.excused:
+        what = "although threads waited that may not run there"
+        yield _sentence(books, books.excused, "excused: CPUs were idle for", what)
+
+
+def _sentence(books: ThreadBooks, stretches: Sequence[WastedStretch], what: str, why: str) -> str:
+    total = sum(one.end - one.begin for one in stretches)
+    span = (books.end - books.begin) * books.vcpus
+    share = f" ({percent(total / span)} of the CPUs' time)" if span and total else ""
+    longest = max((one.end - one.begin for one in stretches), default=0)
+    times = f", {counted(len(stretches), 'time')}, the longest {shown(longest, 'ns')}" if total else ""
+    return f"{what} {shown(total, 'ns')}{share} {why}{times}"
+
+
+# ---- as JSON
+
+
+@dataclass(frozen=True, slots=True)
+class ToldWait:
+    wait: Annotated[ThreadWait, Presence.INLINE]
+    told: WaitChain
+    """The same in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadReport:
+    """One run's books of threads. Times are of the guest, in ns since its first instruction."""
+
+    run: str
+    """The name of its folder."""
+    vcpus: int
+    begin: int
+    end: int
+    """The window; without marks the whole run, and no longer than the record."""
+    is_cut: bool
+    """True if the record became full before the window closed."""
+    metrics: Mapping[str, float]
+    phases: tuple[BookPhase, ...]
+    """By time; together they are the window."""
+    threads: tuple[ThreadBook, ...]
+    cpus: tuple[CpuBook, ...]
+    wasted: tuple[WastedStretch, ...]
+    excused: tuple[WastedStretch, ...]
+    waits: tuple[ToldWait, ...]
+    """Those that were asked for, the longest first."""
+    symbols: Mapping[str, str]
+    """The function that contains an address of a trail, where it is known."""
+
+
+def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[ThreadWait]) -> Any:
+    """The JSON of a `ThreadReport`."""
+    wakes = [*(one.wake for one in (*books.wasted, *books.excused)), *(one.wake for one in waits)]
+    places = {address for wake in wakes if wake for address in wake.trail}
+    report = ThreadReport(
+        run,
+        books.vcpus,
+        books.begin,
+        books.end,
+        is_cut=books.is_cut,
+        metrics=thread_metrics(books),
+        phases=books.phases,
+        threads=books.threads,
+        cpus=books.cpus,
+        wasted=books.wasted,
+        excused=books.excused,
+        waits=tuple(ToldWait(wait, chain(view, wait)) for wait in waits),
+        symbols={f"{one:#x}": name for one in sorted(places) if (name := view.symbols.name_of(one))},
+    )
+    return as_json(report)
+
+
+# ---- in reports
 
 
 def sentences(view: SessionView) -> list[str]:
@@ -287,14 +421,7 @@ def cell_row(one: ThreadTimeline) -> list[str]:
 def row(one: NamedThread) -> list[str]:
     book = one.book
     times = (book.running, book.runnable, book.blocked)
-    counts = (book.switches, book.wakeups, book.preemptions, book.migrations)
-    return [
-        one.name,
-        str(book.thread),
-        *map(_time, times),
-        *(f"{count:,}" if count else NOTHING for count in counts),
-        _time(one.longest),
-    ]
+    return [one.name, str(book.thread), *map(_time, times), *_counts(book), _time(one.longest)]
 
 
 def _time(ns: int) -> str:

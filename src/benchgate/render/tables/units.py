@@ -10,14 +10,16 @@ from benchgate.base.gates import Verdict
 from benchgate.base.statistics.stats import VISIBLE_STEP, Spread
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
-from benchgate.base.workload.metrics import time_size
+from benchgate.base.workload.metrics import OF_THREADS, SHARE, time_size
 from benchgate.render.figures import ArmFigures, Speedup
 
 _COMPACT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
 
 
 def shown(value: float, unit: str) -> str:
-    """`637.7 ms`, `1,639 cycles`, `0.9312`."""
+    """`637.7 ms`, `1,639 cycles`, `0.9312`, `56.09%`."""
+    if unit == SHARE:
+        return f"{_four(100 * value)}%"
     if unit != "ns":
         return f"{_number(value)} {unit}".rstrip()
     size, name = time_size(value)
@@ -26,6 +28,8 @@ def shown(value: float, unit: str) -> str:
 
 def span(spread: Spread, unit: str) -> str:
     """`630.2 .. 641.0 ms`, both in the unit of the larger one."""
+    if unit == SHARE:
+        return f"{_four(100 * spread.low)} .. {shown(spread.high, unit)}"
     if unit != "ns":
         return f"{_number(spread.low)} .. {_number(spread.high)} {unit}".rstrip()
     size, name = time_size(spread.high)
@@ -87,9 +91,12 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
 
 
 def unit_of(one: Verdict) -> str:
-    """The unit of a verdict's figure and threshold; earlier versions did not name that of a ratio."""
+    """The unit of a verdict's figure and threshold. A verdict without a figure does not name one, and earlier
+    versions did not name that of a ratio."""
     is_ratio = one.base_cpus is not None or one.baseline is not None
-    return unit_on(one.system, one.unit or ("x" if is_ratio and not one.parameter else ""))
+    metric = OF_THREADS.get(one.metric)
+    usual = "x" if is_ratio and not one.parameter else metric.unit if metric else ""
+    return unit_on(one.system, one.unit or usual)
 
 
 def limit(one: Verdict) -> str:

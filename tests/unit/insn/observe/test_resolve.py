@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -86,6 +87,25 @@ def test_the_whole_file(program: Path) -> None:
         "cpu a0",
         "end",
     ]
+
+
+def test_a_file_that_is_enough_to_count(program: Path) -> None:
+    """A place of threads whose condition this kernel does not have is left out; one that is only counted is
+    refused."""
+    where = addresses_of(program)
+    of = observation(when="arg1->gone")
+    event = Hook(HookKind.EVENT, ("wake",), {"adds": (formula("arg0"),)}, "woken")
+    both = replace(of, hooks=(*of.hooks, Hook(HookKind.FAULT, ("switch_to", "none?")), event))
+    text = observed(both, where, types_of(program), threads=False)
+    assert text.splitlines() == [
+        *("insn-observe 1", "text 0 0"),
+        *("hook switch", f"at {where['switch_to'][0]:x}"),
+        *("hook fault", f"at {where['switch_to'][0]:x}"),
+        *("hook event woken", f"at {where['wake'][0]:x}", "adds a0"),
+        "end",
+    ]
+    with pytest.raises(VerifyError, match=r"observe.fault.at: this kernel has no symbol `none`"):
+        observed(replace(of, hooks=(Hook(HookKind.FAULT, ("none",)),)), where, NoTypes(), threads=False)
 
 
 @pytest.mark.parametrize(

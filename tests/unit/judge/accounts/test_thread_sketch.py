@@ -40,14 +40,19 @@ def piece(thread: int, begin: int, end: int, state: State = "running", cpu: int 
 
 
 def book(thread: int, running: int = 1, runnable: int = 0, **changes: object) -> ThreadBook:
-    made = ThreadBook(thread, f"t{thread}", ZERO, ZERO + LENGTH, running, runnable, 0, (), 0, 0, 0, 0, ())
+    made = ThreadBook(
+        *(thread, f"t{thread}", ZERO, ZERO + LENGTH, running, runnable, 0, ()),
+        *(0, 0, 0, 0, 0, None, ()),
+    )
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
 def books(*slices: ThreadSlice, length: int = LENGTH, vcpus: int = 2, **changes: object) -> ThreadBooks:
     threads = tuple(book(number) for number in sorted({one.thread for one in slices}))
     facts: dict[str, object] = {"threads": threads, "slices": slices, "end": ZERO + length}
-    nothing = dict.fromkeys(("cpus", "wakes", "queues", "wasted", "excused", "waits", "wait_lengths"), ())
+    nothing = dict.fromkeys(
+        ("phases", "cpus", "wakes", "queues", "wasted", "excused", "waits", "wait_lengths"), ()
+    )
     return ThreadBooks(vcpus=vcpus, begin=ZERO, is_cut=False, **{**nothing, **facts, **changes})  # type: ignore[arg-type]
 
 

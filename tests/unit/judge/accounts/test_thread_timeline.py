@@ -9,9 +9,12 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
+from benchgate.base.runs import RawRun
+from benchgate.insn.symbols import Symbols, sorted_symbols
 from benchgate.judge.accounts.thread_sketch import LaneBox
 from benchgate.judge.accounts.thread_timeline import (
     FEWEST_BOXES,
+    MOST_LATE,
     ThreadTimeline,
     names_of,
     thread_timelines,
@@ -88,6 +91,35 @@ def test_time_is_wasted_until_the_idle_cpu_takes_the_thread(tmp_path: Path) -> N
     assert (lane[0].begin, lane[-1].end) == (columns * 4 // 10, columns * 7 // 10 + 1)
     assert one.sketch.lanes[0] == (LaneBox(7, 0, columns, 4),)
     assert not one.is_cut
+
+
+def test_the_longest_waits_have_the_names_and_symbols_that_tell_of_them(tmp_path: Path) -> None:
+    """Those of other threads and places would fill the page."""
+    text = SCHEDULE.replace("fork 0 0 8 0 77", "fork 0 0 8 0 77\nfork 0 0 9 0 78").replace(
+        "wake 0 100000 8 0 2 -", "wake 0 100000 8 0 2 ff10"
+    )
+    known = sorted_symbols([(0xFF00, 0x20, "try_to_wake_up"), (0xFF20, 0x20, "other")])
+    asked = []
+
+    def symbols(run: RawRun) -> Symbols:
+        asked.append(run.attempt)
+        return known
+
+    (one,) = thread_timelines([run_of(tmp_path, 1, 100, text)], symbols)
+    (wait,) = one.late
+    assert (wait.thread, wait.length, asked) == (8, 300_000, [1])
+    assert (one.begin, one.names) == (100, {7: "w", 8: "w"})
+    assert (one.symbols.name_of(0xFF10), one.symbols.name_of(0xFF25)) == ("try_to_wake_up", None)
+
+
+def test_as_many_waits_are_explained_as_the_page_has_room_for(tmp_path: Path) -> None:
+    lines = [f"wake 0 {100 + n} {20 + n} 0 - -\n" for n in range(MOST_LATE + 2)]
+    forks = [f"fork 0 50 {20 + n} 7 78\n" for n in range(MOST_LATE + 2)]
+    text = SCHEDULE.replace("open 100\n", "".join((*forks, "open 100\n", *lines)))
+    one = only(
+        tmp_path, text.replace("wake 0 100000 8 0 2 -", "wake 0 100000 8 0 - -").replace(" r 8 1", " r 8 -")
+    )
+    assert [wait.thread for wait in one.late] == [20, 21, 22]
 
 
 def test_a_full_record_is_said(tmp_path: Path) -> None:

@@ -100,10 +100,10 @@ def test_a_record_on_wall_time_is_refused(tmp_path: Path) -> None:
 
 
 def books(*waits: int, end: int = 1100, cpus: tuple[CpuBook, ...] = ()) -> ThreadBooks:
-    return ThreadBooks(len(cpus), 100, end, False, (), cpus, (), (), (), (), (), (), waits)
+    return ThreadBooks(len(cpus), 100, end, False, (), (), cpus, (), (), (), (), (), (), waits)
 
 
-CPUS = (CpuBook(0, 1000, 0, 0, 0, 1), CpuBook(1, 200, 800, 300, 200, 2))
+CPUS = (CpuBook(0, 1000, 0, 0, 0, 1, ()), CpuBook(1, 200, 800, 300, 200, 2, ()))
 
 
 def test_the_share_is_of_all_cpus_time() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import CatalogError
-from benchgate.base.system.observe import HookKind, formula
+from benchgate.base.system.observe import HookKind, SystemCall, formula
 from benchgate.base.system.systems import System
 from benchgate.plan import catalog, systemfile
 
@@ -64,6 +64,63 @@ def test_a_system_without_it_and_those_that_ship(tmp_path: Path) -> None:
             HookKind.WAKE,
             HookKind.EXIT,
         }
+
+
+COUNTS = """\
+observe:
+  calls: {exit: 2, write: {number: 16, length: 2}}
+  fault: {at: vmfault}
+  events:
+    moved: {at: [copy, "paste?"], when: arg1, adds: arg2}
+"""
+
+
+def test_what_is_only_counted_needs_no_threads(tmp_path: Path) -> None:
+    found = load(tmp_path, MINE[: MINE.index("observe:")] + COUNTS).observe
+    assert found is not None
+    assert (found.sees_threads, found.type, found.values) == (False, "", {})
+    assert found.calls == {"exit": SystemCall(2), "write": SystemCall(16, 2)}
+    assert found.lengths == {16: 2}
+    fault, moved = found.hooks
+    assert (fault.kind, fault.at) == (HookKind.FAULT, ("vmfault",))
+    assert (moved.kind, moved.name, moved.at) == (HookKind.EVENT, "moved", ("copy", "paste?"))
+    assert moved.values == {"when": (formula("arg1"),), "adds": (formula("arg2"),)}
+
+
+def test_linux_has_its_calls_on_each_architecture() -> None:
+    """The numbers are those of the kernel's manual pages (syscalls(2), syscall(2))."""
+    for name, write, futex, lacks in (
+        ("linux", 1, 202, ""),
+        ("linux:arch=riscv64", 64, 98, "open"),
+        ("linux:arch=aarch64", 64, 98, "fork"),
+    ):
+        found = catalog.load_system(name).observe
+        assert found is not None
+        assert found.calls["write"] == SystemCall(write, 2)
+        assert found.calls["futex"] == SystemCall(futex)
+        assert not lacks or lacks not in found.calls
+        assert len({one.number for one in found.calls.values()}) == len(found.calls) > 300
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("exit: 2", "exit: 1023", "observe.calls.exit: is 1023, not between 0 and 1022"),
+        ("exit: 2", "Exit: 2", "observe.calls.Exit: is not a name"),
+        ("length: 2", "length: 3", "observe.calls.write.length: is 3, not between 0 and 2"),
+        ("{exit: 2, write: {number: 16, length: 2}}", "bsd", "observe.calls: is `bsd`, not one of linux"),
+        ("moved: {", "Moved: {", "observe.events.Moved: is not a name"),
+        ("adds: arg2", "adds: arg2 +", "observe.events.moved.adds: `arg2 +` has its end"),
+        ("adds: arg2", "add: arg2", "observe.events.moved.add: unknown key"),
+        ("fault: {at: vmfault}", "fault: {at: []}", "observe.fault.at: expected 1 to 12 symbols"),
+        ("  fault:", "  exit: {at: leave}\n  fault:", "observe.switch: is missing"),
+    ],
+)
+def test_what_is_refused_of_counts(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in COUNTS
+    with pytest.raises(CatalogError) as caught:
+        load(tmp_path, MINE[: MINE.index("observe:")] + COUNTS.replace(old, new, 1))
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Verdict, Word
-from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
+from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind
 from benchgate.evidence.rows import RunRow
 from benchgate.render.figures import series_of
 from benchgate.render.tables import metrics
@@ -49,6 +49,16 @@ def test_each_metric_has_its_unit_its_factor_by_direction_and_its_gate() -> None
         "wake_p99  smp1  1.200 us          1.200 .. 1.200 us          -                   -",
         "wake_p99  smp2  800.0 ns          800.0 .. 800.0 ns          1.50x [1.50, 1.50]  <= 900.0 ns PASS",
     ]
+
+
+def test_wasted_time_is_a_percentage_in_the_table_as_in_the_gate() -> None:
+    """Also the threshold of a gate that was skipped, whose verdict has no figure and names no unit."""
+    wasted = OF_THREADS["wasted"]
+    given = [replace(row, metrics=((wasted, 0.5609),)) for row in rows(cell(2), [1_000_000] * 5)]
+    skipped = limit(metric="wasted", threshold=0.3, value=None, unit=None, outcome=Word.SKIP)
+    found = table(view(*given, verdicts=(skipped,)))
+    assert found[2].split()[:6] == ["wasted", "smp2", "56.09%", "56.09", "..", "56.09%"]
+    assert found[2].endswith("<= 30.00% SKIP")
 
 
 def test_a_metric_that_one_run_has_no_value_of_is_not_shown() -> None:

@@ -72,11 +72,11 @@ struct arch {
     bool (*ends_with_call)(const uint8_t *end); // the instruction before `end` calls a function
     uint64_t (*unsigned_pointer)(uint64_t pointer); // without the signature that it may have; NULL: it has none
     enum arch_act (*act)(const struct arch_insn *insn);
-    // The registers with a system call's number, and with the CPU's privilege: in a user program those bits of it have
-    // that value.
+    // The registers with a system call's number, and with the CPU's privilege: in a user program those bits of
+    // it have that value.
     const char *call, *level;
     uint64_t level_bits, level_user;
-    bool (*sends)(uint64_t call); // the call of the firmware with this number sends an interrupt to other CPUs
+    bool (*sends)(uint64_t call); // the firmware's call with this number sends an interrupt to other CPUs
 };
 
 extern const struct arch arch_x86, arch_riscv, arch_arm;

@@ -2,8 +2,8 @@
 //
 // A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the
 // guest's time, and what vCPUs had seen too late by then (clock_delays). Before it, `ran VCPU RAN WORKED` for
-// each vCPU whose totals have changed since the last such line, and what counts.h has counted, as long as half of the
-// room is left.
+// each vCPU whose totals have changed since the last such line, and what counts.h has counted, as long as half of
+// the room is left.
 #include "console.h"
 
 #include "clock.h"

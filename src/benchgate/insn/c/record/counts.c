@@ -1,15 +1,15 @@
 // Lines of the log:
 //   counted NAME                    what is counted, before the first count
-//   counting SPAN BEGIN END         SPAN: total (the window) or work (from the first worker's begin to the last one's
-//                                   end); times in ns. Its counts follow:
+//   counting SPAN BEGIN END         SPAN: total (the window) or work (from the first worker's begin to the last
+//                                   one's end); times in ns. Its counts follow:
 //   saw SPAN VCPU NAME VALUE        those that are not 0
 //   called SPAN VCPU NUMBER TIMES BYTES    a system call; BYTES: how many it was asked to move, or `-`
 //   uncounted                       the lines before those of the console have no room any more
-// Before a line of the console of a system without marks, SPAN is `so_far`, since the guest's start, and only what
-// changed is written.
+// Before a line of the console of a system without marks, SPAN is `so_far`, since the guest's start, and only
+// what changed is written.
 //
-// An instruction counts when it is about to be executed: one that faults, and is repeated, counts twice. Only one
-// vCPU runs at a time, so any of them can read the counts of all.
+// An instruction counts when it is about to be executed: one that faults, and is repeated, counts twice. Only
+// one vCPU runs at a time, so any of them can read the counts of all.
 #include "counts.h"
 
 #if INSN_API >= 3
@@ -26,7 +26,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SYSCALLS, ATOMICS, SPACES, HALTS, IPIS, FAULTS, SWITCHES, WAKES, FORKS, EXITS, INSTRUCTIONS, WORKED, EVENTS };
+enum {
+    SYSCALLS,
+    ATOMICS,
+    SPACES,
+    HALTS,
+    IPIS,
+    FAULTS,
+    SWITCHES,
+    WAKES,
+    FORKS,
+    EXITS,
+    INSTRUCTIONS,
+    WORKED,
+    EVENTS // from here on: those of the system
+};
 
 #define APART 512 // bytes per vCPU in QEMU's scoreboard: a power of two is found by a shift
 #define MOST (APART / sizeof(uint64_t))
@@ -70,9 +84,11 @@ static bool hooked(enum hook_kind kind) {
 
 static void name_all(void) {
     static const char *const plain[EVENTS] = {
-        [SYSCALLS] = "syscalls", [ATOMICS] = "atomics",   [SPACES] = "spaces", [HALTS] = "halts",
-        [IPIS] = "ipis",         [FAULTS] = "faults",     [WAKES] = "wakes",   [SWITCHES] = "switches",
-        [FORKS] = "forks",       [EXITS] = "exits",       [WORKED] = "worked", [INSTRUCTIONS] = "instructions"};
+        [SYSCALLS] = "syscalls", [ATOMICS] = "atomics",   [SPACES] = "spaces",
+        [HALTS] = "halts",       [IPIS] = "ipis",         [FAULTS] = "faults",
+        [WAKES] = "wakes",       [SWITCHES] = "switches", [FORKS] = "forks",
+        [EXITS] = "exits",       [WORKED] = "worked",     [INSTRUCTIONS] = "instructions",
+    };
     for (unsigned i = 0; i < EVENTS; i++)
         name(i, "", plain[i]);
     is_counted[IPIS] = hooked(HOOK_SEND_IPI);
@@ -135,7 +151,8 @@ static bool read_lengths(const char *text) {
     do {
         unsigned call, argument;
         int used = 0;
-        if (sscanf(text, "%4u:%1u%n", &call, &argument, &used) != 2 || call >= NUMBERS || argument > MOST_ARGUMENT)
+        bool is_pair = sscanf(text, "%4u:%1u%n", &call, &argument, &used) == 2;
+        if (!is_pair || call >= NUMBERS || argument > MOST_ARGUMENT)
             return false;
         lengths[call] = (uint8_t)(1 + argument);
         text += used;
@@ -156,8 +173,8 @@ const char *counts_setup(const char *observed, const char *text, unsigned count)
     for (unsigned n = 0; n < hooks.count; n++)
         know_hook(n);
     made = calloc(count, sizeof *made);
-    bool has_memory = made && make(&total_begin) && make(&work_begin) && make(&work_end) && make(&total_end) &&
-                      make(&said) && make(&now);
+    bool has_memory = made && make(&total_begin) && make(&work_begin) && make(&work_end) &&
+                      make(&total_end) && make(&said) && make(&now);
     score = has_memory ? qemu_plugin_scoreboard_new(APART) : NULL;
     return score ? NULL : "no memory for counts";
 }
@@ -212,7 +229,8 @@ static void reached(unsigned vcpu, void *data) {
         add_call(vcpu, h->number.length ? program_run(&h->number, vcpu, 0) & UINT32_MAX : NUMBERS,
                  h->bytes.length ? bytes_of(program_run(&h->bytes, vcpu, 0)) : 0);
     else
-        add(vcpu, slot_of_hook[(uintptr_t)data], h->adds.length ? bytes_of(program_run(&h->adds, vcpu, 0)) : 1);
+        add(vcpu, slot_of_hook[(uintptr_t)data],
+            h->adds.length ? bytes_of(program_run(&h->adds, vcpu, 0)) : 1);
 }
 
 static void count(struct qemu_plugin_insn *insn, unsigned slot) {
@@ -237,48 +255,45 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address) {
     }
 }
 
-static void count_of_program(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
-    if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL))
-        call_back(insn, calls, 0);
-    if (blocks_arch->atomic(seen))
-        count(insn, ATOMICS);
-}
+enum level { NOT_READ, OF_PROGRAM, OF_KERNEL };
 
-static void count_of_kernel(struct qemu_plugin_insn *insn, const struct arch_insn *seen) {
-    switch (blocks_arch->act(seen)) {
-    case ARCH_HALTS:
-        count(insn, HALTS);
-        break;
-    case ARCH_MAPS:
-        count(insn, SPACES);
-        break;
-    case ARCH_SENDS:
-        if (!hooked(HOOK_SEND_IPI))
-            count(insn, IPIS);
-        break;
-    case ARCH_MAY_SEND:
-        if (!hooked(HOOK_SEND_IPI))
-            call_back(insn, may_send, 0);
-        break;
-    case ARCH_NO_ACT:
-        break;
-    }
-}
-
-static _Thread_local bool is_user;
+static _Thread_local enum level level; // of the block
 
 void counts_block(void) {
-    if (score && !guest_level((unsigned)clock_self, &is_user))
+    level = NOT_READ;
+}
+
+// All of a block has one privilege: that of its vCPU, which is about to execute it.
+static bool is_of(enum level wanted) {
+    bool is_user = false;
+    if (level == NOT_READ && !guest_level((unsigned)clock_self, &is_user))
         is_blind = true;
+    if (level == NOT_READ)
+        level = is_user ? OF_PROGRAM : OF_KERNEL;
+    return level == wanted;
+}
+
+static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
+    if (act == ARCH_HALTS)
+        count(insn, HALTS);
+    else if (act == ARCH_MAPS)
+        count(insn, SPACES);
+    else if (!hooked(HOOK_SEND_IPI) && act == ARCH_SENDS)
+        count(insn, IPIS);
+    else if (!hooked(HOOK_SEND_IPI))
+        call_back(insn, may_send, 0);
 }
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
     if (!score || is_blind)
         return;
-    if (is_user)
-        count_of_program(insn, seen);
-    else
-        count_of_kernel(insn, seen);
+    if (blocks_arch->kind(seen) == ARCH_CALLS && !hooked(HOOK_SYSCALL) && is_of(OF_PROGRAM))
+        call_back(insn, calls, 0);
+    if (blocks_arch->atomic(seen) && is_of(OF_PROGRAM))
+        count(insn, ATOMICS);
+    enum arch_act act = blocks_arch->act(seen);
+    if (act != ARCH_NO_ACT && is_of(OF_KERNEL))
+        count_act(insn, act);
     look_for_hooks(insn, address);
 }
 
@@ -333,19 +348,21 @@ static bool tells_bytes(unsigned number) {
 }
 
 // What one vCPU did since `base`, if it is more than at `before`.
-static size_t say(const char *span, unsigned c, const struct at *base, const struct at *before, const struct at *to) {
+static size_t say(const char *span, unsigned c, const struct at *base, const struct at *before,
+                  const struct at *to) {
     size_t length = 0;
     for (unsigned i = 0; i < slots; i++)
         if (is_counted[i] && to->values[i] != before->values[i])
-            length += journal_line("saw %s %u %s %" PRIu64, span, c, names[i], to->values[i] - base->values[i]);
+            length += journal_line("saw %s %u %s %" PRIu64, span, c, names[i],
+                                   to->values[i] - base->values[i]);
     for (unsigned i = 0; i < NUMBERS && to->values[SYSCALLS] != before->values[SYSCALLS]; i++) {
         char bytes[24] = "-";
         if (to->calls.times[i] == before->calls.times[i])
             continue;
         if (tells_bytes(i))
             snprintf(bytes, sizeof bytes, "%" PRIu64, to->calls.bytes[i] - base->calls.bytes[i]);
-        length += journal_line("called %s %u %u %" PRIu64 " %s", span, c, i, to->calls.times[i] - base->calls.times[i],
-                               bytes);
+        length += journal_line("called %s %u %u %" PRIu64 " %s", span, c, i,
+                               to->calls.times[i] - base->calls.times[i], bytes);
     }
     return length;
 }

@@ -1,22 +1,23 @@
-// Counts what programs and their kernel do that a benchmark claims of itself: system calls, atomic instructions,
-// changes of the address space, halts, and whatever functions a system's `observe:` names (threads_hooks.h). Only
-// translated code that does such a thing becomes longer, so it costs next to nothing. With QEMU 9.1 or newer only;
-// an older one has no such lines in its log.
+// Counts what programs and their kernel do that a benchmark claims of itself: system calls, atomic
+// instructions, changes of the address space, halts, and whatever functions a system's `observe:` names
+// (threads_hooks.h). Only translated code that does such a thing becomes longer. With QEMU 9.1 or newer only; an
+// older one has no such lines in its log.
 #ifndef COUNTS_H
 #define COUNTS_H
 
 #include "arch.h"
 #include "qemu_api.h"
 
-// NULL, or what is wrong. `observed`: the file that says which functions. `lengths`: of system calls that move bytes,
-// the number and the argument that says how many: `0:2:1:2`. Both may be NULL.
+// NULL, or what is wrong. `observed`: the file that says which functions. `lengths`: of system calls that move
+// bytes, the number and the argument that says how many: `0:2:1:2`. Both may be NULL.
 const char *counts_setup(const char *observed, const char *lengths, unsigned vcpus);
 void counts_vcpu(unsigned vcpu); // it appeared; in its own thread
 void counts_block(void);         // a block is about to be instrumented, in its vCPU's thread
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address);
 // A mark: `left` instructions of its block are left.
 void counts_mark(unsigned kind, unsigned vcpu, uint64_t left, uint64_t time);
-size_t counts_line(size_t most); // writes what changed since the last line, in at most so many bytes; how many
+// Writes what changed since the last line, in at most so many bytes; how many.
+size_t counts_line(size_t most);
 void counts_report(void);
 
 #endif

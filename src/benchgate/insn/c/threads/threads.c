@@ -10,6 +10,8 @@
 //   migrate VCPU TIME ID FROM TO             of a runnable thread
 //   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
 //   exit VCPU TIME ID
+//   tick VCPU TIME                           the scheduler looks at the running thread, in a timer interrupt
+//   yield VCPU TIME                          the running thread gives way
 //   full TIME                                the file is full, nothing after TIME is in it
 //   end TIME
 #define _GNU_SOURCE
@@ -51,7 +53,8 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     if (why)
         return why;
     if (!hooks.id.length || !hooks.has[HOOK_SWITCH] || !hooks.has[HOOK_WAKE])
-        return "to see threads there must be an `id`, and hooks for switches and for wake-ups (option observe=FILE)";
+        return "to see threads there must be an `id`, and hooks for switches and for wake-ups "
+               "(option observe=FILE)";
     file = fopen(path, "we");
     if (!file)
         return "the threads cannot be written (option threads=FILE)";
@@ -256,6 +259,11 @@ static void exits(unsigned vcpu) {
     line(" %" PRIu64 "\n", on[vcpu].running);
 }
 
+static void said(const char *what, unsigned vcpu) {
+    head(what, vcpu);
+    line("\n");
+}
+
 static void event(const struct hook *h, unsigned vcpu) {
     switch (h->kind) {
     case HOOK_FORK:
@@ -270,6 +278,10 @@ static void event(const struct hook *h, unsigned vcpu) {
         return migrated(h, vcpu);
     case HOOK_ALLOW:
         return allowed(h, vcpu);
+    case HOOK_TICK:
+        return said("tick", vcpu);
+    case HOOK_YIELD:
+        return said("yield", vcpu);
     default:
         return exits(vcpu);
     }

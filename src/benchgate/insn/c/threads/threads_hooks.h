@@ -25,6 +25,8 @@ enum hook_kind {
     HOOK_MIGRATE,
     HOOK_ALLOW,
     HOOK_EXIT,
+    HOOK_TICK,
+    HOOK_YIELD,
     HOOK_SYSCALL, // from here on: only counted (counts.h)
     HOOK_FAULT,
     HOOK_SEND_IPI,

@@ -13,11 +13,10 @@ from benchgate.base.text import one_line
 from benchgate.insn.activity import Activity
 from benchgate.insn.events import Events, Halt, Kick, Turn, read_events
 from benchgate.insn.log import ClockLog, MarkKind
-from benchgate.insn.log_reader import read_log
 from benchgate.judge.accounts.story import words
 from benchgate.judge.accounts.story.threads import threads_part
 from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track
-from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.run_files import RunFiles
 
 EVENTS = "events.txt"
@@ -34,7 +33,7 @@ def parts(files: RunFiles) -> Iterator[Story]:
         yield Story(notes=("the run has no log of the instruction clock",))
         return
     try:
-        log = read_log(files.run.clock_log)
+        log = files.clock_log
     except VerifyError as error:
         yield Story(notes=(str(error),))
         return
@@ -92,8 +91,8 @@ def _workers(files: RunFiles, log: ClockLog) -> Story:
 def _threads(files: RunFiles) -> Story:
     """Only of a run whose threads were recorded."""
     try:
-        events = files.thread_events
-        return threads_part(thread_books(events, explained=0)) if events else Story()
+        books = books_of_run(files, explained=0)
+        return threads_part(books) if books else Story()
     except VerifyError as error:
         return Story(notes=(str(error),))
 

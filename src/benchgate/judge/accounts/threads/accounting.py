@@ -1,18 +1,28 @@
 """Makes the books of threads from what the guest's scheduler did.
 
-Takes `ThreadEvents`; gives frozen `ThreadBooks`, for the window. Pure. Fails with VerifyError if the events
-contradict each other (schedule.py), or if the books do not add up.
+Takes `ThreadEvents`, the marks of the work and where the CPUs stand; gives frozen `ThreadBooks`, for the
+window. Pure, but for `books_of_run`, which reads a run's files. Fails with VerifyError if the events
+contradict each other (schedule.py), or if the books do not add up: a thread's states to its life, a CPU's to
+the window, phases to the whole.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from benchgate.base.errors import VerifyError
+from benchgate.insn.log import ClockMark, MarkKind
+from benchgate.insn.machine_shape import CpuPlace, places_in
 from benchgate.insn.threads_log import IDLE, ThreadEvents
 from benchgate.judge.accounts.threads.books import (
+    DISTANCES,
+    BookPhase,
     CpuBook,
+    CpuPhase,
+    Distance,
+    PhaseBook,
     QueueStep,
     ThreadBook,
     ThreadBooks,
@@ -23,28 +33,55 @@ from benchgate.judge.accounts.threads.books import (
 from benchgate.judge.accounts.threads.idleness import find_idleness
 from benchgate.judge.accounts.threads.lateness import explain_waits, find_waits
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repeat_schedule
+from benchgate.judge.run_files import RunFiles
 
 MOST_WAITS = 10_000
+WHOLE = "whole"
+"""The only phase of a window without marks of work."""
+_Spent = TypeVar("_Spent")
+"""A kind of time."""
 
 
-def thread_books(events: ThreadEvents, *, explained: int = MOST_WAITS) -> ThreadBooks:
-    """`explained`: how many waits are explained, the longest first."""
+def books_of_run(files: RunFiles, *, explained: int = MOST_WAITS) -> ThreadBooks | None:
+    """The books of a run; None if its threads were not observed."""
+    events = files.thread_events
+    if events is None:
+        return None
+    marks = files.clock_log.marks if files.run.clock_log else ()
+    return thread_books(events, marks, places_in(files.shape), explained=explained)
+
+
+def thread_books(
+    events: ThreadEvents,
+    marks: Sequence[ClockMark] = (),
+    places: Sequence[CpuPlace] = (),
+    *,
+    explained: int = MOST_WAITS,
+) -> ThreadBooks:
+    """`places`: of each CPU on a machine with memory; none on the ideal one. `explained`: how many waits are
+    explained, the longest first."""
     schedule = repeat_schedule(events)
+    if places and len(places) != schedule.vcpus:
+        raise VerifyError(
+            f"{events.path} has {schedule.vcpus} vCPUs, but the run's machine has {len(places)}"
+        )
+    phases = phases_between(marks, schedule.begin, schedule.end)
     wasted, excused = find_idleness(schedule)
     waits = find_waits(schedule)
     books, slices = [], []
     for life in sorted(schedule.lives, key=lambda life: (life.thread, life.phases[0].begin)):
         mine = _slices(schedule, life)
         if mine:
-            books.append(_book(schedule, life, mine))
+            books.append(_book(schedule, life, mine, phases, places))
             slices += mine
     return ThreadBooks(
         vcpus=schedule.vcpus,
         begin=schedule.begin,
         end=schedule.end,
         is_cut=schedule.is_cut,
+        phases=phases,
         threads=tuple(_checked(events, books)),
-        cpus=tuple(_cpu_book(events, schedule, cpu, wasted) for cpu in range(schedule.vcpus)),
+        cpus=tuple(_cpu_book(events, schedule, cpu, wasted, phases) for cpu in range(schedule.vcpus)),
         slices=tuple(slices),
         wakes=tuple(
             sorted(
@@ -59,6 +96,19 @@ def thread_books(events: ThreadEvents, *, explained: int = MOST_WAITS) -> Thread
         wait_lengths=tuple(wait.length for wait in reversed(waits)),
         longest_waits={schedule.lives[wait.life].thread: wait.length for wait in reversed(waits)},
     )
+
+
+def phases_between(marks: Sequence[ClockMark], begin: int, end: int) -> tuple[BookPhase, ...]:
+    """The window's parts before, during and after the work; they have the names of what a guest counts itself
+    (attribution.PHASES). Those that are empty are left out."""
+    starts = [mark.time for mark in marks if mark.kind == MarkKind.WORK_BEGIN]
+    ends = [mark.time for mark in marks if mark.kind == MarkKind.WORK_END]
+    if not starts or not ends:
+        return (BookPhase(WHOLE, begin, end),)
+    first = min(max(min(starts), begin), end)
+    last = min(max(*ends, first), end)
+    edges = (("spawn_ready", begin, first), ("work", first, last), ("shutdown", last, end))
+    return tuple(BookPhase(*one) for one in edges if one[1] < one[2])
 
 
 def conserved(books: ThreadBooks) -> WastedTime:
@@ -84,13 +134,18 @@ def _slices(schedule: Schedule, life: ThreadLife) -> list[ThreadSlice]:
     ]
 
 
-def _book(schedule: Schedule, life: ThreadLife, slices: Sequence[ThreadSlice]) -> ThreadBook:
+def _book(
+    schedule: Schedule,
+    life: ThreadLife,
+    slices: Sequence[ThreadSlice],
+    phases: Sequence[BookPhase],
+    places: Sequence[CpuPlace],
+) -> ThreadBook:
     sums: Counter[str] = Counter()
-    by_cpu = [0] * schedule.vcpus
     for part in slices:
         sums[part.state] += part.end - part.begin
-        if part.state == "running":
-            by_cpu[part.cpu] += part.end - part.begin
+    moves = [(origin, cpu) for time, origin, cpu in life.moves if _is_in(schedule, time)]
+    yields = sum(_is_in(schedule, time) for time in life.yields)
     leaves = [could_go_on for time, could_go_on in life.leaves if _is_in(schedule, time)]
     wakers = Counter(wake.waker for wake in life.wakes if _is_in(schedule, wake.time))
     names = [name for time, name in life.names if time < schedule.end]
@@ -102,17 +157,58 @@ def _book(schedule: Schedule, life: ThreadLife, slices: Sequence[ThreadSlice]) -
         running=sums["running"],
         runnable=sums["runnable"],
         blocked=sums["blocked"],
-        running_by_cpu=tuple(by_cpu),
+        by_phase=tuple(_by_phase(slices, phases)),
         switches=len(leaves),
         wakeups=wakers.total(),
-        preemptions=sum(leaves),
-        migrations=sum(_is_in(schedule, time) for time, _, _ in life.moves),
+        preemptions=sum(leaves) - yields,
+        yields=yields,
+        migrations=len(moves),
+        moves=_moves(moves, places) if places else None,
         woken_by=tuple(sorted(wakers.items(), key=lambda item: (-item[1], item[0]))),
     )
 
 
+def _by_phase(slices: Sequence[ThreadSlice], phases: Sequence[BookPhase]) -> Iterator[PhaseBook]:
+    """The phases in which the thread lived."""
+    parts = ((part.begin, part.end, (part.state, part.cpu)) for part in slices)
+    for name, own in _spent(parts, phases).items():
+        if not own:
+            continue
+        cpus = sorted({cpu for state, cpu in own if state != "blocked"})
+        sums = Counter[str]()
+        for (state, _), length in own.items():
+            sums[state] += length
+        by_cpu = tuple((cpu, own["running", cpu], own["runnable", cpu]) for cpu in cpus)
+        yield PhaseBook(name, sums["running"], sums["runnable"], sums["blocked"], by_cpu)
+
+
+def _spent(
+    parts: Iterable[tuple[int, int, _Spent]], phases: Sequence[BookPhase]
+) -> Mapping[str, Counter[_Spent]]:
+    """How long each kind of parts, which are (begin, end, kind), lasts in each phase."""
+    found = {phase.name: Counter[_Spent]() for phase in phases}
+    edges = [(phase.begin, phase.end, found[phase.name]) for phase in phases]
+    for begin, end, kind in parts:
+        for first, last, own in edges:
+            if begin < last and first < end:
+                own[kind] += min(end, last) - max(begin, first)
+    return found
+
+
+def _moves(moves: Sequence[tuple[int, int]], places: Sequence[CpuPlace]) -> Mapping[Distance, int]:
+    found = Counter(_distance(places[origin], places[cpu]) for origin, cpu in moves)
+    return {one: found[one] for one in DISTANCES}
+
+
+def _distance(one: CpuPlace, other: CpuPlace) -> Distance:
+    if (one.socket, one.node) != (other.socket, other.node):
+        return "sockets"
+    return "near" if one.cluster == other.cluster else "clusters"
+
+
 def _checked(events: ThreadEvents, books: Sequence[ThreadBook]) -> Iterator[ThreadBook]:
     for book in books:
+        _check_phases(events, book)
         if book.running + book.runnable + book.blocked != book.end - book.begin:
             raise VerifyError(
                 f"{events.path}: thread {book.thread} ran for {book.running} ns, waited for {book.runnable} "
@@ -121,22 +217,50 @@ def _checked(events: ThreadEvents, books: Sequence[ThreadBook]) -> Iterator[Thre
         yield book
 
 
-def _cpu_book(events: ThreadEvents, schedule: Schedule, cpu: int, wasted: Sequence[WastedStretch]) -> CpuBook:
-    running = idle = 0
-    for run in schedule.runs[cpu]:
-        length = max(0, min(run.end, schedule.end) - max(run.begin, schedule.begin))
-        if run.thread == IDLE:
-            idle += length
-        else:
-            running += length
+def _check_phases(events: ThreadEvents, book: ThreadBook) -> None:
+    parts = book.by_phase
+    own = (book.running, book.runnable, book.blocked)
+    of_phases = tuple(
+        map(sum, zip(*((one.running, one.runnable, one.blocked) for one in parts), strict=True))
+    )
+    of_cpus = tuple(sum(row[which] for one in parts for row in one.by_cpu) for which in (1, 2))
+    if of_phases != own or of_cpus != own[:2]:
+        raise VerifyError(
+            f"{events.path}: thread {book.thread} ran, waited and was blocked for {own} ns, but for "
+            f"{of_phases} in its phases, and it ran and waited for {of_cpus} on its CPUs"
+        )
+
+
+def _cpu_book(
+    events: ThreadEvents,
+    schedule: Schedule,
+    cpu: int,
+    wasted: Sequence[WastedStretch],
+    phases: Sequence[BookPhase],
+) -> CpuBook:
+    mine = [one for one in wasted if one.cpu == cpu]
+    runs = [(run.begin, run.end, run.thread == IDLE) for run in schedule.runs[cpu]]
+    whole = _spent(runs, [BookPhase(WHOLE, schedule.begin, schedule.end)])[WHOLE]
+    running, idle = whole[False], whole[True]
+    in_phases = _spent(runs, phases)
+    lost = _spent([(one.begin, one.end, True) for one in mine], phases)
+    by_phase = tuple(
+        CpuPhase(name, own[False], own[True], lost[name][True]) for name, own in in_phases.items()
+    )
     if running + idle != schedule.end - schedule.begin:
         raise VerifyError(
             f"{events.path}: CPU {cpu} ran threads for {running} ns and idled for {idle}, but the window has "
             f"{schedule.end - schedule.begin}"
         )
-    lengths = [one.end - one.begin for one in wasted if one.cpu == cpu]
+    lengths = [one.end - one.begin for one in mine]
+    of_phases = tuple(sum(getattr(one, what) for one in by_phase) for what in ("running", "idle", "wasted"))
+    if of_phases != (running, idle, sum(lengths)):
+        raise VerifyError(
+            f"{events.path}: CPU {cpu} ran, idled and wasted {(running, idle, sum(lengths))} ns, but "
+            f"{of_phases} in the phases of the window"
+        )
     switches = sum(_is_in(schedule, time) for time in schedule.switches[cpu])
-    return CpuBook(cpu, running, idle, sum(lengths), max(lengths, default=0), switches)
+    return CpuBook(cpu, running, idle, sum(lengths), max(lengths, default=0), switches, by_phase)
 
 
 def _queue_steps(schedule: Schedule) -> Iterator[QueueStep]:

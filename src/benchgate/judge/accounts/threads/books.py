@@ -6,14 +6,70 @@ guest, in ns since its first instruction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal, get_args
 
-WaitEnd = Literal["block", "preemption", "exit", "migration", "idle", "close"]
-"""What made room for a thread that waited. The one that ran before it blocked, was preempted (or yielded), or
-exited; the thread was moved to another CPU and was the next to run there; the CPU was idle, so only the
-switch itself took time; `close`: it still waits when the window closes."""
+from benchgate.base.jsonfields import As
+
+SwitchReason = Literal["block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle"]
+"""Why a CPU went from one thread to the next. The thread before blocked, exited, or gave way (`yield`); or it
+could have gone on, and the last thing seen of this CPU while it ran was a `tick` or that a thread was woken
+on its queue (`wakeup`); `preemption`: neither was seen, or the guest's ticks are not observed. The next
+thread was moved here while it waited, and nothing else ran here since: this CPU took it (`steal`), or another
+one brought it (`push`). `idle`: the CPU was idle, so only the switch itself took time."""
+Distance = Literal["near", "clusters", "sockets"]
+"""How far a thread is moved on a machine with memory: within a cluster, to another cluster of the socket, to
+another socket or node."""
+DISTANCES: tuple[Distance, ...] = get_args(Distance)
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchCause:
+    """Why a CPU went from one thread to the next."""
+
+    kind: SwitchReason
+    time: int
+    """When the tick, the wake-up, the yield or the move was; otherwise when the CPU switched."""
+    before: int
+    """The thread that ran there before; 0: it was idle."""
+    woken: int = 0
+    """With `wakeup`: the thread that was woken; otherwise 0."""
+    origin: int | None = None
+    """With `steal` and `push`: the CPU that it came from."""
+    mover: int | None = None
+    """With `steal` and `push`: the CPU that moved it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BookPhase:
+    """A part of the window."""
+
+    name: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseBook:
+    """What one thread did in one phase."""
+
+    phase: str
+    running: int
+    runnable: int
+    blocked: int
+    by_cpu: tuple[tuple[int, int, int], ...]
+    """(CPU, for how long it ran there, for how long it waited there), without CPUs where it did neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuPhase:
+    """What one CPU did in one phase."""
+
+    phase: str
+    running: int
+    idle: int
+    wasted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +89,19 @@ class ThreadBook:
     """It waited for a CPU."""
     blocked: int
     """The time from its making to its first wake-up counts, too."""
-    running_by_cpu: tuple[int, ...]
+    by_phase: tuple[PhaseBook, ...]
+    """The same for each phase in which it lived; together they are the whole."""
     switches: int
     """How often a CPU switched from it to another."""
     wakeups: int
     preemptions: int
-    """How often a CPU switched from it although it could have gone on: it was preempted or yielded."""
+    """How often a CPU switched from it although it could have gone on, without `yields`."""
+    yields: int
+    """How often it gave way and a CPU switched from it; 0 if the guest's yields are not observed."""
     migrations: int
     """How often it came to a CPU other than its last one, be it while it waited or by a wake-up."""
+    moves: Mapping[Distance, int] | None
+    """The migrations by distance; None on the ideal machine, where all CPUs are equally near."""
     woken_by: tuple[tuple[int, int], ...]
     """(the thread that ran where it was woken, how often), the most frequent first. 0 is an idle CPU: an
     interrupt woke it."""
@@ -57,6 +118,7 @@ class CpuBook:
     """The part of `idle` in which a thread that may run here waited elsewhere."""
     longest_wasted: int
     switches: int
+    by_phase: tuple[CpuPhase, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +133,14 @@ class ThreadSlice:
     state: Literal["running", "runnable", "blocked"]
 
 
+def _addresses(texts: Sequence[str]) -> tuple[int, ...]:
+    return tuple(int(one, 16) for one in texts)
+
+
+def _texts(addresses: Sequence[int]) -> tuple[str, ...]:
+    return tuple(f"{one:#x}" for one in addresses)
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadWake:
     time: int
@@ -80,8 +150,8 @@ class ThreadWake:
     thread: int
     cpu: int
     """On whose queue the thread was put."""
-    trail: tuple[int, ...]
-    """Return addresses from the waker's stack, innermost first."""
+    trail: Annotated[tuple[int, ...], As(tuple[str, ...], _addresses, _texts)]
+    """Return addresses from the waker's stack, innermost first; in JSON as text."""
     sent: int = 0
     """When the waker left it to another CPU, by the time of its own; 0: it did not."""
 
@@ -138,14 +208,15 @@ class ThreadWait:
     begin: int
     end: int
     wake: ThreadWake | None
-    """None: it was preempted."""
+    """None: it lost its CPU."""
+    lost: SwitchCause | None
+    """How it lost its CPU; None: it was woken, or waited before the record began."""
     behind: tuple[tuple[int, int], ...]
     """(thread, for how many ns it ran on the CPU where this one waited), the longest first."""
     idle_cpus: tuple[tuple[int, int], ...]
     """(another CPU where it might have run, for how many ns that was idle), in the order of the CPUs."""
-    ended_by: WaitEnd
-    after: int
-    """The thread that ran on that CPU before it; 0 if it was idle, or if the thread still waits."""
+    ended: SwitchCause | None
+    """What made room; None: it still waits when the window closes."""
 
     @property
     def length(self) -> int:
@@ -160,6 +231,8 @@ class ThreadBooks:
     """The window; without marks the whole run, and no longer than the record."""
     is_cut: bool
     """True if the record became full before the window closed."""
+    phases: tuple[BookPhase, ...]
+    """By time; together they are the window."""
     threads: tuple[ThreadBook, ...]
     """In the order of their ids. A thread without any time in the window has no book, and idle has none."""
     cpus: tuple[CpuBook, ...]

@@ -84,10 +84,10 @@ class _Explainer:
             begin=wait.begin,
             end=wait.end,
             wake=life.phases[wait.first].wake,
+            lost=life.phases[wait.first].cause,
             behind=self._behind(life, wait),
             idle_cpus=self._idle_cpus(life, wait),
-            ended_by=(ended and ended.ended_by) or "close",
-            after=ended.after if ended else IDLE,
+            ended=ended.cause if ended else None,
         )
 
     def _overlap(self, cpu: int, begin: int, end: int) -> Iterator[tuple[CpuRun, int]]:

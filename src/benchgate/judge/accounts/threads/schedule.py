@@ -24,17 +24,18 @@ from benchgate.insn.threads_log import (
     ForkEvent,
     MigrateEvent,
     NameEvent,
+    PromptEvent,
     SendEvent,
     SwitchEvent,
     ThreadEvent,
     ThreadEvents,
     WakeEvent,
 )
-from benchgate.judge.accounts.threads.books import ThreadWake, WaitEnd
+from benchgate.judge.accounts.threads.books import SwitchCause, SwitchReason, ThreadWake
 from benchgate.judge.accounts.threads.queue_lengths import ADVICE, QueueEffect, checked_lengths
 
 State = Literal["running", "runnable", "blocked", "dead"]
-_ENDS: dict[str, WaitEnd] = {"r": "preemption", "b": "block", "d": "exit"}
+_ENDS: dict[str, SwitchReason] = {"b": "block", "d": "exit"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,18 @@ class Phase:
     cpu: int
     wake: ThreadWake | None = None
     """The wake-up that made it runnable."""
-    ended_by: WaitEnd | None = None
-    """What ended the wait before it; for running phases only."""
-    after: int = IDLE
-    """The thread that ran on this CPU before; for running phases only."""
+    cause: SwitchCause | None = None
+    """Of a running phase: what ended the wait before it. Of a runnable one: how it lost its CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    time: int
+    origin: int
+    mover: int
+    """The CPU that did it."""
+    switches: int
+    """How often the new CPU had switched by then."""
 
 
 @dataclass(slots=True)
@@ -67,10 +76,12 @@ class ThreadLife:
     wakes: list[ThreadWake] = field(default_factory=list)
     moves: list[tuple[int, int, int]] = field(default_factory=list)
     """(time, from, to)."""
+    yields: list[int] = field(default_factory=list)
+    """When it gave way and a CPU switched from it."""
     last_cpu: int | None = None
     """Where it ran or waited last; None: nowhere yet."""
-    moved_at: int | None = None
-    """How often its CPU had switched when it was moved there while it waited."""
+    moved: _Move | None = None
+    """The last move while it waited."""
 
     @property
     def now(self) -> Phase:
@@ -141,6 +152,11 @@ class _Repeater:
         self.runs: list[list[CpuRun]] = [[] for _ in range(events.vcpus)]
         self.switches: list[list[int]] = [[] for _ in range(events.vcpus)]
         self.effects: list[QueueEffect] = []
+        self.prompted: list[SwitchCause | None] = [None] * events.vcpus
+        """By CPU: the last thing, since its last switch, for which it may switch again."""
+        self.sees_ticks = any(
+            isinstance(event, PromptEvent) and not event.is_yield for event in events.events
+        )
         self.sent: dict[int, tuple[int, SendEvent]] = {}
         """By thread that another CPU shall wake: who asked for that, and where."""
 
@@ -253,6 +269,23 @@ class _Repeater:
                     self._life(event, event.thread).masks.append((event.time, event.cpus))
             case ExitEvent():
                 self._check_runs(event, event.thread, "exits")
+            case PromptEvent():
+                kind: SwitchReason = "yield" if event.is_yield else "tick"
+                self._prompt(event.vcpu, kind, event.time)
+
+    def _prompt(self, cpu: int, kind: SwitchReason, time: int, woken: int = IDLE) -> None:
+        self.prompted[cpu] = SwitchCause(kind, time, self.current[cpu], woken)
+
+    def _cause(self, event: SwitchEvent) -> SwitchCause:
+        """Why the CPU switches now."""
+        if event.before == IDLE:
+            return SwitchCause("idle", event.time, IDLE)
+        if event.state != "r":
+            return SwitchCause(_ENDS[event.state], event.time, event.before)
+        seen = self.prompted[event.vcpu]
+        if seen and (self.sees_ticks or seen.kind == "yield"):
+            return seen
+        return SwitchCause("preemption", event.time, event.before)
 
     def _life(self, event: ThreadEvent, thread: int) -> ThreadLife:
         life = self.alive.get(thread)
@@ -279,26 +312,28 @@ class _Repeater:
         self._check_runs(event, before, "stops running")
         if before == after:
             self._refuse(event, f"CPU {cpu} switches from {_named(before)} to itself")
-        changes = []
+        changes, cause = [], self._cause(event)
         if before != IDLE:
             life = self._life(event, before)
-            self._leave(life, event)
+            self._leave(life, event, cause)
             if event.state != "r":
                 changes.append((cpu, -1))
         elif event.state != "r":
             self._refuse(event, "the idle thread neither blocks nor dies")
         if after != IDLE:
-            changes += self._enter(event)
+            changes += self._enter(event, cause)
         if self.since[cpu] < event.time:
             self.runs[cpu].append(CpuRun(self.since[cpu], event.time, before))
-        self.current[cpu], self.since[cpu] = after, event.time
+        self.current[cpu], self.since[cpu], self.prompted[cpu] = after, event.time, None
         self.switches[cpu].append(event.time)
         self.effects.append(QueueEffect(event, tuple(changes), cpu, event.queue))
 
-    def _leave(self, life: ThreadLife, event: SwitchEvent) -> None:
+    def _leave(self, life: ThreadLife, event: SwitchEvent, cause: SwitchCause) -> None:
         life.leaves.append((event.time, event.state == "r"))
         if event.state == "r":
-            self._change(life, Phase(event.time, "runnable", event.vcpu))
+            self._change(life, Phase(event.time, "runnable", event.vcpu, cause=cause))
+            if cause.kind == "yield":
+                life.yields.append(event.time)
         elif event.state == "b":
             self._change(life, Phase(event.time, "blocked", event.vcpu))
         else:
@@ -306,7 +341,7 @@ class _Repeater:
             del self.alive[life.thread]
             self.dead.add(life.thread)
 
-    def _enter(self, event: SwitchEvent) -> list[tuple[int, int]]:
+    def _enter(self, event: SwitchEvent, cause: SwitchCause) -> list[tuple[int, int]]:
         """The thread runs now. A guest with one queue for all CPUs, or whose migrations are not observed, may
         take it from another CPU's queue."""
         life, cpu = self._life(event, event.thread), event.vcpu
@@ -317,11 +352,13 @@ class _Repeater:
         is_moved = now.cpu != cpu
         if is_moved:
             life.moves.append((event.time, now.cpu, cpu))
-            self._change(life, Phase(event.time, "runnable", cpu, now.wake))
-        ended: WaitEnd = "idle" if event.before == IDLE else _ENDS[event.state]
-        if is_moved or life.moved_at == len(self.switches[cpu]):
-            ended = "migration"
-        self._change(life, Phase(event.time, "running", cpu, None, ended, event.before))
+            life.moved = _Move(event.time, now.cpu, cpu, len(self.switches[cpu]))
+            self._change(life, Phase(event.time, "runnable", cpu, now.wake, now.cause))
+        move = life.moved
+        if move and move.switches == len(self.switches[cpu]):
+            kind: SwitchReason = "steal" if move.mover == cpu else "push"
+            cause = SwitchCause(kind, move.time, event.before, origin=move.origin, mover=move.mover)
+        self._change(life, Phase(event.time, "running", cpu, None, cause))
         life.last_cpu = cpu
         return [(now.cpu, -1), (cpu, +1)] if is_moved else []
 
@@ -334,7 +371,8 @@ class _Repeater:
         life.wakes.append(wake)
         if life.last_cpu not in (None, event.cpu):
             life.moves.append((event.time, life.last_cpu or 0, event.cpu))
-        life.last_cpu, life.moved_at = event.cpu, None
+        life.last_cpu, life.moved = event.cpu, None
+        self._prompt(event.cpu, "wakeup", event.time, event.thread)
         self._change(life, Phase(event.time, "runnable", event.cpu, wake))
         self.effects.append(QueueEffect(event, ((event.cpu, +1),), event.cpu, event.queue))
 
@@ -351,8 +389,9 @@ class _Repeater:
             where = f"waits on CPU {now.cpu}"
             self._refuse(event, f"thread {life.thread} is moved from CPU {event.origin}, but {where}")
         life.moves.append((event.time, event.origin, event.cpu))
-        life.moved_at, life.last_cpu = len(self.switches[event.cpu]), event.cpu
-        self._change(life, Phase(event.time, "runnable", event.cpu, now.wake))
+        life.moved = _Move(event.time, event.origin, event.vcpu, len(self.switches[event.cpu]))
+        life.last_cpu = event.cpu
+        self._change(life, Phase(event.time, "runnable", event.cpu, now.wake, now.cause))
         changes = ((event.origin, -1), (event.cpu, +1))
         self.effects.append(QueueEffect(event, changes, event.cpu, None))
 
@@ -380,6 +419,8 @@ def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:
             yield event.thread, None, event.vcpu
         case ExitEvent():
             yield event.thread, "running", event.vcpu
+        case PromptEvent():
+            return
         case _:
             yield event.thread, None, 0
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from benchgate.base.workload.metrics import NS, Metric, time_size
+from benchgate.base.workload.metrics import NS, SHARE, Metric, time_size
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.metrics import MetricFigures
@@ -67,7 +67,9 @@ def body(page: PageView) -> Html | None:
 
 
 def shown(value: float, unit: str) -> str:
-    """A value of the axis, short. Only a time has its unit here, because it changes with the size."""
+    """A value of the axis, short. A time has its unit here, because it changes with the size."""
+    if unit == SHARE:
+        return f"{short(100 * value)}%"
     if unit != "ns" or not value:
         return short(value)
     size, name = time_size(value)
@@ -118,7 +120,7 @@ def _drawn(
 ) -> MetricPanel:
     lines = tuple(line for line, _ in found)
     limits = {(one.cpus, one.value): one for _, some in found for one in some}
-    said = f", {unit}" if unit not in ("", "ns") else ""
+    said = f", {unit}" if unit not in ("", NS, SHARE) else ""
     heading = f"{label}: {metric.name}{said} ({metric.better} is better)"
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
     names = tuple((line.look, line.name) for line in lines)

@@ -28,6 +28,7 @@ from benchgate.render.page.tables import (
     used,
 )
 from benchgate.render.tables import threads, units
+from benchgate.render.tables.threads import ThreadView
 from benchgate.render.view import SessionView
 
 TITLE = "Threads, by CPU and one by one"
@@ -35,6 +36,7 @@ ORDER = 65
 IS_PICTURE = False
 MOST_BYTES, LEAST_BYTES, BYTES_PER_CELL = 700_000, 115_000, 3_000
 """The bytes of this part for all rows: what each cell of the session has elsewhere leaves less of them."""
+LATE_HEADS = ("what", "how it was")
 MOST_THREADS = 24
 MOST_SAID = 8
 APART = 0.001
@@ -144,7 +146,18 @@ def _run(one: ThreadTimeline, colours: Colours) -> list[Html]:
         ),
         _wide(f"{name} by thread", rows, f"{one.which} run {one.run:04} by thread{_rows_said(one)}"),
         _threads(one, name),
+        *_late(one),
     ]
+
+
+def _late(one: ThreadTimeline) -> list[Html]:
+    """Why the longest waits were so long, one table each."""
+    view = ThreadView(one.begin, one.names, one.symbols)
+    chains = [threads.chain(view, wait) for wait in one.late]
+    if not chains:
+        return []
+    told = [table(one.head, LATE_HEADS, one.links, texts=1, prose=1) for one in chains]
+    return [more(f"Why threads of {one.which} run {one.run:04} were late", *told)]
 
 
 def _wide(name: str, picture: Html, caption: str) -> Html:

@@ -303,7 +303,7 @@ def test_a_hook_without_a_kind_is_refused(library: Path, tmp_path: Path, hook: s
 
 
 def test_a_kernel_that_counts_as_a_program_would_be_found(tmp_path: Path) -> None:
-    seen = guest(compiled(tmp_path, ("if (is_user)\n", "if (true)\n")), tmp_path)
+    seen = guest(compiled(tmp_path, ("return level == wanted;", "return true;")), tmp_path)
     seen.mark(TOTAL_BEGIN, 1)
     seen.does(LOCK_INC, KERNEL)
     seen.mark(TOTAL_END, 2)

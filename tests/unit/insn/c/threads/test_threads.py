@@ -97,6 +97,7 @@ at 500
 end
 """
 SENDS = "hook send\nat 700\nthread a0\nend\n"
+PROMPTS = "hook tick\nat 800\nhook yield\nat 900\nwhen a0\nend\n"
 MIGRATES = "hook migrate\nat 600\nthread a0\ncpu a1\nend\n"
 FILES = ("threads", "threads_guest", "threads_hooks", "threads_known", "threads_program", "threads_trail")
 TASKS = {1: 0x11000, 2: 0x12000, 3: 0x13000}
@@ -251,6 +252,14 @@ def test_a_wake_up_that_another_vcpu_does_is_written_where_it_was_asked_for(tmp_
     seen.at(0x700, one, vcpu=1)
     seen.at(0x700, seen.task(0), vcpu=1)
     assert seen.lines()[2:-1] == ["send 1 10 1 18105"]
+
+
+def test_ticks_and_yields_are_written(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", PROMPTS))
+    seen.at(0x800, vcpu=1)
+    seen.at(0x900, 1)
+    seen.at(0x900, 0)  # `when` says no
+    assert seen.lines()[2:-1] == ["tick 1 10", "yield 0 10"]
 
 
 def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -> None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchgate.base.errors import VerifyError
+from benchgate.insn.log import ClockMark, MarkKind
+from benchgate.insn.machine_shape import CpuPlace
 from benchgate.insn.threads_log import read_thread_events
-from benchgate.judge.accounts.threads import idleness
-from benchgate.judge.accounts.threads.accounting import thread_books
+from benchgate.judge.accounts.threads import accounting, idleness
+from benchgate.judge.accounts.threads.accounting import phases_between, thread_books
 from benchgate.judge.accounts.threads.books import (
+    BookPhase,
     CpuBook,
+    CpuPhase,
+    PhaseBook,
     QueueStep,
     ThreadBook,
     ThreadBooks,
@@ -44,24 +51,38 @@ end 5000
 """Thread 10 makes 11, which preempts it and exits; 10 is then moved to CPU 1, which idled."""
 
 
-def books_of(text: str, folder: Path) -> ThreadBooks:
+def books_of(
+    text: str, folder: Path, marks: Sequence[ClockMark] = (), places: Sequence[CpuPlace] = ()
+) -> ThreadBooks:
     path = folder / "threads.txt"
     path.write_text(text, encoding="ascii")
-    return thread_books(read_thread_events(path))
+    return thread_books(read_thread_events(path), marks, places)
+
+
+def whole(running: int, runnable: int, blocked: int, *by_cpu: tuple[int, int, int]) -> tuple[PhaseBook, ...]:
+    """Without marks the whole window is one phase."""
+    return (PhaseBook("whole", running, runnable, blocked, by_cpu),)
 
 
 def test_the_books_of_a_small_schedule(tmp_path: Path) -> None:
     books = books_of(FILE, tmp_path)
     assert (books.vcpus, books.begin, books.end, books.is_cut) == (2, 1000, 4000, False)
-    # id, name, life; ran, waited, blocked; ran on CPU 0 and 1; switches, wake-ups, preemptions, moves; wakers
+    # id, name, life; ran, waited, blocked, and on which CPUs; switches, wake-ups, preemptions, yields, moves;
+    # wakers
+    first = whole(400, 100, 2500, (1, 400, 100))
+    main = whole(1800, 1200, 0, (0, 1000, 1100), (1, 800, 100))
+    work = whole(1600, 700, 100, (0, 1600, 700))
     assert books.threads == (
-        ThreadBook(1, "", 1000, 4000, 400, 100, 2500, (0, 400), 2, 1, 0, 1, ((0, 1),)),
-        ThreadBook(10, "main", 1000, 4000, 1800, 1200, 0, (1000, 800), 1, 0, 1, 1, ()),
-        ThreadBook(11, "work", 1200, 3600, 1600, 700, 100, (1600, 0), 1, 1, 0, 0, ((10, 1),)),
+        ThreadBook(1, "", 1000, 4000, 400, 100, 2500, first, 2, 1, 0, 0, 1, None, ((0, 1),)),
+        ThreadBook(10, "main", 1000, 4000, 1800, 1200, 0, main, 1, 0, 1, 0, 1, None, ()),
+        ThreadBook(11, "work", 1200, 3600, 1600, 700, 100, work, 1, 1, 0, 0, 0, None, ((10, 1),)),
     )
     # CPU 1 idles from 1000 to 2600 and from 3000 to 3200. From 1300 (11 is woken) a thread waits on CPU 0;
     # from 2500 thread 1 is on its own queue, and at 3100 thread 10 comes to it
-    assert books.cpus == (CpuBook(0, 2600, 400, 0, 0, 3), CpuBook(1, 1200, 1800, 1300, 1200, 3))
+    assert books.cpus == (
+        CpuBook(0, 2600, 400, 0, 0, 3, (CpuPhase("whole", 2600, 400, 0),)),
+        CpuBook(1, 1200, 1800, 1300, 1200, 3, (CpuPhase("whole", 1200, 1800, 1300),)),
+    )
     wake = ThreadWake(1300, 10, 0, 11, 0, ())
     assert books.wakes == (wake, ThreadWake(2500, 0, 1, 1, 1, ()))
     assert books.wasted == (
@@ -75,6 +96,105 @@ def test_the_books_of_a_small_schedule(tmp_path: Path) -> None:
         (11, 1300, 2000),
         (1, 2500, 2600),
     ]
+
+
+MARKS = (
+    ClockMark(MarkKind.TOTAL_BEGIN, 0, 1000),
+    ClockMark(MarkKind.WORK_BEGIN, 0, 1500),
+    ClockMark(MarkKind.WORK_BEGIN, 1, 1600),
+    ClockMark(MarkKind.WORK_END, 1, 2400),
+    ClockMark(MarkKind.WORK_END, 0, 3150),
+    ClockMark(MarkKind.TOTAL_END, 0, 4000),
+)
+
+
+def test_the_books_by_phase_and_cpu(tmp_path: Path) -> None:
+    books = books_of(FILE, tmp_path, MARKS)
+    assert books.phases == (
+        BookPhase("spawn_ready", 1000, 1500),
+        BookPhase("work", 1500, 3150),
+        BookPhase("shutdown", 3150, 4000),
+    )
+    main = next(one for one in books.threads if one.thread == 10)
+    assert main.by_phase == (
+        PhaseBook("spawn_ready", 500, 0, 0, ((0, 500, 0),)),
+        PhaseBook("work", 500, 1150, 0, ((0, 500, 1100), (1, 0, 50))),
+        PhaseBook("shutdown", 800, 50, 0, ((1, 800, 50),)),
+    )
+    made_later = next(one for one in books.threads if one.thread == 11)
+    assert [one.phase for one in made_later.by_phase] == ["spawn_ready", "work", "shutdown"]
+    assert made_later.by_phase[0] == PhaseBook("spawn_ready", 0, 200, 100, ((0, 0, 200),))
+    assert books.cpus[1].by_phase == (
+        CpuPhase("spawn_ready", 0, 500, 200),
+        CpuPhase("work", 400, 1250, 1100),
+        CpuPhase("shutdown", 800, 50, 0),
+    )
+
+
+def test_phases_are_within_the_window_and_none_is_empty() -> None:
+    def of(*marks: tuple[MarkKind, int]) -> list[tuple[str, int, int]]:
+        found = phases_between([ClockMark(kind, 0, time) for kind, time in marks], 100, 900)
+        return [(one.name, one.begin, one.end) for one in found]
+
+    assert of() == of((MarkKind.WORK_BEGIN, 300)) == [("whole", 100, 900)]
+    begin, end = MarkKind.WORK_BEGIN, MarkKind.WORK_END
+    assert of((begin, 90), (end, 950)) == [("work", 100, 900)]
+    assert of((begin, 300), (end, 950)) == [("spawn_ready", 100, 300), ("work", 300, 900)]
+    # a record that became full before the work
+    assert of((begin, 950), (end, 990)) == [("spawn_ready", 100, 900)]
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_phases_that_are_not_the_whole_are_refused(
+    lost: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: Any) -> tuple[BookPhase, ...]:
+        found = phases_between(*given)
+        return found[:lost] + found[lost + 1 :]
+
+    monkeypatch.setattr(accounting, "phases_between", broken)
+    with pytest.raises(VerifyError, match=r"threads\.txt: thread 1 ran, waited and was blocked for"):
+        books_of(FILE, tmp_path, MARKS)
+
+
+def test_cpus_whose_phases_are_not_the_whole_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounting, "_check_phases", lambda *_: None)
+    monkeypatch.setattr(accounting, "phases_between", lambda *_: (BookPhase("work", 1000, 3999),))
+    with pytest.raises(VerifyError, match=r"CPU 0 ran, idled and wasted .* in the phases of the window"):
+        books_of(FILE, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("second", "moves"),
+    [
+        (CpuPlace(0, 0, 0), {"near": 1, "clusters": 0, "sockets": 0}),
+        (CpuPlace(1, 0, 0), {"near": 0, "clusters": 1, "sockets": 0}),
+        (CpuPlace(1, 1, 0), {"near": 0, "clusters": 0, "sockets": 1}),
+        (CpuPlace(1, 0, 1), {"near": 0, "clusters": 0, "sockets": 1}),
+    ],
+)
+def test_migrations_are_told_apart_by_how_far_they_go(
+    second: CpuPlace, moves: dict[str, int], tmp_path: Path
+) -> None:
+    books = books_of(FILE, tmp_path, (), (CpuPlace(0, 0, 0), second))
+    assert [(one.migrations, one.moves) for one in books.threads] == [
+        (1, moves),
+        (1, moves),
+        (0, dict.fromkeys(moves, 0)),
+    ]
+
+
+def test_a_machine_with_another_number_of_cpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(VerifyError, match="has 2 vCPUs, but the run's machine has 1"):
+        books_of(FILE, tmp_path, (), (CpuPlace(0, 0, 0),))
+
+
+def test_a_thread_that_gives_way_is_not_preempted(tmp_path: Path) -> None:
+    books = books_of(FILE.replace("switch 0 2000", "yield 0 1990\nswitch 0 2000"), tmp_path)
+    main = next(one for one in books.threads if one.thread == 10)
+    assert (main.switches, main.preemptions, main.yields) == (1, 0, 1)
 
 
 def test_the_slices_and_queues_of_a_small_schedule(tmp_path: Path) -> None:
@@ -130,15 +250,25 @@ def test_the_books_of_random_schedules_are_those_of_the_model(
     settle = random.Random(seed).choice((0, 3, 10, 10**6))
     monkeypatch.setattr(idleness, "SETTLE", settle)
     guest = SimulatedGuest(seed, cpus=1 + seed % 4, settle=settle)
-    books = books_of(guest.run(), tmp_path)
+    text = guest.run()
+    kinds = zip((MarkKind.WORK_BEGIN, MarkKind.WORK_END), guest.works, strict=True)
+    books = books_of(text, tmp_path, [ClockMark(kind, 0, time) for kind, time in kinds])
     window = guest.closes - guest.opens
     for one in books.threads:
         counted = tuple(guest.states[one.thread, state] for state in ("running", "runnable", "blocked"))
         assert (one.running, one.runnable, one.blocked) == counted, one
         assert one.end - one.begin == sum(counted)
-        assert one.running_by_cpu == tuple(guest.on[one.thread, cpu] for cpu in range(guest.cpus))
+        for part in one.by_phase:
+            spent = [
+                [guest.parts[part.phase, one.thread, state, cpu] for cpu in range(guest.cpus)]
+                for state in ("running", "runnable", "blocked")
+            ]
+            assert (part.running, part.runnable, part.blocked) == tuple(map(sum, spent))
+            assert part.by_cpu == tuple(
+                (cpu, *both) for cpu, both in enumerate(zip(*spent[:2], strict=True)) if any(both)
+            )
         assert one.switches == guest.counts["switch", one.thread]
-        assert one.preemptions == guest.counts["preempted", one.thread]
+        assert one.preemptions + one.yields == guest.counts["preempted", one.thread]
         assert one.wakeups == guest.counts["wake", one.thread] == sum(count for _, count in one.woken_by)
     lived = {thread for (thread, state), length in guest.states.items() if length and state != "dead"}
     assert {one.thread for one in books.threads} == lived

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.insn.threads_log import read_thread_events
+from benchgate.judge.accounts.threads.books import SwitchCause
 from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, repeat_schedule, window_of
 
 FILE = """insn-threads 1
@@ -29,6 +31,7 @@ switch 0 1900 11 d 0 0
 close 2000
 end 2000
 """
+STOLEN = SwitchCause("steal", 1600, 10, origin=0, mover=1)
 
 
 def path_of(text: str, folder: Path) -> Path:
@@ -51,7 +54,7 @@ def test_the_record_is_repeated(tmp_path: Path) -> None:
         (1600, "runnable", 1),
         (1700, "running", 1),
     ]
-    assert first.phases[-1] == Phase(1700, "running", 1, None, "migration", 10)
+    assert first.phases[-1] == Phase(1700, "running", 1, None, STOLEN)
     assert (first.moves, first.leaves) == ([(1600, 0, 1)], [(1000, False)])
     assert schedule.switches == ((1000, 1400, 1900), (300, 1700))
 
@@ -154,7 +157,7 @@ def test_a_thread_may_come_from_another_queue_without_a_move(tmp_path: Path) -> 
     )
     life = next(life for life in schedule.lives if life.thread == 1)
     assert life.moves == [(1700, 0, 1)]
-    assert life.phases[-1] == Phase(1700, "running", 1, None, "migration", 10)
+    assert life.phases[-1] == Phase(1700, "running", 1, None, replace(STOLEN, time=1700))
 
 
 def test_a_dead_thread_s_id_may_be_given_again(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from benchgate.insn.symbols import sorted_symbols
 from benchgate.judge.accounts.thread_timeline import NamedThread, ThreadTimeline
-from benchgate.judge.accounts.threads.books import CpuBook, WastedTime
+from benchgate.judge.accounts.threads.books import CpuBook, SwitchCause, ThreadWait, ThreadWake, WastedTime
 from benchgate.render.page.details import threads
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import narrowed, page_view
@@ -33,7 +34,7 @@ MEDIAN = ThreadTimeline(
     unit="insn",
     threads=(WORKER, SERVICE),
     count=9,
-    by_cpu=(CpuBook(0, 6_660, 2_220, 888, 600, 4), CpuBook(1, 8_880, 0, 0, 0, 1)),
+    by_cpu=(CpuBook(0, 6_660, 2_220, 888, 600, 4, ()), CpuBook(1, 8_880, 0, 0, 0, 1, ())),
     conserved=WastedTime(17_760, 888, 600, 2, 50),
     longest_wait=1_500,
     is_cut=False,
@@ -83,6 +84,43 @@ def test_each_thread_has_its_row_in_the_table() -> None:
     assert "the 2 of 9 that ran or waited longest" in text
     assert "bench #176.000 us2.000 us880.0 ns3211.500 us" in text
     assert "<i>x</i>" in text  # as text; pagekit refuses such markup
+
+
+def test_the_longest_waits_have_their_chains() -> None:
+    """As `benchgate threads` tells them, from the begin of the window; a guest's name is text."""
+    wait = ThreadWait(
+        *(
+            8,
+            0,
+            5_000,
+            6_500,
+            ThreadWake(5_000, 7, 0, 8, 0, (0xFF10, 0x99)),
+            None,
+            ((7, 1_500),),
+            ((1, 900),),
+        ),
+        SwitchCause("tick", 6_400, 7),
+    )
+    late = replace(
+        MEDIAN,
+        begin=4_000,
+        late=(wait,),
+        names={7: "bench", 8: "<i>x</i>"},
+        symbols=sorted_symbols([(0xFF00, 0x20, "try_to_wake_up")]),
+    )
+    text = page_of(late).text
+    assert "Why threads of median run 0003 were late" in text
+    for told in (
+        "<i>x</i> (8) waited 1.500 us on CPU 0, from 1.000 us to 2.500 us",
+        "woken bybench (7) on CPU 0 at 1.000 us",
+        "attry_to_wake_up < 0x99",
+        "placed onCPU 0",
+        "behindbench (7) 1.500 us",
+        "idle thenCPU 1 900.0 ns",
+        "ended bythe tick at 2.400 us, which preempted bench (7)",
+    ):
+        assert told in text
+    assert "were late" not in page_of(MEDIAN).text
 
 
 def test_a_cell_is_open_if_it_wastes_time() -> None:
