@@ -120,6 +120,20 @@ def _micro(name: str, op: str, file: str, old: str, new: str, **params: object) 
 
 MADE = (
     *_timed("quartered"),
+    _micro(
+        "read-in-pairs",
+        "read_null",
+        "calls.h",
+        "good += port_read(me->file, &byte, 1) == 0;",
+        "good += i % 2 != 0 || port_read(me->file, &byte, 1) == 0;",
+    ),
+    _micro(
+        "size-every-second",
+        "stat",
+        "calls.h",
+        "int64_t size = port_size(path);",
+        "int64_t size = i % 2 == 0 ? port_size(path) : expected;",
+    ),
     _micro("getpid-kept", "getpid", "calls.h", "good += port_process() == me->expected;", "good++;"),
     _micro(
         "getpid-every-second",
