@@ -219,6 +219,12 @@ def long(session: nox.Session) -> None:
 
 
 @nox.session
+def lies(session: nox.Session) -> None:
+    """Boots workloads that lie, each of which the machine must contradict."""
+    _pytest("tests/lies", "-m", "lies", "-q", *session.posargs)
+
+
+@nox.session
 def soak(session: nox.Session) -> None:
     """Run the long repeats, overnight and not in CI."""
     where = () if _names_tests(session.posargs) else ("tests",)

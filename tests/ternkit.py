@@ -26,8 +26,10 @@ from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.script import Script
 from benchgate.base.system.systems import System
 from benchgate.base.void_rule import DEFAULT, VoidRule
+from benchgate.base.workload.workloads import Workload
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
+from benchgate.insn.observe.resolve import observe_file, with_program
 from benchgate.insn.plugin import prepare
 from benchgate.judge import verify, wire
 from benchgate.judge.arms import arm_of
@@ -87,8 +89,11 @@ class Bootkit:
     def lane(self) -> Lane:
         return Lane.INSN if self.insn else Lane(self.accel)
 
-    def planned(self, system: System, workload: str, cpus: int, given: Params = NONE) -> PlannedCell:
-        found, system = catalog.load_workload(workload), light(system)
+    def planned(
+        self, system: System, workload: str | Workload, cpus: int, given: Params = NONE
+    ) -> PlannedCell:
+        found = catalog.load_workload(workload) if isinstance(workload, str) else workload
+        system = light(system)
         values, label = fill(found, given)
         cell = Cell(system.name, found.name, found.mode, values, cpus, label)
         return PlannedCell(cell, system, found, Seats(self.lane, Placement.VIRTUAL, ()))
@@ -96,19 +101,23 @@ class Bootkit:
     def run(
         self,
         system: System | str,
-        workload: str,
+        workload: str | Workload,
         cpus: int,
         given: Params = NONE,
         *,
         measure: bool = False,
         lines: bool = False,
+        threads: bool = False,
         observed: str = "",
     ) -> JudgedRun:
         """One boot with a workload, judged by the verifier. A run that is void is right, too: its answers
-        were checked, and only its figures do not count. `lines`: the moved lines are recorded. `observed`:
-        how its threads are seen, as the plugin reads it."""
+        were checked, and only its figures do not count. `lines`: the moved lines are recorded; `threads`:
+        what the guest's threads did is; `observed`: how they are seen, if not as the system says."""
         known = catalog.load_system(system) if isinstance(system, str) else system
+        if not isinstance(workload, str):  # another one of the same name
+            self._images = Images(False, lambda _: None)
         planned = self.planned(known, workload, cpus, given)
+        observed = observed or (self._observed(planned) if threads else "")
         raw = self._execute(planned, measure=measure, lines=lines, observed=observed)
         return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, self.rule))
 
@@ -199,6 +208,15 @@ class Bootkit:
                 script=script,
             )
         )
+
+    def _observed(self, planned: PlannedCell) -> str:
+        observation, kernel = planned.system.observe, self._images.of(planned.system, planned.workload).kernel
+        assert observation
+        assert kernel
+        symbols = kernel_symbols(self._images, self.qemu, planned.system, planned.workload)
+        text = self.once(f"observe {kernel}", lambda: observe_file(observation, kernel, symbols or kernel))
+        program = self._images.program(planned.system, planned.workload)
+        return with_program(text, program, planned.functions) if program else text
 
     def _machine(self) -> VmConfig:
         clock = prepare(self.qemu) if self.insn else None

@@ -18,6 +18,9 @@ from benchgate import commands, pytest_plugin
 from benchgate.base.gates import Verdict
 from benchgate.base.paths import data_root
 from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.workload import witness
+from benchgate.base.workload.witness import Promise
+from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,
@@ -37,7 +40,7 @@ from benchgate.base.yaml.keys import (
 from benchgate.evidence import check
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.mix.isolation import IsolationVerdict
-from benchgate.plan import mark_table, option_table
+from benchgate.plan import catalog, mark_table, option_table
 from benchgate.session import exit_codes
 from benchgate.session.mix_study.isolation_mark import IsolationResult
 from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
@@ -397,6 +400,64 @@ def _default(row: Key) -> str:
     return ", ".join(code(word.replace("\n", "\\n")) for word in words) or "none"
 
 
+# ---- witnesses
+
+
+def witnesses() -> str:
+    """What each shipped workload promises, who witnesses it, and what is taken on trust."""
+    names = {
+        name: (str(unit), about) for name, (unit, about) in {**witness.MACHINE, **witness.WINDOWS}.items()
+    }
+    names |= {f"{one}NAME": (str(unit), about) for one, (unit, about) in witness.FAMILIES.items()}
+    names |= {f"away.HISTOGRAM.{one}": (str(unit), about) for one, (unit, about) in witness.AWAY.items()}
+    names["spent.HISTOGRAM"] = "ns", "for how long the workers that report it were at work, together"
+    rows = [(code(name), cell(unit), cell(about)) for name, (unit, about) in names.items()]
+    seen = table(("the machine", "unit", "what it is"), rows)
+    told = (
+        ("a parameter", "its number, in the unit of its YAML"),
+        ("`cpus`, `workers`", "of the row; those that report"),
+        ("a metric", "its value"),
+        ("`result.VALUE`", "what the guest reports as the result"),
+        (
+            "`printed.VALUE`, `most.VALUE`, `least.VALUE`",
+            "of all workers together, the largest, the smallest",
+        ),
+        ("`HISTOGRAM.FIGURE`", "`count`, `sum`, `min` or `max`; also as VALUE above"),
+    )
+    parts = [_promises_of(catalog.load_workload(name)) for name in catalog.names("workload")]
+    return page(
+        "Witnesses",
+        f"{SAYS} the YAML files of the shipped workloads; [how to write such lines]"
+        "(../how-to/write-a-workload.md#what-the-machine-must-have-seen).",
+        "The machine counts in the work window, of all CPUs together; with `total.` before a name, in the "
+        "total window. A value is a length of time if a metric takes it for one. Numbers may have a unit: "
+        f"{', '.join(map(code, filter(None, witness.UNITS)))}.",
+        seen,
+        table(("the guest", "what it is"), told),
+        *(part for one in parts for part in one),
+    )
+
+
+def _promises_of(workload: Workload) -> Iterator[str]:
+    yield f"## {workload.name}"
+    rows = [
+        (
+            code(one.text),
+            cell(one.because),
+            cell(_when(one)),
+            cell("thread view" if one.needs_threads else "clock"),
+        )
+        for one in workload.promises
+    ]
+    yield table(("promise", "because", "with", "witness"), rows)
+    if workload.trusts:
+        yield "Taken on trust:\n\n" + "".join(f"- {cell(one)}\n" for one in workload.trusts)
+
+
+def _when(one: Promise) -> str:
+    return "; ".join(f"{name} {' or '.join(words)}" for name, words in one.when.items())
+
+
 # ---- all pages
 
 
@@ -408,6 +469,7 @@ def pages() -> Mapping[str, str]:
         "fixtures.md": fixtures(),
         "commands.md": command_pages(),
         "exit-codes.md": codes(),
+        "witnesses.md": witnesses(),
         **{f"yaml-{file.name}.md": yaml_page(file) for file in FILES},
     }
     titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in found.items()}

@@ -21,8 +21,8 @@ from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.workloads import Workload
 from benchgate.build import programs
 from benchgate.judge import wire
+from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import ORACLES
-from benchgate.judge.oracles.oracle_run import OracleRun
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill
 from tools.schbench_output import REQUEST, WAKEUP, Output, read_json_output, read_text

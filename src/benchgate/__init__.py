@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from benchgate.base.statistics.histogram import Histogram
     from benchgate.judge.gates.wording import verdict
     from benchgate.judge.oracles.answers import (
+        OracleRun,
         add_up,
         all_in_one,
         equal_cost,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
         random_numbers,
         total,
     )
-    from benchgate.judge.oracles.oracle_run import OracleRun
     from benchgate.plan.mark_table import GateMark
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
@@ -55,6 +55,7 @@ _NAMES_BY_MODULE = {
     "base.paths": ("data_root",),
     "base.runs": ("WorkerReport",),
     "judge.oracles.answers": (
+        "OracleRun",
         "add_up",
         "all_in_one",
         "equal_cost",
@@ -80,7 +81,6 @@ _NAMES_BY_MODULE = {
         "random_numbers",
         "total",
     ),
-    "judge.oracles.oracle_run": ("OracleRun",),
     "plan.mark_table": ("GateMark",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),

@@ -4,7 +4,8 @@
 // Word i is random number i; its key is what `grain` turns make of it, and the bucket is the key's highest
 // bits. A table counts the keys of each bucket and sums them. In round r of the reduction the workers whose
 // number is a multiple of 2^(r+1) add the table of the worker 2^r above them, once that worker has posted it.
-// Worker 0 therefore ends with the table of all words.
+// Worker 0 therefore ends with the table of all words, and each other worker with that of the words which it
+// gave to the one below it.
 #include "work.h"
 
 #define WORDS_MAX 16777216u
@@ -72,18 +73,26 @@ static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot
     slot->value[VALUE_MERGES] = merges;
 }
 
+static uint64_t fold_table(uint64_t fold, const struct table *table) {
+    for (unsigned b = 0; b < BUCKETS; b++)
+        fold = bench_fold(bench_fold(fold, table->count[b]), table->sum[b]);
+    return fold;
+}
+
 static unsigned result(struct bench_job *job, struct bench_field *fields) {
-    const struct table *all = &((const struct job_data *)job->data)->table[0];
-    uint64_t words = 0, sum = 0, fold = 0;
+    const struct table *all = ((const struct job_data *)job->data)->table;
+    uint64_t words = 0, sum = 0, fold = fold_table(0, all), tables = 0;
     for (unsigned b = 0; b < BUCKETS; b++) {
         words += all->count[b];
         sum += all->sum[b];
-        fold = bench_fold(bench_fold(fold, all->count[b]), all->sum[b]);
     }
+    for (unsigned k = 0; k < job->workers; k++)
+        tables = fold_table(tables, &all[k]);
     fields[0] = (struct bench_field){"words", words, 0};
     fields[1] = (struct bench_field){"sum", sum, 1};
     fields[2] = (struct bench_field){"fold", fold, 1};
-    return 3;
+    fields[3] = (struct bench_field){"tables", tables, 1};
+    return 4;
 }
 
 static const char *const param_names[] = {"words", "grain", NULL};

@@ -47,6 +47,11 @@ def merges(worker: int, workers: int) -> int:
     return sum(worker + 2**i < workers for i in range((lowest - 1).bit_length()))
 
 
+def given_to(worker: int, workers: int) -> int:
+    """One after the last worker whose words are in the table that this one gives on."""
+    return min(worker + (worker & -worker), workers) if worker else workers
+
+
 def check(
     params: Mapping[str, ParamValue], reports: Sequence[WorkerReport], result: Mapping[str, int]
 ) -> None:
@@ -56,4 +61,7 @@ def check(
         lo, hi = equal_share(words, len(reports), k)
         correct = {"lo": lo, "hi": hi, "words": hi - lo, "sum": total(found[lo:hi])}
         expect(f"worker {report.id}", report.values, {**correct, "merges": merges(k, len(reports))})
-    expect("the result", result, {"words": words, "sum": total(found), "fold": folded(table(found))})
+    cuts = [equal_share(words, len(reports), k)[0] for k in range(len(reports))] + [words]
+    tables = [table(found[cuts[k] : cuts[given_to(k, len(reports))]]) for k in range(len(reports))]
+    right = {"words": words, "sum": total(found), "fold": folded(tables[0])}
+    expect("the result", result, {**right, "tables": folded(np.concatenate(tables))})

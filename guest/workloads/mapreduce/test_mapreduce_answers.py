@@ -41,7 +41,7 @@ def run(workers: int, unmerged: int = -1) -> tuple[list[dict[str, int]], dict[st
             block[k] = block[k] + (block[k + step] if k + step != unmerged else [])
         step *= 2
     found = {"words": len(block[0]), "sum": sum(block[0]) % MODULUS, "fold": folded(table(block[0]))}
-    return rows, found
+    return rows, {**found, "tables": folded([number for one in block for number in table(one)])}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4, 5, 7, 8])

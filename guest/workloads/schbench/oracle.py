@@ -291,6 +291,22 @@ def _check_rates(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) ->
     least = (inside - lost) * plan.hz - intervals * plan.interval
     if rest < len(reports) + intervals and rates.sum * plan.interval < least:
         raise VerifyError(f"wrong answer: the intervals have less than the {inside} requests inside")
+    _check_densest(plan, run)
+
+
+def _check_densest(plan: Plan, run: OracleRun) -> None:
+    """A worker ends its requests one after the other: the next one after both sleeps and, if it had to ask
+    for it, not before the shortest request has passed."""
+    rates, request = run.histograms["rps"], run.histograms["request"]
+    if plan.pipe or not rates.count:
+        return
+    apart = max(plan.sleeps, request.min if plan.asks and not plan.calibrate else 0)
+    most = plan.workers * (plan.interval // apart + 1) if apart else math.inf
+    if rates.max * plan.interval > most * plan.hz:
+        raise VerifyError(
+            f"wrong answer: an interval has {rates.max} requests per second, but a worker ends one in "
+            f"{apart} {run.unit} at most, so there are at most {most} in an interval"
+        )
 
 
 def _check_sleeps(plan: Plan, report: WorkerReport, unit: str) -> None:

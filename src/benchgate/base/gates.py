@@ -115,6 +115,8 @@ class Arm:
     absent: Mapping[str, str] = field(default_factory=dict)
     """Maps each metric without a value in at least one counted run to the reason. A gate that uses one is
     INVALID, because the other runs alone do not show what the system does."""
+    witness: str = ""
+    """What the machine saw of its workload's promises, behind `all verified`; empty if it makes none."""
     sample: str = ""
     """The folder of its first counted run, relative to the session's. Advice names this run."""
     culprit: str = ""

@@ -20,6 +20,7 @@ from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.witness import WitnessedPromise
 
 
 class Ending(StrEnum):
@@ -290,6 +291,10 @@ class VerifiedRun:
     arch: str = ""
     """The architecture of its guest; empty if unknown."""
     cpu_work: CpuWork = field(default_factory=CpuWork)
+    result: Mapping[str, int] = field(default_factory=dict)
+    """What it reported as its result; empty if a system prints its answers in its own form."""
+    promises: tuple[WitnessedPromise, ...] = ()
+    """What the machine saw of each promise of its workload."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

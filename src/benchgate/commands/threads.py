@@ -1,6 +1,7 @@
 """`benchgate threads`: shows what the guest's scheduler did in a run, and why threads were late.
 
-Takes the folder of a run on the instruction clock whose threads were observed (--threads). The exit status is
+Takes the folder of a run on the instruction clock whose threads were observed (--threads); for --witness
+also of another one. The exit status is
 0 if it was shown. It boots nothing, and leaves the run's folder as it was.
 """
 
@@ -25,6 +26,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     about = "a System.map or an ELF file with the kernel's symbols, if the session has none"
     parser.add_argument("--symbols", type=Path, metavar="FILE", help=about)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    about = "print instead what the machine counted, as lines for `witness:` of the workload's YAML"
+    parser.add_argument("--witness", action="store_true", help=about)
 
 
 def _length(word: str) -> float:
@@ -37,8 +40,11 @@ def _length(word: str) -> float:
 
 
 def run(words: argparse.Namespace) -> int:
-    from benchgate.session.thread_report import ThreadReportRequest, report_threads
+    from benchgate.session.thread_report import ThreadReportRequest, report_threads, report_witness
 
+    if words.witness:
+        print(report_witness(words.run.absolute()))
+        return 0
     asked = ThreadReportRequest(
         words.run.absolute(), words.most, words.late, words.symbols, words.json, words.phases
     )

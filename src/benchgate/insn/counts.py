@@ -25,6 +25,8 @@ EVENT = "events."
 _ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked")
 """The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, SO_FAR = "total", "work", "so_far"
+OF_PROGRAM = "p_"
+"""What the name of an event begins with that is a function of the workload's own program."""
 OTHERS = 1023
 """Stands for all system calls with this number or a higher one."""
 MOST_NAMES = 64

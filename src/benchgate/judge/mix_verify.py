@@ -19,8 +19,8 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.window import AGREEMENT, AGREEMENT_NS
-from benchgate.judge.accounts import host_memory
-from benchgate.judge.accounts.host_memory import HostMemory
+from benchgate.judge.accounts import memory_books
+from benchgate.judge.accounts.memory_books import HostMemory
 from benchgate.judge.checks.agreement import check_host
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.transcript_checks import require_cpus
@@ -63,7 +63,7 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
     void = excess(disturbance(files), rule) if is_judged(run) else ""
     window_ns = _window(files, transcript, void)
     parts = _parts(run, mix, transcript)
-    by_host = host_memory.used(run.folder, window_ns) if run.lane is Lane.KVM else None
+    by_host = memory_books.used(run.folder, window_ns) if run.lane is Lane.KVM else None
     use, missing = _of_machine(files, mix) if by_host is None else _of_host(by_host)
     missing |= _missing(mix, transcript)
     return MixRun(

@@ -38,6 +38,7 @@ from benchgate.judge.checks.transcript_checks import (
     check_window,
     require_cpus,
 )
+from benchgate.judge.checks.witness import witnessed
 from benchgate.judge.console import patterns, printed
 from benchgate.judge.console.output import GuestOutput, of_console, of_conversation
 from benchgate.judge.console.patterns import PrintedFigures
@@ -45,8 +46,8 @@ from benchgate.judge.console.printed import check_threads
 from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
+from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
-from benchgate.judge.oracles.oracle_run import OracleRun
 from benchgate.judge.run_files import ARGV, RunFiles, read_console
 from benchgate.judge.wire import MAX_HZ, Transcript
 
@@ -107,7 +108,8 @@ def _verified_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
-    return replace(with_threads(found, files), arch=system.arch.name)
+    found = replace(with_threads(found, files), arch=system.arch.name)
+    return replace(found, promises=witnessed(found, files, workload, system))
 
 
 def output_of(files: RunFiles, system: System) -> GuestOutput:
@@ -166,6 +168,7 @@ def verify(
         unverified=workload.tool is not None and not workload.tool.verifies,
         histograms=seen.histograms,
         hz=transcript.hz,
+        result=transcript.result,
         lead=lead if 0 <= lead <= total - work else None,
         cpu_work=CpuWork(
             used,

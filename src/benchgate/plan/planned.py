@@ -17,6 +17,7 @@ from benchgate.base.gates import Gate, Policy, Settings
 from benchgate.base.identity import guest_of
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
+from benchgate.base.workload.witness import PROGRAM, Promise, needs_events
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
 
@@ -102,6 +103,18 @@ class PlannedCell:
         return self.system.at(self.cell.cpus)
 
     @property
+    def promises(self) -> tuple[Promise, ...]:
+        """What its workload promises with its parameters."""
+        params = dict(self.cell.params)
+        return tuple(one for one in self.workload.promises if one.is_made(params))
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of its program whose calls are counted, because a promise names them."""
+        names = (name for one in self.promises for name in one.names if name.startswith(PROGRAM))
+        return tuple(dict.fromkeys(name.removeprefix(PROGRAM) for name in names))
+
+    @property
     def guest(self) -> str:
         """The name of its guest in session.json."""
         return guest_of(self.cell, per_count=self.system.has_guest_per_count)
@@ -180,6 +193,20 @@ class SweepPlan:
         """The ids of the cells whose threads a gate asks for."""
         gates = (one.gate for one in self.gates if one.gate.metric in OF_THREADS)
         return frozenset(cell.id for gate in gates for cell in gate.cells)
+
+    @property
+    def needs_events(self) -> frozenset[str]:
+        """The ids of the cells whose workloads promise what only functions show."""
+        made = ((cell.cell.id, one) for cell in self.cells for one in cell.promises)
+        return frozenset(cell_id for cell_id, one in made if needs_events(one.names))
+
+    @property
+    def needs_look(self) -> frozenset[str]:
+        """The ids of the cells whose workloads promise what only a record of their threads shows: one run of
+        has it."""
+        return frozenset(
+            cell.cell.id for cell in self.cells if any(one.needs_threads for one in cell.promises)
+        )
 
     @property
     def repeated(self) -> tuple[PlannedCell, ...]:

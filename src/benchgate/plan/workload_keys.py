@@ -9,10 +9,13 @@ from __future__ import annotations
 from benchgate.base.cells import Mode, Window
 from benchgate.base.system.systems import SERVICES
 from benchgate.base.workload.metrics import NS, MetricDirection, MetricKind
+from benchgate.base.workload.witness import LONGEST, Sees
 from benchgate.base.workload.workloads import Take
 from benchgate.base.yaml.keys import (
     Block,
+    Blocks,
     Choice,
+    Either,
     Integer,
     Number,
     Pattern,
@@ -161,6 +164,30 @@ _PARAM: Table = {
     "unit": _UNIT,
     "about": _ABOUT,
 }
+_PROMISE: Table = {
+    "because": Text("the reason, in words"),
+    "when": each(
+        "the choices with which it is made",
+        Either("words", (Text("a word of this parameter"), Texts("words of this parameter"))),
+        names="PARAMETER",
+        otherwise="always",
+    ),
+}
+_CLAIM: Table = {
+    "claim": Either(
+        "an inequality or equality between what the workload says and what the machine saw; of several the "
+        "first counts whose names the system has",
+        (Text(f"at most {LONGEST} characters"), Texts("several", what="claims")),
+    ),
+    **_PROMISE,
+}
+_CONTAINS: Table = {
+    "histogram": Text("a histogram of the guest, whose values are lengths of time"),
+    "sees": Choice("what of the thread view it must contain, bucket by bucket", tuple(Sees)),
+    "since": Text("of parameters: so long after the first worker began", otherwise="from the begin on"),
+    "until": Text("of parameters: so long after the total window began", otherwise="to the end"),
+    **_PROMISE,
+}
 _EVERY: Table = {
     "name": name("as in the C"),
     "about": _ABOUT,
@@ -168,6 +195,12 @@ _EVERY: Table = {
     "quick": each("values of parameters with --quick", Text("the value"), names="PARAMETER"),
     "files": Texts("files below this folder that it reads while it runs", default=()),
     "metrics": each("its figures besides `work` and `total`", Block("a metric", forms=_METRICS)),
+    "witness": Blocks(
+        "what the machine must have seen if the figures are right",
+        Block("a promise", forms=(_CLAIM, _CONTAINS)),
+        otherwise="nothing is promised",
+    ),
+    "trusts": Texts("what of its figures nothing but the guest shows, and why", default=(), what="sentences"),
 }
 _OWN: Table = {
     **_EVERY,

@@ -17,6 +17,7 @@ from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval, Spread
 from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.workload.metrics import WINDOWS, Metric
+from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.rows import RunRow
 from benchgate.plan.mark_table import OWN_FIGURE
 from benchgate.render.view import SessionView
@@ -76,6 +77,10 @@ class ArmFigures:
     speedups: dict[Window, Speedup]
     resolution: Resolution | None = None
     """What the instruction clock, or a printed figure, could not resolve."""
+    promises: tuple[WitnessedPromise, ...] = ()
+    """What the machine saw of each promise of its workload."""
+    only_said: tuple[str, ...] = ()
+    """The metrics that are of lengths which only the guest saw."""
     metrics: tuple[MetricSamples, ...] = ()
     """The metrics are `work`, `total` and those that the workload declares."""
 
@@ -193,6 +198,8 @@ def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
         samples=samples,
         speedups={},
         resolution=view.resolutions.get(rows[0].cell.id),
+        promises=view.promises.get(rows[0].cell.id, ()),
+        only_said=view.only_said.get(rows[0].cell.id, ()),
         metrics=_metrics(counted, view.merged.get(rows[0].cell.id, {})),
     )
 

@@ -19,6 +19,7 @@ from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import VERIFIED, CapacityBound, Policy, Verdict, Word
 from benchgate.base.runs import Outcome, Resolution
 from benchgate.base.text import UNAVAILABLE, counted, gathered, one_line
+from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import DEFAULT_REPORTS
@@ -90,6 +91,10 @@ class SessionView:
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
     distributions: Mapping[str, tuple[Distribution, ...]] = field(default_factory=dict)
     """The histograms of all counted runs of a cell together, by cell id."""
+    promises: Mapping[str, tuple[WitnessedPromise, ...]] = field(default_factory=dict)
+    """What the machine saw of each promise of a cell's workload, by cell id."""
+    only_said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The metrics of a cell that are of lengths which only the guest saw, by cell id."""
     envelope: tuple[tuple[str, str], ...] = ()
     """All that session.json says of the host and the inputs: (name, text)."""
     published: tuple[PublishedRow, ...] = ()

@@ -29,12 +29,12 @@ from benchgate.judge import wire
 from benchgate.judge.accounts import attribution
 from benchgate.judge.accounts.distributions import distributions, merged_percentiles
 from benchgate.judge.accounts.memory_books import run_books
-from benchgate.judge.accounts.outliers import outliers
-from benchgate.judge.accounts.sensitivity import floors, resolutions, ungated
+from benchgate.judge.accounts.sensitivity import floors, outliers, resolutions, ungated
 from benchgate.judge.accounts.sharing import recorded
 from benchgate.judge.accounts.thread_timeline import thread_timelines
 from benchgate.judge.accounts.timeline import flames, timelines
 from benchgate.judge.arms import arms
+from benchgate.judge.checks.witness import only_said, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
 from benchgate.judge.judged_run import JudgedRun
@@ -56,6 +56,11 @@ def view_of(
     plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
+    cells: dict[str, list[VerifiedRun]] = {}
+    for one in runs:
+        if one.verified:
+            cells.setdefault(one.run.cell.id, []).append(one.verified)
+    seen = {cell_id: witness_of(some) for cell_id, some in cells.items()}
     view = session_view(
         facts=facts,
         rows=[row_of(one, declared[one.run.cell.row]) for one in runs],
@@ -77,6 +82,11 @@ def view_of(
         moved_lines=recorded(runs),
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
+        promises=seen,
+        only_said={
+            cell_id: only_said(declared[some[0].run.cell.row], seen[cell_id])
+            for cell_id, some in cells.items()
+        },
         published=published.rows_of({one.run.cell.workload for one in runs}),
         fits=tuple(one for of in found for one in fits(of, policy.alpha)),
         noise=noise_of((one.run for one in runs), policy.void),

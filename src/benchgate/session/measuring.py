@@ -117,6 +117,8 @@ class MeasuringSession:
         """Makes the session's folder, with everything that is needed to judge it again."""
         self._sweeps = tuple(sweeps)
         self._records.needs_threads = frozenset().union(*(one.needs_threads for one in sweeps))
+        self._records.needs_events = frozenset().union(*(one.needs_events for one in sweeps))
+        self._records.needs_look = frozenset().union(*(one.needs_look for one in sweeps))
         if self.options.fleet:
             fleets.require_makeable(self.options, (cell for one in self._sweeps for cell in one.runnable))
         emulators = self.bench.emulators

@@ -171,7 +171,9 @@ class RecordKeeper:
         self.needs_threads: frozenset[str] = frozenset()
         """The ids of the cells whose gates are of threads."""
         self.needs_events: frozenset[str] = frozenset()
-        """The ids of the cells whose workloads promise what only functions of the kernel show."""
+        """The ids of the cells whose workloads promise what only functions of kernel or program show."""
+        self.needs_look: frozenset[str] = frozenset()
+        """The ids of the cells whose workloads promise what only threads show: in one run of each."""
         self._noted: set[str] = set()
 
     def records(self, planned: PlannedCell, folder: Path) -> Records:
@@ -183,16 +185,19 @@ class RecordKeeper:
                     f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them"
                 )
             return NO_RECORDS
-        is_first = options.measure and planned.cell.id not in self._recorded
+        is_new = planned.cell.id not in self._recorded
+        is_first, is_looked_at = options.measure and is_new, is_new and planned.cell.id in self.needs_look
+        self._recorded.add(planned.cell.id)
         observed = (
-            self._observed(planned, folder, is_wanted=wants_threads) if wants_threads or is_first else ""
+            self._observed(planned, folder, is_wanted=wants_threads)
+            if wants_threads or is_first or is_looked_at
+            else ""
         )
         threads = bool(observed)
         if not threads and planned.cell.id in self.needs_events:
-            observed = self._observed(planned, folder, is_wanted=True, threads=False)
+            observed = self._observed(planned, folder, is_wanted=False, threads=False)
         if not is_first:
             return records(folder, observed=observed, threads=threads)
-        self._recorded.add(planned.cell.id)
         lines = planned.system.machine is not None
         return records(
             folder, stacks=self._can_follow(planned), lines=lines, observed=observed, threads=threads

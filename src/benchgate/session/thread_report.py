@@ -21,9 +21,11 @@ from benchgate.evidence.files import SESSION, read_object
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWait
+from benchgate.judge.checks.witness import proposed, seen_in
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 from benchgate.render.tables import threads
 from benchgate.run.record import load
+from benchgate.session.rejudging.rejudge import system_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,24 @@ def report_threads(asked: ThreadReportRequest) -> str:
     if asked.late is not None:
         lines += ["", _said_of(asked.late, books, len(waits))]
     return "\n".join(lines)
+
+
+def report_witness(folder: Path) -> str:
+    """What the machine counted in a run's window, and lines for `witness:` of its workload's YAML to edit."""
+    run = load(folder)
+    files, observe, session = RunFiles(run), None, folder.parent.parent
+    if (session / SESSION).is_file():
+        facts = read_object(session, SESSION)
+        observe = system_of(facts, run.cell.system, str(session / SESSION)).observe
+    seen = seen_in(files, {name: one.number for name, one in observe.calls.items()} if observe else {})
+    figures = {name: value for name, value in run.cell.params if isinstance(value, int)}
+    if b"@bench " in files.console:
+        said = files.transcript
+        figures |= {f"result.{name}": value for name, value in said.result.items()}
+        names = dict.fromkeys(name for one in said.reports for name in one.values)
+        figures |= {f"printed.{name}": sum(one.values.get(name, 0) for one in said.reports) for name in names}
+    told = ", ".join(f"{count:,} {name}" for name, count in sorted(seen.items(), key=lambda one: -one[1]))
+    return "\n".join([f"# In the window of {folder.name} the machine saw: {told}.", *proposed(seen, figures)])
 
 
 def _said_of(late: float, books: ThreadBooks, told: int) -> str:

@@ -33,7 +33,7 @@ from benchgate.build import images
 from benchgate.build.cache_storage import Notice
 from benchgate.build.images import Images, guest_digest
 from benchgate.host import capacity
-from benchgate.insn.observe.resolve import observe_file
+from benchgate.insn.observe.resolve import observe_file, with_program
 from benchgate.insn.symbols import linux_symbols
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
@@ -113,8 +113,9 @@ class Workbench:
         if kernel is None:
             raise VerifyError(f"{what}: it boots no kernel file")
         try:
-            symbols = self.symbols(planned).kernel or kernel
-            return observe_file(observation, kernel, symbols, threads=threads)
+            files = self.symbols(planned)
+            text = observe_file(observation, kernel, files.kernel or kernel, threads=threads)
+            return with_program(text, files.program, planned.functions) if files.program else text
         except (VerifyError, BuildError, FetchError) as error:
             raise VerifyError(f"{what}: {error}") from error
 

@@ -133,6 +133,26 @@ OF_THREADS = {
 workload declares."""
 
 
+def is_length(what: str, metrics: Mapping[str, Metric]) -> bool:
+    """Whether a metric takes this reported value, or the histogram that it is a figure of, for a length of
+    time."""
+    return any(
+        what == of or _histogram(what) == _histogram(of) != "" for of in map(_length_of, metrics.values())
+    )
+
+
+def _length_of(metric: Metric) -> str:
+    """What the metric takes for a length of time; for a histogram one of its figures."""
+    if metric.kind is MetricKind.PERCENTILE:
+        return f"{metric.of}.max" if metric.unit == NS else ""
+    return {MetricKind.TIME: metric.of, MetricKind.RATE: metric.per}.get(metric.kind, "")
+
+
+def _histogram(what: str) -> str:
+    place = what.rpartition(".")[0]
+    return "" if place == "result" else place
+
+
 def every_metric(declared: Mapping[str, Metric]) -> Mapping[str, Metric]:
     """All metrics that a gate may name for a workload that declares these."""
     return {**WINDOWS, **OF_THREADS, **declared}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Mode, Params, ParamValue
 from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.witness import Promise
 
 TOOL_FOLDER = "{tool}"
 """The placeholder for the folder with the program's files, which differs between guest and host."""
@@ -106,6 +107,10 @@ class Workload:
     """The existing program that it runs; None if it has a C source of its own."""
     files: tuple[str, ...] = ()
     """The files that it reads while it runs: paths below the folder of its YAML file."""
+    promises: tuple[Promise, ...] = ()
+    """What the machine must have seen if its figures are right."""
+    trusts: tuple[str, ...] = ()
+    """What of its figures nothing but the guest shows, and why."""
 
     @property
     def has_program(self) -> bool:

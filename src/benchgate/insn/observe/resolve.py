@@ -34,6 +34,7 @@ from benchgate.base.system.observe import (
 )
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
+from benchgate.insn.counts import OF_PROGRAM
 from benchgate.insn.observe.btf import read_btf
 from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, Field, NoTypes, Types
 from benchgate.insn.observe.dwarf import read_dwarf
@@ -331,6 +332,17 @@ def types_of(kernel: Path) -> Types:
     """What the kernel's own file says of its types: DWARF of an ELF file, or the BTF of a Linux image."""
     dwarf = read_dwarf(kernel) if is_elf(kernel) else None
     return dwarf or read_btf(kernel) or NoTypes()
+
+
+def with_program(text: str, program: Path, functions: Iterable[str]) -> str:
+    """The same text, with which the calls of these functions of the guest's program are counted, too.
+    One that the program does not have is left out."""
+    known = addresses_of(program)
+    lines = text.splitlines()
+    for name in functions:
+        places = [f"at {place:x}" for place in known.get(name, ())]
+        lines[-1:-1] = [f"hook event {OF_PROGRAM}{name}", *places] if places else []
+    return "\n".join([*lines, ""])
 
 
 def observe_file(observation: ObserveDefinition, kernel: Path, symbols: Path, *, threads: bool = True) -> str:

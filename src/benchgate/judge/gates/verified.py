@@ -40,6 +40,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         needs = {} if measured.too_many_void and word is not Word.INVALID else {gate.cell.id: wanted}
         return say(word, f"{gate.cell.id}: {why}", advice, needs)
     how = f"all worked ({UNVERIFIED}: for information only)" if arm.informs else "all verified"
+    how += arm.witness
     text = f"{gate.cell.id}: {counted(arm.runs, 'run')}, {how}"
     if arm.placement is Placement.OVERSUBSCRIBED:
         text += " (oversubscribed: functional only)"

@@ -35,6 +35,7 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.judge.console import tool_result
 from benchgate.judge.metrics import MetricSource
+from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle_process import (
     LIMITS,
     NoAnswerError,
@@ -42,7 +43,6 @@ from benchgate.judge.oracles.oracle_process import (
     OracleLimits,
     OracleProcess,
 )
-from benchgate.judge.oracles.oracle_run import OracleRun
 from benchgate.judge.wire import Transcript
 
 LONGEST = 600

@@ -15,6 +15,7 @@ from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
 from benchgate.render.page.details import metrics as metrics_part
+from benchgate.render.page.details import promises
 from benchgate.render.page.page_view import page_view
 from benchgate.render.tables import (
     columns,
@@ -128,7 +129,7 @@ def _series(view: SessionView, series: ArmSeries) -> list[str]:
     lines += [f"| {' | '.join(row[n] for n in used)} |" for row in rows]
     bars = [_bar(series, arm) for arm in series.arms]
     drawn = ["```text", *filter(None, bars), "```", ""] if any(bars) else []
-    measured = metrics.lines_of_markdown(view, series)
+    measured = [*metrics.lines_of_markdown(view, series), *promises.lines_of_markdown(series)]
     return [*lines, "", *measured, *drawn, *_paired(series), *_dependence(series)]
 
 

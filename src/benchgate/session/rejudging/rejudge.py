@@ -77,7 +77,7 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
     sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
     systems = {judged.run.cell.system for judged in runs}
-    per_count = {one for one in systems if _system(facts, one, where).has_guest_per_count}
+    per_count = {one for one in systems if system_of(facts, one, where).has_guest_per_count}
     check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
     against = baseline_file.read_back(folder, facts, where)
     view = view_of(facts, runs, where, trusted, against)
@@ -136,7 +136,7 @@ def _judge(
     def check(one: RawRun) -> VerifiedRun:
         try:
             workload = find_workload(facts, one.cell.workload, trusted)
-            system = _system(facts, one.cell.system, where)
+            system = system_of(facts, one.cell.system, where)
             if one.cell.machine:
                 system = system.on(read_machine(facts, one.cell.machine, where))
         except NeedsFilesError as error:
@@ -164,7 +164,7 @@ def _was_refused(session: Path, raw: RawRun) -> bool:
     return any(row.run == raw.attempt and row.outcome is Outcome.INVALID for row in rows)
 
 
-def _system(facts: Mapping[str, Any], name: str, where: str) -> System:
+def system_of(facts: Mapping[str, Any], name: str, where: str) -> System:
     """The system that the session recorded, on the ideal machine."""
     return systemfile.parse(str(facts["systems"][name]), Path(where), dict(facts["settings"][name]))
 

@@ -8,7 +8,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.judge.oracles import answers
-from benchgate.judge.oracles.oracle_run import OracleRun
+from benchgate.judge.oracles.answers import OracleRun
 
 
 def report(number: int, **values: int) -> WorkerReport:

@@ -20,9 +20,9 @@ from benchgate.base.errors import OracleError, UsageError, VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.judge.oracles import oracle_process
+from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import Oracles
 from benchgate.judge.oracles.oracle_process import OracleLimits
-from benchgate.judge.oracles.oracle_run import OracleRun
 from tests.machines import PATIENCE_S, wait_until
 
 SAMPLES = Histogram(3, 261, 1, 130, {1: 1, 130: 2})
@@ -332,7 +332,7 @@ def test_it_dies_with_this_process(asked: Asked, tmp_path: Path) -> None:
     asked.write(f"Path({str(pid)!r}).write_text(str(os.getpid())); time.sleep(10**6)")
     code = (
         "import sys; from pathlib import Path; from benchgate.judge.oracles.oracle import ORACLES; "
-        "from benchgate.judge.oracles.oracle_run import OracleRun\n"
+        "from benchgate.judge.oracles.answers import OracleRun\n"
         f"ORACLES.check(Path({str(asked.file)!r}), {{}}, [], {{}}, OracleRun(1, 'ns', None, 1, 1, {{}}))"
     )
     parent = subprocess.Popen([sys.executable, "-c", code])

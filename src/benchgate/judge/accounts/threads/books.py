@@ -152,6 +152,8 @@ class ThreadWake:
     """On whose queue the thread was put."""
     trail: Annotated[tuple[int, ...], As(tuple[str, ...], _addresses, _texts)]
     """Return addresses from the waker's stack, innermost first; in JSON as text."""
+    sent: int = 0
+    """When the waker left it to another CPU, by the time of its own; 0: it did not."""
 
 
 @dataclass(frozen=True, slots=True)

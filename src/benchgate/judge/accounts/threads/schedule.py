@@ -365,7 +365,7 @@ class _Repeater:
         if life.now.state != "blocked":
             self._refuse(event, f"thread {life.thread} is woken, but is {life.now.state}")
         waker, asked = self.sent.pop(event.thread, (self.current[event.vcpu], event))
-        wake = ThreadWake(event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail)
+        wake = ThreadWake(event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail, _sent(asked))
         life.wakes.append(wake)
         if life.last_cpu not in (None, event.cpu):
             life.moves.append((event.time, life.last_cpu or 0, event.cpu))
@@ -396,6 +396,10 @@ class _Repeater:
     def _change(self, life: ThreadLife, phase: Phase) -> None:
         begin = life.now.begin
         life.phases.append(phase if phase.begin >= begin else replace(phase, begin=begin))
+
+
+def _sent(asked: SendEvent | WakeEvent) -> int:
+    return asked.time if isinstance(asked, SendEvent) else 0
 
 
 def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:

@@ -1,0 +1,394 @@
+"""Promises of a workload as data: a claim is an inequality between what it says and what the machine saw.
+
+Takes the text of a claim, such as `syscalls.write >= rounds * workers`; gives a frozen `Claim`, and later
+the value of each of its sides from the values of its names. Arithmetic only: + - * / //, parentheses, min,
+max, numbers with units. Fails with ValueError, which says what is wrong, for a text that is no claim, for
+units that do not fit, and for a value that is too large or a division by zero. Nothing is evaluated but by
+this file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from itertools import pairwise
+
+LONGEST, DEEPEST, LARGEST = 300, 24, 2**200
+"""The most characters of a claim, how deep its parentheses go, and the largest number that comes of it."""
+SIGNS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
+    "<=": lambda one, other: one <= other,
+    ">=": lambda one, other: one >= other,
+    "==": lambda one, other: one == other,
+    "<": lambda one, other: one < other,
+    ">": lambda one, other: one > other,
+}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)(?P<unit>[A-Za-z]*)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)|(?P<sign><=|>=|==|//|[-+*/(),<>]))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Powers of ns and of bytes; a count has neither."""
+
+    ns: int = 0
+    bytes: int = 0
+
+    def __str__(self) -> str:
+        powers = (("ns", self.ns), ("bytes", self.bytes))
+        return (
+            " ".join(name if power == 1 else f"{name}^{power}" for name, power in powers if power)
+            or "a count"
+        )
+
+    def times(self, other: Unit, sign: int = 1) -> Unit:
+        return Unit(self.ns + sign * other.ns, self.bytes + sign * other.bytes)
+
+
+COUNT, TIME, SIZE = Unit(), Unit(ns=1), Unit(bytes=1)
+UNITS: Mapping[str, tuple[Unit, int]] = {
+    "": (COUNT, 1),
+    "ns": (TIME, 1),
+    "us": (TIME, 1_000),
+    "ms": (TIME, 1_000_000),
+    "s": (TIME, 1_000_000_000),
+    "bytes": (SIZE, 1),
+    "KiB": (SIZE, 1 << 10),
+    "MiB": (SIZE, 1 << 20),
+    "GiB": (SIZE, 1 << 30),
+}
+"""What a number's unit is, and how many of it the number is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTerm:
+    """A number, a name, or an operation on terms."""
+
+    word: str
+    """The number's text, the name, or the operation."""
+    unit: Unit
+    number: Fraction | None = None
+    parts: tuple[ClaimTerm, ...] = ()
+
+    def value(self, values: Mapping[str, Fraction]) -> Fraction:
+        if self.number is not None:
+            return self.number
+        if not self.parts:
+            return _bounded(values[self.word])
+        return _bounded(_DO[self.word](*(part.value(values) for part in self.parts)))
+
+    def names(self) -> tuple[str, ...]:
+        if self.parts:
+            return tuple(dict.fromkeys(name for part in self.parts for name in part.names()))
+        return () if self.number is not None else (self.word,)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    text: str
+    sides: tuple[ClaimTerm, ...]
+    """Two, or three: `low <= what <= high`."""
+    signs: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for side in self.sides for name in side.names()))
+
+    def values(self, values: Mapping[str, Fraction]) -> tuple[Fraction, ...]:
+        return tuple(side.value(values) for side in self.sides)
+
+    def holds(self, values: Mapping[str, Fraction]) -> bool:
+        found = pairwise(self.values(values))
+        return all(SIGNS[sign](*pair) for sign, pair in zip(self.signs, found, strict=True))
+
+
+class Sees(StrEnum):
+    """The lengths that a histogram of the guest must contain, as the thread view has them."""
+
+    WAKES = "wakes"
+    """From each wake-up of a worker to when it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One line of `witness:`: a claim, or a histogram that contains what the machine saw."""
+
+    because: str
+    when: Mapping[str, tuple[str, ...]]
+    """Maps parameters to the choices with which it is made; empty: always."""
+    claims: tuple[Claim, ...] = ()
+    """The first one counts whose names the system's counts have. Empty: a histogram is compared."""
+    histogram: str = ""
+    sees: Sees = Sees.WAKES
+    since: ClaimTerm | None = None
+    """From this time after the first worker began; None: from the begin."""
+    until: ClaimTerm | None = None
+    """Until this time after the total window began; None: to the end."""
+
+    @property
+    def text(self) -> str:
+        if self.claims:
+            return " or ".join(claim.text for claim in self.claims)
+        return f"{self.histogram} contains the {self.sees} that the machine saw"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for claim in self.claims for name in claim.names))
+
+    @property
+    def needs_threads(self) -> bool:
+        """Whether only a record of the guest's threads shows it."""
+        return bool(self.histogram) or any(name.startswith("away.") for name in self.names)
+
+    def is_made(self, params: Mapping[str, object]) -> bool:
+        return all(str(params.get(name)) in words for name, words in self.when.items())
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessedPromise:
+    """What became of one promise in one run. One that the machine contradicts makes the run invalid."""
+
+    promise: str
+    because: str
+    seen: str = ""
+    """Both sides with their values; empty if it is not witnessed."""
+    why: str = ""
+    """Why it is not witnessed."""
+    figures: tuple[str, ...] = ()
+    """What the guest reported that it is about: `wakeup`, `result.calls` ..."""
+    of_threads: bool = False
+    """Whether only a record of threads shows it, which one run of a cell has."""
+
+
+# ---- the names
+
+MACHINE: Mapping[str, tuple[Unit, str]] = {
+    "syscalls": (COUNT, "system calls of user programs"),
+    "atomics": (COUNT, "atomic instructions of user programs"),
+    "instructions": (COUNT, "instructions of all CPUs"),
+    "worked": (COUNT, "instructions of all CPUs outside of loops that only wait"),
+    "spaces": (COUNT, "how often a CPU got another address space"),
+    "faults": (COUNT, "page faults"),
+    "switches": (COUNT, "how often a CPU went from one thread to another"),
+    "wakes": (COUNT, "how often a thread was woken"),
+    "forks": (COUNT, "threads and processes that were made"),
+    "exits": (COUNT, "threads and processes that ended"),
+    "halts": (COUNT, "how often a CPU halted"),
+    "ipis": (COUNT, "interrupts between CPUs"),
+    "reads": (COUNT, "reads of memory, on a machine with memory"),
+    "writes": (COUNT, "writes to memory, on a machine with memory"),
+    "lines": (COUNT, "lines of memory that came from outside of a CPU's caches, on a machine with memory"),
+}
+"""What the machine counts in the work window, of all CPUs together: its unit and what it is. With `total.`
+before it, in the total window."""
+FAMILIES: Mapping[str, tuple[Unit, str]] = {
+    "syscalls.": (COUNT, "system calls of one name"),
+    "bytes.": (SIZE, "the bytes that system calls of one name asked for"),
+    "events.": (COUNT, "what the system's `observe.events` names"),
+    "program.": (COUNT, "how often a function of the workload's own program was called"),
+}
+WINDOWS: Mapping[str, tuple[Unit, str]] = {
+    "work": (TIME, "the work window by the clock"),
+    "total": (TIME, "the total window by the clock"),
+}
+AWAY: Mapping[str, tuple[Unit, str]] = {
+    "count": (COUNT, "how often the workers that report this histogram slept in their work"),
+    "sum": (TIME, "for how long they slept, together"),
+    "max": (TIME, "the longest such sleep"),
+}
+"""`away.HISTOGRAM.NAME`, of the thread view."""
+SPENT = "spent."
+"""`spent.HISTOGRAM`: for how long the workers that report it were at work, together. The clock compares the
+begin of the first worker and the end of the last one."""
+RUN: Mapping[str, str] = {"cpus": "the CPUs of the row", "workers": "the workers that report"}
+FIGURES = ("count", "sum", "min", "max")
+"""What a histogram has."""
+OF_WORKERS = ("printed", "most", "least")
+"""`printed.VALUE` is what all workers report together, `most.VALUE` and `least.VALUE` what one of them
+does. VALUE may also be `HISTOGRAM.FIGURE`."""
+
+
+PROGRAM, EVENTS = "program.", "events."
+_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
+
+
+def needs_events(names: Iterable[str]) -> bool:
+    """Whether only functions of the kernel, or of the program, show some of these."""
+    plain = [name.removeprefix("total.") for name in names]
+    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS)) for name in plain)
+
+
+def of_machine(name: str) -> Unit | None:
+    """The unit of what the machine saw; None for another name."""
+    if name.startswith(SPENT) and name.count(".") == 1:
+        return TIME
+    if name.startswith("away."):
+        parts = name.split(".")
+        return AWAY[parts[2]][0] if len(parts) == 3 and parts[2] in AWAY else None
+    plain = name.removeprefix("total.")
+    if plain in MACHINE:
+        return MACHINE[plain][0]
+    family = next((one for one in FAMILIES if plain.startswith(one)), "")
+    if family and plain != family:
+        return FAMILIES[family][0]
+    return WINDOWS[name][0] if name in WINDOWS else None
+
+
+def parse(text: str, unit_of: Callable[[str], Unit]) -> Claim:
+    """`unit_of` gives the unit of a name, or fails with ValueError for one that does not exist."""
+    if len(text) > LONGEST:
+        raise ValueError(f"has {len(text)} characters, more than {LONGEST}")
+    return _ClaimParser(text, unit_of).claim()
+
+
+def parse_length(text: str, unit_of: Callable[[str], Unit]) -> ClaimTerm:
+    """A length of time: ValueError for anything else."""
+    if len(text) > LONGEST:
+        raise ValueError(f"has {len(text)} characters, more than {LONGEST}")
+    return _ClaimParser(text, unit_of).length()
+
+
+def _bounded(value: Fraction) -> Fraction:
+    if abs(value.numerator) > LARGEST or value.denominator > LARGEST:
+        raise ValueError("a number in it is too large")
+    return value
+
+
+def _divided(one: Fraction, other: Fraction) -> Fraction:
+    if not other:
+        raise ValueError("it divides by 0")
+    return one / other
+
+
+_DO: Mapping[str, Callable[..., Fraction]] = {
+    "+": lambda one, other: one + other,
+    "-": lambda one, other: one - other,
+    "*": lambda one, other: one * other,
+    "/": _divided,
+    "//": lambda one, other: Fraction(_divided(one, other).__floor__()),
+    "min": min,
+    "max": max,
+    "negative": lambda one: -one,
+}
+_FUNCTIONS = ("min", "max")
+
+
+class _ClaimParser:
+    def __init__(self, text: str, unit_of: Callable[[str], Unit]) -> None:
+        self._text = text
+        self._unit_of = unit_of
+        self._at = 0
+        self._deep = 0
+        self._match = self._next()
+
+    def claim(self) -> Claim:
+        sides, signs = [self._sum()], []
+        while (sign := self._take(*SIGNS)) and len(sides) < 3:
+            signs.append(sign)
+            sides.append(self._sum())
+            self._same(sign, sides[-2], sides[-1])
+        if not signs or sign or self._match is not None:
+            raise self._wrong("expected a comparison: one of " + " ".join(SIGNS) + ", at most two of them")
+        return Claim(self._text, tuple(sides), tuple(signs))
+
+    def length(self) -> ClaimTerm:
+        found = self._sum()
+        if self._match is not None or found.unit != TIME:
+            raise self._wrong("expected a length of time")
+        return found
+
+    def _sum(self) -> ClaimTerm:
+        found = self._product()
+        while sign := self._take("+", "-"):
+            other = self._product()
+            self._same(sign, found, other)
+            found = ClaimTerm(sign, found.unit, parts=(found, other))
+        return found
+
+    def _product(self) -> ClaimTerm:
+        found = self._factor()
+        while sign := self._take("*", "//", "/"):
+            other = self._factor()
+            unit = found.unit.times(other.unit, 1 if sign == "*" else -1)
+            if sign == "//" and unit != COUNT:
+                raise self._wrong(f"`//` rounds {unit}; only a count can be rounded")
+            found = ClaimTerm(sign, unit, parts=(found, other))
+        return found
+
+    def _factor(self) -> ClaimTerm:
+        if self._take("-"):
+            found = self._deeper(self._factor)
+            return ClaimTerm("negative", found.unit, parts=(found,))
+        match = self._match
+        if match is None:
+            raise self._wrong("it ends too early")
+        if match["number"]:
+            self._match = self._next()
+            return self._number(match["number"], match["unit"])
+        if match["name"]:
+            self._match = self._next()
+            name = str(match["name"])
+            return self._call(name) if name in _FUNCTIONS else ClaimTerm(name, self._unit_of(name))
+        if not self._take("("):
+            raise self._wrong(f"`{match['sign']}` is not expected here")
+        found = self._deeper(self._sum)
+        self._need(")")
+        return found
+
+    def _number(self, digits: str, word: str) -> ClaimTerm:
+        if word not in UNITS:
+            raise self._wrong(f"`{word}` is no unit; there are {', '.join(filter(None, UNITS))}")
+        unit, size = UNITS[word]
+        return ClaimTerm(digits + word, unit, number=Fraction(digits) * size)
+
+    def _call(self, name: str) -> ClaimTerm:
+        self._need("(")
+        parts = [self._deeper(self._sum)]
+        while self._take(","):
+            parts.append(self._deeper(self._sum))
+            self._same(name, parts[0], parts[-1])
+        self._need(")")
+        if len(parts) < 2:
+            raise self._wrong(f"`{name}` needs two values")
+        return ClaimTerm(name, parts[0].unit, parts=tuple(parts))
+
+    def _deeper(self, read: Callable[[], ClaimTerm]) -> ClaimTerm:
+        self._deep += 1
+        if self._deep > DEEPEST:
+            raise self._wrong(f"it is nested more than {DEEPEST} deep")
+        found = read()
+        self._deep -= 1
+        return found
+
+    def _same(self, sign: str, one: ClaimTerm, other: ClaimTerm) -> None:
+        if one.unit != other.unit:
+            raise self._wrong(f"`{sign}` is between {one.unit} and {other.unit}")
+
+    def _take(self, *signs: str) -> str:
+        """The next sign, if it is one of these; else nothing."""
+        found = self._match["sign"] if self._match is not None else None
+        if found not in signs or found is None:
+            return ""
+        self._match = self._next()
+        return str(found)
+
+    def _need(self, sign: str) -> None:
+        if not self._take(sign):
+            raise self._wrong(f"`{sign}` is missing")
+
+    def _next(self) -> re.Match[str] | None:
+        """The next token; None at the end."""
+        if not self._text[self._at :].strip():
+            return None
+        found = _TOKEN.match(self._text, self._at)
+        if found is None:
+            raise self._wrong(f"`{self._text[self._at :].strip()[:1]}` is no part of a claim")
+        self._at = found.end()
+        return found
+
+    def _wrong(self, why: str) -> ValueError:
+        return ValueError(f"{why} (near character {self._at} of `{self._text}`)")

@@ -1,0 +1,407 @@
+"""Holds what a workload promises of its figures against what the machine saw.
+
+Takes a verified run, its files, its workload and its system; gives a `WitnessedPromise` for each promise that
+is made with its parameters: both sides with their values, or why the machine cannot witness it. Fails with
+VerifyError, which names both sides, if the machine contradicts a promise, or if the guest does not report
+what a promise is of.
+
+Only the instruction clock sees anything. Where a length of the guest is compared with one that the clock
+saw, the clock's own resolution is in the guest's favour.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeVar
+
+from benchgate.base.cells import Lane
+from benchgate.base.errors import UsageError, VerifyError
+from benchgate.base.runs import VerifiedRun
+from benchgate.base.statistics.histogram import Histogram, bounds
+from benchgate.base.system.observe import HookKind
+from benchgate.base.system.systems import System, plain_name
+from benchgate.base.text import counted, suggestion
+from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind, is_length
+from benchgate.base.workload.witness import (
+    EVENTS,
+    FIGURES,
+    OF_WORKERS,
+    PROGRAM,
+    RUN,
+    SPENT,
+    UNITS,
+    Claim,
+    Promise,
+    WitnessedPromise,
+    of_machine,
+)
+from benchgate.base.workload.workloads import Workload
+from benchgate.insn.counts import OF_PROGRAM, TOTAL, WORK
+from benchgate.insn.counts import witnessed as counts_by_name
+from benchgate.insn.memory_log import WINDOW
+from benchgate.judge.accounts.threads.lateness import WorkerSleeps, worker_sleeps
+from benchgate.judge.run_files import RunFiles
+
+_Value = TypeVar("_Value")
+_MEMORY = {"reads": "reads", "writes": "writes", "lines": "outside"}
+_OFFERED = ("atomics", "faults", "switches", "wakes", "forks")
+_FEWEST, _MOST_TIMES, _FAR = 8, 16, 1.5
+"""Of a figure below the first nothing is proposed; a count may be up to the second times a figure, and up to
+the third times the promised one."""
+_STRAY = 1
+"""So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
+times differ by up to a step of the clock, may time less than the machine saw."""
+_SHOWN = 6
+"""The most decimals of a value in a sentence."""
+
+
+class UnseenError(Exception):
+    """Why the machine did not see what a name stands for."""
+
+
+def witnessed(
+    found: VerifiedRun, files: RunFiles, workload: Workload, system: System
+) -> tuple[WitnessedPromise, ...]:
+    params = dict(found.run.cell.params)
+    made = [one for one in workload.promises if one.is_made(params)]
+    if found.void or not made:
+        return ()
+    seen = _RunNames(found, files, workload, system)
+    found_of = ((one, _contained(one, seen) if one.histogram else _claimed(one, seen)) for one in made)
+    return tuple(replace(seen_of, of_threads=one.needs_threads) for one, seen_of in found_of)
+
+
+def _claimed(promise: Promise, seen: _RunNames) -> WitnessedPromise:
+    reasons = []
+    for claim in promise.claims:
+        try:
+            values = {name: seen.value(name) for name in claim.names}
+        except UnseenError as error:
+            reasons.append(str(error))
+            continue
+        try:
+            sides, holds = claim.values(values), claim.holds(values)
+        except ValueError as error:
+            raise VerifyError(
+                f"the promise `{claim.text}` of {seen.workload.name} has no value: {error}"
+            ) from None
+        text = f"{_compared(claim, sides)} ({_listed(values)})"
+        if not holds:
+            raise VerifyError(
+                f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
+                f"{promise.because}"
+            )
+        return WitnessedPromise(claim.text, promise.because, seen=text, figures=_figures(claim))
+    return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
+
+
+def _compared(claim: Claim, sides: Sequence[Fraction]) -> str:
+    words = [_number(sides[0])]
+    for sign, side in zip(claim.signs, sides[1:], strict=True):
+        words += [sign, _number(side)]
+    return " ".join(words)
+
+
+def _listed(values: Mapping[str, Fraction]) -> str:
+    return ", ".join(f"{name} {_number(value)}" for name, value in values.items())
+
+
+def _number(value: Fraction) -> str:
+    if value.denominator == 1:
+        return f"{value.numerator:,}"
+    return f"{float(value):,.{_SHOWN}f}".rstrip("0")
+
+
+def _figures(claim: Claim) -> tuple[str, ...]:
+    return tuple(_what(name) for name in claim.names if not of_machine(name))
+
+
+def _what(name: str) -> str:
+    first, _, rest = name.partition(".")
+    return rest if first in OF_WORKERS else name
+
+
+# ---- the promises of several runs
+
+
+def witness_of(runs: Sequence[VerifiedRun]) -> tuple[WitnessedPromise, ...]:
+    """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is
+    not, but for those of threads: one run of a cell has a record of them."""
+    found: dict[int, list[WitnessedPromise]] = {}
+    for line, one in (numbered for run in runs for numbered in enumerate(run.promises)):
+        found.setdefault(line, []).append(one)
+    return tuple(
+        next((one for one in same if bool(one.why) is not one.of_threads), same[0]) for same in found.values()
+    )
+
+
+def told(promises: Sequence[WitnessedPromise]) -> str:
+    """What follows `all verified` in a sentence."""
+    unseen = [one for one in promises if one.why]
+    if not promises:
+        return ""
+    if not unseen:
+        return " and witnessed"
+    rest = f", and {len(unseen) - 1} more" if unseen[1:] else ""
+    seen = f"{len(promises) - len(unseen)} of {counted(len(promises), 'promise')} witnessed"
+    return f"; {seen}: not `{unseen[0].promise}` ({unseen[0].why}){rest}"
+
+
+def only_said(metrics: Mapping[str, Metric], promises: Sequence[WitnessedPromise]) -> tuple[str, ...]:
+    """The metrics that are of a length which only the guest saw: no promise that the machine witnessed is of
+    it."""
+    seen = {figure for one in promises if not one.why for figure in one.figures}
+    of = {figure.rpartition(".")[0] for figure in seen} | seen
+    return tuple(
+        name
+        for name, one in metrics.items()
+        if name not in seen and any(what and what not in of for what in _lengths(one))
+    )
+
+
+def _lengths(metric: Metric) -> tuple[str, ...]:
+    if metric.kind is MetricKind.RATE:
+        return (metric.per,)
+    is_time = metric.kind is MetricKind.TIME or (metric.kind is MetricKind.PERCENTILE and metric.unit == NS)
+    return (metric.of,) if is_time else ()
+
+
+# ---- lines for a workload that has none
+
+
+def seen_in(files: RunFiles, calls: Mapping[str, int]) -> dict[str, int]:
+    """What the machine counted in the work window, under the names of claims. UsageError if nothing was."""
+    counts = files.clock.counts if files.run.lane is Lane.INSN else None
+    span = counts and (counts.work or counts.total)
+    if not span:
+        raise UsageError(
+            f"{files.run.folder}: its machine counted nothing; next: measure with --clock insn, or "
+            f"benchgate replay {files.run.folder}"
+        )
+    return {name: count for name, count in counts_by_name(span.vcpus, calls).items() if count}
+
+
+def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
+    """YAML lines: each count that is about a whole multiple of a figure is promised to be at least that."""
+    lines = ["witness:"]
+    for name, count in sorted(seen.items()):
+        near = [
+            (count / (count // figure * figure), len(known), known, count // figure)
+            for known, figure in figures.items()
+            if figure >= _FEWEST and figure <= count < _MOST_TIMES * figure
+        ]
+        if name in _OFFERED or name.startswith(("syscalls.", EVENTS)):
+            off, _, known, times = min(near, default=(_FAR, 0, "", 0))
+            if off < _FAR:
+                lines.append(f"  - claim: {name} >= {f'{times} * ' if times > 1 else ''}{known}")
+                lines.append(
+                    f"    because: TODO  # the machine saw {count:,}, the guest says {figures[known]:,}"
+                )
+    return lines
+
+
+# ---- histograms, bucket by bucket
+
+
+def _contained(promise: Promise, seen: _RunNames) -> WitnessedPromise:
+    """Each length that the machine saw of the workers who report the histogram is in it, as itself or as a
+    longer one: from each bucket on the guest has at least as many values. Which thread a worker is need not
+    be known: of all threads those count that have the fewest."""
+    name = promise.histogram
+    try:
+        seen.require_clock()
+        seen.require_migrations()
+        tick, reporters, waits = seen.ns_of_tick, len(seen.reporters(name)), seen.waits(promise)
+    except UnseenError as error:
+        return WitnessedPromise(promise.text, promise.because, why=str(error))
+    histogram = seen.histogram(name)
+    if wrong := _not_in(histogram, waits, reporters, tick):
+        raise VerifyError(
+            f"the machine contradicts the guest: in {name}, {wrong}. It must contain them, because "
+            f"{promise.because}"
+        )
+    known = sum(sorted(map(len, waits))[:reporters])
+    text = f"{histogram.count:,} values contain the {known:,} {promise.sees} of the thread view"
+    return WitnessedPromise(promise.text, promise.because, seen=text, figures=(name,))
+
+
+def _not_in(histogram: Histogram, waits: Sequence[Sequence[int]], reporters: int, tick: Fraction) -> str:
+    """Which of these lengths, in ns and by thread, the histogram cannot contain; empty: it contains all."""
+    left = histogram.count
+    for bucket, count in [(-1, 0), *histogram.buckets.items()]:
+        left -= count
+        most = 0 if bucket < 0 else (bounds(bucket)[1] + 1) * tick
+        longer = sum(sorted(len(one) - bisect.bisect_right(one, most) for one in waits)[:reporters])
+        if longer > left + _STRAY * reporters:
+            return (
+                f"{left:,} of {histogram.count:,} values are longer than {_number(Fraction(most))} ns, but "
+                f"the machine saw {longer:,} waits of these workers that were"
+            )
+    return ""
+
+
+# ---- the values of names
+
+
+class _RunNames:
+    def __init__(self, found: VerifiedRun, files: RunFiles, workload: Workload, system: System) -> None:
+        self.found, self.files, self.workload, self.system = found, files, workload, system
+        self._params = dict(found.run.cell.params)
+
+    def value(self, name: str) -> Fraction:
+        if name in self._params:
+            return (
+                Fraction(int(self._params[name])) * UNITS.get(self.workload.params[name].unit, UNITS[""])[1]
+            )
+        if name in RUN:
+            return Fraction(self.found.run.cell.cpus if name == "cpus" else len(self.found.workers))
+        if of_machine(name):
+            self.require_clock()
+            return self._seen(name)
+        if name in self.workload.metrics:
+            return self._metric(name)
+        return self._reported(name)
+
+    # what the machine saw
+
+    def require_clock(self) -> None:
+        lane = self.found.run.lane
+        if lane is not Lane.INSN:
+            raise UnseenError(f"only the instruction clock sees it, and this is lane {lane}")
+
+    def require_migrations(self) -> None:
+        observe = self.system.observe
+        if observe is None or all(hook.kind is not HookKind.MIGRATE for hook in observe.hooks):
+            raise UnseenError(f"the thread view of {plain_name(self.system.name)} sees no migrations")
+
+    def _seen(self, name: str) -> Fraction:
+        if name in ("work", "total"):
+            return Fraction(getattr(self.found, name))
+        if name.startswith("away."):
+            _, histogram, what = name.split(".")
+            reporters, sleeps = self.reporters(histogram), self.sleeps
+            look = {"count": sleeps.count, "sum": sleeps.sum, "max": sleeps.longest}
+            return Fraction(look[what](reporters))
+        if name.startswith(SPENT):
+            reporters = self.reporters(name.removeprefix(SPENT))
+            ticks = sum(one.end - one.start for one in self.found.workers if one.id in reporters)
+            return ticks * self.ns_of_tick
+        if name in _MEMORY:
+            books = self.files.clock.memory
+            if books is None:
+                raise UnseenError("only a machine with memory (--machine) counts it")
+            return Fraction(sum(cpu.counts[_MEMORY[name]] for cpu in books.phases[WINDOW]))
+        plain = name.removeprefix(f"{TOTAL}.")
+        window = WORK if plain == name else TOTAL
+        return Fraction(self._counted(window, plain))
+
+    def _counted(self, window: str, name: str) -> int:
+        counts = self.files.clock.counts
+        if counts is None:
+            raise UnseenError(
+                "its clock's log counts no such thing (an earlier version, QEMU before 9.1, or killed)"
+            )
+        span = counts.total if window == TOTAL else counts.work
+        if span is None:
+            raise UnseenError(f"its guest marks no {window} window")
+        known = counts_by_name(span.vcpus, self._calls)
+        if name.startswith(PROGRAM):
+            name = f"{EVENTS}{OF_PROGRAM}{name.removeprefix(PROGRAM)}"
+        if name not in known:
+            place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.")) else "`observe`"
+            raise UnseenError(
+                f"system {plain_name(self.system.name)} names no `{name}` ({place} in its YAML)"
+            )
+        return known[name]
+
+    @cached_property
+    def _calls(self) -> Mapping[str, int]:
+        observe = self.system.observe
+        return (
+            {}
+            if observe is None
+            else {name: call.number for name, call in getattr(observe, "calls", {}).items()}
+        )
+
+    @cached_property
+    def sleeps(self) -> WorkerSleeps:
+        events = self.files.thread_events
+        if events is None:
+            raise UnseenError(self.files.unobserved or "its threads were not recorded (--threads)")
+        slept = worker_sleeps(events, self.files.clock, self.found)
+        if slept is None:
+            raise UnseenError("the record of its threads was full before the window closed")
+        return slept
+
+    def waits(self, promise: Promise) -> list[list[int]]:
+        """By thread: how long it took until it ran, after each wake-up by another worker in the promise's
+        time; the shortest first."""
+        marked, values = self.files.marked, {name: self.value(name) for name in self._params_of(promise)}
+        since = marked.work_begin + (promise.since.value(values) if promise.since else 0)
+        until = marked.total_begin + promise.until.value(values) if promise.until else marked.work_end
+        return [sorted(one.length for one in some if since <= one.time < until) for some in self.sleeps.waits]
+
+    def _params_of(self, promise: Promise) -> set[str]:
+        return {name for term in (promise.since, promise.until) if term for name in term.names()}
+
+    # what the guest says
+
+    def _metric(self, name: str) -> Fraction:
+        if name not in self.found.metrics:
+            raise UnseenError(f"its metric {name} has no value")
+        value = Fraction(self.found.metrics[name])
+        return value / SECOND_NS if self.workload.metrics[name].kind is MetricKind.RATE else value
+
+    def _reported(self, name: str) -> Fraction:
+        first, _, rest = name.partition(".")
+        what = rest if first in OF_WORKERS else name
+        length = (
+            self.ns_of_tick if is_length(what, self.workload.metrics) and not what.endswith(".count") else 1
+        )
+        return self._plain(first, what) * length
+
+    def _plain(self, first: str, what: str) -> Fraction:
+        if first == "result":
+            return Fraction(self._known(what.partition(".")[2], self.found.result, "result"))
+        pick: Callable[[Sequence[int]], int] = {"most": max, "least": min}.get(first, sum)
+        histogram, dot, figure = what.rpartition(".")
+        if not dot:
+            reports = self.found.workers
+            values = [self._known(what, one.values, f"value of worker {one.id}") for one in reports]
+            if not values:
+                raise UnseenError("its guest reports no workers")
+            return Fraction(pick(values))
+        if figure not in FIGURES:
+            raise VerifyError(f"a promise names `{what}`; a histogram has {', '.join(FIGURES)}")
+        if first not in OF_WORKERS:
+            return Fraction(int(getattr(self.histogram(histogram), figure)))
+        return Fraction(pick([int(getattr(one, figure)) for one in self.by_worker(histogram)]))
+
+    def histogram(self, name: str) -> Histogram:
+        return self._known(name, self.found.histograms, "histogram")
+
+    def reporters(self, histogram: str) -> frozenset[int]:
+        """The workers that have values in it."""
+        return frozenset(worker for worker, one in enumerate(self.by_worker(histogram)) if one.count)
+
+    def by_worker(self, name: str) -> tuple[Histogram, ...]:
+        return self._known(name, self.files.transcript.histograms, "histogram")
+
+    def _known(self, name: str, known: Mapping[str, _Value], what: str) -> _Value:
+        if name not in known:
+            there = f"there are {', '.join(known)}" if known else "there is none"
+            raise VerifyError(
+                f"a promise of {self.workload.name} is of a {what} `{name}`, which the guest did not report; "
+                f"{suggestion(name, known, there)}"
+            )
+        return known[name]
+
+    @property
+    def ns_of_tick(self) -> Fraction:
+        if self.found.hz is None:
+            raise UnseenError("its guest does not say its hz (wire format version 2)")
+        return Fraction(SECOND_NS, self.found.hz)

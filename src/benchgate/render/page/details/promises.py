@@ -1,0 +1,60 @@
+"""What the machine saw of each promise of a workload, and what only the guest saw.
+
+Takes a PageView; gives the part, or None if no workload makes a promise and no figure is the guest's alone.
+Also gives lines of Markdown for summary.md. Does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchgate.base.workload.witness import WitnessedPromise
+from benchgate.render.escape import markdown
+from benchgate.render.figures import ArmSeries
+from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.page_view import PageView
+from benchgate.render.page.tables import table
+
+TITLE = "What the machine saw"
+ORDER = 25
+IS_PICTURE = False
+HEADS = ("promise", "arm", "the machine saw", "because")
+ABOUT = (
+    "What must be true of the machine if the figures are right: both sides of each promise, with the values "
+    "of the first run. `not witnessed` says why the machine could not tell."
+)
+
+
+def about(page: PageView) -> str:
+    return ABOUT if any(page.view.promises.values()) else ""
+
+
+def body(page: PageView) -> Html | None:
+    series = [one for row in page.rows for one in row.series]
+    rows = [row for one in series for row in _rows(one)]
+    said = [tag("p", text, class_="soft") for one in series for text in _only_said(one)]
+    if not rows and not said:
+        return None
+    return join([table(TITLE, HEADS, rows, texts=4) if rows else None, *said])
+
+
+def lines_of_markdown(series: ArmSeries) -> list[str]:
+    rows = [HEADS, ("---",) * len(HEADS), *(tuple(map(markdown, row)) for row in _rows(series))]
+    drawn = [f"| {' | '.join(row)} |" for row in rows] if rows[2:] else []
+    said = [f"{markdown(text)}" for text in _only_said(series)]
+    return [line for block in (drawn, said) if block for line in (*block, "")]
+
+
+def _rows(series: ArmSeries) -> Iterator[tuple[str, ...]]:
+    for arm in series.arms:
+        for one in arm.promises:
+            yield one.promise, arm.name, shown(one), one.because
+
+
+def shown(one: WitnessedPromise) -> str:
+    return f"not witnessed: {one.why}" if one.why else one.seen
+
+
+def _only_said(series: ArmSeries) -> Sequence[str]:
+    found = {name: None for arm in series.arms for name in arm.only_said}
+    return [f"Only the guest saw: {', '.join(found)} ({series.name}, {series.lane})."] if found else []

@@ -1,0 +1,55 @@
+"""Each lie is a result if nobody asks the machine, and none if somebody does. A boot for each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.build.fetch import inputs
+from benchgate.judge import verify
+from benchgate.judge.judged_run import judge_run
+from benchgate.plan import catalog
+from tests.lies.trials import ALL, BY_ORACLE, LISTED, MADE
+from tests.lieskit import Trial, changed
+from tests.ternkit import Bootkit, light
+
+FEW = [one for one in LISTED if one.name in ("contend-two-takes", "service-halved")]
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
+    return Bootkit(tmp_path_factory.mktemp("lies"), inputs.qemu(), True)
+
+
+def test_there_are_enough_lies_and_each_edit_fits_its_source(tmp_path: Path) -> None:
+    assert len({one.name for one in ALL}) == len(ALL)
+    assert len(MADE) >= 40 <= len(ALL) - len(LISTED)
+    for trial in ALL:
+        changed(tmp_path, trial)
+
+
+@pytest.mark.lies
+@pytest.mark.parametrize("trial", ALL, ids=lambda one: one.name)
+def test_the_machine_contradicts_a_lie(kit: Bootkit, tmp_path: Path, trial: Trial) -> None:
+    is_refused(kit, tmp_path, trial)
+
+
+@pytest.mark.parametrize(
+    "trial", [one for one in LISTED if one.name in ("contend-two-takes", "service-halved")], ids=str
+)
+def test_two_lies_in_every_run_of_the_tests(kit: Bootkit, tmp_path: Path, trial: Trial) -> None:
+    is_refused(kit, tmp_path, trial)
+
+
+def is_refused(kit: Bootkit, folder: Path, trial: Trial) -> None:
+    workload = changed(folder, trial)
+    judged = kit.run(trial.system, workload, trial.cpus, trial.params, threads=True)
+    if trial.name in BY_ORACLE:
+        assert judged.reason.startswith("wrong answer"), judged.reason
+        return
+    system, silent = light(catalog.load_system(trial.system)), replace(workload, promises=())
+    before = judge_run(judged.run, lambda run: verify.verify_on(run, silent, system))
+    assert before.verified, before.reason
+    assert judged.reason.startswith("the machine contradicts the guest"), judged.reason

@@ -1,0 +1,263 @@
+"""Promises against what the machine saw: kept, contradicted with both sides, or visibly not witnessed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchgate.base.cells import Cell, Lane, Mode
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import WorkerReport
+from benchgate.base.statistics.histogram import Histogram
+from benchgate.base.system.observe import HookKind
+from benchgate.base.workload.witness import WitnessedPromise
+from benchgate.base.workload.workloads import Workload
+from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
+from benchgate.insn.log import ClockLog
+from benchgate.judge.accounts.threads.lateness import WokenWait
+from benchgate.judge.checks import witness
+from benchgate.judge.checks.thread_record import histogram_of
+from benchgate.judge.run_files import RunFiles
+from benchgate.plan import catalog, workloadfile
+from tests.unit.factories import raw_run, verified
+
+LINUX = replace(catalog.load_system("linux"))
+NUMBER = {"write": 1, "futex": 202}
+HEAD = """\
+name: sums
+mode: thread
+source: none
+oracle: oracle.py
+params:
+  rounds: {default: 5, maximum: 9}
+  kind: {default: a, choices: [a, b]}
+metrics:
+  p99: {kind: percentile, of: latency, at: 99}
+  cost: {kind: time, of: spent}
+  rate: {kind: rate, of: done}
+witness:
+"""
+LINE = "  - {claim: syscalls.write >= rounds * workers, because: each round writes}\n"
+
+
+def workload(folder: Path, lines: str) -> Workload:
+    (folder / "oracle.py").write_text("def check(params, reports, result): ...\n")
+    (folder / "sums.yaml").write_text(f"{HEAD}{lines}")
+    return workloadfile.load(folder / "sums.yaml")
+
+
+def counts(writes: int = 10, **values: int) -> Counts:
+    cpu = CountedCpu(MappingProxyType({"syscalls": writes, **values}), MappingProxyType({1: writes}))
+    span = CountedSpan(
+        1000, 2000, (cpu, CountedCpu(MappingProxyType(dict.fromkeys(["syscalls", *values], 0))))
+    )
+    return Counts(("syscalls", *values), span, span)
+
+
+class Run:
+    """A run whose files are as a test says."""
+
+    def __init__(self, lines: str, folder: Path, lane: Lane = Lane.INSN, kind: str = "a") -> None:
+        self.workload = workload(folder, lines)
+        params = (("kind", kind), ("rounds", 5))
+        cell = Cell("linux", "sums", Mode.THREAD, params, 2)
+        self.raw = raw_run(cell, lane=lane)
+        self.files = RunFiles(self.raw)
+        self.log = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), counts=counts())
+        self.histogram = histogram_of([3000, 4000])
+        self.found = replace(
+            verified(self.raw, 1_000_000, unit="insn"),
+            workers=(report(0, done=6, spent=500_000), report(1, done=4, spent=400_000)),
+            hz=1_000_000_000,
+            result={"calls": 10},
+            histograms={"latency": self.histogram},
+            metrics={"p99": 4000.0, "cost": 900_000.0, "rate": 10_000.0},
+        )
+
+    def seen(self, **changes: Any) -> list[tuple[str, str]]:
+        """(what the machine saw, why it did not) of each promise."""
+        empty = Histogram(0, 0, 0, 0, MappingProxyType({}))
+        self.files.__dict__["clock"] = replace(self.log, **changes)
+        self.files.__dict__["transcript"] = SimpleNamespace(histograms={"latency": (self.histogram, empty)})
+        self.files.__dict__.setdefault("thread_events", None)
+        self.files.__dict__.setdefault("unobserved", "")
+        system: Any = SimpleNamespace(
+            name="linux",
+            observe=SimpleNamespace(
+                hooks=[SimpleNamespace(kind=HookKind.MIGRATE)],
+                calls={n: SimpleNamespace(number=c) for n, c in NUMBER.items()},
+            ),
+        )
+        return [
+            (one.seen, one.why) for one in witness.witnessed(self.found, self.files, self.workload, system)
+        ]
+
+
+def report(worker: int, **values: int) -> WorkerReport:
+    return WorkerReport(worker, worker, worker, 0, 900_000, values)
+
+
+def test_a_promise_that_is_kept_shows_both_sides_with_their_values(tmp_path: Path) -> None:
+    assert Run(LINE, tmp_path).seen() == [("10 >= 10 (syscalls.write 10, rounds 5, workers 2)", "")]
+
+
+def test_a_contradiction_is_an_error_that_names_both_sides_and_the_reason(tmp_path: Path) -> None:
+    run = Run(LINE, tmp_path)
+    with pytest.raises(
+        VerifyError,
+        match=r"the machine contradicts the guest: `syscalls.write >= rounds \* workers` does not hold: "
+        r"9 >= 10 \(syscalls.write 9, rounds 5, workers 2\). It must, because each round writes",
+    ):
+        run.seen(counts=counts(9))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "syscalls == result.calls",
+        "syscalls >= printed.done",
+        "syscalls >= most.done + least.done",
+        "printed.spent <= work",
+        "most.spent <= 0.5ms + 0 * work",
+        "latency.sum <= total",
+        "latency.max <= 4us + 0 * work",
+        "latency.count <= syscalls",
+        "cost <= work",
+        "p99 <= work",
+        "rate * 1ms <= 10 + 0 * syscalls",
+        "total.syscalls >= cpus",
+        "spent.latency == 900us",
+        "syscalls.futex == 0",
+    ],
+)
+def test_what_the_guest_says_has_its_value_and_its_unit(tmp_path: Path, claim: str) -> None:
+    ((seen, why),) = Run(f"  - {{claim: {claim}, because: x}}\n", tmp_path).seen()
+    assert seen
+    assert not why
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ("atomics >= 1", "`observe`"),
+        ("syscalls.read >= 1", "`observe.calls`"),
+        ("lines >= 1", "only a machine with memory"),
+        ("away.latency.max <= work", "--threads"),
+    ],
+)
+def test_what_the_machine_did_not_see_is_said_and_never_taken_for_nothing(
+    tmp_path: Path, claim: str, why: str
+) -> None:
+    ((seen, said),) = Run(f"  - {{claim: {claim}, because: x}}\n", tmp_path).seen()
+    assert not seen
+    assert why in said
+
+
+def test_an_old_log_and_another_lane_witness_nothing(tmp_path: Path) -> None:
+    assert "earlier version" in Run(LINE, tmp_path).seen(counts=None)[0][1]
+    assert (
+        "its guest marks no work window"
+        in Run(LINE, tmp_path).seen(counts=replace(counts(), work=None))[0][1]
+    )
+    assert "this is lane tcg" in Run(LINE, tmp_path, Lane.TCG).seen()[0][1]
+
+
+def test_of_several_claims_the_first_counts_whose_names_the_system_has(tmp_path: Path) -> None:
+    line = "  - {claim: [atomics >= 100, syscalls.write >= 10, syscalls.write >= 99], because: x}\n"
+    assert Run(line, tmp_path).seen() == [("10 >= 10 (syscalls.write 10)", "")]
+
+
+def test_a_promise_of_another_choice_is_not_made(tmp_path: Path) -> None:
+    line = "  - {claim: syscalls.write >= 99, when: {kind: b}, because: x}\n"
+    assert Run(line, tmp_path).seen() == []
+    with pytest.raises(VerifyError, match=r"contradicts"):
+        Run(line, tmp_path, kind="b").seen()
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ("syscalls >= printed.dona", "did not report; did you mean `?done"),
+        ("syscalls >= result.calls / (result.calls - 10)", "has no value: it divides by 0"),
+        ("syscalls >= result.call", "did not report; did you mean `?calls"),
+        ("syscalls >= latenci.count", "did not report"),
+    ],
+)
+def test_a_guest_that_does_not_report_what_is_promised_is_refused(
+    tmp_path: Path, claim: str, why: str
+) -> None:
+    with pytest.raises(VerifyError, match=why):
+        Run(f"  - {{claim: {claim}, because: x}}\n", tmp_path).seen()
+
+
+# ---- histograms
+
+
+CONTAINS = "  - {histogram: latency, sees: wakes, because: a wait is part of it}\n"
+
+
+@pytest.mark.parametrize(
+    ("values", "waits", "is_right"),
+    [
+        ([3000, 4000], [2900, 3999], True),
+        ([3000, 4000], [], True),
+        ([3000, 4000], [3999], True),
+        ([3000, 4000], [4100, 4200], False),
+        ([3000, 4000], [4500, 3500, 4600], False),
+        ([1500, 2000], [2900, 3999], False),  # halved
+        ([3000, 3200], [3900, 3999], False),  # capped
+        ([3000, 4000], [100, 200, 300, 400], False),  # fewer than there were
+    ],
+)
+def test_a_histogram_contains_what_the_machine_saw(
+    tmp_path: Path, values: list[int], waits: list[int], is_right: bool
+) -> None:
+    run = Run(CONTAINS, tmp_path)
+    run.histogram = histogram_of(values)
+    run.found = replace(run.found, histograms={"latency": run.histogram})
+    run.files.__dict__["thread_events"] = object()
+    marked = SimpleNamespace(work_begin=0, work_end=10, total_begin=0)
+    run.files.__dict__["marked"] = marked
+    sleeps = SimpleNamespace(waits=[[WokenWait(5, one) for one in waits], [WokenWait(5, 9_999)] * 9])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(witness, "worker_sleeps", lambda *_: sleeps)
+        if is_right:
+            assert f"contain the {len(waits)} wakes" in run.seen()[0][0]
+        else:
+            with pytest.raises(VerifyError, match=r"in latency, .* because a wait is part of it"):
+                run.seen()
+
+
+# ---- several runs
+
+
+def test_a_cell_is_witnessed_if_each_of_its_runs_is(tmp_path: Path) -> None:
+    run = Run(LINE, tmp_path)
+    kept, unseen = (replace(run.found, promises=(one,)) for one in _both(run))
+    assert witness.told(witness.witness_of([kept, kept])) == " and witnessed"
+    assert "0 of 1 promise witnessed: not `syscalls.write" in witness.told(witness.witness_of([kept, unseen]))
+    assert witness.told(()) == ""
+
+
+def test_a_length_that_only_the_guest_saw_is_named(tmp_path: Path) -> None:
+    line = "  - {claim: latency.sum <= work, because: x}\n"
+    run = Run(line, tmp_path)
+    run.seen()
+    seen = _seen(run)
+    assert witness.only_said(run.workload.metrics, seen) == ("cost",)
+    assert witness.only_said(run.workload.metrics, ()) == ("p99", "cost")
+
+
+def _seen(run: Run) -> tuple[WitnessedPromise, ...]:
+    system: Any = SimpleNamespace(name="linux", observe=None)
+    return witness.witnessed(run.found, run.files, run.workload, system)
+
+
+def _both(run: Run) -> tuple[WitnessedPromise, WitnessedPromise]:
+    promise = run.workload.promises[0]
+    kept = WitnessedPromise(promise.text, promise.because, seen="10 >= 10")
+    return kept, WitnessedPromise(promise.text, promise.because, why="an old log")
