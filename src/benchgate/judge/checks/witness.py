@@ -321,11 +321,7 @@ class _RunNames:
     @cached_property
     def _calls(self) -> Mapping[str, int]:
         observe = self.system.observe
-        return (
-            {}
-            if observe is None
-            else {name: call.number for name, call in getattr(observe, "calls", {}).items()}
-        )
+        return {name: call.number for name, call in observe.calls.items()} if observe else {}
 
     @cached_property
     def sleeps(self) -> WorkerSleeps:
