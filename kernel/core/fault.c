@@ -13,7 +13,7 @@
 enum fault fault_chosen;
 uint64_t fault_value;
 
-// `right` and `wrong` belong to FAULT_RACE and FAULT_CROWD.
+// With `right` and `wrong` a fault is a jump from the one to the other. A fault may have several.
 static const struct {
     const char *name;
     enum fault fault;
@@ -29,6 +29,10 @@ static const struct {
     {"idle-spin", FAULT_IDLE_SPIN, NULL, NULL},
     {"panic", FAULT_PANIC, NULL, NULL},
     {"crowd", FAULT_CROWD, sched_any_waiting, crowd_any_waiting},
+    {"deaf-wake", FAULT_PLACING, sched_wake_cpu, sched_wake_cpu_deaf},
+    {"half", FAULT_PLACING, sched_search_others, sched_search_half},
+    {"half", FAULT_PLACING, sched_any_waiting, half_any_waiting},
+    {"behind", FAULT_PLACING, wfq_enqueue, wfq_enqueue_behind},
     {"wake-window", FAULT_RACE, wait_while, wait_while_early},
     {"late-store", FAULT_RACE, wait_on, wait_on_late},
     {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},
@@ -68,7 +72,7 @@ void fault_choose(const char *word) {
         if (text_length(known[i].name) != n || memcmp(known[i].name, word, n) != 0)
             continue;
         fault_chosen = known[i].fault;
-        if (fault_chosen == FAULT_RACE || fault_chosen == FAULT_CROWD)
+        if (known[i].right != NULL)
             replace(known[i].right, known[i].wrong);
     }
     if (fault_chosen == FAULT_DROP_IPI && fault_value == 0)

@@ -27,7 +27,8 @@ enum fault {
     FAULT_PANIC,           // CPU N panics at its first thread
     // These have a wrong function in the place of a right one.
     FAULT_RACE,
-    FAULT_CROWD, // every thread runs on CPU N, whatever the others do
+    FAULT_CROWD,   // every thread runs on CPU N, whatever the others do
+    FAULT_PLACING, // a thread waits where it need not
 };
 
 // The lines of both copies; a first argument says which. And the wrong copy, which is behind all other code.

@@ -347,6 +347,12 @@ FAULT_COPY bool crowd_any_waiting(void) {
     return mine && atomic_load_explicit(&sched_cpus.waiting, memory_order_seq_cst) != 0;
 }
 
+// fault=half: as above, with the queues of this CPU's half.
+FAULT_COPY bool half_any_waiting(void) {
+    // seq_cst: as in sched_any_waiting
+    return (atomic_load_explicit(&sched_cpus.waiting, memory_order_seq_cst) & sched_half(this_cpu()->index)) != 0;
+}
+
 // No CPU halts while a thread waits in a queue. Its bit in sched_cpus.idle says that a CPU halts, or will
 // check all queues before it does. Setting the bit and then reading the queues is seq_cst here, as are the
 // enqueue and then the read of the bits in offer: at least one side sees the other. An interrupt that arrives

@@ -273,6 +273,57 @@ static int a_crowd_has_one_cpu(uint64_t seed) {
     return 0;
 }
 
+// fault=deaf-wake:3: of nine wake-ups while another CPU idles, three stay with the waker.
+static int a_deaf_wake_up_stays(uint64_t seed) {
+    struct sched_entity entity = {.cpu = 2};
+    unsigned stayed = 0, here = (unsigned)(seed % 2);
+    sched_init_queues(CPUS);
+    fault_value = 3;
+    for (unsigned i = 0; i < 9; i++) {
+        bool claimed = false;
+        atomic_store(&sched_cpus.idle, 1ul << 2);
+        unsigned to = sched_wake_cpu_deaf(&entity, here, &claimed);
+        stayed += to == here;
+        NEED(claimed && (to == here || to == 2));
+        NEED((atomic_load(&sched_cpus.idle) != 0) == (to == here));
+    }
+    atomic_store(&sched_cpus.idle, 0);
+    fault_value = 0;
+    NEED(stayed == 3);
+    return 0;
+}
+
+// fault=half: CPUs 0 and 1 see nothing of what waits for CPUs 2 and 3.
+static int half_of_the_cpus_are_searched(uint64_t seed) {
+    struct sched_entity entity[2];
+    unsigned cpu = (unsigned)(seed % CPUS), near = cpu ^ 1, far = cpu ^ 2;
+    reset(&sched_wfq, entity, 2);
+    sched_wfq.enqueue(far, &entity[0], SCHED_WAKE);
+    NEED(sched_search_half(cpu) == NULL);
+    sched_wfq.enqueue(near, &entity[1], SCHED_WAKE);
+    NEED(sched_search_half(cpu) == &entity[1] && sched_search_half(cpu) == NULL);
+    NEED(sched_search_others(cpu) == &entity[0]);
+    return 0;
+}
+
+// fault=behind:2: of two woken threads one is due a hundred slices late, and those that come later go before it.
+static int one_thread_is_behind(uint64_t seed) {
+    struct sched_entity entity[3];
+    (void)seed;
+    reset(&sched_wfq, entity, 3);
+    fault_value = 2;
+    for (unsigned i = 0; i < 2; i++) {
+        entity[i].weight = SCHED_WEIGHT;
+        wfq_enqueue_behind(0, &entity[i], SCHED_WAKE);
+    }
+    fault_value = 0;
+    unsigned behind = entity[1].finish > entity[0].finish;
+    sched_wfq.enqueue(0, &entity[2], SCHED_NEW);
+    NEED(sched_queues[0].last == &entity[behind]);
+    NEED(entity[behind].finish == 100 * entity[1 - behind].finish);
+    return 0;
+}
+
 const struct check sched_checks[] = {
     {"sched-model", agrees_with_model},
     {"sched-fair", fairness},
@@ -281,5 +332,8 @@ const struct check sched_checks[] = {
     {"sched-steal", steals_what_is_there},
     {"sched-owner", one_owner},
     {"sched-crowd", a_crowd_has_one_cpu},
+    {"sched-deaf", a_deaf_wake_up_stays},
+    {"sched-half", half_of_the_cpus_are_searched},
+    {"sched-behind", one_thread_is_behind},
     {NULL, NULL},
 };

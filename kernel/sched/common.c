@@ -125,8 +125,20 @@ bool sched_balanced(unsigned cpu) {
     return good;
 }
 
+// For faults: whether this is one of every `every` events, or of every N if the fault says N.
+FAULT_COPY bool sched_is_hit(unsigned every) {
+    static _Atomic uint64_t events;
+    uint64_t count = atomic_fetch_add_explicit(&events, 1, memory_order_relaxed) + 1;
+    return count % (fault_value ? fault_value : every) == 0;
+}
+
 // The CPU where it ran last, if that is idle; else another idle CPU; else the one with the shortest queue.
-unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *claimed) {
+// `deaf` (fault=deaf-wake): one wake-up in fifty is queued behind its waker, which believes that this CPU idles.
+FAULT_LINES unsigned wake_cpu_with(bool deaf, const struct sched_entity *entity, unsigned here, bool *claimed) {
+    if (deaf && sched_is_hit(50)) {
+        *claimed = true;
+        return here;
+    }
     int idle = sched_claim_idle(entity->cpu);
     *claimed = idle >= 0;
     if (idle >= 0)
@@ -138,6 +150,18 @@ unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *
             best = cpu;
     }
     return best;
+}
+
+unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *claimed) {
+    return wake_cpu_with(false, entity, here, claimed);
+}
+FAULT_COPY unsigned sched_wake_cpu_deaf(const struct sched_entity *entity, unsigned here, bool *claimed) {
+    return wake_cpu_with(true, entity, here, claimed);
+}
+
+FAULT_COPY uint64_t sched_half(unsigned cpu) {
+    uint64_t low = (1ul << sched_cpus.count / 2) - 1;
+    return cpu < sched_cpus.count / 2 ? low : ~low;
 }
 
 // Cilk chooses its victims at random (Blumofe and Leiserson 1999). A search here starts after the CPU's own
@@ -166,6 +190,21 @@ struct sched_entity *sched_search_others(unsigned cpu) {
             search->done++;
             return entity;
         }
+    }
+    return NULL;
+}
+
+// fault=half: a CPU sees the queues of its own half of the CPUs only.
+FAULT_COPY struct sched_entity *sched_search_half(unsigned cpu) {
+    uint64_t waiting = atomic_load_explicit(&sched_cpus.waiting, memory_order_relaxed) & sched_half(cpu);
+    for (; waiting != 0; waiting &= waiting - 1) {
+        struct sched_queue *queue = &sched_queues[__builtin_ctzl(waiting)];
+        if (!lock_try(&queue->lock, cpu))
+            continue;
+        struct sched_entity *entity = queue_take(queue);
+        lock_drop(&queue->lock);
+        if (entity != NULL)
+            return entity;
     }
     return NULL;
 }

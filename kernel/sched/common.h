@@ -23,8 +23,12 @@ unsigned sched_wake_cpu(const struct sched_entity *entity, unsigned here, bool *
 struct sched_entity *sched_search_others(unsigned cpu);
 
 // For core/fault.c: what it replaces, and by what.
+unsigned sched_wake_cpu_deaf(const struct sched_entity *entity, unsigned here, bool *claimed);
+struct sched_entity *sched_search_half(unsigned cpu);
 struct sched_entity *sched_search_early(unsigned cpu);
 void wfq_enqueue(unsigned cpu, struct sched_entity *entity, enum sched_why why);
 void wfq_enqueue_late(unsigned cpu, struct sched_entity *entity, enum sched_why why);
+void wfq_enqueue_behind(unsigned cpu, struct sched_entity *entity, enum sched_why why);
+bool sched_is_hit(unsigned every);
 
 #endif

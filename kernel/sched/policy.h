@@ -61,6 +61,8 @@ struct sched_cpus {
 };
 extern struct sched_cpus sched_cpus;
 
+uint64_t sched_half(unsigned cpu); // fault=half: the CPUs of the same half
+
 // Claims an idle CPU: `wish` if it is idle, else the next one after it. -1: all are busy.
 int sched_claim_idle(unsigned wish);
 // Whether a thread is in any queue; exact for one that was enqueued before a fence.

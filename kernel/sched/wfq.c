@@ -85,6 +85,22 @@ FAULT_COPY __attribute__((flatten)) void wfq_enqueue_late(unsigned cpu, struct s
     __atomic_store_n(&queue->length, length, __ATOMIC_RELAXED);
 }
 
+// fault=behind: one woken thread in a hundred counts as due a hundred slices later than it is.
+FAULT_COPY __attribute__((flatten)) void wfq_enqueue_behind(unsigned cpu, struct sched_entity *entity,
+                                                            enum sched_why why) {
+    struct sched_queue *queue = &sched_queues[cpu];
+    uint64_t slices = why == SCHED_WAKE && sched_is_hit(100) ? 100 : 1;
+    charge(entity);
+    lock_take(&queue->lock);
+    if (entity->cpu != cpu)
+        entity->virtual_time += queue->clock - clock_of(entity->cpu);
+    entity->cpu = cpu;
+    place(queue, entity, why);
+    entity->finish = entity->virtual_time + slices * weighted(entity, SLICE);
+    queue_put(queue, entity, last_before(queue, entity->finish));
+    lock_drop(&queue->lock);
+}
+
 static bool tick(unsigned cpu, struct sched_entity *running) {
     struct sched_queue *queue = &sched_queues[cpu];
     charge(running);
