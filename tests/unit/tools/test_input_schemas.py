@@ -191,6 +191,12 @@ metrics:
   late: {kind: percentile, of: wait, at: 99, unit: ns, better: less, about: how late}
   lost: {kind: count, of: lost, unit: things, better: less, about: how many}
   fair: {kind: share, of: done, per: result.all, better: more, about: how fair}
+witness:
+  - {claim: syscalls.write >= printed.done, because: each is written, when: {how: fast}}
+  - {claim: [atomics >= printed.done, faults >= 1], because: one of them is, when: {how: [fast, slow]}}
+  - {histogram: wait, sees: wakes, since: 1ms, until: 2ms, because: it waits, when: {how: fast}}
+  - {histogram: wait, sees: wakes, because: it waits, when: {how: [slow]}}
+trusts: [what it says of itself]
 """,
     """\
 name: mine
