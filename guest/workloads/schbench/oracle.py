@@ -180,6 +180,7 @@ def check(
     _check_result(plan, reports, result)
     _check_stay(plan, reports, run)
     _check_histograms(plan, reports, run)
+    _check_densest(plan, run)
 
 
 def _workers(plan: Plan, reports: Sequence[WorkerReport]) -> Sequence[WorkerReport]:
@@ -291,7 +292,6 @@ def _check_rates(plan: Plan, reports: Sequence[WorkerReport], run: OracleRun) ->
     least = (inside - lost) * plan.hz - intervals * plan.interval
     if rest < len(reports) + intervals and rates.sum * plan.interval < least:
         raise VerifyError(f"wrong answer: the intervals have less than the {inside} requests inside")
-    _check_densest(plan, run)
 
 
 def _check_densest(plan: Plan, run: OracleRun) -> None:

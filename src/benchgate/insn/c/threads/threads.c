@@ -28,7 +28,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,14 +72,33 @@ void threads_vcpu(unsigned vcpu) {
 
 // ---- lines
 
-__attribute__((format(printf, 1, 2))) static void line(const char *format, ...) {
+// An event is a few short lines, and there are up to two events per microsecond: printf would cost as much as
+// all the reading.
+static void put(char c) {
     if (is_full)
         return;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vfprintf(file, format, arguments);
-    va_end(arguments);
-    written += length > 0 ? (size_t)length : 0;
+    putc_unlocked(c, file);
+    written++;
+}
+
+static void say(const char *text) {
+    while (*text)
+        put(*text++);
+}
+
+static void digits(uint64_t value, unsigned base) {
+    char reversed[20];
+    unsigned count = 0;
+    do
+        reversed[count++] = "0123456789abcdef"[value % base];
+    while (value /= base);
+    while (count)
+        put(reversed[--count]);
+}
+
+static void number(uint64_t value) {
+    put(' ');
+    digits(value, 10);
 }
 
 static void head(const char *what, unsigned vcpu) {
@@ -88,33 +106,36 @@ static void head(const char *what, unsigned vcpu) {
         fprintf(file, "full %" PRIu64 "\n", on[vcpu].time);
         is_full = true;
     }
-    line("%s %u %" PRIu64, what, vcpu, on[vcpu].time);
+    say(what);
+    number(vcpu);
+    number(on[vcpu].time);
 }
 
 static void say_name(const uint8_t *name) {
     size_t length = strnlen((const char *)name, hooks.name_size);
-    if (length == 0)
-        line(" -");
-    else
-        line(" ");
-    for (size_t i = 0; i < length; i++)
-        line("%02x", name[i]);
+    say(length ? " " : " -");
+    for (size_t i = 0; i < length; i++) {
+        digits(name[i] >> 4, 16);
+        digits(name[i] & 15, 16);
+    }
 }
 
 static void say_queue(const struct hook *h, unsigned vcpu, uint64_t thread) {
     if (h->queue.length)
-        line(" %" PRIu64, program_run(&h->queue, vcpu, thread) & UINT32_MAX);
+        number(program_run(&h->queue, vcpu, thread) & UINT32_MAX);
     else
-        line(" -");
+        say(" -");
 }
 
 static void say_trail(unsigned vcpu) {
     uint64_t trail[TRAIL_MOST];
     unsigned count = trail_here(vcpu, trail);
-    line(count ? " " : " -");
-    for (unsigned i = 0; i < count; i++)
-        line(i ? ",%" PRIx64 : "%" PRIx64, trail[i]);
-    line("\n");
+    say(count ? " " : " -");
+    for (unsigned i = 0; i < count; i++) {
+        say(i ? "," : "");
+        digits(trail[i], 16);
+    }
+    put('\n');
 }
 
 // ---- what changed of a thread
@@ -138,9 +159,9 @@ static void look_at_name(unsigned vcpu, uint64_t thread, struct known *known) {
         return;
     memcpy(known->name, name, sizeof name);
     head("name", vcpu);
-    line(" %" PRIu64, known->id);
+    number(known->id);
     say_name(name);
-    line("\n");
+    put('\n');
 }
 
 static void allow(unsigned vcpu, struct known *known, uint64_t mask) {
@@ -149,7 +170,10 @@ static void allow(unsigned vcpu, struct known *known, uint64_t mask) {
         return;
     known->allowed = mask;
     head("allow", vcpu);
-    line(" %" PRIu64 " %" PRIx64 "\n", known->id, mask);
+    number(known->id);
+    put(' ');
+    digits(mask, 16);
+    put('\n');
 }
 
 static void look_at_allowed(unsigned vcpu, uint64_t thread, struct known *known) {
@@ -160,7 +184,10 @@ static void look_at_allowed(unsigned vcpu, uint64_t thread, struct known *known)
 static void move(unsigned vcpu, struct known *known, unsigned to) {
     if (known->has_cpu && known->cpu != to) {
         head("migrate", vcpu);
-        line(" %" PRIu64 " %u %u\n", known->id, known->cpu, to);
+        number(known->id);
+        number(known->cpu);
+        number(to);
+        put('\n');
     }
     known->cpu = to;
     known->has_cpu = true;
@@ -177,9 +204,10 @@ static void forked(const struct hook *h, unsigned vcpu) {
     known->is_blocked = true;
     read_name(vcpu, thread, known->name);
     head("fork", vcpu);
-    line(" %" PRIu64 " %" PRIu64, id, on[vcpu].running);
+    number(id);
+    number(on[vcpu].running);
     say_name(known->name);
-    line("\n");
+    put('\n');
     look_at_allowed(vcpu, thread, known);
 }
 
@@ -210,9 +238,12 @@ static void switched(const struct hook *h, unsigned vcpu) {
         known->has_cpu = true;
     }
     head("switch", vcpu);
-    line(" %" PRIu64 " %c %" PRIu64, before, state, next);
+    number(before);
+    put(' ');
+    put(state);
+    number(next);
     say_queue(h, vcpu, from);
-    line("\n");
+    put('\n');
     on[vcpu].running = next;
     if (state == 'd')
         known_forget(before);
@@ -232,7 +263,8 @@ static void woken(const struct hook *h, unsigned vcpu) {
     known->cpu = cpu;
     known->has_cpu = true;
     head("wake", vcpu);
-    line(" %" PRIu64 " %u", id, cpu);
+    number(id);
+    number(cpu);
     say_queue(h, vcpu, thread);
     say_trail(vcpu);
 }
@@ -242,7 +274,7 @@ static void sent(const struct hook *h, unsigned vcpu) {
     if (!id)
         return;
     head("send", vcpu);
-    line(" %" PRIu64, id);
+    number(id);
     say_trail(vcpu);
 }
 
@@ -264,12 +296,13 @@ static void allowed(const struct hook *h, unsigned vcpu) {
 
 static void exits(unsigned vcpu) {
     head("exit", vcpu);
-    line(" %" PRIu64 "\n", on[vcpu].running);
+    number(on[vcpu].running);
+    put('\n');
 }
 
 static void said(const char *what, unsigned vcpu) {
     head(what, vcpu);
-    line("\n");
+    put('\n');
 }
 
 static void event(const struct hook *h, unsigned vcpu) {
@@ -327,7 +360,9 @@ void threads_window(bool open, uint64_t time) {
     if (!file || (open ? opened : !opened || closed))
         return;
     pthread_mutex_lock(&mutex);
-    line("%s %" PRIu64 "\n", open ? "open" : "close", time);
+    say(open ? "open" : "close");
+    number(time);
+    put('\n');
     opened = true;
     closed = !open;
     fflush(file);
