@@ -146,6 +146,8 @@ def told(promises: Sequence[WitnessedPromise]) -> str:
         return ""
     if not unseen:
         return " and witnessed"
+    if unseen == list(promises) and len({one.why for one in unseen}) == 1:
+        return f"; not witnessed ({unseen[0].why})"
     rest = f", and {len(unseen) - 1} more" if unseen[1:] else ""
     seen = f"{len(promises) - len(unseen)} of {counted(len(promises), 'promise')} witnessed"
     return f"; {seen}: not `{unseen[0].promise}` ({unseen[0].why}){rest}"
@@ -271,7 +273,7 @@ class _RunNames:
     def require_clock(self) -> None:
         lane = self.found.run.lane
         if lane is not Lane.INSN:
-            raise UnseenError(f"only the instruction clock sees it, and this is lane {lane}")
+            raise UnseenError(f"only the instruction clock sees that, and this is lane {lane}")
 
     def require_migrations(self) -> None:
         observe = self.system.observe

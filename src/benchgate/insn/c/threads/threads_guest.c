@@ -9,7 +9,7 @@
 
 #if INSN_API >= 3
 
-#define PIECE 1024 // of an aligned address; never crosses a page
+#define PIECE 256 // of an aligned address; never crosses a page
 #define PIECES 8
 
 enum { STACK = GUEST_ARGUMENTS, LINK, CALL, LEVEL, REGISTERS };
