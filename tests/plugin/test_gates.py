@@ -462,7 +462,9 @@ def cases(rig: Rig) -> list[tuple[str, list[str]]]:
 def test_a_session_of_cells_alone_leaves_a_verdict_and_a_test_case_for_each(rig: Rig) -> None:
     result = rig.run("-k", "right")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["PASS: 2 of 2 verdicts", "PASS: 2 cells: 10 runs, all verified; not witnessed*"])
+    result.stdout.fnmatch_lines(
+        ["PASS: 2 of 2 verdicts", "PASS: 2 cells: 10 runs, all verified; not witness*"]
+    )
     ids = [f"primes.hi-10000-fake-smp{cpus}-verified" for cpus in (1, 2)]
     assert verdicts(rig) == [(one, "PASS") for one in ids]
     assert cases(rig) == [(f"{one}-work", ["system-out"]) for one in ids]
