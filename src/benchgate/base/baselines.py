@@ -106,7 +106,7 @@ class Baseline:
     arms: tuple[BaselineArm, ...]
 
     def __post_init__(self) -> None:
-        keys = [(same_in_all_sessions(one.cell), one.lane) for one in self.arms]
+        keys = [(same_in_all_sessions(arm.cell), arm.lane) for arm in self.arms]
         twice = next((cell.id for cell, lane in keys if keys.count((cell, lane)) > 1), None)
         if twice is not None:
             raise ValueError(f"{twice} is there twice")
@@ -114,13 +114,13 @@ class Baseline:
     def other_machines_of(self, cell: Cell) -> tuple[str, ...]:
         """The machines other than the cell's on which the same cell was measured."""
         wanted = _on_any_machine(cell)
-        found = {one.cell.machine or IDEAL for one in self.arms if _on_any_machine(one.cell) == wanted}
+        found = {arm.cell.machine or IDEAL for arm in self.arms if _on_any_machine(arm.cell) == wanted}
         return tuple(sorted(found - {cell.machine or IDEAL}))
 
     def arms_of(self, cell: Cell) -> tuple[BaselineArm, ...]:
         """The arms of the cell, one for each lane."""
         wanted = same_in_all_sessions(cell)
-        return tuple(one for one in self.arms if same_in_all_sessions(one.cell) == wanted)
+        return tuple(arm for arm in self.arms if same_in_all_sessions(arm.cell) == wanted)
 
 
 def same_in_all_sessions(cell: Cell) -> Cell:

@@ -116,9 +116,9 @@ class Exploration:
     def text(self) -> str:
         """The text of the exploration's file."""
         values = (f"{key} {int(getattr(self, key))}" for key in _LIMITS)
-        points = (f"point {one.vcpu} {one.instruction} {one.ns}" for one in self.points)
+        points = (f"point {point.vcpu} {point.instruction} {point.ns}" for point in self.points)
         head = f"benchgate-exploration {VERSION}", f"strategy {self.strategy}"
-        places = (f"place {one}" for one in self.places)
+        places = (f"place {place}" for place in self.places)
         return "\n".join((*head, *values, *points, *places, "end", ""))
 
     def at_points(self, points: Iterable[StallPoint]) -> Exploration:
@@ -139,7 +139,7 @@ class Exploration:
             shortest_ns=shortest,
             longest_ns=longest,
             points=(),
-            places=tuple(dict.fromkeys(one & ADDRESS for one in addresses)),
+            places=tuple(dict.fromkeys(address & ADDRESS for address in addresses)),
         )
 
     def __str__(self) -> str:
@@ -162,20 +162,20 @@ def _check_points(points: tuple[StallPoint, ...]) -> None:
     if len(points) > MOST_POINTS:
         raise ValueError(f"there are {len(points)} points, and at most {MOST_POINTS} are possible")
     last: dict[int, int] = {}
-    for number, one in enumerate(points, 1):
-        if not (0 <= one.vcpu < 256 and 0 <= one.instruction < _MOST and 0 <= one.ns <= MOST_NS):
-            raise ValueError(f"point {number} is out of range: {one}")
-        if one.instruction < last.get(one.vcpu, 0):
-            raise ValueError(f"point {number} of vCPU {one.vcpu} comes before the one listed before it")
-        last[one.vcpu] = one.instruction
+    for number, point in enumerate(points, 1):
+        if not (0 <= point.vcpu < 256 and 0 <= point.instruction < _MOST and 0 <= point.ns <= MOST_NS):
+            raise ValueError(f"point {number} is out of range: {point}")
+        if point.instruction < last.get(point.vcpu, 0):
+            raise ValueError(f"point {number} of vCPU {point.vcpu} comes before the one listed before it")
+        last[point.vcpu] = point.instruction
 
 
 def _check_places(places: tuple[int, ...]) -> None:
     if len(places) > MOST_PLACES:
         raise ValueError(f"there are {len(places)} places, and at most {MOST_PLACES} are possible")
-    for one in places:
-        if not 0 <= one <= ADDRESS:
-            raise ValueError(f"place {one} is not from 0 to {ADDRESS}")
+    for place in places:
+        if not 0 <= place <= ADDRESS:
+            raise ValueError(f"place {place} is not from 0 to {ADDRESS}")
 
 
 def exploration_of(text: str) -> Exploration:

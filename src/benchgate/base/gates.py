@@ -124,10 +124,12 @@ class Arm:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measurements", MappingProxyType(dict(self.measurements)))
-        for name, one in self.measurements.items():
-            if one.cell != self.cell or one.metric.name != name:
-                raise ValueError(f"the {name} of {self.cell.id} holds {one.metric.name} of {one.cell.id}")
-            if (one.lane, one.placement) != (self.lane, self.placement):
+        for name, measurement in self.measurements.items():
+            if measurement.cell != self.cell or measurement.metric.name != name:
+                raise ValueError(
+                    f"the {name} of {self.cell.id} holds {measurement.metric.name} of {measurement.cell.id}"
+                )
+            if (measurement.lane, measurement.placement) != (self.lane, self.placement):
                 raise ValueError(f"{self.cell.id}: {name} was taken on another lane or placement")
 
     @property

@@ -297,7 +297,7 @@ class ObjectForm(Form):
     def fields(self) -> Mapping[str, tuple[Form, Presence | None]]:
         """The fields that are in the JSON."""
         hints = get_type_hints(self.kind, include_extras=True)
-        names = [one.name for one in dataclasses.fields(self.kind) if one.init]
+        names = [field.name for field in dataclasses.fields(self.kind) if field.init]
         rules = {name: _rule(Presence, hints[name]) for name in names}
         kept = {name: rule for name, rule in rules.items() if rule is not Presence.APART}
         return {name: (form_of(hints[name]), rule) for name, rule in kept.items()}
@@ -316,7 +316,7 @@ class ObjectForm(Form):
         return _made(self.kind, where, **found)
 
     def write(self, value: Any) -> Any:
-        usual = {one.name: one.default for one in dataclasses.fields(self.kind)}
+        usual = {field.name: field.default for field in dataclasses.fields(self.kind)}
         written: dict[str, Any] = {}
         for name, (form, presence) in self.fields.items():
             found = getattr(value, name)

@@ -105,35 +105,35 @@ class Mix:
     def __post_init__(self) -> None:
         if not 1 <= len(self.parts) <= MOST_PARTS:
             raise ValueError(f"a mix has 1 to {MOST_PARTS} parts, not {len(self.parts)}")
-        names = [one.name for one in self.parts]
-        for one in self.parts:
-            if why := self._problem(one, names):
-                raise ValueError(f"part {one.name}: {why}")
+        names = [part.name for part in self.parts]
+        for part in self.parts:
+            if why := self._problem(part, names):
+                raise ValueError(f"part {part.name}: {why}")
         if self.least < 1 or self.limit_ms < 1:
             raise ValueError("a mix needs at least one run of each part, and a limit of at least 1 ms")
 
-    def _problem(self, one: Part, names: list[str]) -> str:
-        bounds = [getattr(one.limits, name) for name in PartLimits.__slots__]
+    def _problem(self, part: Part, names: list[str]) -> str:
+        bounds = [getattr(part.limits, name) for name in PartLimits.__slots__]
         problems = {
-            "its name must be letters, digits, `_`, `.`, `#`, `+` and `-`": not _NAME.match(one.name),
-            "two parts have this name": names.count(one.name) > 1,
-            f"its CPUs {','.join(map(str, one.cpus))} are not different ones of 0 to {self.cpus - 1}": (
-                len(set(one.cpus)) < len(one.cpus) or not set(one.cpus) <= set(range(self.cpus))
+            "its name must be letters, digits, `_`, `.`, `#`, `+` and `-`": not _NAME.match(part.name),
+            "two parts have this name": names.count(part.name) > 1,
+            f"its CPUs {','.join(map(str, part.cpus))} are not different ones of 0 to {self.cpus - 1}": (
+                len(set(part.cpus)) < len(part.cpus) or not set(part.cpus) <= set(range(self.cpus))
             ),
-            f"it has 1 to {MOST_PARTS} workers, not {one.workers}": not 1 <= one.workers <= MOST_PARTS,
+            f"it has 1 to {MOST_PARTS} workers, not {part.workers}": not 1 <= part.workers <= MOST_PARTS,
             "a limit must be at least 1": any(bound is not None and bound < 1 for bound in bounds),
         }
         wrong = next((why for why, is_so in problems.items() if is_so), "")
-        return wrong or (self._cannot_run(one, one.workload) if one.workload else "")
+        return wrong or (self._cannot_run(part, part.workload) if part.workload else "")
 
     @property
     def own_conductor(self) -> bool:
         """Whether the system's build makes a kernel that runs mixes; else PID 1 of the Linux guest does."""
         return self.system.build is not None and bool(self.system.build.mix)
 
-    def _cannot_conduct(self, one: Part, workload: Workload) -> str:
+    def _cannot_conduct(self, part: Part, workload: Workload) -> str:
         """Why the kernel's own conductor, which limits only CPU time, cannot run it; empty if it can."""
-        name, limits = self.system.name, one.limits
+        name, limits = self.system.name, part.limits
         others = [
             word for word in PartLimits.__slots__ if word != "cpu_ppm" and getattr(limits, word) is not None
         ]
@@ -143,7 +143,7 @@ class Mix:
             if other and other.name == workload.name
         }
         problems = {
-            f"{name} cannot bind a part to CPUs": bool(one.cpus),
+            f"{name} cannot bind a part to CPUs": bool(part.cpus),
             f"{name} has no limit of {', '.join(others)}": bool(others),
             f"{name} has no files for {workload.name}": bool(workload.files),
             "its workload has the name of the conductor": workload.name == WORKLOAD,
@@ -151,21 +151,21 @@ class Mix:
         }
         return next((why for why, is_so in problems.items() if is_so), "")
 
-    def _cannot_run(self, one: Part, workload: Workload) -> str:
+    def _cannot_run(self, part: Part, workload: Workload) -> str:
         if not self.own_conductor and self.system.boot.initrd != WORKLOAD_INITRD:
             return f"{self.system.name} runs no mixes: neither `initrd: workload` nor `build.mix` in its YAML"
-        for who, needs in workload.needs_with(one.params):
+        for who, needs in workload.needs_with(part.params):
             if lacks := [need for need in needs if need not in self.system.services]:
                 return f"{who} needs {', '.join(lacks)}, which {self.system.name} does not have"
-        if one.score and one.score not in workload.metrics:
+        if part.score and part.score not in workload.metrics:
             known = ", ".join(workload.metrics) or "none"
-            return f"{workload.name} declares no metric {one.score}; it has {known}"
-        return self._cannot_conduct(one, workload) if self.own_conductor else ""
+            return f"{workload.name} declares no metric {part.score}; it has {known}"
+        return self._cannot_conduct(part, workload) if self.own_conductor else ""
 
     @property
     def programs(self) -> Mapping[str, Workload]:
         """Maps the folder of each program in the guest to its workload."""
-        used = {one.workload.file: one.workload for one in self.parts if one.workload}
+        used = {part.workload.file: part.workload for part in self.parts if part.workload}
         return {f"parts/{number}": workload for number, workload in enumerate(used.values())}
 
     @property
@@ -176,11 +176,11 @@ class Mix:
 
     @property
     def needs_disk(self) -> bool:
-        return any(one.needs(DISK_SERVICE) for one in self.parts)
+        return any(part.needs(DISK_SERVICE) for part in self.parts)
 
     @property
     def needs_network(self) -> bool:
-        return any(one.needs(NETWORK_SERVICE) for one in self.parts)
+        return any(part.needs(NETWORK_SERVICE) for part in self.parts)
 
     @property
     def digest(self) -> str:
@@ -220,15 +220,15 @@ class Mix:
             "limit_ms": self.limit_ms,
             "parts": [
                 {
-                    "name": one.name,
-                    "workload": one.workload.name if one.workload else None,
-                    "params": dict(one.params),
-                    "workers": one.workers,
-                    "limits": {name: getattr(one.limits, name) for name in PartLimits.__slots__},
-                    "cpus": list(one.cpus),
-                    "score": one.score,
+                    "name": part.name,
+                    "workload": part.workload.name if part.workload else None,
+                    "params": dict(part.params),
+                    "workers": part.workers,
+                    "limits": {name: getattr(part.limits, name) for name in PartLimits.__slots__},
+                    "cpus": list(part.cpus),
+                    "score": part.score,
                 }
-                for one in self.parts
+                for part in self.parts
             ],
         }
 

@@ -312,8 +312,8 @@ class VerifiedRun:
         that share a CPU are taken to work no longer than all CPUs were awake."""
         if len(self.workers) != self.run.cell.cpus:
             return None
-        spent = sum(one.end - one.start for one in self.workers)
-        length = max(one.end for one in self.workers) - min(one.start for one in self.workers)
+        spent = sum(worker.end - worker.start for worker in self.workers)
+        length = max(worker.end for worker in self.workers) - min(worker.start for worker in self.workers)
         use = self.cpu_work.used.get(Window.WORK)
         return min(spent, use.awake.high * length) if use else spent
 

@@ -68,12 +68,12 @@ def lasting() -> Iterator[OutputState]:
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w", encoding="utf-8") as nothing:  # noqa: PTH123 - as sys.stdout is opened
         streams = [_LastingStream(one or nothing) for one in before]  # None if it was closed from the start
-        sys.stdout, sys.stderr = (cast("TextIO", one) for one in streams)
+        sys.stdout, sys.stderr = (cast("TextIO", stream) for stream in streams)
         try:
             yield OutputState(streams[0])
         finally:
-            for one in streams:
-                one.flush()
+            for stream in streams:
+                stream.flush()
             sys.stdout, sys.stderr = before
 
 

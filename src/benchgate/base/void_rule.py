@@ -46,7 +46,7 @@ class VoidRule:
     @property
     def limits(self) -> Mapping[str, float | None]:
         """The limit of each counter."""
-        names = [one.name for one in fields(self) if one.name not in ("most", "share")]
+        names = [field.name for field in fields(self) if field.name not in ("most", "share")]
         return MappingProxyType({name: getattr(self, name) for name in names})
 
     @property

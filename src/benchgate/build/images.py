@@ -227,7 +227,7 @@ class Images:
             raise BuildError(
                 f"{system.file}: build: there is no command `mix`, which a kernel for mixes needs"
             )
-        told = f"building {plain_name(system.name)} for {', '.join(one.name for one in parts)}"
+        told = f"building {plain_name(system.name)} for {', '.join(part.name for part in parts)}"
         if told not in self._told:
             self.notice(told)
             self._told.add(told)

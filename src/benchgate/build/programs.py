@@ -218,7 +218,7 @@ def _source_of(workload: Workload) -> Path:
 def _digest_with_headers(source: Path) -> str:
     """The digest of a workload's C file and of the headers beside it, which it may include."""
     headers = sorted(source.parent.glob("*.h"))
-    return " ".join([file_digest(source), *(f"{one.name}:{file_digest(one)}" for one in headers)])
+    return " ".join([file_digest(source), *(f"{header.name}:{file_digest(header)}" for header in headers)])
 
 
 def _source_digest(source: Path) -> str:
@@ -292,15 +292,15 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
             top.fail(f"has no flags for {guest}", "machine")
         portable += machine.texts(guest)
     with top.optional("services") as words:
-        services = {name: tuple((one, common) for one in words.texts(name)) for name in words.keys()}  # noqa: SIM118
+        services = {name: tuple((text, common) for text in words.texts(name)) for name in words.keys()}  # noqa: SIM118
     found: dict[str, Recipe] = {}
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
             with programs.optional(name) as words:
                 other = found.get(words.text("like"))
                 sources = [*other.sources] if other else []
-                sources += [(one, common + portable) for one in words.texts("portable")]
-                sources += [(one, common) for one in words.texts("hosted")]
+                sources += [(text, common + portable) for text in words.texts("portable")]
+                sources += [(text, common) for text in words.texts("hosted")]
                 flags = words.texts("flags")
                 own = {
                     name: tuple((one, given + flags) for one, given in of) for name, of in services.items()

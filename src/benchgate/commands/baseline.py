@@ -66,7 +66,7 @@ def _accept(words: argparse.Namespace) -> int:
 
     found = acceptance.accept(_request(words, "baseline accept"), say)
     baseline_file.write(Path(words.out), found.baseline)
-    cells = ", ".join(f"{one.cell.id} ({one.lane})" for one in found.baseline.arms)
+    cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in found.baseline.arms)
     print(visible(f"wrote {words.out}, of session {found.baseline.session}: {cells}"))
     print("next: look at its difference, and commit it")
     print_notes(found.notes)

@@ -19,10 +19,10 @@ def run(_: argparse.Namespace) -> int:
     from benchgate.build import cache_storage, cache_trim
 
     entries = cache_trim.listing()
-    for one in entries:
-        what = f"{one.purpose} (in use)" if one.in_use else one.purpose
-        print(f"{one.size_bytes / 2**20:9.1f} MiB  {one.kind:12} {one.digest[:8]}  {what}".rstrip())
-    total = sum(one.size_bytes for one in entries)
+    for entry in entries:
+        what = f"{entry.purpose} (in use)" if entry.in_use else entry.purpose
+        print(f"{entry.size_bytes / 2**20:9.1f} MiB  {entry.kind:12} {entry.digest[:8]}  {what}".rstrip())
+    total = sum(entry.size_bytes for entry in entries)
     print(
         f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` removes old entries"
     )

@@ -114,7 +114,7 @@ def _asked(words: argparse.Namespace) -> ExplorationRequest:
 
     here = Path.cwd()
     return request.ExplorationRequest(
-        paths=tuple(request.placed(one, here) for one in words.paths),
+        paths=tuple(request.placed(path, here) for path in words.paths),
         systems=tuple(catalog.placed(one, here) for one in words.system),
         smp=words.smp,
         smoke=words.smoke,

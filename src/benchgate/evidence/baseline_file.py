@@ -217,7 +217,7 @@ def _baseline(value: object) -> Baseline:
 
 
 def _arm(of: FileCell) -> BaselineArm:
-    found = {one.name: _measurement(one, of) for one in of.metrics}
+    found = {metric.name: _measurement(metric, of) for metric in of.metrics}
     if len(found) != len(of.metrics) or not WINDOWS.keys() <= found.keys():
         raise ValueError(f"{of.cell.id} must have each metric once, and {' and '.join(WINDOWS)}")
     if of.lane is Lane.INSN and len(set(of.seeds)) != len(of.seeds):

@@ -37,11 +37,11 @@ class _StoredCell:
 
 
 def _pairs(cells: Iterable[_StoredCell]) -> tuple[tuple[Cell, str], ...]:
-    return tuple(one.pair for one in cells)
+    return tuple(cell.pair for cell in cells)
 
 
 def _stored_cells(pairs: Iterable[tuple[Cell, str]]) -> list[_StoredCell]:
-    return [_StoredCell(*one) for one in pairs]
+    return [_StoredCell(*pair) for pair in pairs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class StoredSweep:
     """The same, by name."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "declared", {one.name: one for one in self.metrics})
+        object.__setattr__(self, "declared", {metric.name: metric for metric in self.metrics})
         if window := WINDOWS.keys() & self.declared.keys():
             raise ValueError(f"{min(window)} is a window, so no workload declares it")
         known = with_windows(self.declared)
@@ -112,7 +112,7 @@ def _reading(where: str, what: str) -> Iterator[None]:
 
 
 def sweep_as_json(sweep: SweepPlan) -> Any:
-    gates = tuple(one.gate for one in sweep.gates)
+    gates = tuple(gate.gate for gate in sweep.gates)
     return as_json(StoredSweep(sweep.row, tuple(sweep.pairs), gates, tuple(sweep.declared.values())))
 
 

@@ -71,19 +71,21 @@ class ComparisonSide:
     def operations(self) -> ComparisonSide:
         """The costs of single operations on one CPU, by the operation's name."""
         found = {}
-        for key, one in self.samples.items():
+        for key, sample in self.samples.items():
             name = _operation(key)
             if name and key.cpus == 1:
-                found[FigureKey(name, system=key.system)] = one
+                found[FigureKey(name, system=key.system)] = sample
         return replace(self, samples=found)
 
     def only(self, metrics: Collection[str]) -> ComparisonSide:
-        kept = {key: one for key, one in self.samples.items() if not metrics or key.metric in metrics}
+        kept = {key: sample for key, sample in self.samples.items() if not metrics or key.metric in metrics}
         return replace(self, samples=kept)
 
     @property
     def without_system(self) -> ComparisonSide:
-        return replace(self, samples={replace(key, system=""): one for key, one in self.samples.items()})
+        return replace(
+            self, samples={replace(key, system=""): sample for key, sample in self.samples.items()}
+        )
 
 
 def read(word: str) -> ComparisonSide:
@@ -126,10 +128,10 @@ def _session(folder: Path, system: str) -> ComparisonSide:
         for one in metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
         if one.run in counted
     ]
-    systems = sorted({one.system for one in values})
+    systems = sorted({value.system for value in values})
     if system and system not in systems:
         raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
-    kept = [one for one in values if system in ("", one.system)]
+    kept = [value for value in values if system in ("", value.system)]
     chosen = (system,) if system else tuple(systems)
     return ComparisonSide(f"{folder} ({', '.join(chosen)})", chosen, _grouped(kept), *_machines(folder, kept))
 
@@ -138,7 +140,7 @@ def _machines(folder: Path, values: Iterable[MetricValue]) -> tuple[str, tuple[s
     """The host, which is not known without session.json: the two CSV files are enough to compare figures; and
     the simulated machines, whose files it names by digest. Without it, nothing tells that those of two
     folders are the same."""
-    names = {machine_in(one.system) or IDEAL for one in values}
+    names = {machine_in(value.system) or IDEAL for value in values}
     try:
         facts = read_object(folder, SESSION)
     except IncompleteError:
@@ -159,15 +161,15 @@ def larger_step(one: float | None, other: float | None) -> float | None:
 
 def _grouped(values: Iterable[MetricValue]) -> Mapping[FigureKey, Samples]:
     found: dict[FigureKey, Samples] = {}
-    for one in values:
-        key = FigureKey(one.workload, one.params, one.cpus, one.metric, one.system)
-        unit = unit_on(one.system, one.unit)
-        before = found.get(key, Samples(one.lane, unit, one.better, ()))
-        if (before.lane, before.unit) != (one.lane, unit):
-            key = replace(key, what=f"{one.workload} ({one.lane})")
-            before = found.get(key, Samples(one.lane, unit, one.better, ()))
-        step = larger_step(before.step, one.step)
-        found[key] = replace(before, values=(*before.values, one.value), step=step)
+    for value in values:
+        key = FigureKey(value.workload, value.params, value.cpus, value.metric, value.system)
+        unit = unit_on(value.system, value.unit)
+        before = found.get(key, Samples(value.lane, unit, value.better, ()))
+        if (before.lane, before.unit) != (value.lane, unit):
+            key = replace(key, what=f"{value.workload} ({value.lane})")
+            before = found.get(key, Samples(value.lane, unit, value.better, ()))
+        step = larger_step(before.step, value.step)
+        found[key] = replace(before, values=(*before.values, value.value), step=step)
     return found
 
 

@@ -64,7 +64,7 @@ def without_steps(text: str) -> str:
 
 def lines(row: RunRow) -> str:
     """The lines of one run; none if it is not verified."""
-    return "".join(written(_COLUMNS, one) for one in _values(row))
+    return "".join(written(_COLUMNS, value) for value in _values(row))
 
 
 def _values(row: RunRow) -> Iterator[MetricValue]:

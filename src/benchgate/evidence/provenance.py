@@ -74,7 +74,7 @@ def planned(
 
 def machines(cells: Sequence[PlannedCell]) -> dict[str, Any]:
     """The machines with a memory system, by name; nothing if every cell is on the ideal one."""
-    found = {one.system.machine.name: one.system.machine for one in cells if one.system.machine}
+    found = {cell.system.machine.name: cell.system.machine for cell in cells if cell.system.machine}
     texts = {name: {"text": one.text, "digest": one.digest} for name, one in found.items()}
     return {"machines": texts} if texts else {}
 

@@ -122,7 +122,9 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
 
 def _steps(run: VerifiedRun, declared: Mapping[str, Metric]) -> tuple[tuple[str, float], ...]:
     found = (
-        (name, printed_step(run, one)) for name, one in with_windows(declared).items() if name in run.metrics
+        (name, printed_step(run, window))
+        for name, window in with_windows(declared).items()
+        if name in run.metrics
     )
     return tuple((name, step) for name, step in found if step)
 

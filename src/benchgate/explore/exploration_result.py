@@ -101,7 +101,7 @@ class SmallFind:
     @property
     def said(self) -> tuple[str, ...]:
         if self.switches:
-            return tuple(one.sentence for one in self.switches)
+            return tuple(switch.sentence for switch in self.switches)
         return (self.note,) if self.note else ("it happens without any stall",)
 
 
@@ -134,8 +134,8 @@ class ExplorationResult:
     @property
     def groups(self) -> tuple[tuple[str, tuple[Find, ...]], ...]:
         """The groups, in the order in which they were first found."""
-        names = dict.fromkeys(one.group for one in self.finds)
-        return tuple((name, tuple(one for one in self.finds if one.group == name)) for name in names)
+        names = dict.fromkeys(find.group for find in self.finds)
+        return tuple((name, tuple(find for find in self.finds if find.group == name)) for name in names)
 
     @property
     def is_complete(self) -> bool:
@@ -145,7 +145,7 @@ class ExplorationResult:
     def unstalled(self) -> tuple[str, ...]:
         """The cells that were to be stalled, and in no run were: nothing was explored there. None as long as
         runs are missing."""
-        tried = [one for one in self.lines if one.number != FIRST and one.strategy != PLAIN]
+        tried = [line for line in self.lines if line.number != FIRST and line.strategy != PLAIN]
         stalled = {one.cell for one in tried if one.stalls or one.steps is None}
         cells = dict.fromkeys(one.cell for one in tried if one.cell not in stalled)
         return tuple(cells) if self.is_complete else ()

@@ -89,10 +89,10 @@ def in_time(pieces: Iterable[StallPoint]) -> tuple[StallPoint, ...]:
     """The stalls in the order in which they were made. A vCPU that was stalled again at one instruction was
     stalled once, for longer."""
     lengths: dict[tuple[int, int], int] = {}
-    for one in pieces:
-        if one.ns:
-            key = one.vcpu, one.instruction
-            lengths[key] = lengths.get(key, 0) + one.ns
+    for piece in pieces:
+        if piece.ns:
+            key = piece.vcpu, piece.instruction
+            lengths[key] = lengths.get(key, 0) + piece.ns
     return tuple(StallPoint(vcpu, at, min(ns, MOST_NS)) for (vcpu, at), ns in lengths.items())
 
 

@@ -97,10 +97,10 @@ def segments(
     """Segments by CPU and time. Each lasts as long as one function is seen."""
     found = []
     for vcpu in sorted({one.vcpu for one in (*probes, *stalls)}):
-        stops = [one for one in stalls if one.vcpu == vcpu]
-        found += [Segment(vcpu, one.time, one.time + one.ns, "") for one in stops]
+        stops = [stall for stall in stalls if stall.vcpu == vcpu]
+        found += [Segment(vcpu, stop.time, stop.time + stop.ns, "") for stop in stops]
         mine = sorted(
-            (one for one in probes if one.vcpu == vcpu), key=lambda one: (one.instruction, one.time)
+            (probe for probe in probes if probe.vcpu == vcpu), key=lambda one: (one.instruction, one.time)
         )
         runs = [(name, [*group]) for name, group in groupby(mine, lambda one: _symbol(one.pc, tables))]
         for n, (name, group) in enumerate(runs):

@@ -129,7 +129,7 @@ def settled(places: Sequence[str]) -> str:
     name, times = Counter(map(symbol, places)).most_common(1)[0]
     if times < STAYS * len(places):
         return places[-1] + ELSEWHERE
-    return [one for one in places if symbol(one) == name][-1]
+    return [place for place in places if symbol(place) == name][-1]
 
 
 def masked(line: str) -> str:

@@ -42,7 +42,7 @@ class Allowance:
     def require(self, task: Task) -> None:
         """RefusedError unless each item of the task is allowed."""
         items = set(task.items)
-        if {one.role for one in items} & set(PROGRAMS) != set(PROGRAMS):
+        if {item.role for item in items} & set(PROGRAMS) != set(PROGRAMS):
             raise RefusedError(f"the task does not name its {' and '.join(PROGRAMS)} by digest")
         if self.any_guest:
             return
@@ -169,7 +169,7 @@ def items_of_session(folder: Path) -> list[Item]:
     found = []
     for row in (inputs or {}).values() if isinstance(inputs, dict) else ():
         if isinstance(row, dict):
-            found += [one for name, value in row.items() for one in _items(name, value, "version" in row)]
+            found += [item for name, value in row.items() for item in _items(name, value, "version" in row)]
     return found
 
 

@@ -53,7 +53,7 @@ def make(folder: Path, days: int = DAYS) -> None:
         raise HostError(
             "certificates are made by openssl, which is not installed; install the package openssl"
         )
-    fresh = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    fresh = [parent for parent in (folder, *folder.parents) if not os.path.lexists(parent)]
     try:
         _make_folder(folder)
         _fill(folder, days)

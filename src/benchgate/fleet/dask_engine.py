@@ -61,7 +61,7 @@ class DaskEngine:
         return self._seats
 
     def run(self, number: int, task: bytes, *, key: str, avoid: frozenset[str], rank: int) -> None:
-        allowed = frozenset(one.address for one in self._seats) - avoid if avoid else None
+        allowed = frozenset(seat.address for seat in self._seats) - avoid if avoid else None
         self._submit(number, key, allowed, -rank, work.carry_out, task)
 
     def store(self, number: int, sha256: str, content: bytes, address: str) -> None:

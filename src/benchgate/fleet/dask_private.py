@@ -59,7 +59,7 @@ _EXECUTING = frozenset({"executing", "long-running"})
 
 def missing() -> list[str]:
     """Names those that the installed version does not have."""
-    return [one for one in PARTS if not _has(one)] + [one for one in SET_BY_INIT if not _sets(one)]
+    return [part for part in PARTS if not _has(part)] + [one for one in SET_BY_INIT if not _sets(one)]
 
 
 def _has(part: str) -> bool:
@@ -179,7 +179,7 @@ def ours(message: Mapping[str, Any]) -> dict[str, Any]:
 
     spec: Any = message.get("run_spec")
     is_call = type(spec) is Task and spec.func in limited.entries() and not spec.kwargs
-    if is_call and not message.get("actor") and all(type(one) is bytes for one in spec.args):
+    if is_call and not message.get("actor") and all(type(arg) is bytes for arg in spec.args):
         return dict(message)
     return {**message, "run_spec": Task(message.get("key"), _refuse), "actor": False, "who_has": {}}
 

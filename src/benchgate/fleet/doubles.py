@@ -49,13 +49,13 @@ class Majority:
     why: str
 
 
-def first_difference(one: Files, other: Files) -> str:
+def first_difference(files: Files, other: Files) -> str:
     """Gives an empty text if both are the same run."""
-    if sorted(one) != sorted(other):
-        name = min(set(one) ^ set(other))
+    if sorted(files) != sorted(other):
+        name = min(set(files) ^ set(other))
         return f"only one of them has {one_line(name)}"
     try:
-        records = _record(one), _record(other)
+        records = _record(files), _record(other)
     except ValueError as error:
         return f"{RUN} of one of them is not a record of a run: {error}"
     # A system that cannot power off is killed by the host after its result, at a moment that differs.
@@ -65,8 +65,8 @@ def first_difference(one: Files, other: Files) -> str:
         first, second = records[0].get(key), records[1].get(key)
         if first != second:
             return one_line(f"{RUN} says {key} {first!r:.60}, and {second!r:.60}", 200)
-    for name in sorted(set(one) - PER_HOST - {RUN}):
-        if found := _different(name, one[name], other[name], killed=killed):
+    for name in sorted(set(files) - PER_HOST - {RUN}):
+        if found := _different(name, files[name], other[name], killed=killed):
             return found
     return ""
 

@@ -64,7 +64,7 @@ class Calls:
         return self._numbers
 
     def look(self) -> None:
-        self._ended |= {one.number: one for one in self.engine.events(_LOOK_S)}
+        self._ended |= {event.number: event for event in self.engine.events(_LOOK_S)}
 
     def ended(self, number: int) -> Event | None:
         """Gives the event once."""

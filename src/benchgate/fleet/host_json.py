@@ -52,8 +52,8 @@ class Reply:
     """Why there is no value."""
 
 
-def as_bytes(one: HostQuestion | Reply) -> bytes:
-    return json.dumps(as_json(one), sort_keys=True).encode()
+def as_bytes(question: HostQuestion | Reply) -> bytes:
+    return json.dumps(as_json(question), sort_keys=True).encode()
 
 
 def asked(data: bytes) -> HostQuestion:
@@ -74,7 +74,7 @@ def topology_of(value: object) -> HostTopology:
 
 
 def pairs_as_json(pairs: Iterable[CapacityPair]) -> list[list[float]]:
-    return [[one.alone_s, *one.together_s] for one in pairs]
+    return [[pair.alone_s, *pair.together_s] for pair in pairs]
 
 
 def pairs_of(value: object, guests: int) -> tuple[CapacityPair, ...]:

@@ -102,7 +102,7 @@ def loads(data: bytes, *, buffers: Iterable[Any] = ()) -> Any:
 
 def _is_error(module: str, name: str) -> bool:
     """The error's module is loaded already, so making the error has no other effect."""
-    if not any(module == one or module.startswith(f"{one}.") for one in _ERRORS):
+    if not any(module == error or module.startswith(f"{error}.") for error in _ERRORS):
         return False
     found = getattr(sys.modules.get(module), name, None)
     return isinstance(found, type) and issubclass(found, BaseException)

@@ -164,6 +164,6 @@ async def _serve(orders: Orders, say: Notice) -> None:
 
 async def _first(*waits: Any) -> None:
     """Waits until one is done; none is cancelled but the wait for the signal."""
-    tasks = [asyncio.ensure_future(one) for one in waits]
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     tasks[0].cancel()

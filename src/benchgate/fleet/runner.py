@@ -87,10 +87,10 @@ class FleetRunner:
         self._taken.clear()
         most = self._room(self.open_seats())
         self._packs.begin_round(4 * most)
-        under_way = {one.want for one in self._assignments if not one.is_idle}
+        under_way = {assignment.want for assignment in self._assignments if not assignment.is_idle}
         wanted = set()
         for request in self._coming:
-            wanted |= {one.want for one in self._copies(request, self._rows_ahead)}
+            wanted |= {copy.want for copy in self._copies(request, self._rows_ahead)}
             if len(wanted) >= most and (len(wanted) >= 2 * most or under_way <= wanted):
                 break
         for number in self._assignments.keep_only(wanted):
@@ -149,22 +149,22 @@ class FleetRunner:
         second, first = self._assignments.want(found, SECOND), self._assignments.want(found, FIRST)
         return [second, first] if repeats else [first, second]
 
-    def _compare(self, one: Assignment, other: Assignment) -> None:
+    def _compare(self, assignment: Assignment, other: Assignment) -> None:
         """Compares the answers of both, and waits until both have one of a worker that may be trusted."""
-        if one.address != other.address:
-            compare(self, one, other)
-            self._wait((one, other))
+        if assignment.address != other.address:
+            compare(self, assignment, other)
+            self._wait((assignment, other))
         elif not self._told_alone:
             self._told_alone = True
             self._note(
-                f"{one.packed.task.cell.row}: the fleet has one worker for it, so nobody else repeats the "
-                "first seed of a row"
+                f"{assignment.packed.task.cell.row}: the fleet has one worker for it, so nobody else repeats "
+                "the first seed of a row"
             )
 
     # ---- what a comparison needs (doubles.py)
 
     def open_seats(self) -> dict[str, int]:
-        return {one.address: one.slots for one in self._engine.seats() if one.address not in self._banned}
+        return {seat.address: seat.slots for seat in self._engine.seats() if seat.address not in self._banned}
 
     def third(self, of: Assignment, avoid: Collection[str]) -> tuple[str, CheckedAnswer]:
         third = self._assignments.want(of.packed, THIRD)

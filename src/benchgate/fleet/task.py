@@ -178,11 +178,11 @@ class Task:
     @property
     def files(self) -> tuple[Item, ...]:
         """What travels to a worker."""
-        return tuple(one for one in self.items if one.role not in PROGRAMS)
+        return tuple(item for item in self.items if item.role not in PROGRAMS)
 
     def digest_of(self, role: str) -> str:
         """The digest of the first item with this role; empty: there is none."""
-        return next((one.sha256 for one in self.items if one.role == role), "")
+        return next((item.sha256 for item in self.items if item.role == role), "")
 
     @property
     def manifest(self) -> str:
@@ -191,7 +191,7 @@ class Task:
 
 def manifest(items: Iterable[Item]) -> str:
     """The one text of these items, which the owner of a fleet signs."""
-    return "".join(f"{one}\n" for one in sorted(set(items)))
+    return "".join(f"{item}\n" for item in sorted(set(items)))
 
 
 def sha256_of(data: bytes) -> str:

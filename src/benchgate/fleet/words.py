@@ -161,10 +161,10 @@ def _require_value(option: str, value: Word | None, allowed: str | None, roles: 
 def _roles(task: Task) -> dict[str, str]:
     """The marks that a file of the task stands for: those of its roles."""
     found: dict[str, str] = {}
-    for one in task.items:
-        if one.role not in ROLES or not SHA256.fullmatch(one.sha256):
-            raise RefusedError(f"{one_line(str(one))} is not an item of a task")
-        found[one.sha256] = found.get(one.sha256, "") + _FILES.get(one.role, "")
+    for item in task.items:
+        if item.role not in ROLES or not SHA256.fullmatch(item.sha256):
+            raise RefusedError(f"{one_line(str(item))} is not an item of a task")
+        found[item.sha256] = found.get(item.sha256, "") + _FILES.get(item.role, "")
     return found
 
 

@@ -134,7 +134,7 @@ def _host_of(station: Station, asked: Task) -> AbstractContextManager[None]:
 
 
 def _made(station: Station, who: tuple[str, str, str], asked: Task, equipment: Equipment) -> bytes:
-    places = {one.sha256: station.inputs.find(one.sha256) for one in asked.files}
+    places = {file.sha256: station.inputs.find(file.sha256) for file in asked.files}
     if missing := [sha256 for sha256, path in places.items() if path is None]:
         return WorkerAnswer(*who, missing=tuple(missing)).line
     free = shutil.disk_usage(station.runs).free

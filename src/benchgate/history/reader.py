@@ -22,7 +22,7 @@ from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS
 
 MOST_SERIES = 10_000
 MOST_RUNS = 1_000_000
-_FIELDS = tuple(one.name for one in fields(CourseSeries))
+_FIELDS = tuple(field.name for field in fields(CourseSeries))
 
 
 @dataclass(frozen=True, slots=True)

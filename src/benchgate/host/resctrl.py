@@ -62,7 +62,7 @@ class Group:
 
     def _sum(self, name: str) -> int | None:
         """The sum over all caches; None unless each of them counts: one says "Unavailable" at times."""
-        found = [number_of(one) for one in self._counters(name)] if not self.why else []
+        found = [number_of(counter) for counter in self._counters(name)] if not self.why else []
         known = [one for one in found if one is not None]
         return sum(known) if known and len(known) == len(found) else None
 
@@ -72,7 +72,7 @@ class Group:
 
 def last_cache_bytes(cpus: Iterable[int], root: Path = Path("/")) -> int | None:
     """The size of all last caches that these CPUs share, each counted once; None if one is not told."""
-    found = [next((one for one in caches(cpu, root) if one.level == _LAST_LEVEL), None) for cpu in cpus]
+    found = [next((cache for cache in caches(cpu, root) if cache.level == _LAST_LEVEL), None) for cpu in cpus]
     sizes = {one.shared: one.size for one in found if one is not None}
     return None if None in found or not sizes else sum(sizes.values())
 

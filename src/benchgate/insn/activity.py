@@ -60,7 +60,7 @@ class Activity:
         """The parts that are equal in two runs of a seed. Wake-ups by no vCPU are not: QEMU also wakes a
         halted vCPU for its own jobs, and how often depends on the host. So the log has them among the
         host's counters."""
-        by_vcpus = tuple(one for one in self.wakes if one.by is not None)
+        by_vcpus = tuple(wake for wake in self.wakes if wake.by is not None)
         return self.begin, self.end, self.width, self.vcpus, by_vcpus
 
 

@@ -80,7 +80,7 @@ class Counts:
     def repeatable(self) -> tuple[object, ...]:
         """The parts that are equal in two runs of a seed, whether or not functions are observed."""
         return tuple(
-            (name, span.begin, span.end, tuple(one.values[name] for one in span.vcpus))
+            (name, span.begin, span.end, tuple(vcpu.values[name] for vcpu in span.vcpus))
             for name in _ALWAYS
             for span in (self.total, self.work)
             if span is not None and name in self.names
@@ -91,12 +91,12 @@ def witnessed(vcpus: Iterable[CountedCpu], calls: Mapping[str, int]) -> Mapping[
     """The sums over these vCPUs. `calls` maps the names of system calls to their numbers: they make
     `syscalls.NAME` and `bytes.NAME`, of calls that were not made, too."""
     sums: Counter[str] = Counter()
-    for one in vcpus:
-        for name, value in one.values.items():
+    for vcpu in vcpus:
+        for name, value in vcpu.values.items():
             sums[name] += value
         for call, value in calls.items():
-            sums[f"{SYSCALLS}.{call}"] += one.calls.get(value, 0)
-            sums[f"bytes.{call}"] += one.requested.get(value, 0)
+            sums[f"{SYSCALLS}.{call}"] += vcpu.calls.get(value, 0)
+            sums[f"bytes.{call}"] += vcpu.requested.get(value, 0)
     return MappingProxyType(dict(sums))
 
 

@@ -117,7 +117,7 @@ class _EventReader:
         return False
 
     def _fits(self, *vcpus: int | None) -> bool:
-        return all(one is None or one < self.said.get("vcpus", 0) for one in vcpus)
+        return all(vcpu is None or vcpu < self.said.get("vcpus", 0) for vcpu in vcpus)
 
 
 def _sender(word: str) -> int | None:

@@ -158,7 +158,7 @@ class ClockLog:
 
     def first_mark(self, *kinds: MarkKind) -> int | None:
         """The time of the first mark of one of these kinds; None if there is none."""
-        return next((one.time for one in self.marks if one.kind in kinds), None)
+        return next((mark.time for mark in self.marks if mark.kind in kinds), None)
 
     @property
     def problem(self) -> str:

@@ -70,7 +70,7 @@ class _LogReader:
         self.explore = ExploreReader()
         self.counted = CountsReader()
         readers = self.activity, self.memory, self.explore, self.counted
-        self.parts = {word: read for one in readers for word, read in one.words.items()}
+        self.parts = {word: read for reader in readers for word, read in reader.words.items()}
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""

@@ -84,7 +84,7 @@ def build(api: int) -> Path:
         work = files / "c"
         shutil.copytree(SOURCE, work)
         headers = [f"-I{folder.relative_to(SOURCE)}" for folder in c_folders()]
-        paths = [str(c_file(one).relative_to(SOURCE)) for one in _SOURCES]
+        paths = [str(c_file(source).relative_to(SOURCE)) for source in _SOURCES]
         argv = [*compiler().argv, *flags, define, *headers, *paths, "-o", str(files / name)]
         argv += ["-lpthread", "-ldl"]
         run_all([argv], work, f"insn-{api}", 120.0)

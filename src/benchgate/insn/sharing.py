@@ -60,7 +60,7 @@ class LineCpu:
 
     @property
     def accesses(self) -> int:
-        return sum(one.reads + one.writes for one in self.touches) + self.more_reads + self.more_writes
+        return sum(touch.reads + touch.writes for touch in self.touches) + self.more_reads + self.more_writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ MOST_NAMED = 64
 
 def named(seen: Sharing, kernel: Symbols, user: Symbols) -> Sharing:
     """Adds the variables to the first lines, and drops the other lines."""
-    lines = (replace(one, names=_named(one, seen.line, kernel, user)) for one in seen.lines[:MOST_NAMED])
+    lines = (replace(line, names=_named(line, seen.line, kernel, user)) for line in seen.lines[:MOST_NAMED])
     return replace(seen, lines=tuple(lines))
 
 
@@ -234,9 +234,9 @@ def _lines_of(line: MovedLine) -> Iterator[str]:
     yield f"moved {line.physical:x} {line.kernel:x} {line.user:x} {line.moves}"
     for name in line.names:
         yield f"called {name.offset} {name.size} {name.at} {name.name}"
-    for one in line.cpus:
-        yield f"by {one.cpu} {' '.join(map(str, one.taken))} {one.given}"
-        for touch in one.touches:
-            yield f"at {one.cpu} {touch.offset} {touch.size} {touch.reads} {touch.writes}"
-        if one.more_reads or one.more_writes:
-            yield f"more {one.cpu} {one.more_reads} {one.more_writes}"
+    for cpu in line.cpus:
+        yield f"by {cpu.cpu} {' '.join(map(str, cpu.taken))} {cpu.given}"
+        for touch in cpu.touches:
+            yield f"at {cpu.cpu} {touch.offset} {touch.size} {touch.reads} {touch.writes}"
+        if cpu.more_reads or cpu.more_writes:
+            yield f"more {cpu.cpu} {cpu.more_reads} {cpu.more_writes}"

@@ -58,7 +58,9 @@ class Symbols:
 
     def containing(self, addresses: Iterable[int]) -> Symbols:
         """Only the symbols that contain one of these addresses."""
-        places = sorted({bisect_right(self.addresses, one) - 1 for one in addresses if self.name_of(one)})
+        places = sorted(
+            {bisect_right(self.addresses, address) - 1 for address in addresses if self.name_of(address)}
+        )
         return Symbols(
             tuple(self.addresses[at] for at in places),
             tuple(self.ends[at] for at in places),
@@ -134,7 +136,7 @@ def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
 def _elf_symbols(raw: bytes) -> Iterator[tuple[int, int, str]]:
     """The functions, and the labels of assembly code, in the symbol table of an ELF file of any machine."""
     elf = ELFFile(BytesIO(raw))
-    executable = [bool(one["sh_flags"] & SH_FLAGS.SHF_EXECINSTR) for one in elf.iter_sections()]
+    executable = [bool(section["sh_flags"] & SH_FLAGS.SHF_EXECINSTR) for section in elf.iter_sections()]
     for kind, index, value, size, text in _elf_table(elf):
         in_code = index < len(executable) and executable[index]
         is_label = kind == _NO_TYPE and text and in_code and not text.startswith(_NO_NAMES)

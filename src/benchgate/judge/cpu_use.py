@@ -57,7 +57,7 @@ def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) ->
     pairs = list(zip(begin.vcpus, end.vcpus, strict=True))
 
     def limits(parts: Sequence[int]) -> Interval:
-        return _limits([(max(0, one - outside), min(one, length)) for one in parts], length)
+        return _limits([(max(0, part - outside), min(part, length)) for part in parts], length)
 
     awake = limits([after.ran - before.ran for before, after in pairs])
     if machine not in ("", IDEAL):
@@ -75,7 +75,7 @@ def of_reports(reports: Sequence[WorkerReport], cpus: int, workload: Workload) -
     they may leave their CPU by themselves or take turns."""
     if not _only_computes(workload) or len(reports) != cpus:
         return None
-    return len({cpu for one in reports for cpu in (one.cpu, one.cpu_end)})
+    return len({cpu for report in reports for cpu in (report.cpu, report.cpu_end)})
 
 
 def refuted(
@@ -88,9 +88,9 @@ def refuted(
     """As many vCPUs as the workers name must have been awake for this share of the time that they worked. The
     guest may number them as it likes. `awake` has the ns of each vCPU. Empty: they were."""
     claimed: dict[int, int] = {}
-    for one in reports if _only_computes(workload) else ():
-        if one.cpu == one.cpu_end:
-            claimed[one.cpu] = max(claimed.get(one.cpu, 0), one.end - one.start)
+    for report in reports if _only_computes(workload) else ():
+        if report.cpu == report.cpu_end:
+            claimed[report.cpu] = max(claimed.get(report.cpu, 0), report.end - report.start)
     spans = sorted((length * SECOND_NS / hz for length in claimed.values()), reverse=True)
     for number, (span, ran) in enumerate(zip(spans, sorted(awake, reverse=True), strict=False), 1):
         if ran < share * span:

@@ -109,7 +109,11 @@ def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: flo
 def times(of: Measurement) -> tuple[float, ...]:
     """A rate is the reciprocal of a time."""
     is_time = of.metric.better is MetricDirection.LESS
-    return tuple(float(one) for one in of.samples) if is_time else tuple(1 / one for one in of.samples)
+    return (
+        tuple(float(sample) for sample in of.samples)
+        if is_time
+        else tuple(1 / sample for sample in of.samples)
+    )
 
 
 def residuals(found: ScalingFit) -> str:
@@ -135,7 +139,7 @@ def said(row: str, found: ScalingFit) -> str:
         peak = found.law.peak
         at = f"largest speedup at {peak:.3g} CPUs" if peak < MOST_CPUS else "no largest speedup"
         law = f"USL, {', '.join(parts)}, {at}"
-    rest = " ".join(f"{one:+.1%}" for one in found.residuals)
+    rest = " ".join(f"{residual:+.1%}" for residual in found.residuals)
     counts = ",".join(map(str, found.counts))
     shaped = "" if found.is_shaped else f"; {residuals(found)}"
     return f"{row}: {law}; residuals {rest} (smp{counts}){shaped}"

@@ -52,9 +52,9 @@ class JudgedRun:
 def counted_by_cell(runs: Iterable[JudgedRun]) -> dict[str, list[VerifiedRun]]:
     """The runs that are samples, by the id of their cell."""
     found: dict[str, list[VerifiedRun]] = {}
-    for one in runs:
-        if one.verified and one.outcome is Outcome.OK:
-            found.setdefault(one.run.cell.id, []).append(one.verified)
+    for run in runs:
+        if run.verified and run.outcome is Outcome.OK:
+            found.setdefault(run.run.cell.id, []).append(run.verified)
     return found
 
 
@@ -66,10 +66,10 @@ def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:
 
 def recordings(runs: Iterable[JudgedRun], name: str) -> Iterator[tuple[RawRun, Path]]:
     """The verified runs in whose folder there is a file of this name, and its path."""
-    for one in runs:
-        path = one.run.folder / name
-        if one.verified and os.path.lexists(path):
-            yield one.run, path
+    for run in runs:
+        path = run.run.folder / name
+        if run.verified and os.path.lexists(path):
+            yield run.run, path
 
 
 Verifier = Callable[[RawRun], VerifiedRun]

@@ -44,7 +44,10 @@ def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str
     they have no value."""
     empty = [name for name, one in seen.histograms.items() if not one.count]
     found = (
-        (name, histogram) for name, one in metrics.items() for histogram in empty if _is_of(one, histogram)
+        (name, histogram)
+        for name, metric in metrics.items()
+        for histogram in empty
+        if _is_of(metric, histogram)
     )
     return {name: f"its histogram `{histogram}` is empty" for name, histogram in found}
 

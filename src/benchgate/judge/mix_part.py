@@ -59,7 +59,7 @@ def verify_part(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) 
         return PartRun(part.name, Fraction(0), 0, use)
     _check_order(placed, runs)
     starved = starvation(placed, line, runs)
-    good = [one for one in runs if one.exit == 0]
+    good = [run for run in runs if run.exit == 0]
     found = [_verified(placed, one) for one in good]
     if len(good) <= COLD_RUNS and not starved:
         raise placed.wrong(_too_few(placed, len(good)))
@@ -84,18 +84,18 @@ def _too_few(placed: MixPart, completed: int) -> str:
 
 def _check_order(placed: MixPart, runs: Sequence[PartExecution]) -> None:
     last = placed.start
-    for number, one in enumerate(runs):
-        if one.number != number or not last <= one.start < one.end <= placed.end:
+    for number, run in enumerate(runs):
+        if run.number != number or not last <= run.start < run.end <= placed.end:
             raise placed.wrong(
                 f"run {number} is missing, or is not inside the window after the one before it"
             )
-        last = one.end
+        last = run.end
 
 
 def starvation(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) -> str:
     """Names the resource of which the part had so little that it ended; empty: it did not end. Any other
     early end is an error."""
-    failed = [one for one in runs if one.exit != 0]
+    failed = [run for run in runs if run.exit != 0]
     if not failed:
         return ""
     if line.oom_kills and placed.part.limits.memory_bytes is not None:

@@ -75,7 +75,7 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
         use=use,
         cache_bytes=None if by_host is None else by_host.cache_bytes,
         missing=missing,
-        ended="starved" if any(one.starved for one in parts) else transcript.ended,
+        ended="starved" if any(part.starved for part in parts) else transcript.ended,
         void=void,
     )
 

@@ -104,8 +104,8 @@ def _word(name: str) -> str:
 def _window(moments: Sequence[Moment]) -> tuple[Moment, Moment] | None:
     """The last moment before the window and the first one after it."""
     named: dict[str, Moment] = {}
-    for one in moments:
-        named.setdefault(one.name, one)
+    for moment in moments:
+        named.setdefault(moment.name, moment)
     begin = named.get(_BEGIN)
     end = next((named[name] for name in _ENDS if name in named), None)
     return None if begin is None or end is None else (begin, end)
@@ -152,7 +152,7 @@ def _per_second(count: float | None, window_ns: int) -> float | None:
 def _stolen(before: HostSnapshot, after: HostSnapshot, tick_ns: int) -> list[int] | None:
     """Gives the ns of each CPU less one tick, which may have been stolen in part before the window."""
     ticks = _by_cpu(before.steal_ticks, after.steal_ticks)
-    return None if ticks is None else [max(0, one - 1) * tick_ns for one in ticks]
+    return None if ticks is None else [max(0, tick - 1) * tick_ns for tick in ticks]
 
 
 def _throttled(before: HostSnapshot, after: HostSnapshot) -> float | None:
@@ -167,7 +167,7 @@ def _by_cpu(start: Mapping[int, int] | None, end: Mapping[int, int] | None) -> l
 
 
 def _spread(snapshots: Iterable[HostSnapshot]) -> float | None:
-    seen = [one.frequency_khz for one in snapshots if one.frequency_khz]
+    seen = [snapshot.frequency_khz for snapshot in snapshots if snapshot.frequency_khz]
     values = [value for one in seen for value in one.values()]
     return (max(values) - min(values)) / max(values) if values and max(values) > 0 else None
 

@@ -117,7 +117,7 @@ class RunFiles:
         write, nothing is known."""
         if not os.path.lexists(self.run.folder / THREADS):
             return ()
-        hosts = {one.moment: one.snapshot for one in self._hosts.samples}
+        hosts = {sample.moment: sample.snapshot for sample in self._hosts.samples}
         found: tuple[UseSample, ...] = self._read(tuple[UseSample, ...], THREADS, "moments")
         return tuple(
             Moment(one.moment, one.t_ns, one.vcpus, hosts.get(one.moment, _NOT_RECORDED)) for one in found

@@ -89,7 +89,7 @@ def _taken_share(foreign: int, window: int) -> float:
 
 
 def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:
-    known = tuple(float(one) for one in values if one is not None)
+    known = tuple(float(value) for value in values if value is not None)
     return known if len(known) == len(values) else ()
 
 

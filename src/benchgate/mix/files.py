@@ -189,7 +189,7 @@ def _rows(path: Path, below: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         for fields in reader:
             if any(fields):
-                yield reader.line_num, [one.strip() for one in fields]
+                yield reader.line_num, [field.strip() for field in fields]
     except csv.Error as error:
         raise UsageError(f"{path}:{reader.line_num}: {error}") from error
 
@@ -209,7 +209,7 @@ def sensitivity_csv(
     study: Study, vectors_: Sequence[Vector], found: Sequence[Sigma], refused: Collection[str] = ()
 ) -> str:
     """The table of sensitivities. It omits applications without an input in the other table."""
-    present = {one.input.application for one in vectors_ if one.score is not None}
+    present = {vector.input.application for vector in vectors_ if vector.score is not None}
     by_place = {(one.application, one.resource): one.figure for one in found}
     rows = [["application", *study.resources]]
     for name in study.applications:
@@ -271,7 +271,7 @@ def _spread(figure: Estimate | None) -> list[str]:
 
 
 def _samples(values: Sequence[Fraction]) -> str:
-    return " ".join(decimals(one, SCORE_DIGITS) for one in values)
+    return " ".join(decimals(value, SCORE_DIGITS) for value in values)
 
 
 def _csv_text(rows: Iterable[Sequence[str]]) -> str:

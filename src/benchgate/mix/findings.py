@@ -88,7 +88,7 @@ def of_study(study: Study, sigmas: Sequence[Sigma]) -> Mapping[str, str]:
     """By application."""
     found: dict[str, str] = {}
     for name in study.applications:
-        mine = [one for one in sigmas if one.application == name and one.levels]
+        mine = [sigma for sigma in sigmas if sigma.application == name and sigma.levels]
         why = _rising(mine) or _unmoved(mine)
         if why:
             where = study.inputs_of(name)[-1].where

@@ -88,11 +88,11 @@ class MixIsolation:
     @property
     def interval(self) -> Interval:
         """The interval of the least isolated part, whichever it is."""
-        return Interval(min(1 - one.high for one in self.parts), min(1 - one.low for one in self.parts))
+        return Interval(min(1 - part.high for part in self.parts), min(1 - part.low for part in self.parts))
 
     @property
     def floor(self) -> float | None:
-        return highest([one.floor for one in self.parts])
+        return highest([part.floor for part in self.parts])
 
 
 def compute(study: Study, runs: Runs, vectors: Sequence[Vector], counts: Counts) -> MixIsolation:
@@ -101,7 +101,9 @@ def compute(study: Study, runs: Runs, vectors: Sequence[Vector], counts: Counts)
     if not found:
         return MixIsolation(name, (), 0.0, (), why_none(made))
     scores = _scores(found.values())
-    lone = {one: tuple(run.parts[0].score for run in alone(study, runs, one).values()) for one in counts}
+    lone = {
+        count: tuple(run.parts[0].score for run in alone(study, runs, count).values()) for count in counts
+    }
     lost = [one for one, values in lone.items() if not values or min(values) <= 0]
     if lost:
         return MixIsolation(name, (), 0.0, (), f"{lost[0]} has no valid run alone to compare with")
@@ -139,15 +141,15 @@ def _scores(found: Iterable[MixMeasurement]) -> Mapping[str, list[Fraction]]:
 
 
 def _total(parts: Sequence[Slowdown]) -> float:
-    lone = sum((Fraction(median(one.alone)) for one in parts), Fraction(0))
-    mixed = sum((Fraction(median(one.mixed)) for one in parts), Fraction(0))
+    lone = sum((Fraction(median(part.alone)) for part in parts), Fraction(0))
+    mixed = sum((Fraction(median(part.mixed)) for part in parts), Fraction(0))
     return float((lone - mixed) / lone)
 
 
 def _use(
     study: Study, found: Sequence[MixMeasurement], known: Rates, vectors: Sequence[Vector], counts: Counts
 ) -> tuple[ResourceUse, ...]:
-    by_name = {one.input.name: one.use for one in vectors}
+    by_name = {vector.input.name: vector.use for vector in vectors}
     uses = []
     for resource in study.resources:
         lone = [(by_name[name].get(resource), count) for name, count in counts.items()]
@@ -172,7 +174,7 @@ class Validity:
 
 
 def validity(mixes: Sequence[MixIsolation]) -> Validity:
-    measured = [one for one in mixes if not one.missing]
+    measured = [mix for mix in mixes if not mix.missing]
     values = tuple((one.mix, one.value) for one in measured)
     if len(measured) < 2:
         return Validity(Word.SKIP, f"{len(measured)} near-optimal mixes were measured; it takes 2", values)

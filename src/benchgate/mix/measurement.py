@@ -129,7 +129,7 @@ class Estimate:
 
 
 def figure(samples: Sequence[Fraction]) -> Estimate:
-    interval = median_quantiles([float(one) for one in samples], ALPHA, 1 - ALPHA)
+    interval = median_quantiles([float(sample) for sample in samples], ALPHA, 1 - ALPHA)
     return Estimate(Fraction(median(samples)), interval.low, interval.high, tuple(samples))
 
 
@@ -155,6 +155,6 @@ def floor(samples: Sequence[Fraction]) -> float | None:
     sample, or one of 0, tells nothing."""
     if len(samples) < 2 or min(samples) <= 0:
         return None
-    values = [float(one) for one in samples]
+    values = [float(sample) for sample in samples]
     interval = ratio_interval(values, values, ALPHA)
     return max(interval.high, 1 / interval.low) - 1

@@ -63,7 +63,7 @@ class StudyOutcome:
     made: int
 
     def with_role(self, role: str) -> MixResult | None:
-        return next((one for one in self.mixes if role in one.planned.roles), None)
+        return next((mix for mix in self.mixes if role in mix.planned.roles), None)
 
     @property
     def best(self) -> MixResult | None:
@@ -109,8 +109,8 @@ def conclude(  # noqa: PLR0913, PLR0917 - what a study has
     """`applications`: None if nothing could be solved, which `said` explains."""
     found, sigmas = single.vectors, single.sigmas
     mixes = tuple(_mix(study, runs, found, applications, one) for one in chosen)
-    near = [one.isolation for one in mixes if NEAR in one.planned.roles]
-    best = next((one for one in mixes if BEST in one.planned.roles), None)
+    near = [mix.isolation for mix in mixes if NEAR in mix.planned.roles]
+    best = next((mix for mix in mixes if BEST in mix.planned.roles), None)
     odd = [] if applications is None else [*findings.of_applications(applications, study.capacity)]
     odd += [*_unmeasured(found, sigmas), *single.refused.values(), *findings.falling(study, found)]
     return StudyOutcome(
@@ -125,9 +125,9 @@ def conclude(  # noqa: PLR0913, PLR0917 - what a study has
         if best is None or applications is None
         else selection.assess(applications, found, sigmas, study.capacity, best.planned.counts),
         invalid=tuple(
-            f"{key}: {one.reason} ({one.folder})"
-            for key, one in runs.items()
-            if one.measured is None and not one.is_no_limit
+            f"{key}: {run.reason} ({run.folder})"
+            for key, run in runs.items()
+            if run.measured is None and not run.is_no_limit
         ),
         made=len(runs),
     )
@@ -167,7 +167,7 @@ def _sweep_point(study: Study, runs: Runs, cpus: int, beside: str) -> SweepPoint
 def _scaling_point(name: str, workers: int, result: MixResult | None) -> ScalingPoint:
     if result is None:
         return ScalingPoint(name, workers, None, "no mix has it")
-    mine = [one for one in result.isolation.parts if input_of(one.part) == name]
+    mine = [part for part in result.isolation.parts if input_of(part.part) == name]
     if not mine:
         return ScalingPoint(name, workers, None, result.isolation.missing)
     return ScalingPoint(name, workers, max(mine, key=lambda one: one.value))

@@ -60,11 +60,11 @@ def _programme(
     # An input that adds nothing to the objective would make mixes that differ in nothing else.
     candidates = tuple(one for one in applications.inputs if applications.worth(one) or one.name in need)
     programme = Programme(
-        use=tuple(one.use for one in candidates),
-        worth=tuple(applications.worth(one) for one in candidates),
+        use=tuple(candidate.use for candidate in candidates),
+        worth=tuple(applications.worth(candidate) for candidate in candidates),
         capacity=limits,
-        most=tuple(instances_alone(one, limits) for one in candidates),
-        needed=tuple(one.name in need for one in candidates),
+        most=tuple(instances_alone(candidate, limits) for candidate in candidates),
+        needed=tuple(candidate.name in need for candidate in candidates),
         where=applications.where,
     )
     if need and not programme.has_needed(programme.most):
@@ -95,7 +95,7 @@ def is_maximal(mix: MixChoice, applications: Applications, capacity: Mapping[str
 
 def _mix(programme: Programme, candidates: Sequence[ApplicationInput], counts: Counts) -> MixChoice:
     return MixChoice(
-        tuple((one, count) for one, count in zip(candidates, counts, strict=True) if count),
+        tuple((candidate, count) for candidate, count in zip(candidates, counts, strict=True) if count),
         programme.objective(counts),
         programme.totals(counts),
     )

@@ -154,8 +154,8 @@ def assess(  # noqa: PLR0913, PLR0917 - what was chosen, and from what
 def _drawn(
     applications: Applications, vectors: Sequence[Vector], sigmas: Sequence[Sigma], source: random.Random
 ) -> Applications:
-    by_input = {one.input.name: one for one in vectors}
-    by_sigma = {(one.application, one.resource): one for one in sigmas}
+    by_input = {vector.input.name: vector for vector in vectors}
+    by_sigma = {(sigma.application, sigma.resource): sigma for sigma in sigmas}
     inputs = tuple(
         replace(
             one, use=tuple(_one_of(by_input[one.name].use[name], source) for name in applications.resources)
@@ -176,14 +176,14 @@ def _one_of(figure: Estimate | None, source: random.Random) -> Fraction:
     return rounded(source.choice(figure.samples))
 
 
-def _solved(one: Applications, capacity: Mapping[str, Fraction]) -> tuple[str, Fraction]:
+def _solved(applications: Applications, capacity: Mapping[str, Fraction]) -> tuple[str, Fraction]:
     try:
-        mix = best(one, capacity)[0]
+        mix = best(applications, capacity)[0]
     except UsageError:
         return "none", Fraction(0)
     return mix_name(counts_of(mix)), mix.objective
 
 
-def _fits(one: Applications, capacity: Mapping[str, Fraction], mix: MixChoice) -> bool:
-    used = zip(mix.totals, one.resources, strict=True)
+def _fits(applications: Applications, capacity: Mapping[str, Fraction], mix: MixChoice) -> bool:
+    used = zip(mix.totals, applications.resources, strict=True)
     return all(total <= capacity.get(name, FULL) for total, name in used)

@@ -76,7 +76,7 @@ class _Loss:
 
 
 def compute(study: Study, runs: Runs, vectors: Sequence[Vector]) -> tuple[Sigma, ...]:
-    by_name = {one.input.name: one for one in vectors}
+    by_name = {vector.input.name: vector for vector in vectors}
     return tuple(
         _sigma(study, runs, application, resource, by_name)
         for application in study.applications
@@ -149,8 +149,8 @@ def _not_held(loss: _Loss) -> str:
 
 
 def _of_seed(levels: Sequence[LimitEffect]) -> Fraction:
-    lost = sum((1 - one.kept for one in levels), Fraction(0))
-    limit = sum((1 - one.fraction for one in levels), Fraction(0))
+    lost = sum((1 - level.kept for level in levels), Fraction(0))
+    limit = sum((1 - level.fraction for level in levels), Fraction(0))
     return min(max(lost / limit, Fraction(0)), Fraction(1))
 
 

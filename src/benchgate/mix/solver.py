@@ -199,7 +199,7 @@ class _Search:
         scale = max(weights) or 1
         with _silent():
             result = milp(
-                [-float(one / scale) for one in weights],
+                [-float(weight / scale) for weight in weights],
                 integrality=np.ones(len(weights)),
                 bounds=bounds,
                 constraints=LinearConstraint(np.array(rows), -np.inf, np.array(high)),
@@ -311,7 +311,7 @@ def _row(programme: Programme, resource: int) -> _Row:
 
 def _whole(values: Sequence[Fraction]) -> tuple[tuple[int, ...], Fraction]:
     """The values as multiples of their greatest common divisor, and that divisor; 0 if all are 0."""
-    scale = math.lcm(*(one.denominator for one in values))
-    parts = [int(one * scale) for one in values]
+    scale = math.lcm(*(value.denominator for value in values))
+    parts = [int(value * scale) for value in values]
     unit = math.gcd(*parts)
     return tuple(part // (unit or 1) for part in parts), Fraction(unit, scale)

@@ -161,4 +161,4 @@ class Study:
         """The inputs whose sensitivity is measured."""
         if self.every_input:
             return self.inputs
-        return tuple(self.inputs_of(one)[-1] for one in self.applications)
+        return tuple(self.inputs_of(application)[-1] for application in self.applications)

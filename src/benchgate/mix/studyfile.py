@@ -282,7 +282,7 @@ def _known_input(section: Section, key: str, word: str, inputs: tuple[StudyInput
 def _sensitivity(top: Section) -> tuple[tuple[int, ...], bool]:
     with top.optional("sensitivity") as section:
         levels = section.integers("levels")
-        if not levels or any(not 1 <= one <= 99 for one in levels) or len(set(levels)) < len(levels):
+        if not levels or any(not 1 <= level <= 99 for level in levels) or len(set(levels)) < len(levels):
             section.refuse("expected different percentages from 1 to 99", "levels")
         return levels, section.choice("inputs") == "all"
 
@@ -309,7 +309,7 @@ def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySwee
     _known_input(section, "input", found.input, inputs)
     _known_input(section, "beside", found.beside, inputs)
     room = cpus - found.beside_cpus
-    if not found.cpus or any(not 1 <= one <= room for one in found.cpus):
+    if not found.cpus or any(not 1 <= cpu <= room for cpu in found.cpus):
         partner = f", of which {found.beside} has {found.beside_cpus}" if found.beside_cpus else ""
         section.refuse(f"expected CPU counts from 1 to {room}: there are {cpus} CPUs{partner}", "cpus")
     section.close()

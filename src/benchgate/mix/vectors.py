@@ -78,7 +78,7 @@ def why_none_beside(study: Study, runs: Runs, name: str, resource: str) -> str:
 
 def _of_seed(study: Study, runs: Runs, name: str, resource: str, seed: int) -> tuple[NeighbourEffect, ...]:
     of = study.antagonists[resource]
-    done = {n: runs.get(pressed_key(name, resource, one, seed)) for n, one in enumerate(of.takes)}
+    done = {n: runs.get(pressed_key(name, resource, take, seed)) for n, take in enumerate(of.takes)}
     scores = [run.parts[0].score for run in valid(done).values()]
     if len(scores) < len(done) or not scores[0]:
         return ()

@@ -20,12 +20,12 @@ def notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
 
 
 def _of_sweep(sweep: SweepPlan) -> list[str]:
-    gates = [one for one in sweep.gates if not one.skip]
-    seen = {cell.id for one in gates if _sees_idle_cpus(one) for cell in (one.gate.cell, *one.gate.more)}
+    gates = [gate for gate in sweep.gates if not gate.skip]
+    seen = {cell.id for gate in gates if _sees_idle_cpus(gate) for cell in (gate.gate.cell, *gate.gate.more)}
     blind: dict[str, PlannedGate] = {}
-    for one in gates:
-        if _is_latency(one) and one.gate.cell.cpus > 1 and one.gate.cell.id not in seen:
-            blind.setdefault(one.gate.cell.id, one)
+    for gate in gates:
+        if _is_latency(gate) and gate.gate.cell.cpus > 1 and gate.gate.cell.id not in seen:
+            blind.setdefault(gate.gate.cell.id, gate)
     return [_sentence(one) for one in blind.values()]
 
 
@@ -63,7 +63,7 @@ def _good(gate: Gate) -> Good:
 
 def _sentence(planned: PlannedGate) -> str:
     gate, metrics = planned.gate, planned.arm.workload.metrics
-    rates = [name for name, one in metrics.items() if one.kind is MetricKind.RATE]
+    rates = [name for name, metric in metrics.items() if metric.kind is MetricKind.RATE]
     example = f'limit(cpus={gate.cell.cpus}, metric="{rates[0]}", at_least=...)' if rates else ""
     advice = (
         f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"

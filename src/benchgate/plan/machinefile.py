@@ -294,7 +294,9 @@ def _transfers(
     """The times to get a line from another CPU. Where no pair of CPUs is that far apart, a time may be left
     out. `last_ns` is the latency of the last cache; another cluster is no nearer."""
     pairs = any(len(group) > 1 for group in clusters)
-    several = any(len([one for one in clusters if set(one) <= set(socket)]) > 1 for socket in sockets)
+    several = any(
+        len([cluster for cluster in clusters if set(cluster) <= set(socket)]) > 1 for socket in sockets
+    )
     needed = {"cluster_ns": pairs, "across_ns": several, "socket_ns": len(sockets) > 1}
     if top.refused("clusters") or top.refused("sockets"):
         needed = dict.fromkeys(needed, False)  # the pairs are not known

@@ -90,7 +90,7 @@ class GateMark:
     @property
     def settings(self) -> tuple[str, ...]:
         """The arguments that only the kind knows, which checks them."""
-        return tuple(one for one in self.takes if one not in SHARED)
+        return tuple(take for take in self.takes if take not in SHARED)
 
     @property
     def signature(self) -> str:
@@ -100,11 +100,11 @@ class GateMark:
     def may(self) -> Iterator[str]:
         """The arguments that a test may leave out, with their defaults."""
         defaults = {**_DEFAULTS, "base": "" if self.base is None else str(self.base)}
-        for one in self.takes:
-            if self.takes_either and one in BOUNDS:
-                yield from ("at_least=|at_most=",) if one == BOUNDS[0] else ()
-            elif one not in self.needs:
-                yield f"{one}={defaults.get(one, '')}"
+        for take in self.takes:
+            if self.takes_either and take in BOUNDS:
+                yield from ("at_least=|at_most=",) if take == BOUNDS[0] else ()
+            elif take not in self.needs:
+                yield f"{take}={defaults.get(take, '')}"
 
 
 @dataclass(frozen=True, slots=True)

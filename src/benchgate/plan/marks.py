@@ -77,7 +77,7 @@ def read(  # noqa: PLR0913, PLR0917
         _gate(table[mark], one, found.name, known) for mark, marks in gates.items() for one in marks
     )
     _refuse_unverified(found, requests)
-    distinct = {replace(one, file="", at_least=None, at_most=None, insn=None) for one in requests}
+    distinct = {replace(request, file="", at_least=None, at_most=None, insn=None) for request in requests}
     if len(distinct) < len(requests):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
     return MarkRequest(
@@ -99,7 +99,7 @@ def _word(row: PlainMark, args: tuple[object, ...], what: str, *, extra: object 
 
 def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> None:
     tool = workload.tool
-    if tool and not tool.verifies and any(one.kind != VERIFIED for one in requests):
+    if tool and not tool.verifies and any(request.kind != VERIFIED for request in requests):
         raise UsageError(
             f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
             "information and no gate may use them: request the fixture `cell` instead"
@@ -108,7 +108,7 @@ def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> N
 
 def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
     """The metrics of the self-tests of these systems."""
-    return {name: one for word in words for name, one in catalog.load_system(word).metrics.items()}
+    return {name: metric for word in words for name, metric in catalog.load_system(word).metrics.items()}
 
 
 def _systems(marks: Iterable[MarkArguments]) -> tuple[str, ...]:

@@ -106,12 +106,12 @@ class PlannedCell:
     def promises(self) -> tuple[Promise, ...]:
         """What its workload promises with its parameters."""
         params = dict(self.cell.params)
-        return tuple(one for one in self.workload.promises if one.is_made(params))
+        return tuple(promise for promise in self.workload.promises if promise.is_made(params))
 
     @property
     def functions(self) -> tuple[str, ...]:
         """The functions of its program whose calls are counted, because a promise names them."""
-        names = (name for one in self.promises for name in one.names if name.startswith(PROGRAM))
+        names = (name for promise in self.promises for name in promise.names if name.startswith(PROGRAM))
         return tuple(dict.fromkeys(name.removeprefix(PROGRAM) for name in names))
 
     @property
@@ -152,7 +152,7 @@ class PlannedGate:
 
     @property
     def skip(self) -> str:
-        return next((one.skip for one in reversed(self.arms) if one.skip), "")
+        return next((arm.skip for arm in reversed(self.arms) if arm.skip), "")
 
     def also_asked_by(self, other: PlannedGate) -> PlannedGate:
         """The gate with the tests of both."""
@@ -197,7 +197,7 @@ class SweepPlan:
     @property
     def needs_events(self) -> frozenset[str]:
         """The ids of the cells whose workloads promise what only functions show."""
-        made = ((cell.cell.id, one) for cell in self.cells for one in cell.promises)
+        made = ((cell.cell.id, promise) for cell in self.cells for promise in cell.promises)
         return frozenset(cell_id for cell_id, one in made if needs_events(one.names))
 
     @property
@@ -205,7 +205,7 @@ class SweepPlan:
         """The ids of the cells whose workloads promise what only a record of their threads shows: one run of
         has it."""
         return frozenset(
-            cell.cell.id for cell in self.cells if any(one.needs_threads for one in cell.promises)
+            cell.cell.id for cell in self.cells if any(promise.needs_threads for promise in cell.promises)
         )
 
     @property

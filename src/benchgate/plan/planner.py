@@ -165,7 +165,7 @@ def _growth(request: MarkRequest, asked: GateRequest) -> Mapping[str, int]:
     """The parameter that grows with the CPUs, and how many times larger it is in the cell."""
     grows = str(dict(asked.settings).get(GROWS, ""))
     workload = catalog.load_workload(request.workload)
-    numbers = [name for name, one in workload.params.items() if not one.choices]
+    numbers = [name for name, param in workload.params.items() if not param.choices]
     if grows and grows not in numbers:
         raise UsageError(
             f"mark {asked.kind}: grows={grows!r} is no parameter of workload {workload.name} that is a "
@@ -264,7 +264,7 @@ def _kind(planned: PlannedCell) -> tuple[str, str, str]:
 
 def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> PlannedGate:
     """Adds threshold and baseline to the id if another test gates the same arms with different ones."""
-    if all(one.gate.id != gate.gate.id for one in others):
+    if all(other.gate.id != gate.gate.id for other in others):
         return gate
     words = [f"{name}-{value:g}" for name, value in gate.bounds if value is not None]
     words += [Path(gate.gate.baseline).stem] if gate.gate.baseline else []
@@ -295,9 +295,9 @@ def check_names(planned: Iterable[PlannedCell]) -> None:
                 raise _same_name(what, name, other, file)
 
 
-def _same_name(what: str, name: str, one: Path, other: Path) -> UsageError:
+def _same_name(what: str, name: str, path: Path, other: Path) -> UsageError:
     return UsageError(
-        f"two {what}s are called `{name}`: {one} and {other}; rows are named by it, so give one of them "
+        f"two {what}s are called `{name}`: {path} and {other}; rows are named by it, so give one of them "
         "another `name`, or run them in two sessions"
     )
 
@@ -305,12 +305,12 @@ def _same_name(what: str, name: str, one: Path, other: Path) -> UsageError:
 def check_kinds(gates: Iterable[PlannedGate]) -> None:
     """Raises UsageError if two files define one kind of gate, because a verdict names only the kind."""
     files: dict[str, str] = {}
-    for one in gates:
-        other = files.setdefault(one.gate.kind, one.gate.file)
-        if other != one.gate.file:
-            both = " and ".join(path or "benchgate's own" for path in (other, one.gate.file))
+    for gate in gates:
+        other = files.setdefault(gate.gate.kind, gate.gate.file)
+        if other != gate.gate.file:
+            both = " and ".join(path or "benchgate's own" for path in (other, gate.gate.file))
             raise UsageError(
-                f"two files define the gate kind `{one.gate.kind}`: {both}; give one of them another KIND"
+                f"two files define the gate kind `{gate.gate.kind}`: {both}; give one of them another KIND"
             )
 
 

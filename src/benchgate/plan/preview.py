@@ -78,7 +78,7 @@ def _describe_gate(planned: PlannedGate, options: Options) -> str:
     if planned.base is not None and planned.base.cell.cpus == planned.arm.cell.cpus:
         text += f" to {planned.base.cell.system}"
     elif planned.base is not None:
-        text += f" over {', '.join(f'smp{one.cell.cpus}' for one in planned.arms[:-1])}"
+        text += f" over {', '.join(f'smp{arm.cell.cpus}' for arm in planned.arms[:-1])}"
     elif gate.baseline:
         there = "" if Path(gate.baseline).exists() else ", which does not exist"
         text += f" to the baseline {gate.baseline}{there}"

@@ -103,7 +103,7 @@ def read(path: Path) -> tuple[PublishedRow, ...]:
     top = yamlfile.load(path, PUBLISHED)
     source, note = top.text("source"), top.text("note")
     shared = top.section("workload") if top.has("workload") else None
-    rows = tuple(_row(one, source, shared, note) for one in top.sections("rows"))
+    rows = tuple(_row(section, source, shared, note) for section in top.sections("rows"))
     if shared:
         shared.close()
     top.close()

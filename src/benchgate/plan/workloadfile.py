@@ -400,4 +400,4 @@ def _unit_of_metric(metric: Metric) -> Unit:
 
 
 def _known(names: Mapping[str, object] | list[str]) -> str:
-    return f"there are {', '.join(names)}, and {', '.join(f'{one}NAME' for one in witness.FAMILIES)}"
+    return f"there are {', '.join(names)}, and {', '.join(f'{family}NAME' for family in witness.FAMILIES)}"

@@ -241,7 +241,7 @@ def _speedups(
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
         of_window = (one for one in asked if one.metric == window)
         verdict = next((one for one in of_window if one.gate not in OWN_FIGURE), None)
-        tops, bottoms = ([float(one[place]) for one in each.samples] for each in (base, arm))
+        tops, bottoms = ([float(sample[place]) for sample in each.samples] for each in (base, arm))
         is_comparable = comparable(base, arm)
         paired = _paired(tops, bottoms, view.alpha) if is_comparable else None
         word, threshold = (str(verdict.outcome), verdict.threshold) if verdict else ("", None)
@@ -267,7 +267,7 @@ def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
 
 def _is_invalid(verdicts: Sequence[Verdict]) -> bool:
     """True if one verdict is INVALID. It then applies to both windows of the arm."""
-    return any(one.outcome is Word.INVALID for one in verdicts)
+    return any(verdict.outcome is Word.INVALID for verdict in verdicts)
 
 
 def _paired(tops: list[float], bottoms: list[float], alpha: float) -> Interval | None:
@@ -287,10 +287,18 @@ def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[V
     verified, is of this row by its id."""
     wanted = (*key, cpus)
     return tuple(
-        one
-        for one in view.shown_verdicts
-        if one.base_cpus is not None
-        and one.base_system is None
-        and (one.lane or one.id.startswith(f"{row}-smp"))
-        and (one.system, one.workload, one.params, one.mode, one.lane or key[4], one.cpus) == wanted
+        verdict
+        for verdict in view.shown_verdicts
+        if verdict.base_cpus is not None
+        and verdict.base_system is None
+        and (verdict.lane or verdict.id.startswith(f"{row}-smp"))
+        and (
+            verdict.system,
+            verdict.workload,
+            verdict.params,
+            verdict.mode,
+            verdict.lane or key[4],
+            verdict.cpus,
+        )
+        == wanted
     )

@@ -67,7 +67,7 @@ def _figures(
 def _factor(
     view: SessionView, base: ArmFigures, arm: ArmFigures, samples: MetricSamples
 ) -> tuple[float | None, Interval | None]:
-    first = next((one for one in base.metrics if one.metric == samples.metric), None)
+    first = next((metric for metric in base.metrics if metric.metric == samples.metric), None)
     if not comparable(base, arm) or first is None or min(*first.values, *samples.values) <= 0:
         return None, None
     top, bottom = (samples, first) if samples.metric.better is MetricDirection.MORE else (first, samples)
@@ -83,11 +83,12 @@ def _verdicts(view: SessionView, series: ArmSeries, arm: ArmFigures, name: str) 
         return ()
     key = (series.system, series.workload, series.params, series.mode, arm.cpus, name)
     return tuple(
-        one
-        for one in view.shown_verdicts
-        if (one.system, one.workload, one.params, one.mode, one.cpus, one.metric) == key
-        and one.lane in (series.lane, None)
-        and one.threshold is not None
-        and one.gate not in OWN_FIGURE
-        and (name not in WINDOWS or one.base_cpus is None or one.base_system is not None)
+        verdict
+        for verdict in view.shown_verdicts
+        if (verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.cpus, verdict.metric)
+        == key
+        and verdict.lane in (series.lane, None)
+        and verdict.threshold is not None
+        and verdict.gate not in OWN_FIGURE
+        and (name not in WINDOWS or verdict.base_cpus is None or verdict.base_system is not None)
     )

@@ -63,29 +63,35 @@ def _us(time: int) -> float:
     return time / 1000
 
 
-def _span(one: StorySpan, places: _Places) -> Event:
-    more = {"args": {key: _plain(value) for key, value in one.more.items()}} if one.more else {}
-    length = _us(one.end - one.begin)
-    named = {"ph": "X", "name": one_line(one.name), "cat": one_line(one.track.group)}
-    return {**named, "ts": _us(one.begin), "dur": length, **places.of(one.track), **more}
+def _span(span: StorySpan, places: _Places) -> Event:
+    more = {"args": {key: _plain(value) for key, value in span.more.items()}} if span.more else {}
+    length = _us(span.end - span.begin)
+    named = {"ph": "X", "name": one_line(span.name), "cat": one_line(span.track.group)}
+    return {**named, "ts": _us(span.begin), "dur": length, **places.of(span.track), **more}
 
 
 def _plain(value: str | int) -> str | int:
     return one_line(value) if isinstance(value, str) else value
 
 
-def _instant(one: Instant, places: _Places) -> Event:
-    named = {"ph": "i", "name": one_line(one.name), "cat": one_line(one.track.group), "s": "t"}
-    return {**named, "ts": _us(one.time), **places.of(one.track)}
+def _instant(instant: Instant, places: _Places) -> Event:
+    named = {"ph": "i", "name": one_line(instant.name), "cat": one_line(instant.track.group), "s": "t"}
+    return {**named, "ts": _us(instant.time), **places.of(instant.track)}
 
 
-def _counter(one: Counter, places: _Places) -> Event:
+def _counter(counter: Counter, places: _Places) -> Event:
     """A counter belongs to a process; its name tells those of one process apart."""
-    place = {"pid": places.of(one.track)["pid"]}
-    return {"ph": "C", "name": one_line(one.track.name), "ts": _us(one.time), **place, "args": one.values}
+    place = {"pid": places.of(counter.track)["pid"]}
+    return {
+        "ph": "C",
+        "name": one_line(counter.track.name),
+        "ts": _us(counter.time),
+        **place,
+        "args": counter.values,
+    }
 
 
-def _arrow(one: Arrow, number: int, places: _Places) -> Iterator[Event]:
-    named = {"name": one_line(one.name), "cat": "wake", "id": number}
-    yield {"ph": "s", **named, "ts": _us(one.time), **places.of(one.source)}
-    yield {"ph": "f", "bp": "e", **named, "ts": _us(one.arrives), **places.of(one.target)}
+def _arrow(arrow: Arrow, number: int, places: _Places) -> Iterator[Event]:
+    named = {"name": one_line(arrow.name), "cat": "wake", "id": number}
+    yield {"ph": "s", **named, "ts": _us(arrow.time), **places.of(arrow.source)}
+    yield {"ph": "f", "bp": "e", **named, "ts": _us(arrow.arrives), **places.of(arrow.target)}

@@ -139,13 +139,17 @@ class SessionView:
     def decided(self) -> tuple[Verdict, ...]:
         """The verdicts that decide something. That runs are verified is a decision only if no test has a
         threshold; otherwise a session whose thresholds were all skipped would be a success."""
-        thresholds = tuple(one for one in self.shown_verdicts if one.gate != VERIFIED)
-        return tuple(one for one in thresholds or self.shown_verdicts if one.outcome is not Word.SKIP)
+        thresholds = tuple(verdict for verdict in self.shown_verdicts if verdict.gate != VERIFIED)
+        return tuple(
+            threshold for threshold in thresholds or self.shown_verdicts if threshold.outcome is not Word.SKIP
+        )
 
     @property
     def compared(self) -> int:
         """m: the number of verdicts that compare noisy figures, and so can be wrong by chance."""
-        return sum(one.figure is not None and one.outcome is not Word.SKIP for one in self.verdicts)
+        return sum(
+            verdict.figure is not None and verdict.outcome is not Word.SKIP for verdict in self.verdicts
+        )
 
 
 def headline(view: SessionView) -> str:
@@ -153,7 +157,7 @@ def headline(view: SessionView) -> str:
     is PASS or SKIP, with at least one PASS that decides."""
     if not view.is_verified:
         return "UNVERIFIED: figures from results.csv alone; without the logs of the runs nothing is decided"
-    words = [one.outcome for one in view.verdicts]
+    words = [verdict.outcome for verdict in view.verdicts]
     worst = min(words, key=WORST_FIRST.index, default=Word.SKIP)
     if worst in (Word.PASS, Word.SKIP) and not view.decided:
         cells = f"; {counted(words.count(Word.PASS), 'cell')} verified" if Word.PASS in words else ""
@@ -318,12 +322,12 @@ def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
     """In the given order; then gates whose cells were not run, and cells whose runs are all verified."""
     reasons: dict[tuple[Word, bool, str], list[Verdict]] = {}
     passed: dict[str, list[Verdict]] = {}
-    for one in verdicts:
-        if (one.gate, one.outcome) == (VERIFIED, Word.PASS):
-            passed.setdefault(one.reason.partition(": ")[2].partition(", ")[2], []).append(one)
+    for verdict in verdicts:
+        if (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS):
+            passed.setdefault(verdict.reason.partition(": ")[2].partition(", ")[2], []).append(verdict)
             continue
-        cause, not_run = _cause(one)
-        reasons.setdefault((one.outcome, not_run, cause or one.sentence), []).append(one)
+        cause, not_run = _cause(verdict)
+        reasons.setdefault((verdict.outcome, not_run, cause or verdict.sentence), []).append(verdict)
     ordered = sorted(reasons.items(), key=lambda item: item[0][1])
     told = [
         told for (word, not_run, cause), same in ordered for told in _told(word, cause, same, not_run=not_run)
@@ -349,10 +353,10 @@ def sentences_of(verdicts: Iterable[Verdict]) -> list[tuple[Word, str]]:
     return [(one.word, one.text) for one in told_of(verdicts)]
 
 
-def _cause(one: Verdict) -> tuple[str, bool]:
+def _cause(verdict: Verdict) -> tuple[str, bool]:
     """The reason without what it is about, and whether the cell was not run; empty if it has figures, which
     no other verdict shares."""
-    if one.outcome is Word.SKIP and NOT_RUN in one.reason:
-        return one.reason.partition(NOT_RUN)[2], True
-    subject, _, cause = one.sentence.removeprefix(f"{one.outcome}: ").partition(": ")
+    if verdict.outcome is Word.SKIP and NOT_RUN in verdict.reason:
+        return verdict.reason.partition(NOT_RUN)[2], True
+    subject, _, cause = verdict.sentence.removeprefix(f"{verdict.outcome}: ").partition(": ")
     return ("" if " = " in subject else cause), False

@@ -30,7 +30,7 @@ NOT_IN_MIXES = ("cgroup_disable=memory",)
 def plan_text(mix: Mix) -> str:
     """The file /mix of the Linux guest (guest/port/linux/mix/plan.c). A kernel with its own conductor has it
     on its command line, where there is little room: a part like the one before is `part same`."""
-    lines = [f"mix least={mix.least} limit_ms={mix.limit_ms}", *(_part(mix, one) for one in mix.parts)]
+    lines = [f"mix least={mix.least} limit_ms={mix.limit_ms}", *(_part(mix, part) for part in mix.parts)]
     if not mix.own_conductor:
         return "\n".join(lines) + "\n"
     same = [SAME if one == before and "=" in one else one for before, one in pairwise(["", *lines])]
@@ -44,26 +44,26 @@ def command_line(mix: Mix, nonce: str) -> str:
     return " ".join([*words, plan_text(mix)] if mix.own_conductor else words)
 
 
-def _part(mix: Mix, one: Part) -> str:
-    words = ["part", *_limits(one, mix.cpus)]
-    if one.workload is None:
+def _part(mix: Mix, part: Part) -> str:
+    words = ["part", *_limits(part, mix.cpus)]
+    if part.workload is None:
         return " ".join([*words, "dummy"])
-    place = next(place for place, workload in mix.programs.items() if workload == one.workload)
-    words += [f"program={one.workload.name if mix.own_conductor else f'/{place}/bench'}"]
-    words += [f"folder=/{place}/{GUEST_FOLDER}"] if one.workload.tool else []
-    words += ["needs_disk"] if one.needs(DISK_SERVICE) else []
-    words += ["needs_network"] if one.needs(NETWORK_SERVICE) else []
-    files = f"/{place}/{GUEST_FILES}" if one.workload.files else ""
-    asked = manifest(one.cell, "", needs=one.workload.needs, files=files)
+    place = next(place for place, workload in mix.programs.items() if workload == part.workload)
+    words += [f"program={part.workload.name if mix.own_conductor else f'/{place}/bench'}"]
+    words += [f"folder=/{place}/{GUEST_FOLDER}"] if part.workload.tool else []
+    words += ["needs_disk"] if part.needs(DISK_SERVICE) else []
+    words += ["needs_network"] if part.needs(NETWORK_SERVICE) else []
+    files = f"/{place}/{GUEST_FILES}" if part.workload.files else ""
+    asked = manifest(part.cell, "", needs=part.workload.needs, files=files)
     return " ".join([*words, "--", asked])
 
 
-def _limits(one: Part, cpus: int) -> list[str]:
-    limits = one.limits
+def _limits(part: Part, cpus: int) -> list[str]:
+    limits = part.limits
     known = {"memory": limits.memory_bytes, "disk": limits.disk_bytes_per_s}
     known["network"] = limits.network_bytes_per_s
     words = [f"{name}={value}" for name, value in known.items() if value is not None]
-    words += [f"cpus={','.join(map(str, one.cpus))}"] if one.cpus else []
+    words += [f"cpus={','.join(map(str, part.cpus))}"] if part.cpus else []
     if limits.cpu_ppm is not None:
         quota, period = quota_of(limits.cpu_ppm, cpus)
         words += [f"cpu_us={quota}", f"period_us={period}"]

@@ -46,8 +46,8 @@ class UseSample:
     @property
     def vcpus(self) -> Mapping[int, ThreadCounters]:
         """Maps the threads of the vCPUs to their counters."""
-        counters = (one.counters for one in self.threads if one.vcpu is not None)
-        return MappingProxyType({one.thread: one for one in counters})
+        counters = (thread.counters for thread in self.threads if thread.vcpu is not None)
+        return MappingProxyType({counter.thread: counter for counter in counters})
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ def _source(found: HostDescription) -> str:
 
 
 def _report(machine: Machine, remarks: Sequence[str]) -> list[str]:
-    return [show(machine), "", *(f"note: {one}" for one in remarks)]
+    return [show(machine), "", *(f"note: {remark}" for remark in remarks)]
 
 
 def _agreement(kind: str, wrong: Sequence[str]) -> list[str]:

@@ -88,9 +88,9 @@ def view_of(
             for cell_id, some in cells.items()
         },
         published=published.rows_of({one.run.cell.workload for one in runs}),
-        fits=tuple(one for of in found for one in fits(of, policy.alpha)),
+        fits=tuple(fit for of in found for fit in fits(of, policy.alpha)),
         noise=noise_of((one.run for one in runs), policy.void),
-        floors=tuple(one for of in found for one in floors(of, policy.alpha)),
+        floors=tuple(floor for of in found for floor in floors(of, policy.alpha)),
         ungated=ungated(
             (cell for sweep in plan for cell, _ in sweep.cells),
             (gate for sweep in plan for gate in sweep.gates),

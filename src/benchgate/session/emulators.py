@@ -55,7 +55,10 @@ def given_qemu(system: System, options: Options, *, alone: bool) -> Path | None:
 
 def is_alone(systems: Iterable[System]) -> bool:
     """True if --qemu is for one architecture only."""
-    return len({one.arch for one in systems if one.kind is SystemKind.QEMU and one.own_qemu is None}) == 1
+    return (
+        len({system.arch for system in systems if system.kind is SystemKind.QEMU and system.own_qemu is None})
+        == 1
+    )
 
 
 def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
@@ -71,9 +74,9 @@ def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
 def require_machines(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
     """UsageError with everything that these QEMUs do not take of the machine in a system's YAML."""
     found = [
-        f"{planned.system.file}: {one}"
+        f"{planned.system.file}: {problem}"
         for planned, qemu in qemus
-        for one in trial.problems(qemu, planned.system, planned.cell.cpus)
+        for problem in trial.problems(qemu, planned.system, planned.cell.cpus)
     ]
     if found:
         raise UsageError("\n  ".join([f"QEMU refuses this ({counted(len(found), 'problem')}):", *found]))
@@ -114,7 +117,7 @@ class Emulators:
 
     def choose(self, pins: tuple[int, ...]) -> None:
         self._choices = self._chosen(self.options, pins)
-        if len({one.lane is Lane.INSN for one in self._choices.values()}) > 1:
+        if len({choice.lane is Lane.INSN for choice in self._choices.values()}) > 1:
             self.note("the instruction clock decides for all guests: wall time does not qualify for each")
             self._choices = self._chosen(replace(self.options, clock="insn"), pins)
         wanted = catalog.load_machine(self.options.machine)
@@ -163,20 +166,21 @@ class Emulators:
         if self._main_choice is None:
             return None
         by_guest = {
-            name: lanes_of_kinds(self.options.clock, one.lane)["qemu"] for name, one in self._choices.items()
+            name: lanes_of_kinds(self.options.clock, choice.lane)["qemu"]
+            for name, choice in self._choices.items()
         }
         return {**lanes_of_kinds(self.options.clock, self._main_choice.lane), **by_guest}
 
     @property
     def no_insn(self) -> str | None:
         """The value for `Ground`: the first reason why guests have no instruction clock."""
-        reasons = [one.no_insn for one in self._choices.values() if one.no_insn is not None]
+        reasons = [choice.no_insn for choice in self._choices.values() if choice.no_insn is not None]
         return next(filter(None, reasons), reasons[0] if reasons else None)
 
     @property
     def no_machine(self) -> str:
         """The value for `Ground`: the first reason why guests have only the ideal machine."""
-        configs = [one for choice in self._choices.values() for one in choice.configs.values()]
+        configs = [config for choice in self._choices.values() for config in choice.configs.values()]
         return next(filter(None, map(_no_machine, configs)), "")
 
     @property
@@ -255,7 +259,7 @@ class Emulators:
     def _clock(self, name: str) -> dict[str, str]:
         """The instruction clock in this QEMU: what decides, besides the guest, how a seed runs."""
         configs = self._choices[name].configs.values() if name in self._choices else ()
-        clock = next((one.clock for one in configs if one.clock is not None), None)
+        clock = next((config.clock for config in configs if config.clock is not None), None)
         return {} if clock is None else {"clock": f"full serial {source_digest()}"}
 
     def labels(self) -> set[str]:

@@ -47,7 +47,7 @@ those of the session."""
 def exit_code(view: SessionView) -> int:
     """1 a FAIL or INVALID; 5 the session is partial; 75 only INCONCLUSIVE; 0 every verdict is PASS or SKIP,
     with at least one PASS that decides; otherwise 5."""
-    words = [one.outcome for one in view.shown_verdicts]
+    words = [verdict.outcome for verdict in view.shown_verdicts]
     if Word.FAIL in words or Word.INVALID in words:
         return 1
     if view.state != COMPLETE:

@@ -125,11 +125,11 @@ def _course(connection: Connection, found: reader.NumberedSeries, wanted: Course
 def _unknown(connection: Connection, place: Place, wanted: CourseQuery) -> str:
     others = reader.series_of(connection, wanted.name)
     if others:
-        metrics = ", ".join(sorted({one.series.metric for one in others}))
-        lanes = ", ".join(sorted({one.series.lane for one in others}))
+        metrics = ", ".join(sorted({other.series.metric for other in others}))
+        lanes = ", ".join(sorted({other.series.lane for other in others}))
         asked = f"{wanted.metric} on lane {wanted.lane}" if wanted.lane else wanted.metric
         return f"{wanted.name} has no {asked} in {place}; it has {metrics} (--metric) on {lanes} (--lane)"
-    rows = {one.row for one in reader.known_rows(connection)}
+    rows = {row.row for row in reader.known_rows(connection)}
     near = suggestion(wanted.name, rows, "`benchgate history` lists its rows")
     return f"the history {place} has no row or cell {wanted.name!r:.100}: {near}"
 
@@ -145,7 +145,7 @@ def side_of(session: StoredSession, system: str = "") -> ComparisonSide:
     if system and system not in systems:
         raise UsageError(f"session {session.name} has no system {system}; it has {', '.join(systems)}")
     chosen = (system,) if system else systems
-    kept = [one for one in session.samples if one[0].system in chosen]
+    kept = [sample for sample in session.samples if sample[0].system in chosen]
     found: dict[FigureKey, Samples] = {}
     for series, values in kept:
         key = _key(series, session.name)
@@ -222,15 +222,15 @@ def _with_metrics(
     """results.csv has no labels, which the plan has, no metrics but the windows, and no steps."""
     found: dict[int, list[tuple[Metric, float]]] = {}
     steps: dict[int, list[tuple[str, float]] | None] = {}
-    for one in values:
-        before = steps.setdefault(one.run, [])
-        if one.step is None or before is None:
-            steps[one.run] = None
+    for value in values:
+        before = steps.setdefault(value.run, [])
+        if value.step is None or before is None:
+            steps[value.run] = None
         else:
-            before.append((one.metric, one.step))
-        if one.metric not in WINDOWS:
-            metric = Metric(one.metric, MetricKind.TIME, one.better, one.unit)
-            found.setdefault(one.run, []).append((metric, one.value))
+            before.append((value.metric, value.step))
+        if value.metric not in WINDOWS:
+            metric = Metric(value.metric, MetricKind.TIME, value.better, value.unit)
+            found.setdefault(value.run, []).append((metric, value.value))
     labels = {_place(cell, cell.clock, cell.variant != ""): cell for cell in cells}
     labelled = []
     for row in rows:

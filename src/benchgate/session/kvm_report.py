@@ -108,10 +108,10 @@ def collect(host: Host, qemu: Qemu, root: Path = Path("/")) -> KvmReport:
         modules=_modules(root),
         device=_device(root),
         qemu=f"{qemu.version_text} ({qemu.origin})" if qemu.origin else qemu.version_text,
-        probes=tuple(replace(one, detail=_without_home(one.detail)) for one in host.probes.values()),
+        probes=tuple(replace(probe, detail=_without_home(probe.detail)) for probe in host.probes.values()),
         capacities=tuple(
-            ReportedCapacity(one.accel, one.cpus, one.ratio, one.low, one.high)
-            for one in host.capacities.values()
+            ReportedCapacity(capacity.accel, capacity.cpus, capacity.ratio, capacity.low, capacity.high)
+            for capacity in host.capacities.values()
         ),
         unmeasured=tuple(
             f"{accel.value}, {cpus} CPUs: {_without_home(why)}"

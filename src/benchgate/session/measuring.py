@@ -162,7 +162,7 @@ class MeasuringSession:
     def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
         """The files that gates name, as they are now: verdicts are decided again from these copies."""
         found = baseline_file.load(
-            one.gate.baseline for sweep in sweeps for one in sweep.gates if one.gate.baseline
+            gate.gate.baseline for sweep in sweeps for gate in sweep.gates if gate.gate.baseline
         )
         if found:
             self._facts[baseline_file.FACT] = {word: one.digest for word, one in found.items()}
@@ -226,12 +226,12 @@ class MeasuringSession:
         more = (first_runs(one, self.options, self.policy_of(one), self, seed) for one in later)
         self._runner.ahead(map(self._request_ahead, chain(group, chain.from_iterable(more))))
 
-    def _request_ahead(self, one: PlannedRun) -> RunRequest:
+    def _request_ahead(self, run: PlannedRun) -> RunRequest:
         """Makes the request once for each run: every round names those of all later rows again."""
-        key = one.planned.cell.id, one.seed, one.warmup
+        key = run.planned.cell.id, run.seed, run.warmup
         if key not in self._ahead:
             nowhere = session_folder.RunFolder(0, self._open_session.folder / "ahead")
-            self._ahead[key] = self._request(one, nowhere)
+            self._ahead[key] = self._request(run, nowhere)
         return self._ahead[key]
 
     def _request(
@@ -283,7 +283,7 @@ class MeasuringSession:
         return judged
 
     def _declared(self, attempt: PlannedRun) -> Mapping[str, Metric]:
-        return next(one.declared for one in self._sweeps if one.row == attempt.sweep)
+        return next(sweep.declared for sweep in self._sweeps if sweep.row == attempt.sweep)
 
     def _smoke(self, planned: PlannedCell) -> None:
         """Runs a system's smokes before the first attempt at a CPU count; `_verify` checks their result."""

@@ -138,7 +138,7 @@ def step_summary(view: SessionView) -> str:
 
 def workflow_commands(view: SessionView) -> tuple[str, ...]:
     """One annotation per line, for standard output."""
-    return tuple(_annotation(one) for one in view.shown_verdicts if one.outcome in LEVELS)
+    return tuple(_annotation(verdict) for verdict in view.shown_verdicts if verdict.outcome in LEVELS)
 
 
 def _annotation(verdict: Verdict) -> str:

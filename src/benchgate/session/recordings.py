@@ -275,7 +275,9 @@ class SymbolKeeper:
         events, file = RunFiles(judged.run).thread_events, self._bench.symbols(planned).kernel
         if events is None or file is None:
             return
-        places = {address for one in events.events if isinstance(one, WakeEvent) for address in one.trail}
+        places = {
+            address for event in events.events if isinstance(event, WakeEvent) for address in event.trail
+        }
         self._add(planned.guest, self._symbols_in(file).containing(places))
 
     def _symbols_in(self, file: Path) -> Symbols:

@@ -30,9 +30,9 @@ from benchgate.session.rejudging.trust import TrustedPrograms, compared
 _SET_BY_OPTIONS = ("first", "max_runs")
 """--runs and --max-runs change these, and on the instruction clock --seeds does."""
 _POLICY_FIELDS = [
-    one.name
-    for one in dataclasses.fields(Policy)
-    if one.name not in ("name", *_SET_BY_OPTIONS) and one.metadata.get("of") != "session"
+    field.name
+    for field in dataclasses.fields(Policy)
+    if field.name not in ("name", *_SET_BY_OPTIONS) and field.metadata.get("of") != "session"
 ]
 _DIGITS = 12
 
@@ -121,13 +121,16 @@ def _compared_thresholds(gates: Sequence[Gate], differing: Sequence[str]) -> Seq
 
 def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
     systems = {one.system.name: one.system for sweep in sweeps for one in sweep.runnable}
-    machines = {one.machine.name: one.machine for one in systems.values() if one.machine}
-    said = [f"machine {one.name} ({one.digest[:_DIGITS]}): {one.source}" for one in machines.values()]
+    machines = {system.machine.name: system.machine for system in systems.values() if system.machine}
+    said = [
+        f"machine {machine.name} ({machine.digest[:_DIGITS]}): {machine.source}"
+        for machine in machines.values()
+    ]
     said += [
         f"{name} has a topology of its own in its YAML, so the guest is not told of the sockets and nodes of "
         "its machine; its memory system is the machine's all the same"
-        for name, one in systems.items()
-        if one.machine and not is_told(one)
+        for name, system in systems.items()
+        if system.machine and not is_told(system)
     ]
     return tuple(said)
 

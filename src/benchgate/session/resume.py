@@ -48,7 +48,7 @@ class ResumingRunner:
         return self._inner.slots(here)
 
     def ahead(self, requests: Iterable[RunRequest]) -> None:
-        self._inner.ahead(one for one in requests if _key(one) not in self._old)
+        self._inner.ahead(request for request in requests if _key(request) not in self._old)
 
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int

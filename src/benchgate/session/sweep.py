@@ -144,7 +144,7 @@ class _State:
     def _warm_ups(self) -> list[_Wish]:
         """The discarded runs of each arm. On the instruction clock only one arm of a system and workload has
         such a run: it runs its first seed twice, and a difference makes all their arms INVALID."""
-        wall = [cell_id for cell_id, one in self.cells.items() if one.seats.lane is not Lane.INSN]
+        wall = [cell_id for cell_id, cell in self.cells.items() if cell.seats.lane is not Lane.INSN]
         repeated = [one.cell.id for one in self.sweep.repeated]
         order = run_order(wall, self.policy.warmups, self.seed)
         discarded = [_Wish(cell_id, True, "warm-up") for cell_id in order]
@@ -162,7 +162,7 @@ class _State:
     def _needs(self) -> Mapping[str, int]:
         """The runs that gates still need. On the wall-time lanes a further look must begin in time."""
         needs = decide(self.gates, self.arms(), self.policy, self.bounds, self.lab.against).needs
-        is_wall = any(one.seats.lane is not Lane.INSN for one in self.cells.values())
+        is_wall = any(cell.seats.lane is not Lane.INSN for cell in self.cells.values())
         is_late = is_wall and self.lab.now_s() - self.began_s > 60 * self.policy.minutes
         return {cell_id: runs for cell_id, runs in needs.items() if not is_late or runs <= self.policy.first}
 

@@ -62,13 +62,15 @@ def report_witness(folder: Path) -> str:
     if (session / SESSION).is_file():
         facts = read_object(session, SESSION)
         observe = system_of(facts, run.cell.system, str(session / SESSION)).observe
-    seen = seen_in(files, {name: one.number for name, one in observe.calls.items()} if observe else {})
+    seen = seen_in(files, {name: call.number for name, call in observe.calls.items()} if observe else {})
     figures = {name: value for name, value in run.cell.params if isinstance(value, int)}
     if b"@bench " in files.console:
         said = files.transcript
         figures |= {f"result.{name}": value for name, value in said.result.items()}
-        names = dict.fromkeys(name for one in said.reports for name in one.values)
-        figures |= {f"printed.{name}": sum(one.values.get(name, 0) for one in said.reports) for name in names}
+        names = dict.fromkeys(name for report in said.reports for name in report.values)
+        figures |= {
+            f"printed.{name}": sum(report.values.get(name, 0) for report in said.reports) for name in names
+        }
     told = ", ".join(f"{count:,} {name}" for name, count in sorted(seen.items(), key=lambda one: -one[1]))
     return "\n".join([f"# In the window of {folder.name} the machine saw: {told}.", *proposed(seen, figures)])
 

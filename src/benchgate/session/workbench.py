@@ -204,9 +204,9 @@ class Workbench:
 def require_counts(cells: Collection[PlannedCell]) -> None:
     """BuildError if a system has a guest for each CPU count, and a file of one is missing."""
     counts: dict[str, set[int]] = {}
-    systems = {one.system.name: one.system for one in cells}
-    for one in cells:
-        counts.setdefault(one.system.name, set()).add(one.cell.cpus)
+    systems = {cell.system.name: cell.system for cell in cells}
+    for cell in cells:
+        counts.setdefault(cell.system.name, set()).add(cell.cell.cpus)
     for name, system in systems.items():
         images.require_counts(system, counts[name])
 

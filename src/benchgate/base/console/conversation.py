@@ -195,7 +195,7 @@ class Conversation:
         self.step += 1
         self.begins = (*self.begins, self._lines)
         self._unprompted.clear()
-        self._wanted = [re.compile(one) for one in step.wants]
+        self._wanted = [re.compile(want) for want in step.wants]
         if step.send is not None and step.echo:
             self.cuts[self._lines] += step.send
             self._awaits = _AwaitedText.ECHO

@@ -89,7 +89,7 @@ def percentile_of(parts: Iterable[tuple[Histogram, float]], at: float) -> float:
 
 def merged(histograms: Iterable[Histogram]) -> Histogram:
     """One histogram of all values, of several workers of a run."""
-    filled = [one for one in histograms if one.count]
+    filled = [histogram for histogram in histograms if histogram.count]
     buckets: Counter[int] = Counter()
     for one in filled:
         buckets.update(one.buckets)

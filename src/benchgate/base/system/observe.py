@@ -167,7 +167,7 @@ class ObserveDefinition:
     @property
     def lengths(self) -> Mapping[int, int]:
         """By number of a system call: the argument that says how many bytes it shall move."""
-        return {one.number: one.length for one in self.calls.values() if one.length is not None}
+        return {call.number: call.length for call in self.calls.values() if call.length is not None}
 
     @property
     def sees_threads(self) -> bool:

@@ -71,7 +71,7 @@ class ResultDefinition:
     def figures(self) -> Mapping[str, ResultPattern]:
         """The windows whose lengths the guest prints."""
         windows = {"work": self.work, "total": self.total}
-        return {name: one for name, one in windows.items() if isinstance(one, ResultPattern)}
+        return {name: window for name, window in windows.items() if isinstance(window, ResultPattern)}
 
     @property
     def is_marked(self) -> bool:

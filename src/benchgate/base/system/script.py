@@ -44,7 +44,7 @@ class ScriptStep:
     @property
     def wants(self) -> tuple[str, ...]:
         """The patterns of all that it must print; empty if the next prompt is all."""
-        return tuple(one for one in (self.expect, *self.captures) if one)
+        return tuple(capture for capture in (self.expect, *self.captures) if capture)
 
     @property
     def name(self) -> str:

@@ -36,7 +36,7 @@ def time_of(word: str) -> float:
 
 def time_size(ns: float) -> tuple[float, str]:
     """The unit in which every report and sentence shows a time, as (ns, name)."""
-    return next((one for one in TIME_SIZES if ns >= one[0]), TIME_SIZES[-1])
+    return next((size for size in TIME_SIZES if ns >= size[0]), TIME_SIZES[-1])
 
 
 class MetricKind(StrEnum):

@@ -258,10 +258,10 @@ def _bounded(value: Fraction) -> Fraction:
     return value
 
 
-def _divided(one: Fraction, other: Fraction) -> Fraction:
+def _divided(fraction: Fraction, other: Fraction) -> Fraction:
     if not other:
         raise ValueError("it divides by 0")
-    return one / other
+    return fraction / other
 
 
 _DO: Mapping[str, Callable[..., Fraction]] = {
@@ -364,9 +364,9 @@ class _ClaimParser:
         self._deep -= 1
         return found
 
-    def _same(self, sign: str, one: ClaimTerm, other: ClaimTerm) -> None:
-        if one.unit != other.unit:
-            raise self._wrong(f"`{sign}` is between {one.unit} and {other.unit}")
+    def _same(self, sign: str, term: ClaimTerm, other: ClaimTerm) -> None:
+        if term.unit != other.unit:
+            raise self._wrong(f"`{sign}` is between {term.unit} and {other.unit}")
 
     def _take(self, *signs: str) -> str:
         """The next sign, if it is one of these; else nothing."""

@@ -125,7 +125,7 @@ class Workload:
     def services(self) -> frozenset[str]:
         """The services that it may need, with any parameters."""
         return frozenset(self.needs).union(
-            *(one for spec in self.params.values() for one in spec.needs.values())
+            *(need for spec in self.params.values() for need in spec.needs.values())
         )
 
     def needs_with(self, params: Params) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -94,10 +94,10 @@ def to_float(text: str) -> float:
     return float(text)
 
 
-def merged(one: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
-    if not (isinstance(one, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
+def merged(node: yaml.Node | None, preferred: yaml.Node) -> yaml.Node:
+    if not (isinstance(node, yaml.MappingNode) and isinstance(preferred, yaml.MappingNode)):
         return preferred
-    pairs = {key.value: (key, value) for key, value in one.value}
+    pairs = {key.value: (key, value) for key, value in node.value}
     for key, value in preferred.value:
         pairs[key.value] = key, merged(pairs[key.value][1] if key.value in pairs else None, value)
-    return yaml.MappingNode(one.tag, list(pairs.values()), one.start_mark)
+    return yaml.MappingNode(node.tag, list(pairs.values()), node.start_mark)

@@ -129,7 +129,7 @@ class Apt:
     def obtain(self, packages: Sequence[Package]) -> bool:
         """Downloads packages from their places in the archive, for `download` to give; False if the archive
         lacks one. No index is needed, because their digests are known."""
-        return HELPER.is_file() and all(self._kept(one) or self._obtain(one) for one in packages)
+        return HELPER.is_file() and all(self._kept(package) or self._obtain(package) for package in packages)
 
     def _obtain(self, package: Package) -> bool:
         path = self._incoming() / package.path.rpartition("/")[2]
@@ -144,14 +144,14 @@ class Apt:
 
     def download(self, packages: Sequence[Package]) -> list[Path]:
         """The package files; the digest of each has been checked."""
-        missing = [one for one in packages if not self._kept(one)]
+        missing = [package for package in packages if not self._kept(package)]
         if missing:
             self._need_index()
             words = [f"{one.name}={one.version}" for one in missing]
             self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, self._incoming())
             for one in missing:
                 self._accept(one)
-        return [next(self._place(one).iterdir()) for one in packages]
+        return [next(self._place(package).iterdir()) for package in packages]
 
     def _incoming(self) -> Path:
         folder = self._folder / "incoming"

@@ -92,7 +92,7 @@ def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
         for package in found.values():
             place = folder / "roots" / package.name
             programs = [*place.glob("bin/*"), *place.glob("lib/*")]
-            search.add(package, frozenset().union(*(elf.needed(one) for one in programs)))
+            search.add(package, frozenset().union(*(elf.needed(program) for program in programs)))
         libraries = search.run()
     gcc = next(one for one in found.values() if one.name.startswith("gcc-"))
     pins = (Pin(gcc), *(Pin(one) for one in found.values() if one is not gcc), *libraries)

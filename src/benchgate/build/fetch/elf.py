@@ -34,7 +34,7 @@ def needed(path: Path) -> frozenset[str]:
         raise FetchError(f"{path} is not a 64-bit ELF file: fetch it again (`benchgate cache gc`)")
     try:
         segments = ELFFile(io.BytesIO(content)).iter_segments()
-        dynamic = [one for one in segments if isinstance(one, DynamicSegment)]
+        dynamic = [segment for segment in segments if isinstance(segment, DynamicSegment)]
         return frozenset(vars(tag)["needed"] for one in dynamic for tag in one.iter_tags("DT_NEEDED"))
     except DAMAGE as error:
         raise FetchError(

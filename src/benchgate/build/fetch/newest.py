@@ -23,7 +23,7 @@ _LIBRARY = re.compile(r"(?:usr/)?lib/x86_64-linux-gnu/(lib[^/]+\.so(?:\.[^/]*)?)
 _ROM = re.compile(
     r"usr/(?:share/qemu|share/seabios|lib/ipxe/qemu|lib/riscv64-linux-gnu/opensbi/generic)/([^/]+\.(?:bin|rom))"
 )
-_PROGRAM = re.compile(rf"usr/bin/({'|'.join(one.qemu for one in ARCHITECTURES.values())})")
+_PROGRAM = re.compile(rf"usr/bin/({'|'.join(architecture.qemu for architecture in ARCHITECTURES.values())})")
 _IMAGE = re.compile(r"linux-image-[0-9][^ ,|]*")
 _ATOM = re.compile(r"([a-z0-9][a-z0-9.+-]*)(?::\S+)?\s*(?:\((<<|<=|=|>=|>>)\s*([^)]+)\))?")
 _LOADER_BOUND = re.compile(r"(?:lib(?:c|m|dl|pthread|rt|resolv|util|anl)|ld-linux-x86-64)\.so\.\d+")
@@ -60,7 +60,9 @@ def qemu(
         unpack(path, folder, choose_qemu)
     search = Search(apt, has, folder)
     search.add(roots[0], elf.needed(folder / "bin" / guest.qemu))
-    return PinnedSet(release.name, upstream(roots[0].version), (*(Pin(one) for one in roots), *search.run()))
+    return PinnedSet(
+        release.name, upstream(roots[0].version), (*(Pin(root) for root in roots), *search.run())
+    )
 
 
 def upstream(version: str) -> str:
@@ -83,7 +85,7 @@ class Search:
     def add(self, package: Package, sonames: frozenset[str]) -> None:
         """Adds the libraries that `package` needs. They are looked up among its dependencies."""
         missing = frozenset(
-            one for one in sonames - self._has - self._wanted if not _LOADER_BOUND.fullmatch(one)
+            soname for soname in sonames - self._has - self._wanted if not _LOADER_BOUND.fullmatch(soname)
         )
         if missing:
             self._open.append((package, missing))
@@ -123,7 +125,7 @@ class Search:
             place = self._folder / "inspect" / package.name
             unpack(path, place, choose_qemu)
             files = list((place / "lib").glob("*"))
-            self._inspected[package.name] = (package, frozenset(one.name for one in files))
+            self._inspected[package.name] = (package, frozenset(file.name for file in files))
         found: set[str] = set()
         for package, gives in list(self._inspected.values()):
             if here := gives & missing:

@@ -82,7 +82,7 @@ def _pin(where: str, words: dict[str, Any]) -> Pin:
     if not isinstance(size, int) or not isinstance(libraries, list):
         raise FetchError(f"{where}: needs bytes, a whole number, and libraries, a list")
     package = Package(words["name"], words["version"], words["sha256"], size, path=words["path"])
-    return Pin(package, tuple(str(one) for one in libraries))
+    return Pin(package, tuple(str(library) for library in libraries))
 
 
 def _list(where: Path | str, words: dict[str, Any], key: str) -> list[dict[str, Any]]:

@@ -126,7 +126,11 @@ def parse_lines(text: str) -> list[Stanza]:
 def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> str:
     """The host's own source of its distribution, with the suites that benchgate needs, as deb822 text."""
     names = {here.codename, *(_ALIASES if here.family == "debian" else ())}
-    own = [one for one in stanzas if names & {*one["suites"].split()} and "main" in one["components"].split()]
+    own = [
+        stanza
+        for stanza in stanzas
+        if names & {*stanza["suites"].split()} and "main" in stanza["components"].split()
+    ]
     if not own:
         raise FetchError(
             f"/etc/apt names no package source with the suite {here.codename} and the component main: "
@@ -134,7 +138,10 @@ def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> st
         )
     update_suites = {f"{name}-{more}" for name in names for more in ("updates", "security", "backports")}
     updated = {
-        uri for one in stanzas if update_suites & {*one["suites"].split()} for uri in one["uris"].split()
+        uri
+        for stanza in stanzas
+        if update_suites & {*stanza["suites"].split()}
+        for uri in stanza["uris"].split()
     }
     best = max(own, key=lambda one: _likeness(one, wanted, updated))  # the first, if several are equal
     fields = {**best, "types": "deb", "suites": " ".join(wanted.suites), "architectures": wanted.architecture}

@@ -212,8 +212,8 @@ def _fill(one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
 def _system_libraries(files: Path) -> list[str]:
     """The system's libraries that the fetched programs use."""
     programs = [*files.glob("bin/*"), *files.glob("lib/*")]
-    needs: frozenset[str] = frozenset().union(*(elf.needed(one) for one in programs))
-    return sorted((needs - {one.name for one in programs}) & elf.present())
+    needs: frozenset[str] = frozenset().union(*(elf.needed(program) for program in programs))
+    return sorted((needs - {program.name for program in programs}) & elf.present())
 
 
 def _lost(folder: Path) -> set[str]:

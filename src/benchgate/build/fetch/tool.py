@@ -101,7 +101,7 @@ def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
             package = packages.pins[0].package.name
             raise FetchError(f"the package {package} has no program in bin, sbin, usr/bin or usr/sbin")
         libraries = _closure(folder, programs)
-        for place, names in (("bin", [one.name for one in programs]), ("lib", sorted(libraries))):
+        for place, names in (("bin", [program.name for program in programs]), ("lib", sorted(libraries))):
             (files / place).mkdir()
             for name in names:
                 shutil.copy(folder / place / name, files / place / name)
@@ -111,7 +111,7 @@ def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
 def _closure(folder: Path, programs: Iterable[Path]) -> frozenset[str]:
     """The libraries of `folder` that the programs need, directly or not, and the loader."""
     found: set[str] = set()
-    open_ = {LOADER, *_UNSEEN}.union(*(elf.needed(one) for one in programs))
+    open_ = {LOADER, *_UNSEEN}.union(*(elf.needed(program) for program in programs))
     while open_:
         name = open_.pop()
         path = folder / "lib" / name

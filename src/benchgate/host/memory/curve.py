@@ -105,10 +105,10 @@ def steps(points: Sequence[CurvePoint]) -> tuple[CapacityStep, ...]:
 
 
 def envelope(points: Sequence[CurvePoint]) -> list[float]:
-    sizes = [one.size for one in points]
-    if sizes != sorted(set(sizes)) or any(one.ns <= 0 or not math.isfinite(one.ns) for one in points):
+    sizes = [point.size for point in points]
+    if sizes != sorted(set(sizes)) or any(point.ns <= 0 or not math.isfinite(point.ns) for point in points):
         raise ValueError("the points of a curve must have ascending sizes and latencies above zero")
-    return list(itertools.accumulate((one.ns for one in reversed(points)), min))[::-1]
+    return list(itertools.accumulate((point.ns for point in reversed(points)), min))[::-1]
 
 
 def fitting(step: CapacityStep, size: int, inner: int) -> bool:
@@ -160,7 +160,7 @@ def _kib(size: int) -> str:
 
 
 def _level(points: Sequence[CurvePoint], run: _PointRange) -> LatencyLevel:
-    values = [one.ns for one in points[run.first : run.last + 1]]
+    values = [point.ns for point in points[run.first : run.last + 1]]
     interval = median_interval(values, (len(values),), ERROR)
     low, high = max(interval.low, min(values)), min(interval.high, max(values))
     return LatencyLevel(median(values), low, high, points[run.first].size, points[run.last].size)

@@ -132,7 +132,7 @@ def cores_of(of: Evidence) -> Groups:
                 "their lines move at the speed of the first level"
             )
         cores = joined(cores, hidden)
-    together = [one for one in cores if len(one) > 1]
+    together = [core for core in cores if len(core) > 1]
     if together:
         of.say(
             f"CPUs {', '.join(map(as_list, together))} share a core; a machine has no hyperthreads, so "
@@ -182,7 +182,7 @@ def clusters_of(of: Evidence, cores: Groups) -> tuple[Groups, str]:
 def nested(of: Evidence, groups: Groups, clusters: Groups) -> Groups:
     """The groups as told, or one; a cluster in two of them makes them one."""
     whole = groups or (of.told.cpus,)
-    split = [one for one in clusters if len({group_of(whole, cpu) for cpu in one}) > 1]
+    split = [cluster for cluster in clusters if len({group_of(whole, cpu) for cpu in cluster}) > 1]
     return tuple(joined(whole, [pair for one in split for pair in itertools.pairwise(one)]))
 
 

@@ -126,7 +126,7 @@ def _instructions(of: Evidence, data: DraftCache, line: int) -> DraftCache:
 
 
 def say_levels(of: Evidence) -> None:
-    told = [one for one in of.told.caches if one.kind != "Instruction"]
+    told = [cache for cache in of.told.caches if cache.kind != "Instruction"]
     if not of.told.caches:
         of.say("the host tells nothing about its caches (/sys/devices/system/cpu/*/cache)")
     elif len(told) != len(of.steps):
@@ -142,7 +142,7 @@ def _rounded(step: CapacityStep, whole: int) -> int:
 
 
 def _fastest(seen: SurveyResult) -> float:
-    return min((one.ns for one in seen.points), default=1.0)
+    return min((point.ns for point in seen.points), default=1.0)
 
 
 def local(of: Evidence, caches: Sequence[DraftCache]) -> DraftFigure:
@@ -150,7 +150,7 @@ def local(of: Evidence, caches: Sequence[DraftCache]) -> DraftFigure:
     floor = outer.value if outer else 1.0
     if len(of.levels) > len(caches) - 1:
         return measured(of.levels[-1])
-    worst = max((one.ns for one in of.seen.points), default=floor)
+    worst = max((point.ns for point in of.seen.points), default=floor)
     why = "the curve has no level beyond the last cache: its highest point"
     return DraftFigure(max(worst, floor), Basis.ASSUMED, why)
 
@@ -194,11 +194,13 @@ def transfers(
     if len(of.told.cpus) < 2:
         of.say("transfers of lines: unavailable: this process may use one CPU only")
     found: dict[str, DraftFigure] = {}
-    floor = float(next(one.latency.ns for one in caches if one.latency))
+    floor = float(next(cache.latency.ns for cache in caches if cache.latency))
     for key in ("cluster_ns", "across_ns", "socket_ns"):
         if key in by_key or is_needed(key, clusters, sockets):
             if key != "cluster_ns":  # another cluster is no nearer than the last cache
-                floor = max(floor, float(next(one.latency.ns for one in reversed(caches) if one.latency)))
+                floor = max(
+                    floor, float(next(cache.latency.ns for cache in reversed(caches) if cache.latency))
+                )
             found[key] = _transfer(of, key, by_key.get(key, []), floor)
             floor = max(floor, found[key].value)
     return found

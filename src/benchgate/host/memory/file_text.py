@@ -24,7 +24,7 @@ def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
             "says how the figure below it is known: measured (with the range of what was seen), told by the "
             "host, or assumed."
         ),
-        *(line for one in (*remarks, *draft.remarks) for line in _comment(f"- {one}")),
+        *(line for remark in (*remarks, *draft.remarks) for line in _comment(f"- {remark}")),
         f"name: {name}",
         f"source: {_quoted(source)}",
         *_comment(
@@ -33,7 +33,7 @@ def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
         f"cpus: {len(draft.hosts)}",
         *_said("line", draft.line),
         f"line: {round(draft.line.value)}",
-        *(line for one in draft.caches for line in _cache(one)),
+        *(line for cache in draft.caches for line in _cache(cache)),
         *_groups("clusters", draft.clusters, draft.clusters_why),
         *_groups("sockets", draft.sockets, draft.sockets_why),
         *_nodes(draft),
@@ -55,14 +55,15 @@ def _said(key: str, known: DraftFigure) -> list[str]:
     return _comment(f"{key}: {known.basis}" + (f": {known.why}" if known.why else ""))
 
 
-def _cache(one: DraftCache) -> Iterator[str]:
-    yield from _said(f"{one.name}.size", one.size)
-    yield from _said(f"{one.name}.ways", one.ways)
+def _cache(cache: DraftCache) -> Iterator[str]:
+    yield from _said(f"{cache.name}.size", cache.size)
+    yield from _said(f"{cache.name}.ways", cache.ways)
     latency = ""
-    if one.latency is not None:
-        yield from _said(f"{one.name}.latency_ns", one.latency)
-        latency = f", latency_ns: {one.latency.ns}"
-    yield f"{one.name}: {{size: {_size(round(one.size.value))}, ways: {round(one.ways.value)}{latency}}}"
+    if cache.latency is not None:
+        yield from _said(f"{cache.name}.latency_ns", cache.latency)
+        latency = f", latency_ns: {cache.latency.ns}"
+    size, ways = _size(round(cache.size.value)), round(cache.ways.value)
+    yield f"{cache.name}: {{size: {size}, ways: {ways}{latency}}}"
 
 
 def _groups(key: str, groups: Sequence[Sequence[int]], why: str) -> Iterator[str]:

@@ -110,4 +110,4 @@ def is_needed(key: str, clusters: Groups, sockets: Groups) -> bool:
         return any(len(group) > 1 for group in clusters)
     if key == "socket_ns":
         return len(sockets) > 1
-    return any(sum(set(one) <= set(socket) for one in clusters) > 1 for socket in sockets)
+    return any(sum(set(cluster) <= set(socket) for cluster in clusters) > 1 for socket in sockets)

@@ -62,7 +62,7 @@ class SurveyPlan:
 
 def plan_for(told: HostDescription, available: int, *, quick: bool) -> SurveyPlan:
     """`available`: the bytes of memory that are free."""
-    known = max((one.size for one in told.caches), default=0)
+    known = max((cache.size for cache in told.caches), default=0)
     wanted = max(BEYOND * known, LEAST_LARGEST) if known else LARGEST_UNTOLD
     stream = max(min(2 * known or LARGEST_UNTOLD, available // (4 * len(told.cpus))), 4 * MIB)
     if quick:
@@ -116,7 +116,9 @@ class SurveyResult:
 
 def sizes(plan: SurveyPlan, told: HostDescription) -> tuple[int, ...]:
     """Sizes of arrays in whole pages: evenly spaced in logarithms, and each that the host tells."""
-    found = {one.size for one in told.caches if one.kind != "Instruction" and one.size <= plan.largest}
+    found = {
+        cache.size for cache in told.caches if cache.kind != "Instruction" and cache.size <= plan.largest
+    }
     for n in itertools.count():
         size = round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE
         if size > plan.largest:
@@ -132,15 +134,15 @@ def spread(values: Sequence[float]) -> PassSpread:
 def points_of(samples: Sequence[MeterSample]) -> tuple[CurvePoint, ...]:
     """The lowest pass of each size, because other work can only add time, and the median."""
     by_size: dict[int, list[float]] = {}
-    for one in samples:
-        if one.name == "chase":
-            by_size.setdefault(one.size, []).append(one.value)
+    for sample in samples:
+        if sample.name == "chase":
+            by_size.setdefault(sample.size, []).append(sample.value)
     return tuple(CurvePoint(size, min(passes), median(passes)) for size, passes in sorted(by_size.items()))
 
 
 def usable_points(kind: str, points: Sequence[CurvePoint], missing: list[str]) -> tuple[CurvePoint, ...]:
     """Drops points that no file can hold, and adds a note to `missing`."""
-    good = tuple(one for one in points if SHORTEST_NS <= one.ns <= LONGEST_NS)
+    good = tuple(point for point in points if SHORTEST_NS <= point.ns <= LONGEST_NS)
     if len(good) < len(points):
         missing.append(
             f"chase ({kind}): {len(points) - len(good)} of {len(points)} points are not usable: a latency "
@@ -201,10 +203,10 @@ class _Survey:
             wanted = tuple(one for one in wanted if one >= 64 * KIB)
         done = 0
 
-        def seen(one: MeterSample) -> None:
+        def seen(sample: MeterSample) -> None:
             nonlocal done
-            done += one.name == "chase"
-            if one.name == "chase" and one.size == wanted[-1]:
+            done += sample.name == "chase"
+            if sample.name == "chase" and sample.size == wanted[-1]:
                 self._progress(f"chase ({kind}): pass {done // len(wanted)} of {passes}")
 
         words = ["chase", cpu, cpu, kind, self._plan.slices, passes, *wanted]
@@ -274,5 +276,5 @@ class _Survey:
 
 
 def _by_name(samples: Sequence[MeterSample]) -> dict[str, PassSpread]:
-    names = dict.fromkeys(one.name for one in samples)
-    return {name: spread([one.value for one in samples if one.name == name]) for name in names}
+    names = dict.fromkeys(sample.name for sample in samples)
+    return {name: spread([sample.value for sample in samples if sample.name == name]) for name in names}

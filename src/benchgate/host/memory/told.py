@@ -50,7 +50,7 @@ class HostDescription:
     """The name of the processor; empty if it is not told."""
 
     def cache(self, level: int, kind: str) -> CacheDescription | None:
-        fitting = (one for one in self.caches if one.level == level and one.kind in (kind, "Unified"))
+        fitting = (cache for cache in self.caches if cache.level == level and cache.kind in (kind, "Unified"))
         return next(fitting, None)
 
 
@@ -85,7 +85,7 @@ def _cache(folder: Path) -> CacheDescription | None:
 
 
 def _l3_of(cpu: int, root: Path) -> tuple[int, ...]:
-    return next((one.shared for one in caches(cpu, root) if one.level == 3), ())
+    return next((cache.shared for cache in caches(cpu, root) if cache.level == 3), ())
 
 
 def _socket_of(topology: HostTopology, cpu: int) -> int | None:

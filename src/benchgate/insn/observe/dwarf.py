@@ -103,7 +103,9 @@ class Dwarf:
             return ()
         if "DW_AT_abstract_origin" in die.attributes:
             die = die.get_DIE_from_attribute("DW_AT_abstract_origin")
-        return tuple(self._type(one) for one in die.iter_children() if one.tag == "DW_TAG_formal_parameter")
+        return tuple(
+            self._type(child) for child in die.iter_children() if child.tag == "DW_TAG_formal_parameter"
+        )
 
     def variable(self, name: str) -> CType | None:
         die = self._named.get(("DW_TAG_variable", name))
@@ -152,7 +154,7 @@ def _location(die: DIE) -> int:
 
 
 def _count(die: DIE) -> int:
-    for one in die.iter_children():
-        if one.tag == "DW_TAG_subrange_type":
-            return _number(one, "DW_AT_count") or _number(one, "DW_AT_upper_bound") + 1
+    for child in die.iter_children():
+        if child.tag == "DW_TAG_subrange_type":
+            return _number(child, "DW_AT_count") or _number(child, "DW_AT_upper_bound") + 1
     return 0

@@ -153,14 +153,14 @@ class _Resolver:
     ) -> tuple[str, ...]:
         """The first expression whose names this kernel has."""
         why = ""
-        for one in choices:
+        for choice in choices:
             try:
-                steps = of(one.tree)
+                steps = of(choice.tree)
             except _Missing as error:
-                why = why or f"observe.{where}: `{one.text}`: {error}"
+                why = why or f"observe.{where}: `{choice.text}`: {error}"
                 continue
             if len(steps) > MOST_STEPS:
-                raise VerifyError(f"observe.{where}: `{one.text}` is too long for the plugin")
+                raise VerifyError(f"observe.{where}: `{choice.text}` is too long for the plugin")
             return steps
         raise VerifyError(why)
 
@@ -302,7 +302,7 @@ class _Resolver:
 
     def _near(self, name: str) -> str:
         """The symbols that begin as this one does come first: a compiler adds `.isra.0` and the like."""
-        same = [one for one in self._addresses if one.startswith(f"{name}.")]
+        same = [address for address in self._addresses if address.startswith(f"{name}.")]
         return _nearest(name, [*same, *self._addresses], first=same)
 
 

@@ -118,8 +118,10 @@ class Growth:
 
 def spendings(books: Iterable[RunBooks]) -> tuple[Spending, ...]:
     """Takes the median run of each cell; gives them by row and CPU count."""
-    medians = sorted((one for one in books if one.is_median), key=lambda one: (one.row, one.cpus, one.cell))
-    return tuple(Spending(one, parts_of(one)) for one in medians)
+    medians = sorted(
+        (book for book in books if book.is_median), key=lambda one: (one.row, one.cpus, one.cell)
+    )
+    return tuple(Spending(median, parts_of(median)) for median in medians)
 
 
 def parts_of(run: RunBooks) -> Mapping[str, int]:
@@ -188,8 +190,8 @@ def used(folder: Path, window_ns: int) -> HostMemory | None:
 
 def _inside(samples: Sequence[MemorySample]) -> Sequence[MemorySample]:
     """The samples begin at the ready line and end at the last line seen; there are none if one is missing."""
-    begins = [n for n, one in enumerate(samples) if one.moment == _BEGINS]
-    ends = [n for n, one in enumerate(samples) if one.moment in _ENDS]
+    begins = [n for n, sample in enumerate(samples) if sample.moment == _BEGINS]
+    ends = [n for n, sample in enumerate(samples) if sample.moment in _ENDS]
     return samples[begins[0] : ends[-1] + 1] if begins and ends and begins[0] < ends[-1] else ()
 
 

@@ -165,9 +165,9 @@ def _shared(run: VerifiedRun) -> list[int]:
 
 def _moved(run: VerifiedRun) -> list[str]:
     return [
-        f"worker {one.id} moved from CPU {one.cpu} to {one.cpu_end}"
-        for one in run.workers
-        if one.cpu != one.cpu_end
+        f"worker {worker.id} moved from CPU {worker.cpu} to {worker.cpu_end}"
+        for worker in run.workers
+        if worker.cpu != worker.cpu_end
     ]
 
 

@@ -88,7 +88,7 @@ def recorded(runs: Iterable[JudgedRun]) -> tuple[Recording, ...]:
 
 def name_of(line: MovedLine) -> str:
     """`counters+0x40`, `a, b`, or the address and whose it is."""
-    names = [f"{one.name}+{one.at:#x}" if one.at else one.name for one in line.names]
+    names = [f"{name.name}+{name.at:#x}" if name.at else name.name for name in line.names]
     if names:
         more = [f"{len(names) - 3} more"] if len(names) > 3 else []
         return ", ".join([*names[:3], *more])
@@ -97,19 +97,19 @@ def name_of(line: MovedLine) -> str:
 
 
 def _parts(line: MovedLine, size: int) -> list[LineUse]:
-    return [part for part in (_part(one, line.moves, size) for one in line.cpus) if part.all]
+    return [part for part in (_part(cpu, line.moves, size) for cpu in line.cpus) if part.all]
 
 
-def _part(one: LineCpu, moves: int, size: int) -> LineUse:
+def _part(cpu: LineCpu, moves: int, size: int) -> LineUse:
     """Accesses whose bytes are not known count as accesses to all."""
     least = FEW * moves
-    reads = {byte for touch in one.touches if touch.reads >= max(least, 1) for byte in touch.bytes}
-    writes = {byte for touch in one.touches if touch.writes >= max(least, 1) for byte in touch.bytes}
-    if one.more_reads >= max(least, 1):
+    reads = {byte for touch in cpu.touches if touch.reads >= max(least, 1) for byte in touch.bytes}
+    writes = {byte for touch in cpu.touches if touch.writes >= max(least, 1) for byte in touch.bytes}
+    if cpu.more_reads >= max(least, 1):
         reads.update(range(size))
-    if one.more_writes >= max(least, 1):
+    if cpu.more_writes >= max(least, 1):
         writes.update(range(size))
-    return LineUse(one.cpu, frozenset(reads), frozenset(writes))
+    return LineUse(cpu.cpu, frozenset(reads), frozenset(writes))
 
 
 def _kind(parts: Sequence[LineUse]) -> SharingKind:
@@ -159,5 +159,7 @@ def _ranges(noun: str, which: Iterable[int]) -> str:
 def _named(which: frozenset[int], line: MovedLine) -> str:
     if len(line.names) < 2:
         return ""
-    names = [one.name for one in line.names if not which.isdisjoint(range(one.offset, one.offset + one.size))]
+    names = [
+        name.name for name in line.names if not which.isdisjoint(range(name.offset, name.offset + name.size))
+    ]
     return f" ({', '.join(names)})" if names else ""

@@ -106,11 +106,11 @@ def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
         lanes, queues = _lanes(books, at), _queues(books, at)
         rows = tuple(_row(one, mine[one.thread], at) for one in shown)
         by_cpu = sum(map(len, lanes)) + sum(map(len, queues))
-        if max(by_cpu, sum(len(one.boxes) for one in rows)) <= most:
+        if max(by_cpu, sum(len(row.boxes) for row in rows)) <= most:
             break
     drawn = _cpus(books)
     crossing = [
-        one for one in books.wakes if one.cpu != one.waker_cpu and max(one.cpu, one.waker_cpu) in drawn
+        wake for wake in books.wakes if wake.cpu != wake.waker_cpu and max(wake.cpu, wake.waker_cpu) in drawn
     ]
     return ThreadSketch(
         length=at.length,
@@ -135,11 +135,11 @@ def _thinning(crossing: Sequence[ThreadWake]) -> int:
 
 def busiest(threads: Iterable[ThreadBook], most: int) -> list[ThreadBook]:
     """Those that ran longest and those that waited longest for a CPU, in turns; by their ids."""
-    known = [one for one in threads if one.thread and (one.running or one.runnable)]
+    known = [thread for thread in threads if thread.thread and (thread.running or thread.runnable)]
     by_running = sorted(known, key=lambda one: (-one.running, one.thread))
     by_waiting = sorted(known, key=lambda one: (-one.runnable, one.thread))
     turns = (one for pair in zip(by_running, by_waiting, strict=True) for one in pair)
-    chosen = list({(one.thread, one.begin): one for one in turns}.values())[:most]
+    chosen = list({(turn.thread, turn.begin): turn for turn in turns}.values())[:most]
     return sorted(chosen, key=lambda one: (one.thread, one.begin))
 
 
@@ -231,9 +231,9 @@ def _wasted(found: Sequence[WastedStretch], at: _Columns) -> tuple[tuple[int, in
 
 def _queues(books: ThreadBooks, at: _Columns) -> tuple[tuple[tuple[int, int], ...], ...]:
     by_cpu: list[list[QueueStep]] = [[] for _ in _cpus(books)]
-    for one in books.queues:
-        if one.cpu in _cpus(books):
-            by_cpu[one.cpu].append(one)
+    for queue in books.queues:
+        if queue.cpu in _cpus(books):
+            by_cpu[queue.cpu].append(queue)
     return tuple(tuple(_queue(steps, at)) for steps in by_cpu) if books.queues else ()
 
 
@@ -242,14 +242,14 @@ def _queue(steps: Sequence[QueueStep], at: _Columns) -> Iterator[tuple[int, int]
     tops: dict[int, int] = {}
     left: dict[int, int] = {}
     now = 0
-    for one in sorted(steps, key=lambda one: one.time):
-        column = at.of(one.time)
-        if one.time > at.zero + at.length:
+    for step in sorted(steps, key=lambda one: one.time):
+        column = at.of(step.time)
+        if step.time > at.zero + at.length:
             break
         # What was there before counts in this column only if it lasted into it.
-        before = now if column not in tops and one.time > at.edge(column) else 0
-        tops[column] = max(tops.get(column, before), one.length)
-        now = left[column] = one.length
+        before = now if column not in tops and step.time > at.edge(column) else 0
+        tops[column] = max(tops.get(column, before), step.length)
+        now = left[column] = step.length
     level = None
     for column in sorted({*tops, *(column + 1 for column in left if column + 1 < at.count)}):
         now = tops.get(column, left.get(column - 1, 0))

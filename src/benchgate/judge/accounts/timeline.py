@@ -98,7 +98,8 @@ def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
         return (time - begin) * total // length
 
     return tuple(
-        WorkerSpan(one.id, one.cpu, one.cpu_end, since(one.start), since(one.end)) for one in seen.reports
+        WorkerSpan(report.id, report.cpu, report.cpu_end, since(report.start), since(report.end))
+        for report in seen.reports
     )
 
 

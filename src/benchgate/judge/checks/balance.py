@@ -59,14 +59,14 @@ def _check_stalls(where: str, books: CpuBooks) -> None:
 
 
 def _check_accesses(where: str, books: CpuBooks) -> None:
-    made, served = (sum(books.counts[one] for one in names) for names in (KINDS, PLACES))
+    made, served = (sum(books.counts[name] for name in names) for names in (KINDS, PLACES))
     if made != served:
         raise _unbalanced(where, f"{made} accesses were made", f"{served} were served")
 
 
 def _check_phases(log: ClockLog, vcpu: int, totals: VcpuTotals, phases: Mapping[str, CpuBooks]) -> None:
     for part in _parts(log):
-        parts, whole = sum(getattr(one.spent, part) for one in phases.values()), getattr(totals, part)
+        parts, whole = sum(getattr(phase.spent, part) for phase in phases.values()), getattr(totals, part)
         if parts != whole:
             raise _unbalanced(f"vCPU {vcpu}", f"{part} is {parts} ns in both phases", f"{whole} ns in all")
 

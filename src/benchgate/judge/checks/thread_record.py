@@ -28,7 +28,7 @@ from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 def thread_metrics(books: ThreadBooks) -> dict[str, float]:
     idle, waits = conserved(books), histogram_of(books.wait_lengths)
     own = {WASTED: idle.share, WASTED_LONGEST: float(idle.longest)}
-    of_waits = {name: one.at for name, one in OF_THREADS.items() if one.of == SCHED_WAIT}
+    of_waits = {name: thread.at for name, thread in OF_THREADS.items() if thread.of == SCHED_WAIT}
     return {**own, **{name: waits.percentile(at) if waits.count else 0.0 for name, at in of_waits.items()}}
 
 

@@ -70,7 +70,7 @@ def witnessed(
     found: VerifiedRun, files: RunFiles, workload: Workload, system: System
 ) -> tuple[WitnessedPromise, ...]:
     params = dict(found.run.cell.params)
-    made = [one for one in workload.promises if one.is_made(params)]
+    made = [promise for promise in workload.promises if promise.is_made(params)]
     if found.void or not made:
         return ()
     seen = _RunNames(found, files, workload, system)
@@ -144,7 +144,7 @@ def witness_of(runs: Sequence[VerifiedRun]) -> tuple[WitnessedPromise, ...]:
 
 def told(promises: Sequence[WitnessedPromise]) -> str:
     """What follows `all verified` in a sentence."""
-    unseen = [one for one in promises if one.why]
+    unseen = [promise for promise in promises if promise.why]
     if not promises:
         return ""
     if not unseen:
@@ -159,12 +159,12 @@ def told(promises: Sequence[WitnessedPromise]) -> str:
 def only_said(metrics: Mapping[str, Metric], promises: Sequence[WitnessedPromise]) -> tuple[str, ...]:
     """The metrics that are of a length which only the guest saw: no promise that the machine witnessed is of
     it."""
-    seen = {figure for one in promises if not one.why for figure in one.figures}
+    seen = {figure for promise in promises if not promise.why for figure in promise.figures}
     of = {figure.rpartition(".")[0] for figure in seen} | seen
     return tuple(
         name
-        for name, one in metrics.items()
-        if name not in seen and any(what and what not in of for what in _lengths(one))
+        for name, metric in metrics.items()
+        if name not in seen and any(what and what not in of for what in _lengths(metric))
     )
 
 
@@ -241,7 +241,7 @@ def _not_in(histogram: Histogram, waits: Sequence[Sequence[int]], reporters: int
     for bucket, count in [(-1, 0), *histogram.buckets.items()]:
         left -= count
         most = 0 if bucket < 0 else (bounds(bucket)[1] + 1) * tick
-        longer = sum(sorted(len(one) - bisect.bisect_right(one, most) for one in waits)[:reporters])
+        longer = sum(sorted(len(wait) - bisect.bisect_right(wait, most) for wait in waits)[:reporters])
         if longer > left + _STRAY * reporters:
             return (
                 f"{left:,} of {histogram.count:,} values are longer than {_number(Fraction(most))} ns, but "
@@ -294,7 +294,7 @@ class _RunNames:
             return Fraction(look[what](reporters))
         if name.startswith(SPENT):
             reporters = self.reporters(name.removeprefix(SPENT))
-            ticks = sum(one.end - one.start for one in self.found.workers if one.id in reporters)
+            ticks = sum(worker.end - worker.start for worker in self.found.workers if worker.id in reporters)
             return ticks * self.ns_of_tick
         if name in _MEMORY:
             books = self.files.clock.memory
@@ -373,7 +373,7 @@ class _RunNames:
         histogram, dot, figure = what.rpartition(".")
         if not dot:
             reports = self.found.workers
-            values = [self._known(what, one.values, f"value of worker {one.id}") for one in reports]
+            values = [self._known(what, report.values, f"value of worker {report.id}") for report in reports]
             if not values:
                 raise UnseenError("its guest reports no workers")
             return Fraction(pick(values))

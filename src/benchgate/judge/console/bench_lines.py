@@ -69,7 +69,7 @@ def parse(text: str) -> Operations:
         elif found := _FIGURE.fullmatch(line):
             _once(found[1], measured)
             measured[found[1]] = _operation(
-                found[1], [int(one) for one in found.groups()[1:]], number, before
+                found[1], [int(group) for group in found.groups()[1:]], number, before
             )
         elif line.partition(" ")[0] not in _IGNORED:
             raise VerifyError(f"`{one_line(line, 80)}` is not a line of this format")

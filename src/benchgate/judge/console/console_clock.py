@@ -147,7 +147,7 @@ class ConsoleClock:
 
     def late_in(self, operations: Iterable[Operation]) -> LateSightings | None:
         """What vCPUs saw too late during these operations together."""
-        found = [_late(self.record(one.after), self.record(one.line)) for one in operations]
+        found = [_late(self.record(operation.after), self.record(operation.line)) for operation in operations]
         known = [one for one in found if one is not None]
         if len(known) < len(found):
             return None
@@ -165,8 +165,8 @@ class ConsoleClock:
         worked = [(share, use.worked) for share, use in parts if use.worked]
         return CpuUse(awake, _weighed(worked) if len(worked) == len(parts) else None)
 
-    def _used_by(self, one: Operation) -> CpuUse:
-        return self.used((self.record(one.after), self.record(one.line)), one.total_ns)
+    def _used_by(self, operation: Operation) -> CpuUse:
+        return self.used((self.record(operation.after), self.record(operation.line)), operation.total_ns)
 
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:

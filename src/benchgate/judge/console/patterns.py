@@ -77,7 +77,9 @@ def answers(output: GuestOutput, patterns: Sequence[str], script: Script | None)
     own part. A name that is in several patterns, for example one per CPU, must be the same in each."""
     places = [(output.text, pattern, "answers") for pattern in patterns]
     for number, step in enumerate(script.steps if script else ()):
-        places += [(output.steps[number], one, f"capture of step {number + 1}") for one in step.captures]
+        places += [
+            (output.steps[number], capture, f"capture of step {number + 1}") for capture in step.captures
+        ]
     found: dict[str, str] = {}
     for text, pattern, what in places:
         for name, value in only(text, pattern, what).groupdict().items():
@@ -94,7 +96,9 @@ def last_answer(output: GuestOutput, patterns: Sequence[str], script: Script | N
     lines = [line_of(output.text, only(output.text, pattern, "answers")) for pattern in patterns]
     for number, step in enumerate(script.steps if script else ()):
         part = output.steps[number]
-        found = (line_of(part, only(part, one, f"capture of step {number + 1}")) for one in step.captures)
+        found = (
+            line_of(part, only(part, capture, f"capture of step {number + 1}")) for capture in step.captures
+        )
         lines += [output.typed[number] + line for line in found]
     return max(lines, default=None)
 

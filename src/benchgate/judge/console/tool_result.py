@@ -39,7 +39,7 @@ def read(tool: Tool, transcript: Transcript) -> Mapping[str, int]:
                 f"{tool.program} printed nothing that matches `{pattern}`, which shows that it did its work; "
                 f"{_last(text)}"
             )
-    return {one.name: _value(tool, one, text) for one in tool.captures}
+    return {capture.name: _value(tool, capture, text) for capture in tool.captures}
 
 
 def _check_ending(tool: Tool, transcript: Transcript, text: str) -> None:

@@ -17,14 +17,14 @@ QUIETER = "stop the host's other work, or use --clock insn"
 
 def early(what: str, arms: tuple[Arm, ...]) -> tuple[Word, str] | None:
     """The verdict on these arms if their figures do not matter. `what`: the subject of the sentence."""
-    for one in arms:
-        if broken := broken_arm(one):
-            return Word.INVALID, reason(Word.INVALID, f"{what}: {broken}", see_runs(one))
-    for one in arms:
-        if one.skipped:
-            return Word.SKIP, not_run(one, f"{what}: ")
-        if one.placement is Placement.OVERSUBSCRIBED:
-            why = f"{what}: {one.cell.id} has more CPUs than pins, so it is functional only"
+    for arm in arms:
+        if broken := broken_arm(arm):
+            return Word.INVALID, reason(Word.INVALID, f"{what}: {broken}", see_runs(arm))
+    for arm in arms:
+        if arm.skipped:
+            return Word.SKIP, not_run(arm, f"{what}: ")
+        if arm.placement is Placement.OVERSUBSCRIBED:
+            why = f"{what}: {arm.cell.id} has more CPUs than pins, so it is functional only"
             return Word.SKIP, reason(Word.SKIP, why, "give --cpus one host CPU per vCPU")
     return None
 

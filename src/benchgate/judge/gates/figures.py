@@ -106,7 +106,7 @@ def of_median(  # noqa: PLR0913 - keyword arguments
     samples: Sequence[float], policy: Policy, lane: Lane, limit: float, *, off: float, blur: float, step: str
 ) -> GateFigures:
     """The median of these samples, each of which may be off by so much."""
-    looks = tuple(one for one in policy.session_looks if one <= len(samples))
+    looks = tuple(look for look in policy.session_looks if look <= len(samples))
     found = median_interval(samples, looks, policy.overall_error)
     interval = Interval(found.low - off, found.high + off)
     return GateFigures(
@@ -123,21 +123,30 @@ def of_median(  # noqa: PLR0913 - keyword arguments
     )
 
 
-def first_runs(one: Measurement, look: int) -> Measurement:
+def first_runs(measurement: Measurement, look: int) -> Measurement:
     """Keeps the first `look` runs."""
-    return replace(one, samples=one.samples[:look], blur=one.blur[:look], hz=one.hz[:look])
+    return replace(
+        measurement,
+        samples=measurement.samples[:look],
+        blur=measurement.blur[:look],
+        hz=measurement.hz[:look],
+    )
 
 
-def in_one_unit(one: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:
+def in_one_unit(measurement: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:
     """Converts both to ns if one guest counts ns and the other cycles, and if their frequency is known."""
-    if one.unit == other.unit or not one.hz or not other.hz:
-        return one, other
-    return _in_ns(one), _in_ns(other)
+    if measurement.unit == other.unit or not measurement.hz or not other.hz:
+        return measurement, other
+    return _in_ns(measurement), _in_ns(other)
 
 
-def _in_ns(one: Measurement) -> Measurement:
-    samples = tuple(value * SECOND_NS / hz for value, hz in zip(one.samples, one.hz, strict=True))
-    return replace(one, unit=NS, samples=samples, step=one.step * SECOND_NS / min(one.hz), hz=())
+def _in_ns(measurement: Measurement) -> Measurement:
+    samples = tuple(
+        value * SECOND_NS / hz for value, hz in zip(measurement.samples, measurement.hz, strict=True)
+    )
+    return replace(
+        measurement, unit=NS, samples=samples, step=measurement.step * SECOND_NS / min(measurement.hz), hz=()
+    )
 
 
 def of_ratio(  # noqa: PLR0913 - keyword arguments

@@ -49,11 +49,11 @@ class GateQuestion:
 
     @property
     def lane(self) -> Lane | None:
-        return next((one.lane for one in reversed(self.arms) if one.lane), None)
+        return next((arm.lane for arm in reversed(self.arms) if arm.lane), None)
 
     @property
     def ready(self) -> int:
-        return min(one.runs for one in self.arms)
+        return min(arm.runs for arm in self.arms)
 
     @property
     def ready_looks(self) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class GateQuestion:
         return {"lane": self.lane, "threshold": self.limit, "runs": self.ready}
 
     def ruling(self, word: Word, text: str, seen: GateFigures | None = None, wanted: int = 0) -> Ruling:
-        needs = {one.cell.id: wanted for one in self.arms} if wanted else {}
+        needs = {arm.cell.id: wanted for arm in self.arms} if wanted else {}
         return Ruling(verdict(self.gate, word, text, seen.fields if seen else self.fields), needs)
 
 
@@ -210,8 +210,12 @@ def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
 
 def _waiting(arms: Iterable[Arm]) -> str:
     """The guest's own instruction for a loop that waits."""
-    guests = {one.arch for arm in arms for one in arm.measurements.values() if one.arch}
-    words = [f"{arch.named(one).waits_by}{f' on {one}' if len(guests) > 1 else ''}" for one in sorted(guests)]
+    guests = {
+        measurement.arch for arm in arms for measurement in arm.measurements.values() if measurement.arch
+    }
+    words = [
+        f"{arch.named(guest).waits_by}{f' on {guest}' if len(guests) > 1 else ''}" for guest in sorted(guests)
+    ]
     use = " and ".join(words) or arch.X86_64.waits_by
     return f"use {use} (bench_relax) in loops that wait for another CPU"
 

@@ -115,7 +115,7 @@ def _parameter(found: ScalingFit, name: str) -> tuple[float, Interval, Interval]
     """The parameter with its interval, and where it lies in three of five resamples."""
     if name == PEAK:
         intervals = (found.intervals["droop"], found.middles["droop"])
-        whole, middle = (Interval(peak_of(one.high), peak_of(one.low)) for one in intervals)
+        whole, middle = (Interval(peak_of(interval.high), peak_of(interval.low)) for interval in intervals)
         return found.law.peak, whole, middle
     name = "sigma" if name == SERIAL else name
     return float(getattr(found.law, name)), found.intervals[name], found.middles[name]

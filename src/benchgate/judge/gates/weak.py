@@ -81,11 +81,11 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
 
 
 def _by_cpus(
-    gate: Gate, seen: GateFigures, measured: GateInput, one: Measurement, two: Measurement
+    gate: Gate, seen: GateFigures, measured: GateInput, measurement: Measurement, two: Measurement
 ) -> GateFigures:
     """A base that is slowed down must not make fewer CPUs look like all of them."""
-    growth = gate.cell.cpus / one.cell.cpus
-    unused = two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth)
+    growth = gate.cell.cpus / measurement.cell.cpus
+    unused = two_arms.beyond_those_used(gate, seen, measured.policy, measurement, two, growth=growth)
     if not unused:
         return seen
     text = reason(Word.INVALID, f"{unused} {looks.conditions(gate, seen)}", two_arms.FIND_CPUS)

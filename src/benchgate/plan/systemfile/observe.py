@@ -45,7 +45,7 @@ def read(top: Section, guest: Architecture) -> ObserveDefinition | None:
         for needed in (HookKind.SWITCH, HookKind.WAKE):
             if not words.has(needed):
                 words.refuse("is missing: without it nothing is known of threads", needed)
-    hooks = [_hook(words, one) for one in HOOKS if words.has(one)]
+    hooks = [_hook(words, hook) for hook in HOOKS if words.has(hook)]
     text = words.texts("text")
     if len(text) not in {0, 2}:
         words.refuse("expected two symbols, at the begin and at the end of the code", "text")

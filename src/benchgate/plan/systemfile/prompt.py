@@ -47,7 +47,7 @@ def read(top: Section, ask: AskMethod, ready: str, deadlines: Deadlines) -> Scri
             words.refuse(r'must be "\n", "\r" or "\r\n", in double quotes', "line_end")
         delay_us = words.integer("delay_us")
         byte_us = words.integer("byte_us")
-    steps = tuple(_step(one, prompt, deadlines, echo=echo) for one in top.sections("steps"))
+    steps = tuple(_step(section, prompt, deadlines, echo=echo) for section in top.sections("steps"))
     if not any(step.send is not None for step in steps):
         top.refuse("must have at least one step with `send`, the line to type", "steps")
     return Script(prompt, steps, ready, line_end, delay_us * 1000, byte_us * 1000)

@@ -42,7 +42,9 @@ def _measured(view: SessionView) -> Iterator[tuple[Block, str]]:
     for series in series_of(view):
         name, iters = dict(series.params).get(OPERATION), dict(series.params).get("iters", 1)
         for arm in series.arms:
-            cost = next((one for one in arm.metrics if one.metric.name == COST and one.unit == "ns"), None)
+            cost = next(
+                (metric for metric in arm.metrics if metric.metric.name == COST and metric.unit == "ns"), None
+            )
             if name is None or cost is None or arm.is_broken or not isinstance(iters, int):
                 continue
             total = max(1, round(median(cost.values) * iters))
@@ -57,7 +59,11 @@ def _named(name: object, params: tuple[tuple[str, object], ...]) -> str:
 
 
 def _skipped(view: SessionView) -> Iterator[tuple[str, int, str]]:
-    for one in view.verdicts:
-        name = dict(one.params).get(OPERATION)
-        if one.gate == VERIFIED and one.outcome is Word.SKIP and name is not None:
-            yield one.system, one.cpus, f"BENCH_SKIP {_named(name, one.params)} ({one_line(one.reason, 200)})"
+    for verdict in view.verdicts:
+        name = dict(verdict.params).get(OPERATION)
+        if verdict.gate == VERIFIED and verdict.outcome is Word.SKIP and name is not None:
+            yield (
+                verdict.system,
+                verdict.cpus,
+                f"BENCH_SKIP {_named(name, verdict.params)} ({one_line(verdict.reason, 200)})",
+            )

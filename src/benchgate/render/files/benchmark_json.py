@@ -45,10 +45,10 @@ def render(view: SessionView) -> str:
 def entries(view: SessionView) -> list[dict[str, Any]]:
     """One for each metric of a cell whose runs are all verified; without `stats` if it has no seconds."""
     return [
-        _entry(view, series, arm, one)
+        _entry(view, series, arm, metric)
         for series in series_of(view)
         for arm in series.arms
-        for one in arm.metrics
+        for metric in arm.metrics
         if not arm.is_broken
     ]
 
@@ -67,7 +67,7 @@ def _entry(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamp
         "options": {"warmup": True, "timer": str(series.lane)},
     }
     second = SECONDS.get(of.unit) if min(of.values) > 0 else None
-    return entry | ({"stats": _stats([one * second for one in of.values])} if second else {})
+    return entry | ({"stats": _stats([value * second for value in of.values])} if second else {})
 
 
 def _extra(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamples) -> dict[str, object]:
@@ -79,7 +79,7 @@ def _extra(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamp
         "placement": str(arm.placement),
         "pins": list(arm.pins),
         "unit": of.unit,
-        "samples": [int(one) for one in of.values] if is_window else list(of.values),
+        "samples": [int(value) for value in of.values] if is_window else list(of.values),
     }
     if of.merged is not None:
         extra |= {"merged": of.merged}

@@ -34,12 +34,12 @@ def render(view: SessionView) -> str | None:
 
 def _measures(arm: ArmFigures) -> Measures:
     measures: Measures = {}
-    for one in arm.metrics:
-        name = f"{one.metric.name} ({one.unit})" if one.unit else one.metric.name
+    for metric in arm.metrics:
+        name = f"{metric.metric.name} ({metric.unit})" if metric.unit else metric.metric.name
         measures[one_line(name, LONGEST_MEASURE)] = {
-            "value": median(one.values),
-            "lower_value": min(one.values),
-            "upper_value": max(one.values),
+            "value": median(metric.values),
+            "lower_value": min(metric.values),
+            "upper_value": max(metric.values),
         }
     for window, seen in arm.speedups.items():
         if seen.word != Word.INVALID:

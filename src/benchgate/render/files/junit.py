@@ -26,8 +26,8 @@ FAILING = (Word.FAIL, Word.INVALID, Word.INCONCLUSIVE)
 def render(view: SessionView) -> str:
     failing = [word for word in FAILING if view.inconclusive_fails or word is not Word.INCONCLUSIVE]
     verdicts = view.shown_verdicts
-    failures = sum(one.outcome in failing for one in verdicts)
-    skipped = sum(one.outcome is not Word.PASS and one.outcome not in failing for one in verdicts)
+    failures = sum(verdict.outcome in failing for verdict in verdicts)
+    skipped = sum(verdict.outcome is not Word.PASS and verdict.outcome not in failing for verdict in verdicts)
     seconds = _seconds(view)
     counts = f'tests="{len(verdicts)}" failures="{failures}" errors="0" skipped="{skipped}"'
     stamp = f' timestamp="{xml(view.started)}"' if view.started else ""
@@ -36,7 +36,11 @@ def render(view: SessionView) -> str:
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="{_time(sum(seconds.values()))}"{stamp}>',
         *_properties(_session(view), "    "),
-        *(line for one in verdicts for line in _case(one, failing, _metrics(view, one), _time(seconds[one]))),
+        *(
+            line
+            for verdict in verdicts
+            for line in _case(verdict, failing, _metrics(view, verdict), _time(seconds[verdict]))
+        ),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
@@ -69,7 +73,7 @@ def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
     for series in series_of(view):
         if (series.system, series.workload, series.params, series.mode, series.lane) == key:
             arms = [one for one in series.arms if one.cpus == verdict.cpus and not one.is_variant]
-            every = [one for arm in arms for one in arm.metrics if one.metric.name not in WINDOWS]
+            every = [metric for arm in arms for metric in arm.metrics if metric.metric.name not in WINDOWS]
             found |= {one.metric.name: _figure(stats.median(one.values), one.unit) for one in every}
             both = [(one, one.merged) for one in every if one.merged is not None]
             found |= {f"{one.metric.name}.merged": _figure(value, one.unit) for one, value in both}
@@ -85,7 +89,7 @@ def _seconds(view: SessionView) -> Mapping[Verdict, float]:
     cell, or else of its row."""
     found: defaultdict[Verdict, float] = defaultdict(float)
     for row in view.rows:
-        same = [one for one in view.verdicts if _is_of(one, row)]
+        same = [verdict for verdict in view.verdicts if _is_of(verdict, row)]
         owners = [one for one in same if one.cpus == row.cpus and not row.variant] or same
         for owner in owners[:1]:
             found[owner] += (row.host_span_ns or 0) / 1e9

@@ -39,7 +39,7 @@ def render(view: SessionView) -> str | None:
     checkout = f"{ORIGIN}:{visible(view.id)}"
     start = {"start_time": view.started} if _STAMP.fullmatch(view.started) else {}
     commit = {"git_commit_hash": view.commit} if _COMMIT.fullmatch(view.commit) else {}
-    systems = sorted({one.system for one in verdicts})
+    systems = sorted({verdict.system for verdict in verdicts})
     builds = {name: f"{checkout}/{visible(name)}" for name in systems}
     data = {
         "version": {"major": MAJOR, "minor": MINOR},
@@ -52,11 +52,11 @@ def render(view: SessionView) -> str | None:
             {
                 "id": f"{checkout}/{number}",
                 "origin": ORIGIN,
-                "build_id": builds[one.system],
-                **_test(view, one),
+                "build_id": builds[verdict.system],
+                **_test(view, verdict),
                 **start,
             }
-            for number, one in enumerate(verdicts, start=1)
+            for number, verdict in enumerate(verdicts, start=1)
         ],
     }
     return json.dumps(data, indent=2, allow_nan=False) + "\n"

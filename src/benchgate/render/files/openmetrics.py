@@ -50,7 +50,7 @@ def render(view: SessionView) -> str:
 def _family(name: str, kind: str, about: str, samples: Iterable[MetricsLine], suffix: str = "") -> list[str]:
     """The lines of one family; none without a sample."""
     full = f"benchgate_{name}"
-    lines = [f"{full}{suffix}{{{_labels(one.labels)}}} {_number(one.value)}" for one in samples]
+    lines = [f"{full}{suffix}{{{_labels(sample.labels)}}} {_number(sample.value)}" for sample in samples]
     return [f"# TYPE {full} {kind}", f"# HELP {full} {about}", *lines] if lines else []
 
 
@@ -71,8 +71,8 @@ def _number(value: float) -> str:
 
 def _states(verdicts: Iterable[Verdict]) -> list[MetricsLine]:
     return [
-        MetricsLine({**_who(one), "benchgate_verdict": word}, int(one.outcome is word))
-        for one in verdicts
+        MetricsLine({**_who(verdict), "benchgate_verdict": word}, int(verdict.outcome is word))
+        for verdict in verdicts
         for word in Word
     ]
 
@@ -103,7 +103,7 @@ def _of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[str]:
         "threshold": "The threshold of the gate.",
     }
     for part, about in parts.items():
-        found = [(one, getattr(one, part)) for one in verdicts]
+        found = [(verdict, getattr(verdict, part)) for verdict in verdicts]
         samples = [
             MetricsLine({**_who(one), "unit": one.unit or ""}, value)
             for one, value in found
@@ -130,9 +130,9 @@ def _whose(series: ArmSeries, arm: ArmFigures) -> Labels:
 
 def _of_metrics(arms: Iterable[tuple[ArmSeries, ArmFigures]]) -> Iterable[str]:
     found = [
-        ({**_whose(series, arm), "metric": one.metric.name, "unit": one.unit}, one.values)
+        ({**_whose(series, arm), "metric": metric.metric.name, "unit": metric.unit}, metric.values)
         for series, arm in arms
-        for one in arm.metrics
+        for metric in arm.metrics
     ]
     for part, about, of in (
         ("median", "The median of a metric over the counted runs.", median),

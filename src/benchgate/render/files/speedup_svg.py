@@ -18,7 +18,7 @@ NAME = "speedup.svg"
 
 def render(view: SessionView) -> str:
     tiles = [
-        Tile(f"{one.heading}: efficiency over CPUs", by_cpus.draw(one.panel, curves.percent), one.names)
-        for one in curves.panels_of(page_view(view))
+        Tile(f"{panel.heading}: efficiency over CPUs", by_cpus.draw(panel.panel, curves.percent), panel.names)
+        for panel in curves.panels_of(page_view(view))
     ]
     return sheet.drawn(headline(view), tiles)

@@ -98,7 +98,7 @@ def _clocks(view: SessionView) -> list[str]:
     """The page begins with what each clock is good for here, if --clock is `both`."""
     if view.clocks is None:
         return []
-    told = " ".join(markdown(one) for one in sensitivity.wall_time_sentences(view))
+    told = " ".join(markdown(sentence) for sentence in sensitivity.wall_time_sentences(view))
     return [told, "", *side_by_side.lines_of_markdown(view)]
 
 

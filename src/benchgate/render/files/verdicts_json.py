@@ -14,4 +14,4 @@ NAME = "verdicts.json"
 
 
 def render(view: SessionView) -> str:
-    return json.dumps([as_json(one) for one in view.verdicts], indent=2, allow_nan=False) + "\n"
+    return json.dumps([as_json(verdict) for verdict in view.verdicts], indent=2, allow_nan=False) + "\n"

@@ -26,7 +26,7 @@ LONG_LIST = 12
 
 def page(state: ExplorationResult, of_find: Mapping[str, str]) -> str:
     """`of_find`: the command that replays each."""
-    cells = counted(len({one.cell for one in state.lines}), "cell")
+    cells = counted(len({line.cell for line in state.lines}), "cell")
     told = f"an exploration of {cells}; an explored run is never a sample of a gate"
     return document(f"{_word(state)}: {tables.headline(state)}", told, [*_sections(state, of_find)])
 
@@ -58,7 +58,7 @@ def _grid(grid: Grid) -> Html:
 
 
 def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Html:
-    first = next((one for one in finds if one.small), finds[0])
+    first = next((find for find in finds if find.small), finds[0])
     parts: list[Child] = [
         tag("p", f"{first.name}, {first.cell}: {first.what}"),
         commands(of_find.get(first.name, "")),
@@ -72,7 +72,7 @@ def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Ht
     if first.last_lines:
         lines = "\n".join(first.last_lines)
         parts.append(more("the last lines of its console", tag("pre", *_lines(lines))))
-    others = [f"{one.name}: {one.cell}, {one.strategy} {one.seed}" for one in finds if one is not first]
+    others = [f"{find.name}: {find.cell}, {find.strategy} {find.seed}" for find in finds if find is not first]
     if others:
         parts.append(more(f"{counted(len(others), 'other find')}", listed(others[: LONG_LIST * 10])))
     return join(parts)
@@ -90,13 +90,13 @@ def _lanes(small: SmallFind) -> Html | None:
         return None
     stretches = [
         Stretch(
-            one.vcpu,
-            one.begin,
-            one.end,
-            one.symbol,
-            f"CPU {one.vcpu}, {one.symbol or 'stopped'}: {one.begin} to {one.end} ns",
+            segment.vcpu,
+            segment.begin,
+            segment.end,
+            segment.symbol,
+            f"CPU {segment.vcpu}, {segment.symbol or 'stopped'}: {segment.begin} to {segment.end} ns",
         )
-        for one in small.segments
+        for segment in small.segments
     ]
     title = "the interleaving that is left: what each CPU executed around the stall"
     drawn = exploration.draw_lanes(title, stretches, short)
@@ -108,10 +108,10 @@ def _lanes(small: SmallFind) -> Html | None:
 
 def _panels(state: ExplorationResult) -> Html:
     """A panel for each cell."""
-    names = [*dict.fromkeys(one.strategy for one in state.lines)]
+    names = [*dict.fromkeys(line.strategy for line in state.lines)]
     panels = []
-    for cell in dict.fromkeys(one.cell for one in state.lines):
-        mine = [one for one in state.lines if one.cell == cell]
+    for cell in dict.fromkeys(line.cell for line in state.lines):
+        mine = [line for line in state.lines if line.cell == cell]
         has_window = any(one.work_ns for one in mine)
         what = "timed window" if has_window else "guest time to the end"
         dots = [_dot(one, names.index(one.strategy), has_window=has_window) for one in mine]
@@ -121,7 +121,7 @@ def _panels(state: ExplorationResult) -> Html:
     return tag("div", *panels, class_="panels")
 
 
-def _dot(one: RunLine, look: int, *, has_window: bool) -> Dot:
-    value = one.work_ns if has_window else one.end_ns
-    said = f"run {one.number}, {one.strategy} {one.seed}: {one.find or f'{value} ns'}"
-    return Dot(one.number, look, None if one.find else value, said)
+def _dot(line: RunLine, look: int, *, has_window: bool) -> Dot:
+    value = line.work_ns if has_window else line.end_ns
+    said = f"run {line.number}, {line.strategy} {line.seed}: {line.find or f'{value} ns'}"
+    return Dot(line.number, look, None if line.find else value, said)

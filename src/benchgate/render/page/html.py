@@ -40,7 +40,7 @@ def text(untrusted: str) -> Html:
 
 def join(children: Iterable[Child], between: str = "") -> Html:
     """`between` is text, too."""
-    return Html(_child(between).join(_child(one) for one in children if one is not None))
+    return Html(_child(between).join(_child(child) for child in children if child is not None))
 
 
 def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:

@@ -41,8 +41,8 @@ def _source(text: str) -> str:
 @functools.cache
 def all_chapters() -> tuple[ModuleType, ...]:
     found = [
-        importlib.import_module(f"{chapters.__name__}.{one.name}")
-        for one in pkgutil.iter_modules(chapters.__path__)
+        importlib.import_module(f"{chapters.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(chapters.__path__)
     ]
     return tuple(sorted(found, key=lambda chapter: (chapter.ORDER, chapter.__name__)))
 
@@ -66,7 +66,7 @@ def document(head: str, told: str, sections: Sequence[Section]) -> str:
     names = (tag("li", tag("a", title, href=f"#{name}")) for name, title, _ in sections)
     top = tag("header", tag("h1", head, class_=f"head {word}"), tag("p", told, class_="soft"))
     contents = tag("nav", tag("ul", *names), aria_label="parts of this page")
-    main = tag("main", *(_section(*one) for one in sections))
+    main = tag("main", *(_section(*section) for section in sections))
     body = tag("body", top, contents, main, tag("script", Html(SCRIPT)))
     whole = tag("html", _head(head), body, lang="en")
     return f"<!DOCTYPE html>\n{whole}\n"

@@ -82,18 +82,18 @@ class PageRow:
 
     @property
     def thresholds(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.gate != VERIFIED)
+        return tuple(verdict for verdict in self.verdicts if verdict.gate != VERIFIED)
 
     @property
     def worst(self) -> Word | None:
         """The worst word; None if no gate saw this row."""
-        words = [one.outcome for one in self.verdicts]
+        words = [verdict.outcome for verdict in self.verdicts]
         return min(words, key=WORST_FIRST.index, default=None)
 
     @property
     def is_control(self) -> bool:
         """Whether all thresholds are those of negative controls."""
-        return bool(self.thresholds) and all(one.gate == "control" for one in self.thresholds)
+        return bool(self.thresholds) and all(threshold.gate == "control" for threshold in self.thresholds)
 
 
 def _rows(view: SessionView, every: Sequence[ArmSeries]) -> tuple[PageRow, ...]:
@@ -122,20 +122,23 @@ def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
     """The page of one row."""
     view = page.view
     runs = tuple(one for one in view.rows if (one.workload, one.params, one.mode) == row.key)
-    cells = {one.cell.id for one in runs}
+    cells = {run.cell.id for run in runs}
     labels = {one.label for one in row.series}
     narrow = replace(
         view,
         rows=runs,
         verdicts=row.verdicts,
-        resolutions={cell: one for cell, one in view.resolutions.items() if cell in cells},
-        timelines=tuple(one for one in view.timelines if one.cell in cells),
-        flames=tuple(one for one in view.flames if one.cell in cells),
-        threads=tuple(one for one in view.threads if one.cell in cells),
-        books=tuple(one for one in view.books if one.cell in cells),
-        moved_lines=tuple(one for one in view.moved_lines if one.cell in cells),
-        attributions=tuple(one for one in view.attributions or () if one.cell in cells) or None,
-        fits=tuple(one for one in view.fits if one.label in labels),
+        resolutions={cell: resolution for cell, resolution in view.resolutions.items() if cell in cells},
+        timelines=tuple(timeline for timeline in view.timelines if timeline.cell in cells),
+        flames=tuple(flame for flame in view.flames if flame.cell in cells),
+        threads=tuple(thread for thread in view.threads if thread.cell in cells),
+        books=tuple(book for book in view.books if book.cell in cells),
+        moved_lines=tuple(line for line in view.moved_lines if line.cell in cells),
+        attributions=tuple(
+            attribution for attribution in view.attributions or () if attribution.cell in cells
+        )
+        or None,
+        fits=tuple(fit for fit in view.fits if fit.label in labels),
     )
     return replace(page, view=narrow, series=row.series, share=share)
 

@@ -98,7 +98,7 @@ def _vector_panels(outcome: StudyOutcome) -> Html:
     """A panel for each resource."""
     panels = []
     for resource in outcome.study.resources:
-        found = [(one.input.name, one.use.get(resource)) for one in outcome.vectors]
+        found = [(vector.input.name, vector.use.get(resource)) for vector in outcome.vectors]
         drawn = [
             Bar(n, name, (("share", float(used.value)),), percent(float(used.value)))
             for n, (name, used) in enumerate(found)
@@ -116,13 +116,13 @@ def _level_panels(outcome: StudyOutcome) -> Html:
     panels = []
     looks = {name: n for n, name in enumerate(outcome.study.resources)}
     for application in outcome.study.applications:
-        mine = [one for one in outcome.sigmas if one.application == application and one.levels]
+        mine = [sigma for sigma in outcome.sigmas if sigma.application == application and sigma.levels]
         if not mine:
             continue
         lines = tuple(_kept(one, looks[one.resource]) for one in mine)
         title = f"{application}: score at a limit, of that alone"
         panel = Panel(title, lines, least=0.0, most=1.0, ideal=1.0, below="percent of what it uses alone")
-        names = legend([(one.look, one.name) for one in lines])
+        names = legend([(line.look, line.name) for line in lines])
         panels.append(figure(by_cpus.draw(panel, percent), title, names))
     return tag("div", *panels, class_="panels")
 
@@ -130,7 +130,9 @@ def _level_panels(outcome: StudyOutcome) -> Html:
 def _kept(sigma: Sigma, look: int) -> PlotLine:
     """The line of the last limited input. A point is where the limit was: caches have whole ways."""
     last = sigma.levels[-1].input
-    found = sorted((round(100 * one.fraction), float(one.kept)) for one in sigma.levels if one.input == last)
+    found = sorted(
+        (round(100 * level.fraction), float(level.kept)) for level in sigma.levels if level.input == last
+    )
     points = [
         PlotPoint(at, kept, title=f"{sigma.resource} {at}%: {percent(kept)}")
         for at, kept in [*found, (100, 1.0)]
@@ -142,8 +144,8 @@ def _slowdowns(outcome: StudyOutcome) -> Html:
     best = outcome.best
     parts = () if best is None else best.isolation.parts
     drawn = tuple(
-        ValueSpan(n, one.part, one.value, one.low, one.high, f"{one.part}: {one.value:+.1%}")
-        for n, one in enumerate(parts)
+        ValueSpan(n, part.part, part.value, part.low, part.high, f"{part.part}: {part.value:+.1%}")
+        for n, part in enumerate(parts)
     )
     title = "slowdown of each part: the share of its score that it loses in the mix"
     return figure(spans.draw(Spans(title, drawn, ((0.0, "none"),), 0.0, 0.1), _signed), title)
@@ -193,7 +195,7 @@ def _scaling(outcome: StudyOutcome) -> Html:
             points.append(PlotPoint(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
         lines.append(PlotLine(look, name, tuple(points)))
     title = f"score of {outcome.study.scaling} over its workers"
-    names = legend([(one.look, one.name) for one in lines])
+    names = legend([(line.look, line.name) for line in lines])
     return figure(by_cpus.draw(Panel(title, tuple(lines), below="workers"), short), title, names)
 
 
@@ -216,7 +218,7 @@ def _overcommit(outcome: StudyOutcome) -> Html:
     )
     title = "what is left of the scores, over the capacity that the programme was given"
     panel = Panel(title, lines, most=1.0, below="capacity in percent")
-    return figure(by_cpus.draw(panel, percent), title, legend([(one.look, one.name) for one in lines]))
+    return figure(by_cpus.draw(panel, percent), title, legend([(line.look, line.name) for line in lines]))
 
 
 def _validity(outcome: StudyOutcome) -> Html:
@@ -227,17 +229,17 @@ def _validity(outcome: StudyOutcome) -> Html:
     mixes = [one for one in tables.near(outcome) if not one.isolation.missing]
     if not mixes:
         return said
-    values = [one.isolation.value for one in mixes]
+    values = [mix.isolation.value for mix in mixes]
     middle = sum(values) / len(values)
     drawn = tuple(
         ValueSpan(
-            n, f"mix {n + 1}", one.isolation.value, one.isolation.interval.low, one.isolation.interval.high
+            n, f"mix {n + 1}", mix.isolation.value, mix.isolation.interval.low, mix.isolation.interval.high
         )
-        for n, one in enumerate(mixes)
+        for n, mix in enumerate(mixes)
     )
     levels = ((middle - BOUND, "bound"), (middle + BOUND, "bound"))
     title = "isolation of near-optimal mixes; dashed: the bound on both sides of their mean"
-    names = legend([(n, f"mix {n + 1}: {tables.told(one)}") for n, one in enumerate(mixes)])
+    names = legend([(n, f"mix {n + 1}: {tables.told(mix)}") for n, mix in enumerate(mixes)])
     low = min(*values, middle - BOUND)
     return join([said, figure(spans.draw(Spans(title, drawn, levels, low, low), percent), title, names)])
 

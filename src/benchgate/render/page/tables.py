@@ -41,7 +41,7 @@ def table(
     last = len(heads) - prose
     kinds = [None if n < texts or n >= last else "figure" for n in range(len(heads))]
     top = tag(
-        "tr", *(tag("th", one, scope="col", class_=kind) for one, kind in zip(heads, kinds, strict=True))
+        "tr", *(tag("th", head, scope="col", class_=kind) for head, kind in zip(heads, kinds, strict=True))
     )
     body = (_line(row, kinds) for row in rows)
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body))
@@ -100,8 +100,8 @@ def word(outcome: str) -> Html:
 
 
 def listed(items: Sequence[Child]) -> Html:
-    return tag("ul", *(tag("li", one) for one in items))
+    return tag("ul", *(tag("li", item) for item in items))
 
 
-def _cell(column: int, one: Child, kind: str | None) -> Html:
-    return tag("td", one, class_=kind) if column else tag("th", one, scope="row")
+def _cell(column: int, child: Child, kind: str | None) -> Html:
+    return tag("td", child, class_=kind) if column else tag("th", child, scope="row")

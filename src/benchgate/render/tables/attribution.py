@@ -60,8 +60,11 @@ def _locks(table: Table) -> list[str]:
 
 def _threads(threads: Sequence[Thread]) -> list[str]:
     rows = [
-        [str(one.number), *map(shown, (one.cpu, one.running, one.runnable, one.blocked, one.lifetime))]
-        for one in threads[:MOST_THREADS]
+        [
+            str(thread.number),
+            *map(shown, (thread.cpu, thread.running, thread.runnable, thread.blocked, thread.lifetime)),
+        ]
+        for thread in threads[:MOST_THREADS]
     ]
     more = len(threads) - len(rows)
     head = f"Threads ({len(threads)}" + (f", {more} not shown" if more else "") + "):"

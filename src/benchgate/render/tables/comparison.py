@@ -46,11 +46,11 @@ def printed_step(of: Samples) -> str:
 
 def _named(key: FigureKey, a: ComparisonSide, b: ComparisonSide) -> str:
     """The name has the parameters in which the figures of the table differ."""
-    known = [dict(one.params) for one in (*a.samples, *b.samples) if one.what == key.what]
+    known = [dict(sample.params) for sample in (*a.samples, *b.samples) if sample.what == key.what]
     changing = [f".{name}-{value}" for name, value in key.params if len({one.get(name) for one in known}) > 1]
-    cpus = "" if all(one.cpus == 1 for one in (*a.samples, *b.samples)) else f" smp{key.cpus}"
+    cpus = "" if all(sample.cpus == 1 for sample in (*a.samples, *b.samples)) else f" smp{key.cpus}"
     system = f"-{key.system}" if key.system else ""
-    alone = len({one.metric for one in (*a.samples, *b.samples)}) == 1
+    alone = len({sample.metric for sample in (*a.samples, *b.samples)}) == 1
     return f"{key.what}{''.join(changing)}{system}{cpus}" + ("" if alone else f" {key.metric}")
 
 
@@ -75,8 +75,8 @@ def _row(a: Samples, b: Samples, alpha: float) -> tuple[str, str, str, str]:
     return (*figures, with_interval(ratio, interval.low, interval.high), _better(a, interval))
 
 
-def median_of(one: Samples) -> float:
-    ordered = sorted(one.values)
+def median_of(samples: Samples) -> float:
+    ordered = sorted(samples.values)
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 

@@ -30,7 +30,7 @@ def _nothing(state: ExplorationResult) -> str:
     missed = len(state.unstalled)
     if not missed:
         return "nothing found"
-    cells = len({one.cell for one in state.lines})
+    cells = len({line.cell for line in state.lines})
     if missed == cells:
         return "nothing explored"
     return f"nothing found, and {missed} of {cells} cells {'was' if missed == 1 else 'were'} not explored"
@@ -50,8 +50,8 @@ def unexplored(state: ExplorationResult) -> tuple[str, ...]:
 def strategies(state: ExplorationResult) -> Grid:
     """Each strategy has a row: runs, finds, and how many runs the first find took."""
     rows = []
-    for name in dict.fromkeys(one.strategy for one in state.lines if one.number):
-        mine = [one for one in state.lines if one.strategy == name and one.number]
+    for name in dict.fromkeys(line.strategy for line in state.lines if line.number):
+        mine = [line for line in state.lines if line.strategy == name and line.number]
         first = [runs for (_, of), runs in exploration_result.first_finds(mine).items() if of == name]
         stalls = sum(one.stalls for one in mine) / len(mine)
         each = sum(one.seconds for one in mine) / len(mine)
@@ -72,8 +72,15 @@ def strategies(state: ExplorationResult) -> Grid:
 
 def finds(state: ExplorationResult, command_of: CommandOf) -> Grid:
     rows = [
-        (one.name, str(one.kind), one.cell, f"{one.strategy} {one.seed}", command_of(one.name), one.what)
-        for one in state.finds
+        (
+            find.name,
+            str(find.kind),
+            find.cell,
+            f"{find.strategy} {find.seed}",
+            command_of(find.name),
+            find.what,
+        )
+        for find in state.finds
     ]
     heads = ("find", "kind", "cell", "strategy, seed", "replay", "what")
     return Grid("finds", (heads, *rows), texts=6)

@@ -37,13 +37,15 @@ def _caches(machine: Machine) -> list[tuple[str, Cache]]:
     return [*found, ("L3", machine.l3)] if machine.l3 else found
 
 
-def _cache(one: Cache, line: int) -> str:
-    sets = one.sets(line)
-    return f"{one.size / 1024:,g} KiB, {one.ways} ways, {sets:,} sets of {line} bytes, {one.latency_ns} ns"
+def _cache(cache: Cache, line: int) -> str:
+    sets = cache.sets(line)
+    return (
+        f"{cache.size / 1024:,g} KiB, {cache.ways} ways, {sets:,} sets of {line} bytes, {cache.latency_ns} ns"
+    )
 
 
 def _groups(groups: tuple[tuple[int, ...], ...]) -> str:
-    return f"{len(groups)}: {' | '.join(as_list(one) for one in groups)}"
+    return f"{len(groups)}: {' | '.join(as_list(group) for group in groups)}"
 
 
 def _memory(machine: Machine) -> str:
@@ -59,7 +61,7 @@ def _memory(machine: Machine) -> str:
 def _transfer(machine: Machine) -> str:
     """Names only the distances that a pair of its CPUs has."""
     times = []
-    if any(len(one) > 1 for one in machine.clusters):
+    if any(len(cluster) > 1 for cluster in machine.clusters):
         times.append(f"{machine.transfer_cluster_ns} ns within a cluster")
     if len(machine.clusters) > len(machine.sockets):
         times.append(f"{machine.transfer_across_ns} ns across clusters")

@@ -68,9 +68,9 @@ def heads() -> tuple[str, ...]:
     return ("cell", "CPU time", *PARTS)
 
 
-def row_of(one: Spending) -> tuple[str, ...]:
-    shares = (share(one.share(part)) for part in PARTS)
-    return (one.of.cell, units.shown(one.whole, "ns"), *shares)
+def row_of(spending: Spending) -> tuple[str, ...]:
+    shares = (share(spending.share(part)) for part in PARTS)
+    return (spending.of.cell, units.shown(spending.whole, "ns"), *shares)
 
 
 def share(part: float) -> str:
@@ -82,17 +82,23 @@ def share(part: float) -> str:
 
 def sentences(view: SessionView) -> list[str]:
     """There is one sentence for each row that does not scale."""
-    return [sentence(one) for one in growths(spendings(view.books)) if one.efficiency < SCALES and one.causes]
+    return [
+        sentence(growth)
+        for growth in growths(spendings(view.books))
+        if growth.efficiency < SCALES and growth.causes
+    ]
 
 
-def sentence(one: Growth) -> str:
-    small, large = one.small, one.large
-    more = sum(ns for _, ns in one.causes)
-    parts = [f"{name} {ns / more:.0%}" for name, ns in one.causes[:MOST_CAUSES] if ns / more >= LEAST_SHARE]
+def sentence(growth: Growth) -> str:
+    small, large = growth.small, growth.large
+    more = sum(ns for _, ns in growth.causes)
+    parts = [
+        f"{name} {ns / more:.0%}" for name, ns in growth.causes[:MOST_CAUSES] if ns / more >= LEAST_SHARE
+    ]
     return (
         f"{large.of.row}: from {counted(small.of.cpus, 'CPU')} to "
-        f"{large.of.cpus} the total window has {one.efficiency:.0%} of the ideal speedup. Of the time that "
-        f"its CPUs spend more: {', '.join(parts)}"
+        f"{large.of.cpus} the total window has {growth.efficiency:.0%} of the ideal speedup. Of the time "
+        f"that its CPUs spend more: {', '.join(parts)}"
     )
 
 
@@ -120,8 +126,8 @@ def shared_lines_text(seen: Sharing, most: int = MOST_LINES) -> list[str]:
 
 def shared_lines(seen: Sharing, most: int) -> tuple[SharedLine, ...]:
     """The lines with a share of the moves that is worth showing."""
-    least = LEAST_SHARE_OF_LINES * sum(one.moves for one in seen.lines)
-    shown = [one for number, one in enumerate(seen.lines[:most]) if one.moves >= least or number < FEWEST]
+    least = LEAST_SHARE_OF_LINES * sum(line.moves for line in seen.lines)
+    shown = [line for number, line in enumerate(seen.lines[:most]) if line.moves >= least or number < FEWEST]
     return tuple(shared(one, seen.line) for one in shown)
 
 
@@ -145,7 +151,7 @@ def totals(line: MovedLine) -> tuple[int, int]:
 
 def shared_lines_summary(seen: Sharing) -> str:
     """How many lines there are, and what is missing."""
-    moves = counted(sum(one.moves for one in seen.lines), "time")
+    moves = counted(sum(line.moves for line in seen.lines), "time")
     told = f"{counted(seen.known, 'line')} of {seen.line} bytes moved in the window, {moves} in all"
     if seen.dropped:
         told += (

@@ -69,32 +69,32 @@ def rows_of(figures: Iterable[MetricFigures]) -> list[tuple[str, ...]]:
     return list(map(_row, figures))
 
 
-def _row(one: MetricFigures) -> tuple[str, ...]:
+def _row(figures: MetricFigures) -> tuple[str, ...]:
     return (
-        one.metric.name,
-        one.arm.name,
-        units.shown(one.spread.median, one.unit),
-        columns.NOTHING if one.merged is None else units.shown(one.merged, one.unit),
-        units.span(one.spread, one.unit),
-        _factor(one),
-        "; ".join(map(gate, one.verdicts)) or columns.NOTHING,
+        figures.metric.name,
+        figures.arm.name,
+        units.shown(figures.spread.median, figures.unit),
+        columns.NOTHING if figures.merged is None else units.shown(figures.merged, figures.unit),
+        units.span(figures.spread, figures.unit),
+        _factor(figures),
+        "; ".join(map(gate, figures.verdicts)) or columns.NOTHING,
     )
 
 
-def _factor(one: MetricFigures) -> str:
-    if one.factor is None:
+def _factor(figures: MetricFigures) -> str:
+    if figures.factor is None:
         return columns.NOTHING
-    if one.interval is None:
-        return f"{one.factor:.2f}x"
-    return with_interval(one.factor, one.interval.low, one.interval.high, "x")
+    if figures.interval is None:
+        return f"{figures.factor:.2f}x"
+    return with_interval(figures.factor, figures.interval.low, figures.interval.high, "x")
 
 
-def gate(one: Verdict) -> str:
+def gate(verdict: Verdict) -> str:
     """`<= 900 ns PASS`, `1.20x [1.18, 1.21] of linux >= 1x PASS`, `1.01x [1.00, 1.02] of the baseline`."""
-    threshold = f"{units.limit(one)} {one.outcome}"
-    other = one.base_system or ("the baseline" if one.baseline else "")
+    threshold = f"{units.limit(verdict)} {verdict.outcome}"
+    other = verdict.base_system or ("the baseline" if verdict.baseline else "")
     if not other:
         return threshold
-    if one.figure is None or one.low is None or one.high is None:
+    if verdict.figure is None or verdict.low is None or verdict.high is None:
         return f"of {other} {threshold}"
-    return f"{with_interval(one.figure, one.low, one.high, 'x')} of {other} {threshold}"
+    return f"{with_interval(verdict.figure, verdict.low, verdict.high, 'x')} of {other} {threshold}"

@@ -28,7 +28,7 @@ HEADS = ("arm", "runs", "noise floor", "halves", "CV")
 
 def sentences(view: SessionView) -> list[str]:
     """Gives a terminal one line for each row with ungated counts, one per law, and one for all floors."""
-    return [*map(str, view.ungated), *(one.said for one in view.fits), *_range(view)]
+    return [*map(str, view.ungated), *(fit.said for fit in view.fits), *_range(view)]
 
 
 def _range(view: SessionView) -> list[str]:
@@ -44,19 +44,19 @@ def _range(view: SessionView) -> list[str]:
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:
-    lines = [f"- {markdown(text)}" for text in (*map(str, view.ungated), *(one.said for one in view.fits))]
+    lines = [f"- {markdown(text)}" for text in (*map(str, view.ungated), *(fit.said for fit in view.fits))]
     lines = ["## Coverage and scaling laws", "", *lines, ""] if lines else []
     if view.floors:
-        rows = [f"| {' | '.join(map(markdown, cells(one)))} |" for one in view.floors]
+        rows = [f"| {' | '.join(map(markdown, cells(floor)))} |" for floor in view.floors]
         rule = "|---" + "|--:" * (len(HEADS) - 1) + "|"
         lines += ["## Noise floor", "", ABOUT, "", f"| {' | '.join(HEADS)} |", rule, *rows, ""]
     return lines
 
 
-def cells(one: NoiseFloor) -> tuple[str, ...]:
-    name = one.cell_id + (" (seeds)" if one.lane is Lane.INSN else "")
-    cv = "-" if one.cv is None else percent(one.cv)
-    return name, str(one.runs), percent(one.floor), f"{one.halves:.4f}", cv
+def cells(floor: NoiseFloor) -> tuple[str, ...]:
+    name = floor.cell_id + (" (seeds)" if floor.lane is Lane.INSN else "")
+    cv = "-" if floor.cv is None else percent(floor.cv)
+    return name, str(floor.runs), percent(floor.floor), f"{floor.halves:.4f}", cv
 
 
 MEETS, MISSES, UNDECIDED = "it meets", "misses", "leaves open"

@@ -91,10 +91,10 @@ def _unresolved(groups: Sequence[Sequence[ArmSeries]]) -> str:
     return f"Systems not told apart, {why}: {', '.join(found)}."
 
 
-def _is_unresolved(one: ArmSeries, two: ArmSeries, window: Window, name: str) -> bool:
-    if (one.lane, one.machine) != (two.lane, two.machine):
+def _is_unresolved(series: ArmSeries, two: ArmSeries, window: Window, name: str) -> bool:
+    if (series.lane, series.machine) != (two.lane, two.machine):
         return False
-    first, second = _blurred(one, window, name), _blurred(two, window, name)
+    first, second = _blurred(series, window, name), _blurred(two, window, name)
     return bool(first and second and first.low <= second.high and second.low <= first.high)
 
 

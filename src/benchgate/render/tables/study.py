@@ -37,8 +37,8 @@ class Grid:
 
 def text(outcome: StudyOutcome) -> list[str]:
     lines: list[str] = []
-    for one in grids(outcome):
-        lines += ["", f"{one.title}:", "", *columns.drawn(one.rows)]
+    for grid in grids(outcome):
+        lines += ["", f"{grid.title}:", "", *columns.drawn(grid.rows)]
     if outcome.validity is not None:
         lines += ["", f"validity: {outcome.validity.outcome}: {outcome.validity.reason}"]
     if (robust := robustness_told(outcome)) is not None:
@@ -51,10 +51,10 @@ def grids(outcome: StudyOutcome) -> Iterator[Grid]:
     yield sensitivities(outcome)
     if outcome.mixes:
         yield mixes(outcome)
-    for one in outcome.mixes:
-        if one is outcome.best:
-            yield slowdowns(one)
-            yield bottlenecks(one)
+    for mix in outcome.mixes:
+        if mix is outcome.best:
+            yield slowdowns(mix)
+            yield bottlenecks(mix)
     if outcome.sweep:
         yield sweep(outcome)
     if outcome.scaling and outcome.mixes:
@@ -66,15 +66,15 @@ def grids(outcome: StudyOutcome) -> Iterator[Grid]:
 def vectors(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
     rows: list[Sequence[str]] = [("alone", "score", *resources)]
-    for one in outcome.vectors:
-        score = UNAVAILABLE if one.score is None else _score(one.score)
-        rows.append((one.input.name, score, *(_share(one.use.get(name)) for name in resources)))
+    for vector in outcome.vectors:
+        score = UNAVAILABLE if vector.score is None else _score(vector.score)
+        rows.append((vector.input.name, score, *(_share(vector.use.get(name)) for name in resources)))
     return Grid("what each input uses alone, of the capacity", tuple(rows))
 
 
 def sensitivities(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
-    found = {(one.application, one.resource): one.figure for one in outcome.sigmas}
+    found = {(sigma.application, sigma.resource): sigma.figure for sigma in outcome.sigmas}
     rows: list[Sequence[str]] = [("application", *resources)]
     for name in outcome.study.applications:
         rows.append((name, *(_sigma(found.get((name, resource))) for resource in resources)))
@@ -83,14 +83,14 @@ def sensitivities(outcome: StudyOutcome) -> Grid:
 
 def mixes(outcome: StudyOutcome) -> Grid:
     rows: list[Sequence[str]] = [("mix", "objective", "isolation", "worst part", "sum", "floor", "chosen as")]
-    for one in outcome.mixes:
-        rows.append((told(one), f"{float(one.objective):.4g}", *_isolated(one), ", ".join(one.planned.roles)))
+    for mix in outcome.mixes:
+        rows.append((told(mix), f"{float(mix.objective):.4g}", *_isolated(mix), ", ".join(mix.planned.roles)))
     return Grid("mixes that ran, against the same parts beside a dummy", tuple(rows), 1, 1)
 
 
 def slowdowns(result: MixResult) -> Grid:
     rows: list[Sequence[str]] = [("part", "alone", "mixed", "slowdown", "interval", "floor")]
-    rows += [(one.part, *_slowdown(one)) for one in result.isolation.parts]
+    rows += [(part.part, *_slowdown(part)) for part in result.isolation.parts]
     return Grid("the best mix: slowdown of each part", tuple(rows))
 
 
@@ -127,11 +127,11 @@ def overcommit(outcome: StudyOutcome) -> Grid:
 
 
 def near(outcome: StudyOutcome) -> tuple[MixResult, ...]:
-    return tuple(one for one in outcome.mixes if NEAR in one.planned.roles)
+    return tuple(mix for mix in outcome.mixes if NEAR in mix.planned.roles)
 
 
-def told(one: MixResult) -> str:
-    return " ".join(f"{count} x {name}" for name, count in one.planned.counts.items())
+def told(result: MixResult) -> str:
+    return " ".join(f"{count} x {name}" for name, count in result.planned.counts.items())
 
 
 def robustness_told(outcome: StudyOutcome) -> str | None:
@@ -145,8 +145,8 @@ def robustness_told(outcome: StudyOutcome) -> str | None:
     )
 
 
-def _isolated(one: MixResult) -> tuple[str, str, str, str]:
-    found = one.isolation
+def _isolated(result: MixResult) -> tuple[str, str, str, str]:
+    found = result.isolation
     if found.missing:
         return (found.missing, NOTHING, NOTHING, NOTHING)
     floor = UNAVAILABLE if found.floor is None else percent(found.floor)
@@ -154,28 +154,28 @@ def _isolated(one: MixResult) -> tuple[str, str, str, str]:
     return (f"{found.value:.3f}", worst, f"{found.total:+.1%}", floor)
 
 
-def _slowdown(one: Slowdown) -> tuple[str, str, str, str, str]:
-    floor = UNAVAILABLE if one.floor is None else percent(one.floor)
-    scores = (_median(one.alone), _median(one.mixed))
-    return (*scores, f"{one.value:+.1%}", f"[{one.low:+.1%}, {one.high:+.1%}]", floor)
+def _slowdown(slowdown: Slowdown) -> tuple[str, str, str, str, str]:
+    floor = UNAVAILABLE if slowdown.floor is None else percent(slowdown.floor)
+    scores = (_median(slowdown.alone), _median(slowdown.mixed))
+    return (*scores, f"{slowdown.value:+.1%}", f"[{slowdown.low:+.1%}, {slowdown.high:+.1%}]", floor)
 
 
 def _median(values: Sequence[Fraction]) -> str:
     return f"{float(median(values)):.5g}"
 
 
-def _score(one: Estimate) -> str:
-    return f"{float(one.value):.5g}"
+def _score(estimate: Estimate) -> str:
+    return f"{float(estimate.value):.5g}"
 
 
-def _share(one: Estimate | None) -> str:
-    return UNAVAILABLE if one is None else percent(float(one.value))
+def _share(estimate: Estimate | None) -> str:
+    return UNAVAILABLE if estimate is None else percent(float(estimate.value))
 
 
-def _sigma(one: Estimate | None) -> str:
-    if one is None:
+def _sigma(estimate: Estimate | None) -> str:
+    if estimate is None:
         return UNAVAILABLE
-    return f"{float(one.value):.2f} [{one.low:.2f}, {one.high:.2f}]"
+    return f"{float(estimate.value):.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 # ---- mixes that a programme chose

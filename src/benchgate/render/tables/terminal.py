@@ -50,8 +50,8 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
         lines += [*_table(view, one, room), ""]
         if measured := metrics.text(view, one, room):
             lines += [*measured, ""]
-    reasons = (one if folder is None else located(one, folder) for one in _reasons(view))
-    reasons = (one for one in reasons if one not in told)
+    reasons = (reason if folder is None else located(reason, folder) for reason in _reasons(view))
+    reasons = (reason for reason in reasons if reason not in told)
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]

@@ -95,7 +95,9 @@ class ThreadView:
 
 
 def view_of(books: ThreadBooks, symbols: Symbols) -> ThreadView:
-    return ThreadView(books.begin, {one.thread: one.name for one in books.threads if one.name}, symbols)
+    return ThreadView(
+        books.begin, {thread.thread: thread.name for thread in books.threads if thread.name}, symbols
+    )
 
 
 # ---- why a thread was late
@@ -191,7 +193,7 @@ def text(view: ThreadView, books: ThreadBooks, waits: Sequence[ThreadWait], *, p
 
 
 def _busiest(books: ThreadBooks) -> list[ThreadBook]:
-    active = [one for one in books.threads if one.running or one.runnable]
+    active = [thread for thread in books.threads if thread.running or thread.runnable]
     return sorted(active, key=lambda one: (-(one.running + one.runnable), one.thread))
 
 
@@ -222,10 +224,10 @@ def _threads(books: ThreadBooks) -> list[str]:
     return [head, *columns.drawn([[row[n] for n in kept] for row in heads]), *more]
 
 
-def _counts(one: ThreadBook) -> list[str]:
+def _counts(book: ThreadBook) -> list[str]:
     """Its switches, wake-ups, preemptions, yields and migrations, and of these those that went far."""
-    counts = [one.switches, one.wakeups, one.preemptions, one.yields, one.migrations]
-    far = [one.moves[distance] for distance in FAR] if one.moves else [0] * len(FAR)
+    counts = [book.switches, book.wakeups, book.preemptions, book.yields, book.migrations]
+    far = [book.moves[distance] for distance in FAR] if book.moves else [0] * len(FAR)
     return [f"{count:,}" if count else NOTHING for count in (*counts, *far)]
 
 
@@ -236,11 +238,11 @@ def _sum(lengths: Iterator[int]) -> str:
 def _cpus(books: ThreadBooks) -> list[str]:
     rows = [
         (
-            str(one.cpu),
-            *(shown(length, "ns") for length in (one.running, one.idle, one.wasted, one.longest_wasted)),
-            f"{one.switches:,}",
+            str(cpu.cpu),
+            *(shown(length, "ns") for length in (cpu.running, cpu.idle, cpu.wasted, cpu.longest_wasted)),
+            f"{cpu.switches:,}",
         )
-        for one in books.cpus
+        for cpu in books.cpus
     ]
     return columns.drawn([CPU_HEADS, *rows])
 
@@ -249,11 +251,11 @@ def _phases(books: ThreadBooks) -> list[str]:
     """All CPUs and all threads together."""
     rows = []
     for phase in books.phases:
-        cpus = [part for one in books.cpus for part in one.by_phase if part.phase == phase.name]
+        cpus = [part for cpu in books.cpus for part in cpu.by_phase if part.phase == phase.name]
         waited = sum(
-            part.runnable for one in books.threads for part in one.by_phase if part.phase == phase.name
+            part.runnable for thread in books.threads for part in thread.by_phase if part.phase == phase.name
         )
-        sums = (sum(getattr(one, what) for one in cpus) for what in ("running", "idle", "wasted"))
+        sums = (sum(getattr(cpu, what) for cpu in cpus) for what in ("running", "idle", "wasted"))
         rows.append((phase.name, *map(_time, (phase.end - phase.begin, *sums, waited))))
     return columns.drawn([PHASE_HEADS, *rows])
 
@@ -298,10 +300,10 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
 
 
 def _sentence(books: ThreadBooks, stretches: Sequence[WastedStretch], what: str, why: str) -> str:
-    total = sum(one.end - one.begin for one in stretches)
+    total = sum(stretch.end - stretch.begin for stretch in stretches)
     span = (books.end - books.begin) * books.vcpus
     share = f" ({percent(total / span)} of the CPUs' time)" if span and total else ""
-    longest = max((one.end - one.begin for one in stretches), default=0)
+    longest = max((stretch.end - stretch.begin for stretch in stretches), default=0)
     times = f", {counted(len(stretches), 'time')}, the longest {shown(longest, 'ns')}" if total else ""
     return f"{what} {shown(total, 'ns')}{share} {why}{times}"
 
@@ -358,7 +360,7 @@ def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[Thread
         wasted=books.wasted,
         excused=books.excused,
         waits=tuple(ToldWait(wait, chain(view, wait)) for wait in waits),
-        symbols={f"{one:#x}": name for one in sorted(places) if (name := view.symbols.name_of(one))},
+        symbols={f"{place:#x}": name for place in sorted(places) if (name := view.symbols.name_of(place))},
     )
     return as_json(report)
 
@@ -404,24 +406,24 @@ def conserved_sentence(of: WastedTime) -> str:
     return f"{told}."
 
 
-def cell_row(one: ThreadTimeline) -> list[str]:
-    of = one.conserved
+def cell_row(timeline: ThreadTimeline) -> list[str]:
+    of = timeline.conserved
     return [
-        one.cell,
-        f"{one.which} {one.run:04}",
+        timeline.cell,
+        f"{timeline.which} {timeline.run:04}",
         percent(of.share) if of.wasted else "0%",
         _time(of.longest),
         f"{of.stretches:,}",
         _time(of.excused),
-        _time(one.longest_wait),
-        f"{one.count:,}",
+        _time(timeline.longest_wait),
+        f"{timeline.count:,}",
     ]
 
 
-def row(one: NamedThread) -> list[str]:
-    book = one.book
+def row(thread: NamedThread) -> list[str]:
+    book = thread.book
     times = (book.running, book.runnable, book.blocked)
-    return [one.name, str(book.thread), *map(_time, times), *_counts(book), _time(one.longest)]
+    return [thread.name, str(book.thread), *map(_time, times), *_counts(book), _time(thread.longest)]
 
 
 def _time(ns: int) -> str:

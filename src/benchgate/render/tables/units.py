@@ -90,28 +90,29 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
     return f"{seen.sign} {seen.threshold:g}x {seen.word}"
 
 
-def unit_of(one: Verdict) -> str:
+def unit_of(verdict: Verdict) -> str:
     """The unit of a verdict's figure and threshold. A verdict without a figure does not name one, and earlier
     versions did not name that of a ratio."""
-    is_ratio = one.base_cpus is not None or one.baseline is not None
-    metric = OF_THREADS.get(one.metric)
-    usual = "x" if is_ratio and not one.parameter else metric.unit if metric else ""
-    return unit_on(one.system, one.unit or usual)
+    is_ratio = verdict.base_cpus is not None or verdict.baseline is not None
+    metric = OF_THREADS.get(verdict.metric)
+    usual = "x" if is_ratio and not verdict.parameter else metric.unit if metric else ""
+    return unit_on(verdict.system, verdict.unit or usual)
 
 
-def limit(one: Verdict) -> str:
+def limit(verdict: Verdict) -> str:
     """What the gate requires: `> 1.6x`, `<= 900.0 ns`; empty without a threshold."""
-    if one.threshold is None:
+    if verdict.threshold is None:
         return ""
-    unit = unit_of(one)
-    return f"{one.sign} {f'{one.threshold:g}x' if unit == 'x' else shown(one.threshold, unit)}".strip()
+    unit = unit_of(verdict)
+    threshold = f"{verdict.threshold:g}x" if unit == "x" else shown(verdict.threshold, unit)
+    return f"{verdict.sign} {threshold}".strip()
 
 
-def figure(one: Verdict) -> str:
+def figure(verdict: Verdict) -> str:
     """The figure that is compared with the threshold, without its interval: `1.92x`, `880.0 ns`."""
-    if one.figure is None:
+    if verdict.figure is None:
         return "-"
-    return f"{one.figure:.2f}x" if unit_of(one) == "x" else shown(one.figure, unit_of(one))
+    return f"{verdict.figure:.2f}x" if unit_of(verdict) == "x" else shown(verdict.figure, unit_of(verdict))
 
 
 def compact(value: float, unit: str) -> str:

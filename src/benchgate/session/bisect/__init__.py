@@ -141,7 +141,7 @@ def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
     folder = place.absolute()
     stack.enter_context(files.locked(folder, "bisects"))
     sources = sources_of(system.build.folder, question.good)
-    paths = [sources.below(one) for one in system.build.sources if sources.covers(one)]
+    paths = [sources.below(source) for source in system.build.sources if sources.covers(source)]
     return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)
 
 

@@ -63,7 +63,7 @@ class BisectState:
     steps: tuple[BisectStep, ...] = ()
 
     def step(self, commit: str) -> BisectStep | None:
-        return next((one for one in self.steps if one.commit == commit), None)
+        return next((step for step in self.steps if step.commit == commit), None)
 
     def with_step(self, step: BisectStep) -> BisectState:
         return BisectState(self.question, (*self.steps, step))
@@ -93,7 +93,7 @@ def write(folder: Path, state: BisectState) -> None:
     """The log is for people, and has the same steps."""
     value = {"format": FORMAT, "version": VERSION, **as_json(state)}
     write_whole(folder / NAME, json.dumps(value, indent=1) + "\n")
-    write_whole(folder / LOG, "".join(f"{line(one)}\n" for one in state.steps))
+    write_whole(folder / LOG, "".join(f"{line(step)}\n" for step in state.steps))
 
 
 def line(step: BisectStep) -> str:

@@ -90,7 +90,7 @@ def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> Bise
 
 def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str]:
     """What the verdicts on the tested commit say of it. One FAIL is enough."""
-    mine = [one for one in verdicts if one.get("system") == pair.tested.name]
+    mine = [verdict for verdict in verdicts if verdict.get("system") == pair.tested.name]
     for word, term in (
         (Word.FAIL, Term.BAD),
         (Word.INVALID, Term.SKIP),

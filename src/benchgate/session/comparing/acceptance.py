@@ -89,9 +89,9 @@ def measured_arms(session: JudgedSession, where: str) -> dict[str, Arm]:
     """The arms of all cells that were measured, by id."""
     found: dict[str, Arm] = {}
     for sweep in read_plan(session.facts, where):
-        for cell_id, one in arms(sweep.cells, session.runs, sweep.declared).items():
-            if not one.skipped:
-                found[cell_id] = one
+        for cell_id, arm in arms(sweep.cells, session.runs, sweep.declared).items():
+            if not arm.skipped:
+                found[cell_id] = arm
     return found
 
 
@@ -100,7 +100,9 @@ def _require_decisive(session: JudgedSession, where: str) -> None:
     if informs := read_policy(session.facts, where).informs:
         raise UsageError(f"{where}: a session that decides nothing is no baseline: {informs}")
     wrong = [
-        one for one in session.view.verdicts if one.outcome is Word.INVALID and one.gate != regression.KIND
+        verdict
+        for verdict in session.view.verdicts
+        if verdict.outcome is Word.INVALID and verdict.gate != regression.KIND
     ]
     if wrong:
         raise EvidenceError(f"{where}: a session with an INVALID verdict is no baseline: {wrong[0].reason}")
@@ -151,9 +153,9 @@ def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
 
 def _notes(session: JudgedSession, of: Mapping[str, Arm]) -> Iterator[str]:
     yield from (f"not accepted: {lack}" for one in of.values() if (lack := _lack(one)))
-    for one in session.view.shown_verdicts:
-        if one.outcome not in (Word.PASS, Word.SKIP):
-            yield f"accepted, although: {one.reason}"
+    for verdict in session.view.shown_verdicts:
+        if verdict.outcome not in (Word.PASS, Word.SKIP):
+            yield f"accepted, although: {verdict.reason}"
 
 
 def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str:
@@ -163,7 +165,7 @@ def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str
     for name in ("session", "finished", "manifest", "commit", "origin"):
         if getattr(made, name) != getattr(baseline, name):
             return f"its {name} is not that of {asked.folder}"
-    mine, other = ({one.cell.id: one for one in of.arms} for of in (made, baseline))
+    mine, other = ({arm.cell.id: arm for arm in of.arms} for of in (made, baseline))
     if mine.keys() != other.keys():
         return (
             f"it does not have the cells of {asked.folder}: {', '.join(sorted(mine.keys() ^ other.keys()))}"

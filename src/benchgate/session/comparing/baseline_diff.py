@@ -62,7 +62,7 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
     if not pairs:
         raise UsageError(
             f"{asked.folder} has no cell of the baseline, which has "
-            f"{', '.join(one.cell.id for one in baseline.arms)}"
+            f"{', '.join(arm.cell.id for arm in baseline.arms)}"
         )
     lines = [f"baseline: session {baseline.session} of {baseline.finished}, commit {baseline.commit}"]
     for pair in pairs:
@@ -79,8 +79,8 @@ def _session_of(folder: Path) -> tuple[Path, Path | None]:
 
 
 def _runs(session: JudgedSession, arm: Arm) -> Mapping[int, Path]:
-    counted_runs = (one.run for one in session.runs if one.outcome is Outcome.OK)
-    return {one.seed: one.folder for one in counted_runs if one.cell == arm.cell}
+    counted_runs = (run.run for run in session.runs if run.outcome is Outcome.OK)
+    return {run.seed: run.folder for run in counted_runs if run.cell == arm.cell}
 
 
 def _cell(pair: _Pair) -> Iterator[str]:

@@ -157,9 +157,11 @@ class ExplorationFolder:
             "state": "complete" if state.is_complete else "partial",
             "expected": state.expected,
             "notes": list(state.notes),
-            "runs": [as_json(one) for one in state.lines],
-            "finds": [as_json(one) for one in state.finds],
-            "groups": [{"group": name, "finds": [one.name for one in finds]} for name, finds in state.groups],
+            "runs": [as_json(line) for line in state.lines],
+            "finds": [as_json(find) for find in state.finds],
+            "groups": [
+                {"group": name, "finds": [find.name for find in finds]} for name, finds in state.groups
+            ],
         }
         write_whole(self.path / STATE, json.dumps(value, indent=1) + "\n")
         write_whole(self.path / PAGE, page)
@@ -177,7 +179,7 @@ def state_of(folder: ExplorationFolder, expected: int, notes: Sequence[str]) -> 
 
 def require_place(path: Path) -> None:
     """UsageError if the folder can be none. Makes nothing."""
-    there = next(one for one in (path, *path.parents) if os.path.lexists(one))
+    there = next(parent for parent in (path, *path.parents) if os.path.lexists(parent))
     if not there.is_dir():
         raise UsageError(f"--out {path}: {there} is not a folder; next: name one, old or new, with --out")
 

@@ -87,12 +87,12 @@ class GuestMaker:
 
     def open(self, cells: Sequence[PlannedCell]) -> tuple[PlannedCell, ...]:
         """Fetches and builds; gives the cells with the seats that they really have."""
-        require_loadable(one.workload for one in cells)
+        require_loadable(cell.workload for cell in cells)
         self._bench.prepare(cells)
         self._bench.choose()
         if not self._bench.emulators.is_exact:
             raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
-        found = tuple(self._seated(one, one.cell.cpus) for one in cells)
+        found = tuple(self._seated(cell, cell.cell.cpus) for cell in cells)
         if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
             raise UsageError(refused)
         if self.options.fleet:
@@ -108,15 +108,15 @@ class GuestMaker:
 
     def facts(self, cells: Sequence[PlannedCell]) -> dict[str, Any]:
         """What a replay needs, and what must be the same for the exploration to go on."""
-        digests = {one.guest: guest_digest(self._bench.image(one)) for one in cells}
+        digests = {cell.guest: guest_digest(self._bench.image(cell)) for cell in cells}
         return {
             "inputs": {**self._bench.emulators.described(), "guests": digests},
-            "settings": {one.system.name: dict(one.system.settings.values) for one in cells},
-            "workloads": {one.workload.name: catalog.word_of(one.workload) for one in cells},
+            "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
+            "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
             "systems": {
-                one.system.name: str(one.system.file)
-                for one in cells
-                if one.system.name not in catalog.names("system")
+                cell.system.name: str(cell.system.file)
+                for cell in cells
+                if cell.system.name not in catalog.names("system")
             },
             "options": {"measure": False},
             **provenance.machines(cells),
@@ -137,7 +137,7 @@ class GuestMaker:
         if key not in self._symbols:
             found = self._bench.symbols(planned)
             files = found.kernel, found.program
-            self._symbols[key] = [read_symbols(one) for one in files if one is not None]
+            self._symbols[key] = [read_symbols(file) for file in files if file is not None]
         return self._symbols[key]
 
     def make(self, jobs: Iterable[ExplorationJob], at_once: int) -> Generator[MakerResult, None, None]:
@@ -212,7 +212,7 @@ class GuestMaker:
             steps=seen.steps,
             stalls=seen.delays,
             all_stalls=(seen.made or len(seen.delays) + 1) if seen.full else len(seen.delays),
-            delayed_ns=sum(one.ns for one in seen.delays),
+            delayed_ns=sum(delay.ns for delay in seen.delays),
             unbalanced=unbalanced(log),
             places=tuple(places),
             typed_ns=log.inputs[0].time if log.inputs else None,

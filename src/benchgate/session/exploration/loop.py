@@ -117,7 +117,7 @@ class ExplorationLoop:
 
     def __post_init__(self) -> None:
         self._lines = {line.key: line for line in self.folder.lines()}
-        self._by_id = {one.cell.id: one for one in self.cells}
+        self._by_id = {cell.cell.id: cell for cell in self.cells}
 
     def run(self) -> None:
         """Makes every run that is asked for and has no line yet."""
@@ -149,12 +149,12 @@ class ExplorationLoop:
         made: list[tuple[ExplorationAttempt, ExplorationJob]] = []
 
         def jobs() -> Iterator[ExplorationJob]:
-            for one in attempts:
-                if one.key not in self._lines and not self._is_over():
-                    made.append((one, self._job(one)))
+            for attempt in attempts:
+                if attempt.key not in self._lines and not self._is_over():
+                    made.append((attempt, self._job(attempt)))
                     yield made[-1][1]
 
-        at_once = self.asked.jobs or min(self.maker.at_once(one) for one in self.cells)
+        at_once = self.asked.jobs or min(self.maker.at_once(cell) for cell in self.cells)
         with closing(self.maker.make(jobs(), at_once)) as results:
             for number, result in enumerate(results):
                 self._record(*made[number], result)
@@ -164,32 +164,38 @@ class ExplorationLoop:
     def _first(self, cell: str) -> RunLine | None:
         return self._lines.get(f"{cell}#{FIRST}")
 
-    def _job(self, one: ExplorationAttempt) -> ExplorationJob:
-        first = self._first(one.cell)
-        exploration = self.exploration(one, first)
-        label = f"run {one.number} of {self.asked.runs}, {one.strategy}" if one.number else "first run"
-        place = self.folder.new_run(one.key)
-        limit = limit_ns(first.end_ns) if first and one.number else None
-        return ExplorationJob(self._by_id[one.cell], exploration, one.seed, place, one.number, label, limit)
+    def _job(self, attempt: ExplorationAttempt) -> ExplorationJob:
+        first = self._first(attempt.cell)
+        exploration = self.exploration(attempt, first)
+        label = (
+            f"run {attempt.number} of {self.asked.runs}, {attempt.strategy}"
+            if attempt.number
+            else "first run"
+        )
+        place = self.folder.new_run(attempt.key)
+        limit = limit_ns(first.end_ns) if first and attempt.number else None
+        return ExplorationJob(
+            self._by_id[attempt.cell], exploration, attempt.seed, place, attempt.number, label, limit
+        )
 
-    def exploration(self, one: ExplorationAttempt, first: RunLine | None) -> Exploration:
+    def exploration(self, attempt: ExplorationAttempt, first: RunLine | None) -> Exploration:
         steps = (first.steps or 0) if first else 0
         typed_ns = first.typed_ns if first else None
-        begin_ns = window_from(self._by_id[one.cell], typed_ns)
-        return self.asked.exploration(one.strategy, one.seed, steps, begin_ns)
+        begin_ns = window_from(self._by_id[attempt.cell], typed_ns)
+        return self.asked.exploration(attempt.strategy, attempt.seed, steps, begin_ns)
 
     # ---- what came of a run
 
-    def _record(self, one: ExplorationAttempt, job: ExplorationJob, result: MakerResult) -> None:
+    def _record(self, attempt: ExplorationAttempt, job: ExplorationJob, result: MakerResult) -> None:
         made = result.made
-        found = trouble.trouble(made, self._usual_of(one.cell), self.asked.slower)
+        found = trouble.trouble(made, self._usual_of(attempt.cell), self.asked.slower)
         with held():  # a find's folder and its line belong together
-            name = self._keep(one, job, result, found) if found else ""
+            name = self._keep(attempt, job, result, found) if found else ""
             line = RunLine(
-                cell=one.cell,
-                number=one.number,
-                strategy=one.strategy,
-                seed=one.seed,
+                cell=attempt.cell,
+                number=attempt.number,
+                strategy=attempt.strategy,
+                seed=attempt.seed,
                 outcome=FOUND if found else OK,
                 work_ns=made.work_ns,
                 end_ns=None if found else made.end_ns,
@@ -205,19 +211,21 @@ class ExplorationLoop:
             if not found:
                 self.folder.forget(job.folder)
         said = f"{name}: {found.kind}: {one_line(found.what, 200)}" if found else "nothing wrong"
-        self.progress.ended(one.cell, job.label, said, is_news=bool(found))
+        self.progress.ended(attempt.cell, job.label, said, is_news=bool(found))
         if found:
             self.progress.note(f"{name}: {command(self.folder, name)}")
 
-    def _keep(self, one: ExplorationAttempt, job: ExplorationJob, result: MakerResult, found: Trouble) -> str:
+    def _keep(
+        self, attempt: ExplorationAttempt, job: ExplorationJob, result: MakerResult, found: Trouble
+    ) -> str:
         made, name = result.made, self.folder.new_find(job.folder)
         self.folder.keep_find(
             Find(
                 name=name,
-                cell=one.cell,
-                number=one.number,
-                strategy=one.strategy,
-                seed=one.seed,
+                cell=attempt.cell,
+                number=attempt.number,
+                strategy=attempt.strategy,
+                seed=attempt.seed,
                 kind=found.kind,
                 what=one_line(found.what, LONGEST_WHAT),
                 group=one_line(trouble.group_of(found, made), LONGEST_WHAT),
@@ -247,7 +255,7 @@ def command(folder: ExplorationFolder, name: str) -> str:
     words = ["benchgate", "explore", "replay", _below(folder.find_folder(name))]
     for option, key, before in (("--system", "systems", "-"), ("--workload", "workloads", "")):
         files: dict[str, str] = facts.get(key, {})
-        mine = [one for one in sorted(files, key=len) if f"{before}{one}" in cell and "/" in files[one]]
+        mine = [file for file in sorted(files, key=len) if f"{before}{file}" in cell and "/" in files[file]]
         words += [option, _below(Path(files[mine[-1]]))] if mine else []
     return shlex.join(words)
 

@@ -49,8 +49,8 @@ def shorter(trials: Trials, point: StallPoint) -> StallPoint:
 
 def _leave_out_unmade(trials: Trials) -> None:
     """A stall that was moved may be all that is needed: the guest fails before it comes to another one."""
-    made = {(one.vcpu, one.ns) for one in trials.last.stalls}
-    kept = [one for one in trials.best.points if (one.vcpu, one.ns) in made]
+    made = {(stall.vcpu, stall.ns) for stall in trials.last.stalls}
+    kept = [point for point in trials.best.points if (point.vcpu, point.ns) in made]
     if len(kept) < len(trials.best.points):
         trials.fails(trials.best.at(kept))
 
@@ -93,7 +93,7 @@ def _seen(trials: Trials, point: StallPoint, begin: int) -> tuple[Switch | None,
     stopped = SwitchSide(point.vcpu, places.get(ends[0], "its start"), places[point.instruction])
     begun, ended = switch.during(log, stall)
     others = (switch.executed(log[begun:ended], cpu, tables) for cpu in _others(trials, point))
-    ran = tuple(one for one in others if one is not None)
+    ran = tuple(other for other in others if other is not None)
     probes, stalls = [one for one in log if not one.ns], [one for one in log if one.ns]
     drawn = switch.segments(probes, stalls, stall.time + 2 * stall.ns, tables)
     return Switch(stopped, point.ns, ran), drawn
@@ -112,7 +112,7 @@ def _looked(trials: Trials, point: StallPoint, ends: Sequence[int]) -> tuple[Del
     ranges = dict.fromkeys(others, (0, stall.time + stall.ns))
     for _ in range(ROUNDS):
         each = PROBES // len(others) + 1
-        more = [one for cpu in others for one in narrow.probes([cpu], *ranges[cpu], each)]
+        more = [probe for cpu in others for probe in narrow.probes([cpu], *ranges[cpu], each)]
         log = _probed(trials, [*own, *more])
         stall = _stall(log, point)
         if stall is None:

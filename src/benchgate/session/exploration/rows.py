@@ -57,7 +57,7 @@ def _of_tests(asked: ExplorationRequest) -> RowSelection:
 
 
 def _words(asked: ExplorationRequest) -> list[str]:
-    given = [f"--system={one}" for one in asked.systems]
+    given = [f"--system={system}" for system in asked.systems]
     given += [f"--smp={asked.smp}"] if asked.smp else []
     return ["--clock=insn", *given, *(["--quick"] if asked.quick else []), *asked.words]
 
@@ -73,17 +73,17 @@ def _explorable(
     """Guests that can run and have several CPUs: one alone meets only its own interrupts."""
     kept: list[PlannedCell] = []
     notes: list[tuple[str, str]] = []
-    for one in cells:
-        if one.system.kind is not SystemKind.QEMU or one.seats.lane is not Lane.INSN:
-            notes.append((one.cell.id, "only guests on the instruction clock are explored"))
-        elif one.skip:
-            notes.append((one.cell.id, one.skip))
-        elif asked.window and not has_window(one.system):
-            notes.append((one.cell.id, "it has neither marks nor a prompt, so --window knows no window"))
-        elif one.cell.cpus == 1 and not one_cpu:
-            notes.append((one.cell.id, "it has one CPU; --smp 1 explores it, too"))
+    for cell in cells:
+        if cell.system.kind is not SystemKind.QEMU or cell.seats.lane is not Lane.INSN:
+            notes.append((cell.cell.id, "only guests on the instruction clock are explored"))
+        elif cell.skip:
+            notes.append((cell.cell.id, cell.skip))
+        elif asked.window and not has_window(cell.system):
+            notes.append((cell.cell.id, "it has neither marks nor a prompt, so --window knows no window"))
+        elif cell.cell.cpus == 1 and not one_cpu:
+            notes.append((cell.cell.id, "it has one CPU; --smp 1 explores it, too"))
         else:
-            kept.append(one)
+            kept.append(cell)
     return tuple(kept), tuple(gathered(notes, "cell"))
 
 

@@ -67,7 +67,7 @@ def small(trials: Trials, of: int) -> SmallFind:
         points = trials.best.points
         if len(points) > MOST_SWITCHES:
             note = f"{len(points) - 1} stalls before it make it happen there; without them it was not found"
-            points = tuple(one for one in points if one == last)
+            points = tuple(point for point in points if point == last)
         switches, segments = placing.where(trials, points)
     except SpentError:
         spent = f"{trials.asked.small_runs} runs were not enough to make it smaller"
@@ -101,7 +101,7 @@ def _fails_with_fewer(trials: Trials) -> bool:
     lists are not enough. Other runs may fail in the same way with few enough: stalled only after what the log
     lists, or more rarely."""
     strategy = trials.best.exploration
-    later = max((one.time for one in trials.last.stalls), default=0)
+    later = max((stall.time for stall in trials.last.stalls), default=0)
     for fewer in (
         replace(strategy, from_ns=max(strategy.from_ns, later)),
         *(replace(strategy, one_in=strategy.one_in * times) for times in RARER),
@@ -195,8 +195,8 @@ def told(find: Find) -> str:
 def _fails_with_few(trials: Trials, stalls: Sequence[Delay]) -> bool:
     """`stalls` are those of the best case, up to the last one that is needed."""
     last: dict[int, int] = {}
-    for one in reversed(stalls[-LAST:]):
-        last.setdefault(one.pc & ADDRESS, one.ns)
+    for stall in reversed(stalls[-LAST:]):
+        last.setdefault(stall.pc & ADDRESS, stall.ns)
     executed: dict[int, int] = {}
     for expected, seeds in ROUNDS:
         for pc, ns in last.items():

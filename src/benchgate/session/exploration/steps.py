@@ -86,7 +86,7 @@ def asked_of(folder: ExplorationFolder, asked: ExplorationRequest) -> Exploratio
 def write(folder: ExplorationFolder, expected: int, notes: Sequence[str]) -> ExplorationResult:
     state = folders.state_of(folder, expected, notes)
     state = replace(state, notes=(*state.notes, *exploration.unexplored(state)))
-    commands = {one.name: command(folder, one.name) for one in state.finds}
+    commands = {find.name: command(folder, find.name) for find in state.finds}
     folder.write(state, exploration_page.page(state, commands))
     return state
 
@@ -96,14 +96,14 @@ def _make_small(
 ) -> None:
     """The first find of each group."""
     for _, finds in folders.state_of(folder, 0, ()).groups:
-        if all(one.small is None for one in finds):
+        if all(find.small is None for find in finds):
             _small(asked, folder, on, progress, finds[0])
 
 
 def _small(
     asked: ExplorationRequest, folder: ExplorationFolder, on: ExplorationBench, progress: Progress, find: Find
 ) -> Find:
-    planned = next((one for one in on.cells if one.cell.id == find.cell), None)
+    planned = next((cell for cell in on.cells if cell.cell.id == find.cell), None)
     if planned is None:
         raise UsageError(f"{find.name} is of {find.cell}, which is not explored any more")
     case, made = _read(on, planned, find, folder.find_folder(find.name))
@@ -143,7 +143,7 @@ def _go_on(trials: Trials, on: ExplorationBench, folder: ExplorationFolder) -> N
 
 
 def _good(lines: Sequence[RunLine], cell: str) -> list[RunLine]:
-    mine = [one for one in lines if one.cell == cell and not one.find]
+    mine = [line for line in lines if line.cell == cell and not line.find]
     return sorted(mine, key=lambda one: one.number)
 
 
@@ -162,15 +162,15 @@ def plan_text(asked: ExplorationRequest, selected: RowSelection, out: Path) -> s
     told = [
         f"explore {counted(len(selected.cells), 'cell')}, {counted(asked.runs, 'run')} each: "
         f"{', '.join(asked.strategies)} in turn; {counted(runs + len(selected.cells), 'boot')}",
-        *(f"  {one.cell.id}" for one in selected.cells),
+        *(f"  {cell.cell.id}" for cell in selected.cells),
         *(f"left out: {note}" for note in selected.notes),
         f"folder: {out}",
     ]
     if lines:
-        each = sum(one.seconds for one in lines) / len(lines)
+        each = sum(line.seconds for line in lines) / len(lines)
         left = max(runs + len(selected.cells) - len(lines), 0)
         told.append(
-            f"made: {counted(len(lines), 'run')}, {counted(sum(bool(one.find) for one in lines), 'find')}; "
+            f"made: {counted(len(lines), 'run')}, {counted(sum(bool(line.find) for line in lines), 'find')}; "
             f"{each:.1f} s each: {seconds(each * left)} of one CPU left"
         )
     return "\n".join(told)

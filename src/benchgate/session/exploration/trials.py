@@ -79,7 +79,9 @@ class Trials:
     def first(self, cases: Sequence[Case | None], *, adopts: bool = True) -> int | None:
         """The number of the first one that fails; with `adopts` it is the best from here on. None is a case
         that does not exist."""
-        wanted = [(n, one) for n, one in enumerate(cases) if one and self._known.get(one.key) is not False]
+        wanted = [
+            (n, case) for n, case in enumerate(cases) if case and self._known.get(case.key) is not False
+        ]
         if not wanted:
             return None
         with closing(self._results([one for _, one in wanted], keeps=adopts)) as results:
@@ -117,7 +119,7 @@ class Trials:
     @property
     def stalls(self) -> tuple[StallPoint, ...]:
         """The stalls of the best case's run, in the order in which they were made."""
-        points = tuple(one.point for one in self.last.stalls if one.ns)
+        points = tuple(stall.point for stall in self.last.stalls if stall.ns)
         return points if self.in_pieces else narrow.in_time(points)
 
     def made(self, case: Case) -> RunObservation:
@@ -136,7 +138,9 @@ class Trials:
         try:
             candidates = next(search)
             while True:
-                candidates = search.send(self.first([case(one) for one in candidates], adopts=adopts))
+                candidates = search.send(
+                    self.first([case(candidate) for candidate in candidates], adopts=adopts)
+                )
         except StopIteration as end:
             result: T = end.value
             return result
@@ -152,11 +156,11 @@ class Trials:
         jobs: list[ExplorationJob] = []
 
         def taken() -> Iterator[ExplorationJob]:
-            for one in cases:
+            for case in cases:
                 if self.runs >= (self.most or self.asked.small_runs):
                     raise SpentError
                 self.runs += 1
-                jobs.append(self._job(one))
+                jobs.append(self._job(case))
                 yield jobs[-1]
 
         at_once = self.asked.jobs or self.maker.at_once(self.best.planned)
@@ -171,9 +175,9 @@ class Trials:
             for job in jobs:  # this includes runs that were stopped because an earlier one had failed
                 self.folder.forget(job.folder)
 
-    def _job(self, one: Case) -> ExplorationJob:
+    def _job(self, case: Case) -> ExplorationJob:
         place = self.folder.new_run(f"{self.find.name}-small-{self.runs}")
         label = f"{self.find.name} smaller, run {self.runs}"
         return ExplorationJob(
-            one.planned, one.exploration, one.seed, place, self.runs, label, one.deadline_ns
+            case.planned, case.exploration, case.seed, place, self.runs, label, case.deadline_ns
         )

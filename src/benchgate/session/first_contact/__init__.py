@@ -134,7 +134,7 @@ def _words(system: System) -> str:
     if not system.boot.kernel and system.boot.firmware != DEFAULT_FIRMWARE:
         given["-bios"] = system.boot.firmware
     named = [f"{key} {value}" for key, value in given.items() if value]
-    places = dict.fromkeys(str(one.interface) for one in system.boot.disks)
+    places = dict.fromkeys(str(disk.interface) for disk in system.boot.disks)
     on = [f"(disks: {', '.join(places)})"] if places else []
     return " ".join([*named, *system.qemu.arguments, *on])
 
@@ -229,7 +229,10 @@ def _how_it_went(boot: BootObservation) -> str:
     ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
     return {
         ListeningEnd.PROMPT: "; ".join(
-            [f"it waits at its prompt `{boot.prompt}`", *(f"`{one.line}`: {one.how}" for one in boot.steps)]
+            [
+                f"it waits at its prompt `{boot.prompt}`",
+                *(f"`{step.line}`: {step.how}" for step in boot.steps),
+            ]
         ),
         ListeningEnd.EXITED: f"it ended QEMU {ended}",
         ListeningEnd.QUIET: "it prints nothing more"

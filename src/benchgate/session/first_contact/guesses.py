@@ -107,7 +107,9 @@ def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
     stable = _once_in_all(consoles)
     figures = _figures(said, typed=bool(first.prompt))
     answers = _answers(said, figures)
-    taken = [one for one in answers if _shape(one.line) not in early and not _SETS_UP.search(one.line)]
+    taken = [
+        answer for answer in answers if _shape(answer.line) not in early and not _SETS_UP.search(answer.line)
+    ]
     statuses = {boot.status for boot in good.values()}
     return Guesses(
         prompt=f"^{literal(first.prompt)}$" if first.prompt else "",
@@ -116,7 +118,7 @@ def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
         online_lines=_online_lines(consoles, stable),
         figures=figures,
         answers=tuple(taken),
-        doubtful=tuple(one.line for one in answers if one not in taken),
+        doubtful=tuple(answer.line for answer in answers if answer not in taken),
         lines=_window(said, typed=bool(first.prompt)),
         exit_status=statuses.pop() if first.ended and len(statuses) == 1 else None,
         resets=any("guest-reset" in boot.ends for boot in good.values()),
@@ -133,7 +135,7 @@ def _ends(boot: BootObservation) -> tuple[str, ...]:
 
 def _answered(boot: BootObservation) -> list[str]:
     """The lines that were printed for typed lines whose prompt came back: a panic is no answer."""
-    return _lines("\n".join((*(one.output for one in boot.steps if one.is_answered), "")), boot.prompt)
+    return _lines("\n".join((*(step.output for step in boot.steps if step.is_answered), "")), boot.prompt)
 
 
 def _endings(boots: Mapping[int, BootObservation]) -> tuple[str, ...]:
@@ -186,7 +188,7 @@ def _once_in_all(consoles: Mapping[int, Sequence[str]]) -> list[str]:
     """The lines of the first console whose shape each console has once."""
     shapes = {count: [_shape(line) for line in lines] for count, lines in consoles.items()}
     first = consoles[min(consoles)]
-    return [line for line in first if all(one.count(_shape(line)) == 1 for one in shapes.values())]
+    return [line for line in first if all(shape.count(_shape(line)) == 1 for shape in shapes.values())]
 
 
 def _online(consoles: Mapping[int, Sequence[str]]) -> str:

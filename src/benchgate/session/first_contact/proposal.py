@@ -139,7 +139,7 @@ def _online(found: Guesses) -> Iterator[str]:
 def _work(found: Guesses) -> Iterator[str]:
     if found.figures:
         yield from _figure(found.figures[0], typed=bool(found.prompt))
-        yield from _others("figures", [one.line for one in found.figures[1:]])
+        yield from _others("figures", [figure.line for figure in found.figures[1:]])
     elif found.lines:
         first, last = found.lines
         yield "  work:    # it printed no time, so the guest time between two lines (instruction clock only)"
@@ -184,7 +184,7 @@ def _answers(found: Guesses) -> Iterator[str]:
     chosen = answers[0]
     yield f"  answers: [{quoted(chosen.pattern)}]    # equal at each CPU count; is it the answer of the work?"
     yield f"  expect: {{{', '.join(f'{name}: {quoted(value)}' for name, value in chosen.expect.items())}}}"
-    yield from _others("lines that are equal at each CPU count", [one.line for one in answers[1:]])
+    yield from _others("lines that are equal at each CPU count", [answer.line for answer in answers[1:]])
 
 
 def _others(what: str, lines: Sequence[str]) -> Iterator[str]:

@@ -82,7 +82,7 @@ class MixBooter:
         on_phase: Callable[[str], None] = lambda _: None,
     ) -> MixAttempt:
         """One boot. `folder` exists, and nothing else uses it."""
-        self.require_oracles(one.workload for one in mix.parts if one.workload)
+        self.require_oracles(part.workload for part in mix.parts if part.workload)
         planned = self._planned(mix)
         image = mix_image.image(mix, mix_guest.plan_text(mix), self._bench.images, self._folder)
         write_json(folder / MIX_FILE, mix.as_json())
@@ -94,7 +94,7 @@ class MixBooter:
 
     def require_oracles(self, workloads: Iterable[Workload]) -> None:
         """UsageError if one cannot be loaded. Each is loaded once."""
-        fresh = [one for one in workloads if one.name not in self._loaded]
+        fresh = [workload for workload in workloads if workload.name not in self._loaded]
         require_loadable(fresh)
         self._loaded |= {one.name for one in fresh}
 

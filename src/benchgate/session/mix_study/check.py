@@ -40,7 +40,7 @@ _ATTEMPT = re.compile(rb'(^ *"folder": "[^"\n]*)/[0-9]+"', re.MULTILINE)
 
 def differences(folder: StudyFolder) -> list[str]:
     study, runs = folder.study(), folder.runs()
-    by_key = {one.key: one for one in folder.orders()}
+    by_key = {order.key: order for order in folder.orders()}
     return [*_differences(folder, study, runs, by_key)]
 
 
@@ -84,9 +84,9 @@ def _first(again: MixMeasurement, done: StudyRun) -> str:
     """One figure that differs."""
     if done.measured is None or len(again.parts) != len(done.measured.parts):
         return "other parts"
-    for one, other in zip(again.parts, done.measured.parts, strict=True):
-        if one != other:
-            return f"{one.name}: {float(one.score):.6g} runs per second, and not {float(other.score):.6g}"
+    for part, other in zip(again.parts, done.measured.parts, strict=True):
+        if part != other:
+            return f"{part.name}: {float(part.score):.6g} runs per second, and not {float(other.score):.6g}"
     return "the use of resources"
 
 
@@ -102,27 +102,29 @@ class StudyComparison:
         return f"{counted(self.files, 'file')}: no digit differs"
 
 
-def compare(one: StudyFolder, other: StudyFolder) -> StudyComparison:
+def compare(folder: StudyFolder, other: StudyFolder) -> StudyComparison:
     files, different = 0, []
     for name in TABLES:
-        if (one.path / name).exists() or (other.path / name).exists():
+        if (folder.path / name).exists() or (other.path / name).exists():
             files += 1
-            different += [*_bytes(one.path / name, other.path / name, name)]
-    mine, its = one.runs(), other.runs()
+            different += [*_bytes(folder.path / name, other.path / name, name)]
+    mine, its = folder.runs(), other.runs()
     for key in sorted(mine.keys() | its.keys()):
         if key not in mine or key not in its:
-            different.append(f"{key}: only {one.path if key in mine else other.path} has it")
+            different.append(f"{key}: only {folder.path if key in mine else other.path} has it")
             continue
         files += 1
         different += [
-            *_bytes(one.path / RUNS / key / RESULT, other.path / RUNS / key / RESULT, f"{key}: {RESULT}")
+            *_bytes(folder.path / RUNS / key / RESULT, other.path / RUNS / key / RESULT, f"{key}: {RESULT}")
         ]
-        places = _attempt(one, mine[key]), _attempt(other, its[key])
+        places = _attempt(folder, mine[key]), _attempt(other, its[key])
         if None not in places:
             files += 2
             different += [*_attempts(key, *(place for place in places if place))]
     if not files:
-        raise UsageError(f"{one.path} and {other.path} have nothing in common; next: benchgate mix vectors")
+        raise UsageError(
+            f"{folder.path} and {other.path} have nothing in common; next: benchgate mix vectors"
+        )
     return StudyComparison(files, tuple(different))
 
 
@@ -131,18 +133,18 @@ def _attempt(folder: StudyFolder, done: StudyRun) -> Path | None:
     return folder.path / done.folder if done.folder else None
 
 
-def _attempts(key: str, one: Path, other: Path) -> Iterator[str]:
-    yield from _bytes(one / CONSOLE, other / CONSOLE, f"{key}: {CONSOLE}")
+def _attempts(key: str, path: Path, other: Path) -> Iterator[str]:
+    yield from _bytes(path / CONSOLE, other / CONSOLE, f"{key}: {CONSOLE}")
     try:
-        if read_log(one / CLOCK).repeatable != read_log(other / CLOCK).repeatable:
+        if read_log(path / CLOCK).repeatable != read_log(other / CLOCK).repeatable:
             yield f"{key}: {CLOCK} counts something else"
     except (BenchgateError, OSError) as error:
         yield f"{key}: {CLOCK} cannot be compared: {error}"
 
 
-def _bytes(one: Path, other: Path, name: str) -> Iterator[str]:
+def _bytes(path: Path, other: Path, name: str) -> Iterator[str]:
     try:
-        mine, its = _read(one), _read(other)
+        mine, its = _read(path), _read(other)
         if mine != its:
             yield f"{name} differs: {_first_line(mine, its)}"
     except OSError as error:

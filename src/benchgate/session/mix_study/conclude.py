@@ -101,7 +101,7 @@ def report(folder: StudyFolder) -> StudyOutcome:
     except UsageError as error:
         said = (str(error),)
     found = outcome.conclude(study, runs, single, solvable, folder.chosen(), said)
-    mixes = [(" ".join(one.planned.roles), one.isolation) for one in found.mixes]
+    mixes = [(" ".join(mix.planned.roles), mix.isolation) for mix in found.mixes]
     write_whole(folder.path / ISOLATION, files.isolation_csv(mixes))
     write_whole(folder.path / REPORT, study_page.page(found))
     return found

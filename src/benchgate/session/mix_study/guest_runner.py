@@ -94,8 +94,8 @@ def with_place(reason: str, study: Study) -> str:
 
 def mix_of(job: MixJob, system: System) -> Mix:
     parts = tuple(
-        _part(one, job.study, limits_of(job.limit) if n == 0 else PartLimits())
-        for n, one in enumerate(job.order.parts)
+        _part(part, job.study, limits_of(job.limit) if n == 0 else PartLimits())
+        for n, part in enumerate(job.order.parts)
     )
     return Mix(system, job.study.cpus, parts, COLD_RUNS + job.study.least, job.study.limit_ms)
 
@@ -130,10 +130,10 @@ def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasureme
     units = {one.name: one.units for one in study.inputs if one.units is not None}
     parts = tuple(
         PartMeasurement(
-            one.name, one.score * units.get(input_of(one.name), 1), one.runs, _use(one.use), one.starved
+            part.name, part.score * units.get(input_of(part.name), 1), part.runs, _use(part.use), part.starved
         )
-        for one in run.parts
-        if not one.name.startswith(f"{DUMMY}#")
+        for part in run.parts
+        if not part.name.startswith(f"{DUMMY}#")
     )
     return MixMeasurement(
         window_ns=run.window_ns,
@@ -149,17 +149,17 @@ def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasureme
     )
 
 
-def _part(one: PartOrder, study: Study, limits: PartLimits) -> Part:
-    if one.input == DUMMY:
-        return Part(one.name, None)
-    of = study.input_named(one.input)
+def _part(order: PartOrder, study: Study, limits: PartLimits) -> Part:
+    if order.input == DUMMY:
+        return Part(order.name, None)
+    of = study.input_named(order.input)
     return Part(
-        name=one.name,
+        name=order.name,
         workload=catalog.load_workload(of.workload),
         params=of.params,
-        workers=one.workers or of.workers,
+        workers=order.workers or of.workers,
         limits=limits,
-        cpus=one.cpus,
+        cpus=order.cpus,
         score="" if of.score == RATE else of.score,
     )
 

@@ -128,5 +128,5 @@ class Bench:
 
 
 def _figure(found: MixMeasurement) -> str:
-    parts = [one for one in found.parts if one.runs]
-    return ", ".join(f"{one.name} {float(one.score):.4g}" for one in parts) or "no run completed"
+    parts = [part for part in found.parts if part.runs]
+    return ", ".join(f"{part.name} {float(part.score):.4g}" for part in parts) or "no run completed"

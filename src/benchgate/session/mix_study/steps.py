@@ -115,11 +115,11 @@ def plan_text(study: Study, folder: StudyFolder | None) -> str:
     mixes = (1 + study.near + len(study.overcommit) + len(study.inputs_of(study.scaling))) * study.seeds
     swept, pressed = len([*study_orders.swept(study)]), len([*study_orders.pressed(study)])
     runs = {} if folder is None else folder.runs()
-    made = len([one for one in runs.values() if one.measured is not None])
+    made = len([run for run in runs.values() if run.measured is not None])
     measured_s = None if folder is None else folder.seconds_each()
     each = USUAL_S if measured_s is None else measured_s
     inputs = counted(len(study.inputs), "input")
-    levels = ", ".join(f"{one}%" for one in study.levels)
+    levels = ", ".join(f"{level}%" for level in study.levels)
     lines = [
         f"study {study.name}: {inputs} of {counted(len(study.applications), 'application')}, "
         f"{counted(study.seeds, 'seed')}, {study.system} with {counted(study.cpus, 'CPU')}",

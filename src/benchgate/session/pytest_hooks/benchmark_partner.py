@@ -59,7 +59,9 @@ def add(config: pytest.Config, view: SessionView) -> str:
             "benchmark.json in the session's folder has them"
         )
     if not (session.disabled or session.skip) and view.is_verified:
-        session.benchmarks.extend(_metadata(one) for one in benchmark_json.entries(view) if "stats" in one)
+        session.benchmarks.extend(
+            _metadata(entry) for entry in benchmark_json.entries(view) if "stats" in entry
+        )
     return ""
 
 

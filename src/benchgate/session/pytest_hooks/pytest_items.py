@@ -35,7 +35,7 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
         request = request_of(metafunc.definition)
         if "verdict" in names and not request.gates:
             first, *others = metafunc.config.stash[GATES].values()
-            more = ", ".join(f"`{one.name}`" for one in others)
+            more = ", ".join(f"`{other.name}`" for other in others)
             return f"a test of verdicts needs @pytest.mark.{first.shown}, or another mark of a gate: {more}"
         for gate in request.gates:
             find(gate.kind, gate.file)
@@ -85,7 +85,7 @@ def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
 
 
 def _marks(function: pytest.Item, name: str) -> list[MarkArguments]:
-    return [MarkArguments(one.args, one.kwargs) for one in function.iter_markers(name)]
+    return [MarkArguments(marker.args, marker.kwargs) for marker in function.iter_markers(name)]
 
 
 def _mark(found: pytest.Mark | None) -> MarkArguments | None:
@@ -96,7 +96,7 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, sta
     ground, options = state.ground, state.options
     if name == "cell":
         cells = planner.with_smt_row(planner.plan_cells(request, options, ground), ground, options)
-        metafunc.parametrize("cell", cells, ids=[one.test_cell.id for one in cells], indirect=True)
+        metafunc.parametrize("cell", cells, ids=[cell.test_cell.id for cell in cells], indirect=True)
     elif name == "verdict":
         gates = planner.plan_gates(request, options, ground)
         for gate in gates:

@@ -116,7 +116,7 @@ class RowResult:
 
     def _found(self, planned: PlannedGate) -> Verdict:
         """Found by what the gate asks, because planning may have changed the id to make it unique."""
-        name = next(one.gate.id for one in self.result.plan.gates if one.without_id == planned.without_id)
+        name = next(gate.gate.id for gate in self.result.plan.gates if gate.without_id == planned.without_id)
         found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
         folders = [judged.run.folder.parent.parent for judged in self.result.runs[:1]]
         return replace(found, reason=located(found.reason, folders[0])) if folders else found

@@ -77,7 +77,7 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
     sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
     systems = {judged.run.cell.system for judged in runs}
-    per_count = {one for one in systems if system_of(facts, one, where).has_guest_per_count}
+    per_count = {system for system in systems if system_of(facts, system, where).has_guest_per_count}
     check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
     against = baseline_file.read_back(folder, facts, where)
     view = view_of(facts, runs, where, trusted, against)
@@ -133,20 +133,20 @@ def _judge(
     if raw.cell.clock and clock_of(raw.lane) != raw.cell.clock:
         raise EvidenceError(f"{folder / 'run.json'}: its lane {raw.lane} is not one of its clock")
 
-    def check(one: RawRun) -> VerifiedRun:
+    def check(run: RawRun) -> VerifiedRun:
         try:
-            workload = find_workload(facts, one.cell.workload, trusted)
-            system = system_of(facts, one.cell.system, where)
-            if one.cell.machine:
-                system = system.on(read_machine(facts, one.cell.machine, where))
+            workload = find_workload(facts, run.cell.workload, trusted)
+            system = system_of(facts, run.cell.system, where)
+            if run.cell.machine:
+                system = system.on(read_machine(facts, run.cell.machine, where))
         except NeedsFilesError as error:
             raise NeedsFilesError(f"{where}: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise EvidenceError(f"{where} does not describe {one.cell.id}: {error}") from error
+            raise EvidenceError(f"{where} does not describe {run.cell.id}: {error}") from error
         except (CatalogError, EvidenceError) as error:
-            raise EvidenceError(f"{where}: {one.cell.id} cannot be judged here: {error}") from error
-        smoke_check.require_smokes(folder.parent.parent, system, one)
-        return verify.verify_on(one, workload, system, rule)
+            raise EvidenceError(f"{where}: {run.cell.id} cannot be judged here: {error}") from error
+        smoke_check.require_smokes(folder.parent.parent, system, run)
+        return verify.verify_on(run, workload, system, rule)
 
     failed = unanswered(folder)
     judged = JudgedRun(raw, None, failed, unanswered=True) if failed else judge_run(raw, check)

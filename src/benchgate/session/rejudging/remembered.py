@@ -73,22 +73,25 @@ def keep(folder: Path, cells: Iterable[PlannedCell], trusted: TrustedPrograms | 
 
 
 def _programs(trusted: TrustedPrograms) -> Iterator[OptionRecord]:
-    oracles = {one.name: one.oracle for one in trusted.workloads.values()}
-    for one in trusted.programs:
-        files = {Path(one.path), oracles[one.name] if one.option == "--workload" else Path(one.path)}
-        yield _kept(one.option, one.name, one.path, files)
+    oracles = {workload.name: workload.oracle for workload in trusted.workloads.values()}
+    for program in trusted.programs:
+        files = {
+            Path(program.path),
+            oracles[program.name] if program.option == "--workload" else Path(program.path),
+        }
+        yield _kept(program.option, program.name, program.path, files)
 
 
 def _systems(systems: Mapping[str, System]) -> Iterator[OptionRecord]:
     """A file that a setting names is part of the guest, whose digest a replay compares."""
-    for name, one in systems.items():
-        plain, settings = plain_name(name), one.settings
+    for name, system in systems.items():
+        plain, settings = plain_name(name), system.settings
         own = {key: value for key, value in settings.chosen.items() if key in settings.files}
         is_own = plain not in catalog.names("system")
         if is_own or own:
-            word = str(one.file) if is_own else plain
+            word = str(system.file) if is_own else plain
             words = [word, *(f"{key}={value}" for key, value in own.items())]
-            yield _kept(SYSTEM, name, ":".join(words), {one.file} if is_own else ())
+            yield _kept(SYSTEM, name, ":".join(words), {system.file} if is_own else ())
 
 
 def _kept(option: str, name: str, word: str, files: Iterable[Path]) -> OptionRecord:
@@ -104,7 +107,7 @@ def _forget(folder: Path) -> None:
 def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, tuple[str, ...]]:
     """The programs that the caller names, and those of the session that are as they were; and a sentence
     about each that is not."""
-    named = {(one.option, one.name) for one in given.programs}
+    named = {(program.option, program.name) for program in given.programs}
     mine = [one for one in _recalled(folder) if one.option in PROGRAM_OPTIONS]
     asked = [one for one in mine if (one.option, one.name) not in named]
     same = [one for one in asked if not one.changed]

@@ -32,7 +32,9 @@ class TrustedPrograms:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        oracles = (("--workload", name, one.file, one.oracle) for name, one in self.workloads.items())
+        oracles = (
+            ("--workload", name, workload.file, workload.oracle) for name, workload in self.workloads.items()
+        )
         gates = (("--gate", kind, path, path) for kind, path in self.gates.items())
         own = (("--extra-report", reports.name_of(path), path, path) for path in self.reports)
         return tuple(
@@ -41,7 +43,7 @@ class TrustedPrograms:
         )
 
     def as_json(self) -> list[dict[str, Any]]:
-        return [asdict(one) for one in self.programs]
+        return [asdict(program) for program in self.programs]
 
 
 def _digest(file: Path) -> str:
@@ -65,8 +67,8 @@ def require_programs(
 ) -> None:
     """NeedsFilesError unless the caller named every program of the user that judged the session. `command`:
     the command that needs them, without their options."""
-    given = {(one.option, one.name): one for one in trusted.programs}
-    recorded = {(one.option, one.name): one for one in read_programs(facts, where)}
+    given = {(program.option, program.name): program for program in trusted.programs}
+    recorded = {(program.option, program.name): program for program in read_programs(facts, where)}
     missing = [one for key, one in recorded.items() if key not in given]
     if missing:
         named = [given.get(key, one) for key, one in recorded.items()]
@@ -80,11 +82,11 @@ def require_programs(
 
 def compared(facts: Mapping[str, Any], where: str, trusted: TrustedPrograms) -> tuple[str, ...]:
     """Says for each given program whether it is the one that judged the session."""
-    recorded = {(one.option, one.name): one.sha256 for one in read_programs(facts, where)}
+    recorded = {(program.option, program.name): program.sha256 for program in read_programs(facts, where)}
     return tuple(
-        _comparison(one, recorded[one.option, one.name])
-        for one in trusted.programs
-        if (one.option, one.name) in recorded
+        _comparison(program, recorded[program.option, program.name])
+        for program in trusted.programs
+        if (program.option, program.name) in recorded
     )
 
 

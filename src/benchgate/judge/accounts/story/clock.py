@@ -53,8 +53,8 @@ def vcpu(number: int) -> Track:
 def _marks(log: ClockLog) -> Story:
     return Story(
         instants=tuple(
-            Instant(vcpu(one.vcpu), _MARKS.get(one.kind, f"mark {one.kind:#04x}"), one.time)
-            for one in log.marks
+            Instant(vcpu(mark.vcpu), _MARKS.get(mark.kind, f"mark {mark.kind:#04x}"), mark.time)
+            for mark in log.marks
         )
     )
 
@@ -130,34 +130,34 @@ def _columns(seen: Activity) -> Story:
 
 
 def _events(seen: Events) -> Story:
-    spans = [*map(_turn, seen.turns), *(_halt(one) for one in seen.halts if one.begin < one.end)]
+    spans = [*map(_turn, seen.turns), *(_halt(halt) for halt in seen.halts if halt.begin < halt.end)]
     notes = []
     if seen.full is not None:
         notes.append(f"the file of events was full at {seen.full} ns; what came later is missing")
     return Story(
         spans=tuple(sorted(spans, key=lambda one: (one.begin, one.end))),
-        arrows=tuple(_woken(one) for one in seen.halts if one.by is not None),
+        arrows=tuple(_woken(halt) for halt in seen.halts if halt.by is not None),
         instants=tuple(map(_kick, seen.kicks)),
         notes=tuple(notes),
     )
 
 
-def _turn(one: Turn) -> StorySpan:
-    return StorySpan(vcpu(one.vcpu), "works" if one.works else "spins", one.begin, one.end)
+def _turn(turn: Turn) -> StorySpan:
+    return StorySpan(vcpu(turn.vcpu), "works" if turn.works else "spins", turn.begin, turn.end)
 
 
-def _halt(one: Halt) -> StorySpan:
-    waker = _sender(one.by) if one.is_woken else "nobody before the window closed"
-    return StorySpan(vcpu(one.vcpu), "halted", one.begin, one.end, {"woken by": waker})
+def _halt(halt: Halt) -> StorySpan:
+    waker = _sender(halt.by) if halt.is_woken else "nobody before the window closed"
+    return StorySpan(vcpu(halt.vcpu), "halted", halt.begin, halt.end, {"woken by": waker})
 
 
-def _woken(one: Halt) -> Arrow:
-    assert one.by is not None  # see _events
-    return Arrow("wakes", vcpu(one.by), one.end, vcpu(one.vcpu), one.end)
+def _woken(halt: Halt) -> Arrow:
+    assert halt.by is not None  # see _events
+    return Arrow("wakes", vcpu(halt.by), halt.end, vcpu(halt.vcpu), halt.end)
 
 
-def _kick(one: Kick) -> Instant:
-    return Instant(vcpu(one.vcpu), f"interrupted by {_sender(one.by)}", one.time)
+def _kick(kick: Kick) -> Instant:
+    return Instant(vcpu(kick.vcpu), f"interrupted by {_sender(kick.by)}", kick.time)
 
 
 def _sender(by: int | None) -> str:

@@ -28,7 +28,8 @@ def threads_part(books: ThreadBooks) -> Story:
         (one for one in books.slices if one.state == "running"), key=lambda one: (one.cpu, one.begin)
     )
     queues = [
-        Counter(Track(QUEUES, f"CPU {one.cpu}"), one.time, {"threads": one.length}) for one in books.queues
+        Counter(Track(QUEUES, f"CPU {queue.cpu}"), queue.time, {"threads": queue.length})
+        for queue in books.queues
     ]
     cut = f"the record of threads was full at {books.end} ns; what came later is missing"
     return Story(
@@ -55,16 +56,16 @@ def _name(thread: int, names: Names) -> str:
     return names.get(thread, f"thread {thread}")
 
 
-def _wasted(one: WastedStretch, names: Names) -> StorySpan:
-    waiting = first_few([_name(thread, names) for thread in one.threads], MOST_NAMED)
-    return StorySpan(Track(WASTED, f"CPU {one.cpu}"), f"wasted: {waiting}", one.begin, one.end)
+def _wasted(stretch: WastedStretch, names: Names) -> StorySpan:
+    waiting = first_few([_name(thread, names) for thread in stretch.threads], MOST_NAMED)
+    return StorySpan(Track(WASTED, f"CPU {stretch.cpu}"), f"wasted: {waiting}", stretch.begin, stretch.end)
 
 
 def _states(books: ThreadBooks, names: Names) -> Iterator[StorySpan]:
     """What each thread did; of a wait after a wake-up also who woke it."""
     woken: dict[int, list[ThreadWake]] = defaultdict(list)
-    for one in sorted(books.wakes, key=lambda one: one.time):
-        woken[one.thread].append(one)
+    for wake in sorted(books.wakes, key=lambda one: one.time):
+        woken[wake.thread].append(wake)
     before: ThreadSlice | None = None
     for piece in books.slices:
         was_blocked = before is None or before.thread != piece.thread or before.state == "blocked"

@@ -38,23 +38,23 @@ def _moments(moments: Sequence[Moment], zero: int) -> Story:
         for one, after in pairwise(moments)
         if after.t_ns > one.t_ns
     ]
-    instants = [Instant(Track("run", "moments"), one.name, one.t_ns - zero) for one in moments]
+    instants = [Instant(Track("run", "moments"), moment.name, moment.t_ns - zero) for moment in moments]
     return Story(spans=tuple(spans), instants=tuple(instants))
 
 
 def _threads(moments: Sequence[Moment], zero: int) -> Story:
     """How long each vCPU's thread had run, and had waited for a host CPU, in ms since it began."""
-    order = list(dict.fromkeys(thread for one in moments for thread in one.vcpus))
+    order = list(dict.fromkeys(thread for moment in moments for thread in moment.vcpus))
     found = []
-    for one in moments:
+    for moment in moments:
         for number, thread in enumerate(order):
-            use = one.vcpus.get(thread)
+            use = moment.vcpus.get(thread)
             if use is None or use.run_ns is None or use.delay_ns is None:
                 continue
             values = {"ran ms": use.run_ns / _MS, "waited ms": use.delay_ns / _MS}
             if use.migrations is not None:
                 values["migrations"] = use.migrations
-            found.append(Counter(Track("host threads", f"vCPU {number}"), one.t_ns - zero, values))
+            found.append(Counter(Track("host threads", f"vCPU {number}"), moment.t_ns - zero, values))
     return Story(counters=tuple(found))
 
 
@@ -66,7 +66,7 @@ def _workers(files: RunFiles, moments: Sequence[Moment], zero: int) -> Story:
     if seen.hz is None:
         return Story(notes=("no workers: the guest does not say how long its unit of time is",))
     length = (seen.total_end - seen.total_start) * SECOND_NS // seen.hz
-    end = next((one.t_ns - zero for one in moments if one.name == RESULT), length)
+    end = next((moment.t_ns - zero for moment in moments if moment.name == RESULT), length)
     found = words.workers_part(seen, max(end - length, 0), max(end, length))
     note = "the guest's clock has another zero than the host's: its window is placed to end at `result`"
     return Story(spans=found.spans, notes=(note,))

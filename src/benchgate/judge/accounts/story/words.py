@@ -88,9 +88,13 @@ def workers_part(seen: Transcript, begin: int, end: int) -> Story:
         StorySpan(windows, "total", begin, end),
         StorySpan(windows, "work", at(seen.work_start), at(seen.work_end)),
     ]
-    for one in seen.reports:
-        moved = f"CPU {one.cpu}" if one.cpu == one.cpu_end else f"CPU {one.cpu} to {one.cpu_end}"
-        more = {"cpu": one.cpu, "cpu_end": one.cpu_end}
-        track = Track("workers", f"worker {one.id}")
-        spans.append(StorySpan(track, f"worker {one.id} on {moved}", at(one.start), at(one.end), more))
+    for report in seen.reports:
+        moved = (
+            f"CPU {report.cpu}" if report.cpu == report.cpu_end else f"CPU {report.cpu} to {report.cpu_end}"
+        )
+        more = {"cpu": report.cpu, "cpu_end": report.cpu_end}
+        track = Track("workers", f"worker {report.id}")
+        spans.append(
+            StorySpan(track, f"worker {report.id} on {moved}", at(report.start), at(report.end), more)
+        )
     return Story(spans=tuple(spans))

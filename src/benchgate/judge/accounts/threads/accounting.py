@@ -108,14 +108,14 @@ def phases_between(marks: Sequence[ClockMark], begin: int, end: int) -> tuple[Bo
     first = min(max(min(starts), begin), end)
     last = min(max(*ends, first), end)
     edges = (("spawn_ready", begin, first), ("work", first, last), ("shutdown", last, end))
-    return tuple(BookPhase(*one) for one in edges if one[1] < one[2])
+    return tuple(BookPhase(*edge) for edge in edges if edge[1] < edge[2])
 
 
 def conserved(books: ThreadBooks) -> WastedTime:
     return WastedTime(
         time=(books.end - books.begin) * books.vcpus,
-        wasted=sum(one.wasted for one in books.cpus),
-        longest=max((one.longest_wasted for one in books.cpus), default=0),
+        wasted=sum(cpu.wasted for cpu in books.cpus),
+        longest=max((cpu.longest_wasted for cpu in books.cpus), default=0),
         stretches=len(books.wasted),
         excused=sum(one.end - one.begin for one in books.excused),
     )
@@ -197,13 +197,13 @@ def _spent(
 
 def _moves(moves: Sequence[tuple[int, int]], places: Sequence[CpuPlace]) -> Mapping[Distance, int]:
     found = Counter(_distance(places[origin], places[cpu]) for origin, cpu in moves)
-    return {one: found[one] for one in DISTANCES}
+    return {distance: found[distance] for distance in DISTANCES}
 
 
-def _distance(one: CpuPlace, other: CpuPlace) -> Distance:
-    if (one.socket, one.node) != (other.socket, other.node):
+def _distance(place: CpuPlace, other: CpuPlace) -> Distance:
+    if (place.socket, place.node) != (other.socket, other.node):
         return "sockets"
-    return "near" if one.cluster == other.cluster else "clusters"
+    return "near" if place.cluster == other.cluster else "clusters"
 
 
 def _checked(events: ThreadEvents, books: Sequence[ThreadBook]) -> Iterator[ThreadBook]:
@@ -221,9 +221,9 @@ def _check_phases(events: ThreadEvents, book: ThreadBook) -> None:
     parts = book.by_phase
     own = (book.running, book.runnable, book.blocked)
     of_phases = tuple(
-        map(sum, zip(*((one.running, one.runnable, one.blocked) for one in parts), strict=True))
+        map(sum, zip(*((part.running, part.runnable, part.blocked) for part in parts), strict=True))
     )
-    of_cpus = tuple(sum(row[which] for one in parts for row in one.by_cpu) for which in (1, 2))
+    of_cpus = tuple(sum(row[which] for part in parts for row in part.by_cpu) for which in (1, 2))
     if of_phases != own or of_cpus != own[:2]:
         raise VerifyError(
             f"{events.path}: thread {book.thread} ran, waited and was blocked for {own} ns, but for "

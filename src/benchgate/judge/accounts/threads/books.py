@@ -134,11 +134,11 @@ class ThreadSlice:
 
 
 def _addresses(texts: Sequence[str]) -> tuple[int, ...]:
-    return tuple(int(one, 16) for one in texts)
+    return tuple(int(text, 16) for text in texts)
 
 
 def _texts(addresses: Sequence[int]) -> tuple[str, ...]:
-    return tuple(f"{one:#x}" for one in addresses)
+    return tuple(f"{address:#x}" for address in addresses)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,7 @@ def worker_sleeps(events: ThreadEvents, log: ClockLog, found: VerifiedRun) -> Wo
     threads = list(_threads(schedule, log))
     shift = _shift(found, log, found.hz)
     return WorkerSleeps(
-        {one.id: _may_be(one, threads, found.hz, shift) for one in found.workers},
+        {worker.id: _may_be(worker, threads, found.hz, shift) for worker in found.workers},
         tuple(threads),
         frozenset(
             address
@@ -230,9 +230,9 @@ def _threads(schedule: Schedule, log: ClockLog) -> Iterator[ThreadSleeps]:
             begun[thread] = mark
         elif begin := begun.pop(thread, None):
             yield from (
-                _slept(one, begin, mark)
-                for one in schedule.lives
-                if one.thread == thread and _lives(one, begin.time)
+                _slept(live, begin, mark)
+                for live in schedule.lives
+                if live.thread == thread and _lives(live, begin.time)
             )
 
 
@@ -280,8 +280,8 @@ def _shift(found: VerifiedRun, log: ClockLog, hz: int) -> Fraction:
     ticks = Fraction(SECOND_NS, hz)
     begins = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_BEGIN]
     ends = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_END]
-    starts = [one.start * ticks for one in found.workers]
-    stops = [one.end * ticks for one in found.workers]
+    starts = [worker.start * ticks for worker in found.workers]
+    stops = [worker.end * ticks for worker in found.workers]
     pairs = ((starts, begins), (stops, ends))
     return min(edge(times) - edge(marks) for edge in (min, max) for times, marks in pairs)
 
@@ -290,7 +290,9 @@ def _may_be(
     report: WorkerReport, threads: Sequence[ThreadSleeps], hz: int, shift: Fraction
 ) -> tuple[ThreadSleeps, ...]:
     times = [int(Fraction(time * SECOND_NS, hz) - shift) for time in (report.start, report.end)]
-    same = [one for one in threads if (one.begin.vcpu, one.end.vcpu) == (report.cpu, report.cpu_end)]
+    same = [
+        thread for thread in threads if (thread.begin.vcpu, thread.end.vcpu) == (report.cpu, report.cpu_end)
+    ]
     near = [
         one
         for one in same
@@ -306,5 +308,5 @@ def _reads(life: ThreadLife, mark: ClockMark, time: int) -> bool:
     return mark.time <= time + NEAR_NS and any(phase.state == "running" for _, phase, _, _ in around)
 
 
-def _off(one: ThreadSleeps, times: Sequence[int]) -> int:
-    return abs(one.begin.time - times[0]) + abs(one.end.time - times[1])
+def _off(sleeps: ThreadSleeps, times: Sequence[int]) -> int:
+    return abs(sleeps.begin.time - times[0]) + abs(sleeps.end.time - times[1])

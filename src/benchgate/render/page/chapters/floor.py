@@ -33,7 +33,7 @@ def body(page: PageView) -> Html | None:
 def _floors(view: SessionView) -> list[Html]:
     if not view.floors:
         return []
-    rows = [sensitivity.cells(one) for one in view.floors]
+    rows = [sensitivity.cells(floor) for floor in view.floors]
     return [
         table("Noise floor of each arm", sensitivity.HEADS, rows),
         tag("p", sensitivity.ABOUT, class_="soft"),
@@ -41,7 +41,7 @@ def _floors(view: SessionView) -> list[Html]:
 
 
 def _effects(view: SessionView) -> list[Html]:
-    decided = [one for one in view.shown_verdicts if one.outcome in (Word.PASS, Word.FAIL)]
+    decided = [verdict for verdict in view.shown_verdicts if verdict.outcome in (Word.PASS, Word.FAIL)]
     rows = [
         (one.id, word(str(one.outcome)), units.limit(one) or NOTHING, _effect(one))
         for one in decided
@@ -53,8 +53,8 @@ def _effects(view: SessionView) -> list[Html]:
     return [table("Smallest effect of each decision", heads, rows, texts=2), tag("p", EFFECT, class_="soft")]
 
 
-def _effect(one: Verdict) -> str:
-    return "" if one.smallest_effect is None else percent(one.smallest_effect)
+def _effect(verdict: Verdict) -> str:
+    return "" if verdict.smallest_effect is None else percent(verdict.smallest_effect)
 
 
 def _ungated(view: SessionView) -> list[Html]:

@@ -47,7 +47,7 @@ class MatrixCell:
 
     @property
     def thresholds(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.gate != VERIFIED)
+        return tuple(verdict for verdict in self.verdicts if verdict.gate != VERIFIED)
 
     @property
     def deciding(self) -> Verdict | None:
@@ -67,7 +67,7 @@ class MatrixCell:
     def shown(self) -> str:
         if self.arm and self.arm.is_broken:
             return "invalid"
-        one = next((one for one in self.thresholds if one.figure is not None), None)
+        one = next((threshold for threshold in self.thresholds if threshold.figure is not None), None)
         if one is not None and one.figure is not None:
             return units.figure(one)
         seen = self.arm.speedups.get(Window.WORK) if self.arm else None
@@ -88,8 +88,8 @@ def body(page: PageView) -> Html | None:
     return join([scrolling(TITLE, whole), _legend(words), tag("p", ABOUT, class_="soft")])
 
 
-def _order(page: PageView, one: Column) -> tuple[int, str, int, str]:
-    place, cpus, arm = one
+def _order(page: PageView, column: Column) -> tuple[int, str, int, str]:
+    place, cpus, arm = column
     return page.looks.get(place, len(page.looks)), place, cpus, arm
 
 
@@ -99,11 +99,11 @@ def _cells(row: PageRow) -> Mapping[Column, MatrixCell]:
         for one in row.series
         for arm in one.arms
     }
-    known = {id(one) for cell in found.values() for one in cell.verdicts}
+    known = {id(verdict) for cell in found.values() for verdict in cell.verdicts}
     rest: dict[Column, list[Verdict]] = {}
-    for one in row.verdicts:
-        if id(one) not in known:
-            rest.setdefault((_place(row, one), one.cpus, f"smp{one.cpus}"), []).append(one)
+    for verdict in row.verdicts:
+        if id(verdict) not in known:
+            rest.setdefault((_place(row, verdict), verdict.cpus, f"smp{verdict.cpus}"), []).append(verdict)
     return {**{column: MatrixCell(None, tuple(of)) for column, of in rest.items()}, **found}
 
 
@@ -112,19 +112,23 @@ def _of_arm(row: PageRow, system: str, lane: str, arm: ArmFigures) -> Iterable[V
     if arm.is_variant:
         return ()
     key = (system, arm.cpus)
-    return (one for one in row.verdicts if (one.system, one.cpus) == key and (one.lane or lane) == lane)
+    return (
+        verdict
+        for verdict in row.verdicts
+        if (verdict.system, verdict.cpus) == key and (verdict.lane or lane) == lane
+    )
 
 
-def _place(row: PageRow, one: Verdict) -> str:
+def _place(row: PageRow, verdict: Verdict) -> str:
     """Where a cell stands that was not run."""
-    return next((of.place for of in row.series if of.system == one.system), one.system)
+    return next((of.place for of in row.series if of.system == verdict.system), verdict.system)
 
 
 def _heads(page: PageView, columns: Sequence[Column]) -> list[Html]:
     places = list(dict.fromkeys(place for place, _, _ in columns))
     top = [tag("th", "row", scope="col", rowspan=2)]
     for place in places:
-        span = sum(one[0] == place for one in columns)
+        span = sum(column[0] == place for column in columns)
         top.append(
             tag("th", place, scope="colgroup", colspan=span, class_="first", data_place=page.looks.get(place))
         )
@@ -167,7 +171,7 @@ def _cell(row: PageRow, column: Column, cell: MatrixCell, edge: str | None, plac
 
 
 def _is_control(cell: MatrixCell) -> bool:
-    return any(one.gate == "control" for one in cell.verdicts)
+    return any(verdict.gate == "control" for verdict in cell.verdicts)
 
 
 def _told(cell: MatrixCell) -> str:

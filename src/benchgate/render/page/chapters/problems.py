@@ -27,9 +27,9 @@ FEW_SKIPPED = 4
 
 
 def body(page: PageView) -> Html | None:
-    loud = [one for one in page.view.shown_verdicts if one.outcome not in (Word.PASS, Word.SKIP)]
-    quiet = told_of(one for one in page.view.shown_verdicts if one.outcome is Word.SKIP)
-    rows = {id(one): row for row in page.rows for one in row.verdicts}
+    loud = [verdict for verdict in page.view.shown_verdicts if verdict.outcome not in (Word.PASS, Word.SKIP)]
+    quiet = told_of(verdict for verdict in page.view.shown_verdicts if verdict.outcome is Word.SKIP)
+    rows = {id(verdict): row for row in page.rows for verdict in row.verdicts}
     groups: dict[tuple[Word, int], list[Verdict]] = {}
     for one in loud:
         groups.setdefault((one.outcome, rows[id(one)].number), []).append(one)
@@ -70,8 +70,8 @@ def _without_echoes(of: Sequence[Verdict]) -> list[Verdict]:
     return [one for one in of if one.gate == VERIFIED or _cell_of(one) not in broken]
 
 
-def _cell_of(one: Verdict) -> tuple[object, ...]:
-    return one.system, one.workload, one.params, one.mode, one.cpus
+def _cell_of(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.cpus
 
 
 def _about(of: Sequence[Verdict]) -> str:

@@ -91,7 +91,9 @@ def _speedups(series: ArmSeries) -> Mapping[str, float]:
 def _tails(series: ArmSeries) -> Mapping[str, float]:
     """Ratios such as `wakeup p99/p50` of the arm with the most CPUs, from all its runs together."""
     arm = max(series.arms, key=lambda one: one.cpus)
-    merged = {(one.metric.of, f"{one.metric.at:g}"): one.merged for one in arm.metrics if one.merged}
+    merged = {
+        (metric.metric.of, f"{metric.metric.at:g}"): metric.merged for metric in arm.metrics if metric.merged
+    }
     middles = {name: value for (name, at), value in merged.items() if at == "50"}
     return {
         f"{name} p{at}/p50": value / middle

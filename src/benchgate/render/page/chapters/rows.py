@@ -36,8 +36,8 @@ MOST_PASSED = 6
 @functools.cache
 def all_details() -> tuple[ModuleType, ...]:
     found = [
-        importlib.import_module(f"{details.__name__}.{one.name}")
-        for one in pkgutil.iter_modules(details.__path__)
+        importlib.import_module(f"{details.__name__}.{module.name}")
+        for module in pkgutil.iter_modules(details.__path__)
     ]
     return tuple(sorted(found, key=lambda part: part.ORDER))
 
@@ -63,7 +63,7 @@ def _row(page: PageView, row: PageRow, count: int) -> Html:
         open=count <= FEW,
         class_="row item",
         data_find=row.name,
-        data_word=" ".join(dict.fromkeys(one.outcome.lower() for one in row.verdicts)) or None,
+        data_word=" ".join(dict.fromkeys(verdict.outcome.lower() for verdict in row.verdicts)) or None,
         data_place=" ".join(str(page.looks[place]) for place in row.places) or None,
     )
 
@@ -78,7 +78,7 @@ def _part(part: ModuleType, inner: Html) -> Html:
 def _line(row: PageRow) -> list[Child]:
     """Name, worst word, how many gates passed, and of few systems the ratio at the largest CPU count."""
     settings = ", ".join(f"{name}={value}" for name, value in row.key[1])
-    passed = sum(one.outcome is Word.PASS for one in row.thresholds)
+    passed = sum(threshold.outcome is Word.PASS for threshold in row.thresholds)
     gates = f"{passed} of {counted(len(row.thresholds), 'gate')} passed" if row.thresholds else "no threshold"
     said = ", ".join(filter(None, (f"{row.mode} mode", settings, gates)))
     ratios = [(one.place, _ratio(one)) for one in row.series] if len(row.series) <= MOST_RATIOS else []
@@ -109,7 +109,7 @@ def _sentences(page: PageView, row: PageRow) -> Html | None:
         [
             tag("ul", *bad, class_="verdicts") if bad else None,
             passed if good else None,
-            listed([one.said for one in page.view.fits]) if page.view.fits else None,
+            listed([fit.said for fit in page.view.fits]) if page.view.fits else None,
         ]
     )
 

@@ -82,7 +82,7 @@ def body(page: PageView) -> Html | None:
         TableLine(line, row.cell.id, looks[places[row.system, row.lane]], str(row.outcome))
         for line, row in zip(cells, rows, strict=True)
     ]
-    named = [one for one in HEADS[-3:] if one in heads]
+    named = [head for head in HEADS[-3:] if head in heads]
     whole = table("Every run", heads, lines, texts=4 if "seed" in heads else 3, prose=len(named))
     void = tag("p", f"Void: {view.void_rule}.", class_="soft") if view.void_rule else None
     entries = legend([(look, place) for place, look in looks.items()])

@@ -82,7 +82,7 @@ def _references(page: PageView) -> Mapping[Clock, str]:
 def _heads(firsts: Mapping[Clock, str]) -> tuple[str, ...]:
     names = set(firsts.values())
     told = f"faster than {names.pop()}" if len(names) == 1 else "faster than the reference"
-    return tuple(told if one == "faster" else one for one in HEADS)
+    return tuple(told if head == "faster" else head for head in HEADS)
 
 
 def _told(firsts: Mapping[Clock, str]) -> str:
@@ -160,7 +160,7 @@ def _around(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[str, str]
     if lead is None:
         return NOTHING, NOTHING
     times = (lead * arm.total.median, (beyond - lead) * arm.total.median)
-    start, ending = (units.shown(round(one), arm.unit) for one in times)
+    start, ending = (units.shown(round(time), arm.unit) for time in times)
     return start, ending
 
 

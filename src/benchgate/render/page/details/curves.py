@@ -121,7 +121,7 @@ STEPS = 24
 def _fitted(page: PageView, series: ArmSeries) -> tuple[tuple[float, float], ...]:
     """The curve of the simplest law that describes the row; empty if none does."""
     key = (series.system, series.label, series.lane)
-    laws = [one for one in page.view.fits if (one.system, one.label, one.lane) == key and one.is_shaped]
+    laws = [fit for fit in page.view.fits if (fit.system, fit.label, fit.lane) == key and fit.is_shaped]
     if not laws:
         return ()
     law, most = laws[0], max(laws[0].cpus)

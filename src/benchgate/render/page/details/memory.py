@@ -53,7 +53,7 @@ def body(page: PageView) -> Html | None:
 
 
 def _orders(view: SessionView) -> Mapping[str, Disorder]:
-    return {cell: one.order for cell, one in view.resolutions.items() if one.order}
+    return {cell: resolution.order for cell, resolution in view.resolutions.items() if resolution.order}
 
 
 def _order(view: SessionView) -> Html | None:
@@ -85,8 +85,8 @@ def _line(view: SessionView, cell: str, seen: Disorder) -> str:
     return f"{name_of(known)}, {where}" if known else where
 
 
-def _cell(one: Spending) -> Html:
-    run = one.of
+def _cell(spending: Spending) -> Html:
+    run = spending.of
     name = f"{run.cell}, run {run.run:04}: by phase and CPU"
     tables = [made for phase in PHASES for made in _phase(run, phase)]
     return more(name, *tables)
@@ -108,8 +108,8 @@ def _phase(run: RunBooks, phase: str) -> list[Html]:
     ]
 
 
-def _spent(one: CpuBooks) -> Mapping[str, int]:
-    return {part: getattr(one.spent, part) for part in PARTS}
+def _spent(books: CpuBooks) -> Mapping[str, int]:
+    return {part: getattr(books.spent, part) for part in PARTS}
 
 
 def _by_cpu(caption: str, names: Sequence[str], values: Sequence[Mapping[str, int]]) -> Html:

@@ -108,11 +108,11 @@ def _limits(figures: Sequence[MetricFigures]) -> Iterator[PlotLimit]:
                 yield PlotLimit(one.arm.cpus, verdict.threshold, title)
 
 
-def _point(one: MetricFigures) -> PlotPoint:
-    samples = next(each.values for each in one.arm.metrics if each.metric == one.metric)
-    words = " ".join(str(verdict.outcome) for verdict in one.verdicts)
-    title = f"{one.arm.name} {units.shown(one.spread.median, one.unit)} {words}".strip()
-    return PlotPoint(one.arm.cpus, one.spread.median, samples, level=one.merged, title=title)
+def _point(figures: MetricFigures) -> PlotPoint:
+    samples = next(each.values for each in figures.arm.metrics if each.metric == figures.metric)
+    words = " ".join(str(verdict.outcome) for verdict in figures.verdicts)
+    title = f"{figures.arm.name} {units.shown(figures.spread.median, figures.unit)} {words}".strip()
+    return PlotPoint(figures.arm.cpus, figures.spread.median, samples, level=figures.merged, title=title)
 
 
 def _drawn(
@@ -219,6 +219,6 @@ def _heading(key: tuple[str, str, int]) -> str:
     return f"{label}: {name}, {cpus} CPU{'s' if cpus > 1 else ''}"
 
 
-def _percentiles(key: tuple[str, str, int], shape: HistogramShape, one: Distribution) -> list[Child]:
-    values = (units.shown(value, one.unit) for _, value in one.percentiles)
-    return [f"{key[0]}: {key[1]}", shape.name, f"{one.count:,}", *values]
+def _percentiles(key: tuple[str, str, int], shape: HistogramShape, distribution: Distribution) -> list[Child]:
+    values = (units.shown(value, distribution.unit) for _, value in distribution.percentiles)
+    return [f"{key[0]}: {key[1]}", shape.name, f"{distribution.count:,}", *values]

@@ -47,12 +47,12 @@ def lines_of_markdown(series: ArmSeries) -> list[str]:
 
 def _rows(series: ArmSeries) -> Iterator[tuple[str, ...]]:
     for arm in series.arms:
-        for one in arm.promises:
-            yield one.promise, arm.name, shown(one), one.because
+        for promise in arm.promises:
+            yield promise.promise, arm.name, shown(promise), promise.because
 
 
-def shown(one: WitnessedPromise) -> str:
-    return f"not witnessed: {one.why}" if one.why else one.seen
+def shown(promise: WitnessedPromise) -> str:
+    return f"not witnessed: {promise.why}" if promise.why else promise.seen
 
 
 def _only_said(series: ArmSeries) -> Sequence[str]:

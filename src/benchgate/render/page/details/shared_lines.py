@@ -33,14 +33,14 @@ def about(page: PageView) -> str:
 def body(page: PageView) -> Html | None:
     if not page.view.moved_lines:
         return None
-    shown = [(one.folder, _recording(page.view, one)) for one in page.view.moved_lines]
+    shown = [(line.folder, _recording(page.view, line)) for line in page.view.moved_lines]
     drawn, cut = page.fitting(shown, MOST_BYTES)
     return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(view: SessionView, one: Recording) -> Html:
-    name, seen = f"{one.cell}, run {one.run:04}", one.sharing
-    paste = commands(f"benchgate replay {run_folder(view, one.folder)} --lines")
+def _recording(view: SessionView, recording: Recording) -> Html:
+    name, seen = f"{recording.cell}, run {recording.run:04}", recording.sharing
+    paste = commands(f"benchgate replay {run_folder(view, recording.folder)} --lines")
     if not seen.lines:
         return more(name, tag("p", "No line of memory moved between CPUs in the window."))
     label = f"Lines that moved between CPUs, {name}; the table below has the same lines"

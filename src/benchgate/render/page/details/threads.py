@@ -88,8 +88,8 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
     ran longer has it already."""
     ran: Counter[str] = Counter()
     for timeline in every:
-        for one in timeline.threads:
-            ran[one.name] += one.book.running
+        for thread in timeline.threads:
+            ran[thread.name] += thread.book.running
     found: dict[str, int] = {}
     for place, (name, _) in enumerate(
         sorted(ran.items(), key=lambda item: (-item[1], item[0]))[:MOST_COLOURS]
@@ -101,8 +101,8 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
     return found
 
 
-def _paints(one: ThreadTimeline, colours: Colours) -> Paints:
-    return {named.book.thread: ThreadPaint(named.name, colours.get(named.name)) for named in one.threads}
+def _paints(timeline: ThreadTimeline, colours: Colours) -> Paints:
+    return {named.book.thread: ThreadPaint(named.name, colours.get(named.name)) for named in timeline.threads}
 
 
 def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
@@ -133,43 +133,49 @@ def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> 
     return more(summary, *runs, commands(*paste), is_open=worst.conserved.share > APART)
 
 
-def _run(one: ThreadTimeline, colours: Colours) -> list[Html]:
-    name = f"{one.cell}, {one.which} run {one.run:04}"
-    work = units.shown(one.work, "ns" if one.unit == "insn" else one.unit)
-    paints = _paints(one, colours)
-    lanes = thread_lanes.by_cpu(one.sketch, paints, f"{name}, by CPU: {_cpus_told(one)}")
-    rows = thread_lanes.by_thread(one.sketch, paints, f"{name}, by thread: {_threads_told(one)}")
+def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
+    name = f"{timeline.cell}, {timeline.which} run {timeline.run:04}"
+    work = units.shown(timeline.work, "ns" if timeline.unit == "insn" else timeline.unit)
+    paints = _paints(timeline, colours)
+    lanes = thread_lanes.by_cpu(timeline.sketch, paints, f"{name}, by CPU: {_cpus_told(timeline)}")
+    rows = thread_lanes.by_thread(timeline.sketch, paints, f"{name}, by thread: {_threads_told(timeline)}")
     return [
-        tag("p", threads.conserved_sentence(one.conserved)),
+        tag("p", threads.conserved_sentence(timeline.conserved)),
         _wide(
-            f"{name} by CPU", lanes, f"{one.which} run {one.run:04}, seed {one.seed}: work {work}{_said(one)}"
+            f"{name} by CPU",
+            lanes,
+            f"{timeline.which} run {timeline.run:04}, seed {timeline.seed}: work {work}{_said(timeline)}",
         ),
-        _wide(f"{name} by thread", rows, f"{one.which} run {one.run:04} by thread{_rows_said(one)}"),
-        _threads(one, name),
-        *_late(one),
+        _wide(
+            f"{name} by thread",
+            rows,
+            f"{timeline.which} run {timeline.run:04} by thread{_rows_said(timeline)}",
+        ),
+        _threads(timeline, name),
+        *_late(timeline),
     ]
 
 
-def _late(one: ThreadTimeline) -> list[Html]:
+def _late(timeline: ThreadTimeline) -> list[Html]:
     """Why the longest waits were so long, one table each."""
-    view = ThreadView(one.begin, one.names, one.symbols)
-    chains = [threads.chain(view, wait) for wait in one.late]
+    view = ThreadView(timeline.begin, timeline.names, timeline.symbols)
+    chains = [threads.chain(view, wait) for wait in timeline.late]
     if not chains:
         return []
-    told = [table(one.head, LATE_HEADS, one.links, texts=1, prose=1) for one in chains]
-    return [more(f"Why threads of {one.which} run {one.run:04} were late", *told)]
+    told = [table(chain.head, LATE_HEADS, chain.links, texts=1, prose=1) for chain in chains]
+    return [more(f"Why threads of {timeline.which} run {timeline.run:04} were late", *told)]
 
 
 def _wide(name: str, picture: Html, caption: str) -> Html:
     return tag("figure", tag("figcaption", caption), scrolling(name, picture), class_="broad")
 
 
-def _said(one: ThreadTimeline) -> str:
+def _said(timeline: ThreadTimeline) -> str:
     """What the picture has less of than the run had, and its scale."""
-    seen = one.sketch
-    told = "; the record was full before the window closed" if one.is_cut else ""
-    if len(seen.lanes) < len(one.by_cpu):
-        told += f"; the first {len(seen.lanes)} of {len(one.by_cpu)} CPUs"
+    seen = timeline.sketch
+    told = "; the record was full before the window closed" if timeline.is_cut else ""
+    if len(seen.lanes) < len(timeline.by_cpu):
+        told += f"; the first {len(seen.lanes)} of {len(timeline.by_cpu)} CPUs"
     told += f"; queues up to {seen.longest_queue}" if seen.longest_queue else ""
     wakes = counted(seen.crossing, "wake-up")
     if len(seen.arrows) < seen.crossing:
@@ -177,23 +183,23 @@ def _said(one: ThreadTimeline) -> str:
     return f"{told}; {wakes} to another CPU" if seen.crossing else told
 
 
-def _rows_said(one: ThreadTimeline) -> str:
-    left = one.count - len(one.sketch.rows)
+def _rows_said(timeline: ThreadTimeline) -> str:
+    left = timeline.count - len(timeline.sketch.rows)
     return f": those that ran or waited longest; {left:,} more are not drawn" if left else ""
 
 
-def _cpus_told(one: ThreadTimeline) -> str:
+def _cpus_told(timeline: ThreadTimeline) -> str:
     told = [
         f"CPU {cpu.cpu} runs {_part(cpu.running, cpu.running + cpu.idle)}"
         + (f", wastes {_part(cpu.wasted, cpu.running + cpu.idle)}" if cpu.wasted else "")
-        for cpu in one.by_cpu[:MOST_SAID]
+        for cpu in timeline.by_cpu[:MOST_SAID]
     ]
-    left = len(one.by_cpu) - len(told)
+    left = len(timeline.by_cpu) - len(told)
     return "; ".join([*told, f"{left} more CPUs"] if left > 0 else told)
 
 
-def _threads_told(one: ThreadTimeline) -> str:
-    shown = sorted(one.threads, key=lambda named: -named.book.running)[:MOST_SAID]
+def _threads_told(timeline: ThreadTimeline) -> str:
+    shown = sorted(timeline.threads, key=lambda named: -named.book.running)[:MOST_SAID]
     times = [[units.shown(ns, "ns") for ns in (named.book.running, named.book.runnable)] for named in shown]
     return "; ".join(
         f"{named.name} runs {ran}, waits {waited}" for named, (ran, waited) in zip(shown, times, strict=True)
@@ -204,10 +210,12 @@ def _part(ns: int, whole: int) -> str:
     return f"{ns / whole:.0%}" if whole else NOTHING
 
 
-def _threads(one: ThreadTimeline, name: str) -> Html:
-    shown = sorted(one.threads, key=lambda named: -(named.book.running + named.book.runnable))[:MOST_THREADS]
+def _threads(timeline: ThreadTimeline, name: str) -> Html:
+    shown = sorted(timeline.threads, key=lambda named: -(named.book.running + named.book.runnable))[
+        :MOST_THREADS
+    ]
     caption = f"Threads of {name}"
-    if len(shown) < one.count:
-        caption += f": the {len(shown)} of {one.count:,} that ran or waited longest"
+    if len(shown) < timeline.count:
+        caption += f": the {len(shown)} of {timeline.count:,} that ran or waited longest"
     heads, rows = used(threads.BOOK_HEADS, [threads.row(named) for named in shown])
-    return more(f"Threads of {one.which} run {one.run:04}", table(caption, heads, rows, texts=1))
+    return more(f"Threads of {timeline.which} run {timeline.run:04}", table(caption, heads, rows, texts=1))

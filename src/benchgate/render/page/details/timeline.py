@@ -81,18 +81,18 @@ def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
     return more(told, figures, woke, commands(*paste), is_open=is_open)
 
 
-def _figure(one: Timeline, longest: float) -> Html:
-    seed = "" if one.seed is None else f", seed {one.seed}"
-    caption = f"{one.which} run {one.run:04}{seed}: work {_length(one.work, one.unit)}"
-    if not one.workers:
+def _figure(timeline: Timeline, longest: float) -> Html:
+    seed = "" if timeline.seed is None else f", seed {timeline.seed}"
+    caption = f"{timeline.which} run {timeline.run:04}{seed}: work {_length(timeline.work, timeline.unit)}"
+    if not timeline.workers:
         caption += "; from the start of the guest to its end, because it executes no marks"
-    lanes = _lanes(one)
+    lanes = _lanes(timeline)
     if len(lanes) > MOST_LANES:
         caption += f"; the first {MOST_LANES} of {counted(len(lanes), 'CPU')}"
-    label = f"{one.cell}, {one.which} run: " + "; ".join(
-        f"worker {bar.worker} on CPU {bar.cpu} from {bar.begin} to {bar.end}" for bar in one.workers[:8]
+    label = f"{timeline.cell}, {timeline.which} run: " + "; ".join(
+        f"worker {bar.worker} on CPU {bar.cpu} from {bar.begin} to {bar.end}" for bar in timeline.workers[:8]
     )
-    ends = ("0", _length(longest, one.unit))
+    ends = ("0", _length(longest, timeline.unit))
     return figure(picture(lanes[:MOST_LANES], longest, ends, label), caption)
 
 
@@ -101,17 +101,17 @@ def _length(length: float, unit: str) -> str:
     return units.shown(length, "ns" if unit == "insn" else unit)
 
 
-def _lanes(one: Timeline) -> list[WorkerTrack]:
+def _lanes(timeline: Timeline) -> list[WorkerTrack]:
     """A native worker's CPUs are the host's, so the others are not shown."""
-    vcpus = one.activity.vcpus if one.activity else ()
-    seen = {bar.cpu for bar in one.workers}
-    guest = range(one.cpus) if max(seen, default=0) < one.cpus else ()
+    vcpus = timeline.activity.vcpus if timeline.activity else ()
+    seen = {bar.cpu for bar in timeline.workers}
+    guest = range(timeline.cpus) if max(seen, default=0) < timeline.cpus else ()
     every = seen.union(range(len(vcpus)), guest)
     return [
         WorkerTrack(
             f"CPU {cpu}",
-            tuple(_piece(bar, one.unit) for bar in one.workers if bar.cpu == cpu),
-            _steps(one.activity, cpu) if one.activity and cpu < len(vcpus) else None,
+            tuple(_piece(bar, timeline.unit) for bar in timeline.workers if bar.cpu == cpu),
+            _steps(timeline.activity, cpu) if timeline.activity and cpu < len(vcpus) else None,
         )
         for cpu in sorted(every)
     ]
@@ -129,14 +129,14 @@ def _steps(activity: Activity, cpu: int) -> Steps:
     return Steps(
         activity.width,
         activity.end - activity.begin,
-        tuple(one.worked for one in columns),
-        tuple(one.spun for one in columns),
+        tuple(column.worked for column in columns),
+        tuple(column.spun for column in columns),
     )
 
 
-def _wakes(one: Timeline) -> Html | None:
+def _wakes(timeline: Timeline) -> Html | None:
     """A table of who woke whom: a row for each waker, a column for each CPU; of many CPUs the first ones."""
-    found = one.activity.wakes if one.activity else ()
+    found = timeline.activity.wakes if timeline.activity else ()
     if not found:
         return None
     pairs = {(pair.by, pair.target): pair for pair in found}
@@ -145,7 +145,9 @@ def _wakes(one: Timeline) -> Html | None:
     rows: list[list[Child]] = [
         [_waker(by), *(_times(pairs.get((by, target))) for target in targets)] for by in wakers
     ]
-    caption = f"{one.which} run {one.run:04}: woke it while it was halted / interrupted it while it ran"
+    caption = (
+        f"{timeline.which} run {timeline.run:04}: woke it while it was halted / interrupted it while it ran"
+    )
     is_cut = len(pairs) > sum((by, target) in pairs for by in wakers for target in targets)
     caption += "; only a part, the rest is in clock.log" if is_cut else ""
     return table(caption, ("by", *(f"CPU {target}" for target in targets)), rows)

@@ -28,12 +28,12 @@ class Bar:
 
 def draw(title: str, bars: Sequence[Bar], shown: Callable[[float], str], left: float = LEFT) -> Html:
     """`left`: the room for the names."""
-    most = max([sum(length for _, length in one.parts) for one in bars] + [1e-9])
+    most = max([sum(length for _, length in bar.parts) for bar in bars] + [1e-9])
     marks = ticks(0.0, most, 4)
     scale = _BarScale(left, marks[-1])
     bottom = TOP + ROW * len(bars)
-    axis = [_mark(one, scale, bottom, shown) for one in marks]
-    drawn = (_bar(one, TOP + ROW * row, scale) for row, one in enumerate(bars))
+    axis = [_mark(mark, scale, bottom, shown) for mark in marks]
+    drawn = (_bar(bar, TOP + ROW * row, scale) for row, bar in enumerate(bars))
     return picture(title, bottom + 20, *axis, *drawn)
 
 
@@ -52,15 +52,15 @@ def _mark(value: float, scale: _BarScale, bottom: float, shown: Callable[[float]
     return tag("g", line, tag("text", shown(value), x=x, y=bottom + 14, text_anchor="middle"))
 
 
-def _bar(one: Bar, top: float, scale: _BarScale) -> Html:
+def _bar(bar: Bar, top: float, scale: _BarScale) -> Html:
     drawn = []
     begin = 0.0
-    for shade, (kind, length) in zip(SHADES, one.parts, strict=False):
+    for shade, (kind, length) in zip(SHADES, bar.parts, strict=False):
         left, right = scale.x(begin), scale.x(begin + length)
         drawn.append(
             tag(
                 "rect",
-                tag("title", f"{one.name}: {kind}"),
+                tag("title", f"{bar.name}: {kind}"),
                 x=left,
                 y=top + 2,
                 width=max(right - left, 0.3),
@@ -72,7 +72,7 @@ def _bar(one: Bar, top: float, scale: _BarScale) -> Html:
             )
         )
         begin += length
-    mark = marker(one.look, scale.left - 9, top + ROW / 2, 4)
-    name = tag("text", one.name, x=scale.left - 18, y=top + ROW - 5, text_anchor="end")
-    figure = tag("text", one.shown, x=scale.x(begin) + 4, y=top + ROW - 5)
-    return tag("g", name, mark, figure, *drawn, class_=colour_class(one.look))
+    mark = marker(bar.look, scale.left - 9, top + ROW / 2, 4)
+    name = tag("text", bar.name, x=scale.left - 18, y=top + ROW - 5, text_anchor="end")
+    figure = tag("text", bar.shown, x=scale.x(begin) + 4, y=top + ROW - 5)
+    return tag("g", name, mark, figure, *drawn, class_=colour_class(bar.look))

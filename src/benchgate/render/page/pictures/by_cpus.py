@@ -79,29 +79,34 @@ def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
         x, y = frame.x(cpus), frame.y(value)
         what = tag("title", f"host capacity {shown(value)}")
         under.append(tag("path", what, class_="host", d=f"M{x - half:.1f} {y:.1f}h{2 * half:.1f}"))
-    under += [_limit(one, frame) for one in panel.limits]
+    under += [_limit(limit, frame) for limit in panel.limits]
     shifts = _shifts(len(panel.lines), frame.pitch)
     return picture(
         panel.title,
         frame.height,
         *under,
-        *(_line(one, frame, shift) for one, shift in zip(panel.lines, shifts, strict=True)),
+        *(_line(line, frame, shift) for line, shift in zip(panel.lines, shifts, strict=True)),
     )
 
 
 def _frame(panel: Panel) -> Frame:
-    points = [one for line in panel.lines for one in line.points]
+    points = [point for line in panel.lines for point in line.points]
     low, high = reach(panel)
-    columns = {one.cpus for one in points} | {one.cpus for one in panel.limits}
+    columns = {point.cpus for point in points} | {limit.cpus for limit in panel.limits}
     return Frame(tuple(sorted(columns)), ticks(low, high))
 
 
 def reach(panel: Panel) -> tuple[float, float]:
     """The least and the largest value of all that is drawn, and the ends that the axis has at least."""
-    points = [one for line in panel.lines for one in line.points]
-    ends = [end for one in points for end in (one.value, one.low, one.high, one.level) if end is not None]
-    values = [*ends, *(run for one in points for run in one.runs), *(value for _, value in panel.host)]
-    values += [one.value for one in panel.limits]
+    points = [point for line in panel.lines for point in line.points]
+    ends = [
+        end
+        for point in points
+        for end in (point.value, point.low, point.high, point.level)
+        if end is not None
+    ]
+    values = [*ends, *(run for point in points for run in point.runs), *(value for _, value in panel.host)]
+    values += [limit.value for limit in panel.limits]
     return min([*values, panel.least]), max([*values, panel.most])
 
 
@@ -109,14 +114,14 @@ def on_one_axis(panels: Sequence[Panel], all_of_them: Sequence[Panel]) -> list[P
     """These panels with the axis that all of them need, so that their heights can be compared."""
     ends = [reach(one) for one in all_of_them]
     least, most = min(low for low, _ in ends), max(high for _, high in ends)
-    return [replace(one, least=least, most=most) for one in panels]
+    return [replace(panel, least=least, most=most) for panel in panels]
 
 
-def _limit(one: PlotLimit, frame: Frame) -> Html:
+def _limit(limit: PlotLimit, frame: Frame) -> Html:
     """A line across the column, with a tick at each end."""
-    x, y, half = frame.x(one.cpus), frame.y(one.value), frame.pitch * 0.46
+    x, y, half = frame.x(limit.cpus), frame.y(limit.value), frame.pitch * 0.46
     ends = f"M{x - half:.1f} {y - 3:.1f}v6M{x - half:.1f} {y:.1f}h{2 * half:.1f}M{x + half:.1f} {y - 3:.1f}v6"
-    return tag("path", tag("title", one.title), class_="limit", d=ends)
+    return tag("path", tag("title", limit.title), class_="limit", d=ends)
 
 
 def _shifts(count: int, pitch: float) -> list[float]:
@@ -125,7 +130,7 @@ def _shifts(count: int, pitch: float) -> list[float]:
 
 
 def _line(line: PlotLine, frame: Frame, shift: float) -> Html:
-    track = [(frame.x(one.cpus) + shift, frame.y(one.value)) for one in line.points]
+    track = [(frame.x(point.cpus) + shift, frame.y(point.value)) for point in line.points]
     parts: list[Html | None] = [
         tag(
             "path",
@@ -144,21 +149,21 @@ def _line(line: PlotLine, frame: Frame, shift: float) -> Html:
         parts.append(
             tag("path", what, d=path(curve), fill="none", stroke="currentColor", stroke_width=3, opacity=0.35)
         )
-    for one, (x, y) in zip(line.points, track, strict=True):
-        parts += _point(line.look, one, frame, x, y)
+    for point, (x, y) in zip(line.points, track, strict=True):
+        parts += _point(line.look, point, frame, x, y)
     return tag("g", *parts, class_=colour_class(line.look))
 
 
-def _point(look: int, one: PlotPoint, frame: Frame, x: float, y: float) -> list[Html]:
+def _point(look: int, point: PlotPoint, frame: Frame, x: float, y: float) -> list[Html]:
     parts = [
-        tag("circle", cx=x, cy=frame.y(run), r=1.6, fill="currentColor", opacity=0.55) for run in one.runs
+        tag("circle", cx=x, cy=frame.y(run), r=1.6, fill="currentColor", opacity=0.55) for run in point.runs
     ]
-    if one.low is not None and one.high is not None:
-        ends = f"M{x - 4:.1f} {frame.y(one.low):.1f}h8M{x:.1f} {frame.y(one.low):.1f}V{frame.y(one.high):.1f}"
-        ends += f"M{x - 4:.1f} {frame.y(one.high):.1f}h8"
+    if point.low is not None and point.high is not None:
+        low, high = frame.y(point.low), frame.y(point.high)
+        ends = f"M{x - 4:.1f} {low:.1f}h8M{x:.1f} {low:.1f}V{high:.1f}M{x - 4:.1f} {high:.1f}h8"
         parts.append(tag("path", d=ends, stroke="currentColor", stroke_width=1.5))
-    if one.level is not None:
-        at = frame.y(one.level)
+    if point.level is not None:
+        at = frame.y(point.level)
         parts.append(tag("path", d=f"M{x - 7:.1f} {at:.1f}h14", stroke="currentColor", stroke_width=2.5))
-    parts.append(marker(look, x, y, 4, title=one.title))
+    parts.append(marker(look, x, y, 4, title=point.title))
     return parts

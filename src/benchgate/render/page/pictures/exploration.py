@@ -31,10 +31,10 @@ class Dot:
 
 
 def draw_runs(title: str, dots: Sequence[Dot], shown: Callable[[float], str], below: str) -> Html:
-    values = [one.value for one in dots if one.value is not None] or [0.0, 1.0]
+    values = [dot.value for dot in dots if dot.value is not None] or [0.0, 1.0]
     marks = ticks(min(values), max(values), 4)
-    last = max((one.number for one in dots), default=1)
-    numbers = [one for one in ticks(0, max(last, 1), 5) if one <= last]
+    last = max((dot.number for dot in dots), default=1)
+    numbers = [tick for tick in ticks(0, max(last, 1), 5) if tick <= last]
     floor = RUNS_TOP + CROSSES + HIGH
 
     def x(number: float) -> float:
@@ -47,14 +47,14 @@ def draw_runs(title: str, dots: Sequence[Dot], shown: Callable[[float], str], be
     axis += [tag("text", f"{one:g}", x=x(one), y=floor + 13, text_anchor="middle") for one in numbers]
     axis += [tag("text", below, x=(RUNS_LEFT + WIDTH) / 2, y=floor + 26, text_anchor="middle")]
     drawn = []
-    for one in dots:
-        if one.value is None:
-            cross = f"M{x(one.number) - 3:.1f} {RUNS_TOP + 3}l6 6m0 -6l-6 6"
-            mark = tag("path", tag("title", one.title), d=cross, stroke="currentColor", stroke_width=2)
+    for dot in dots:
+        if dot.value is None:
+            cross = f"M{x(dot.number) - 3:.1f} {RUNS_TOP + 3}l6 6m0 -6l-6 6"
+            mark = tag("path", tag("title", dot.title), d=cross, stroke="currentColor", stroke_width=2)
             drawn.append(tag("g", mark, class_="bad"))
         else:
-            mark = marker(one.look, x(one.number), y(one.value), 2, title=one.title)
-            drawn.append(tag("g", mark, class_=colour_class(one.look)))
+            mark = marker(dot.look, x(dot.number), y(dot.value), 2, title=dot.title)
+            drawn.append(tag("g", mark, class_=colour_class(dot.look)))
     return picture(title, floor + RUNS_FOOT, *axis, *drawn)
 
 
@@ -69,29 +69,34 @@ class Stretch:
 
 
 def draw_lanes(title: str, stretches: Sequence[Stretch], shown: Callable[[float], str]) -> Html:
-    low = min((one.begin for one in stretches), default=0.0)
-    high = max((one.end for one in stretches), default=1.0)
-    lanes = sorted({one.lane for one in stretches})
-    looks = {name: n for n, name in enumerate(dict.fromkeys(one.name for one in stretches if one.name))}
+    low = min((stretch.begin for stretch in stretches), default=0.0)
+    high = max((stretch.end for stretch in stretches), default=1.0)
+    lanes = sorted({stretch.lane for stretch in stretches})
+    looks = {
+        name: n for n, name in enumerate(dict.fromkeys(stretch.name for stretch in stretches if stretch.name))
+    }
     floor = LANES_TOP + (LANE + GAP) * len(lanes)
 
     def x(time: float) -> float:
         return LANES_LEFT + (LANES_WIDTH - LANES_LEFT - LANES_RIGHT) * (time - low) / ((high - low) or 1)
 
-    marks = [one for one in ticks(0, high - low, 6) if one <= high - low]
+    marks = [tick for tick in ticks(0, high - low, 6) if tick <= high - low]
     axis = [
         tag(
             "g",
-            tag("path", class_="grid", d=f"M{x(low + one):.1f} {LANES_TOP}V{floor}"),
-            tag("text", shown(one), x=x(low + one), y=floor + 14, text_anchor="middle"),
+            tag("path", class_="grid", d=f"M{x(low + mark):.1f} {LANES_TOP}V{floor}"),
+            tag("text", shown(mark), x=x(low + mark), y=floor + 14, text_anchor="middle"),
         )
-        for one in marks
+        for mark in marks
     ]
     names = [
         tag("text", f"CPU {lane}", x=LANES_LEFT - 8, y=_lane_top(n) + LANE / 2 + 4, text_anchor="end")
         for n, lane in enumerate(lanes)
     ]
-    boxes = [_stretch(one, _lane_top(lanes.index(one.lane)), looks.get(one.name, 0), x) for one in stretches]
+    boxes = [
+        _stretch(stretch, _lane_top(lanes.index(stretch.lane)), looks.get(stretch.name, 0), x)
+        for stretch in stretches
+    ]
     below = tag(
         "text", "ns of guest time", x=(LANES_LEFT + LANES_WIDTH) / 2, y=floor + 29, text_anchor="middle"
     )
@@ -102,17 +107,17 @@ def _lane_top(lane: int) -> float:
     return LANES_TOP + (LANE + GAP) * lane
 
 
-def _stretch(one: Stretch, top: float, look: int, x: Callable[[float], float]) -> Html:
-    left, wide = x(one.begin), max(x(one.end) - x(one.begin), NARROW)
+def _stretch(stretch: Stretch, top: float, look: int, x: Callable[[float], float]) -> Html:
+    left, wide = x(stretch.begin), max(x(stretch.end) - x(stretch.begin), NARROW)
     paint: dict[str, str | float | None] = {
         "fill": "currentColor",
         "fill_opacity": 0.22,
         "stroke": "currentColor",
     }
-    if not one.name:
+    if not stretch.name:
         paint |= {"fill": "none", "stroke_dasharray": "4 3", "stroke_width": 1.5}
-    box = tag("rect", tag("title", one.title), x=left, y=top, width=wide, height=LANE, rx=2, **paint)
-    said = one.name or "stopped"
+    box = tag("rect", tag("title", stretch.title), x=left, y=top, width=wide, height=LANE, rx=2, **paint)
+    said = stretch.name or "stopped"
     fits = wide > LETTER * len(said) + 6
     text = tag("text", said, x=left + wide / 2, y=top + LANE / 2 + 4, text_anchor="middle", class_="strong")
-    return tag("g", box, text if fits else None, class_=colour_class(look) if one.name else "bad")
+    return tag("g", box, text if fits else None, class_=colour_class(look) if stretch.name else "bad")

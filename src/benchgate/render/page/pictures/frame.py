@@ -100,9 +100,10 @@ class Frame:
     def drawn(self, shown: Callable[[float], str], below: str) -> list[Html]:
         """Grid, values, CPU counts; `below` says what the columns are."""
         bottom, right = self.height - BOTTOM, WIDTH - RIGHT
-        lines = [level(self.y(one), shown(one)) for one in self.marks]
+        lines = [level(self.y(mark), shown(mark)) for mark in self.marks]
         lines += [
-            tag("text", str(one), x=self.x(one), y=bottom + 14, text_anchor="middle") for one in self.columns
+            tag("text", str(column), x=self.x(column), y=bottom + 14, text_anchor="middle")
+            for column in self.columns
         ]
         middle = (LEFT + right) / 2
         return [

@@ -43,11 +43,11 @@ class _HistogramScale:
 
 
 def draw(title: str, shapes: Sequence[HistogramShape], shown: Callable[[float], str]) -> Html:
-    filled = [one for one in shapes if one.count and one.columns]
+    filled = [shape for shape in shapes if shape.count and shape.columns]
     if not filled:
         return picture(title, HEIGHT)
     scale = _scale(filled)
-    levels = [level(scale.y(one), f"{100 * one:.3g}%") for one in scale.marks]
+    levels = [level(scale.y(mark), f"{100 * mark:.3g}%") for mark in scale.marks]
     bottom = HEIGHT - BOTTOM
     step = max(math.ceil((scale.high - scale.low) / 5), 1)
     powers = range(math.ceil(scale.low), math.floor(scale.high) + 1, step)
@@ -61,34 +61,37 @@ def draw(title: str, shapes: Sequence[HistogramShape], shown: Callable[[float], 
 
 
 def _scale(shapes: Sequence[HistogramShape]) -> _HistogramScale:
-    columns = [column for one in shapes for column in one.columns]
+    columns = [column for shape in shapes for column in shape.columns]
     low = math.floor(math.log2(max(min(column[0] for column in columns), 1.0)))
     high = math.ceil(math.log2(max(column[1] for column in columns)))
-    most = max(count / one.count for one in shapes for _, _, count in one.columns)
+    most = max(count / shape.count for shape in shapes for _, _, count in shape.columns)
     return _HistogramScale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
 
 
-def _outline(one: HistogramShape, scale: _HistogramScale) -> Html:
-    before = one.columns[0][0]
+def _outline(shape: HistogramShape, scale: _HistogramScale) -> Html:
+    before = shape.columns[0][0]
     points = [(scale.x(before), scale.y(0))]
-    for left, right, count in one.columns:
+    for left, right, count in shape.columns:
         if left > before * (1 + 1e-9):
             points += [(scale.x(before), scale.y(0)), (scale.x(left), scale.y(0))]
-        points += [(scale.x(left), scale.y(count / one.count)), (scale.x(right), scale.y(count / one.count))]
+        points += [
+            (scale.x(left), scale.y(count / shape.count)),
+            (scale.x(right), scale.y(count / shape.count)),
+        ]
         before = right
     points.append((scale.x(before), scale.y(0)))
     line = tag(
         "path",
-        tag("title", one.name),
+        tag("title", shape.name),
         d=path(points),
         fill="currentColor",
         fill_opacity=0.12,
         stroke="currentColor",
         stroke_width=1.3,
-        stroke_dasharray=dash(one.look),
+        stroke_dasharray=dash(shape.look),
     )
-    left, right, count = max(one.columns, key=lambda column: column[2])
+    left, right, count = max(shape.columns, key=lambda column: column[2])
     peak = marker(
-        one.look, (scale.x(left) + scale.x(right)) / 2, scale.y(count / one.count), 4, title=one.name
+        shape.look, (scale.x(left) + scale.x(right)) / 2, scale.y(count / shape.count), 4, title=shape.name
     )
-    return tag("g", line, peak, class_=colour_class(one.look))
+    return tag("g", line, peak, class_=colour_class(shape.look))

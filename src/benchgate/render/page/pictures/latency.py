@@ -57,7 +57,7 @@ class _LatencyScale:
 
 
 def draw(title: str, curves: Sequence[Curve], stairs: Sequence[Stair]) -> Html:
-    filled = [one for one in curves if one.points]
+    filled = [curve for curve in curves if curve.points]
     if not filled:
         return picture(title, HEIGHT)
     scale = _scale(filled, stairs)
@@ -67,8 +67,10 @@ def draw(title: str, curves: Sequence[Curve], stairs: Sequence[Stair]) -> Html:
 
 
 def _scale(curves: Sequence[Curve], stairs: Sequence[Stair]) -> _LatencyScale:
-    values = [ns for one in curves for point in one.points for ns in point[1:]] + [one.ns for one in stairs]
-    places = [point[0] for one in curves for point in one.points]
+    values = [ns for curve in curves for point in curve.points for ns in point[1:]] + [
+        stair.ns for stair in stairs
+    ]
+    places = [point[0] for curve in curves for point in curve.points]
     marks = _marks(min(values), max(values))
     return _LatencyScale((min(places), max(places)), marks[0], marks[-1])
 
@@ -110,11 +112,11 @@ def _staircase(stairs: Sequence[Stair], scale: _LatencyScale) -> list[Html]:
         return []
     corners, labels = [], []
     left, free = float(scale.sizes[0]), 0.0
-    for one in stairs:
-        right = min(max(float(one.size or scale.sizes[1]), left), float(scale.sizes[1]))
-        corners += [(scale.x(left), scale.y(one.ns)), (scale.x(right), scale.y(one.ns))]
-        if one.size is not None:
-            words = f"{one.name} {size_text(one.size)}"
+    for stair in stairs:
+        right = min(max(float(stair.size or scale.sizes[1]), left), float(scale.sizes[1]))
+        corners += [(scale.x(left), scale.y(stair.ns)), (scale.x(right), scale.y(stair.ns))]
+        if stair.size is not None:
+            words = f"{stair.name} {size_text(stair.size)}"
             half = LETTER * len(words) / 2
             x = max(min(scale.x(right), WIDTH - half), free + half)  # labels of near edges stand side by side
             free = x + half + 8
@@ -124,16 +126,16 @@ def _staircase(stairs: Sequence[Stair], scale: _LatencyScale) -> list[Html]:
     return [*labels, tag("path", tag("title", "the machine file"), class_="ideal", d=path(corners))]
 
 
-def _curve(one: Curve, scale: _LatencyScale) -> Html:
-    track = [(scale.x(size), scale.y(lowest)) for size, lowest, _ in one.points]
+def _curve(curve: Curve, scale: _LatencyScale) -> Html:
+    track = [(scale.x(size), scale.y(lowest)) for size, lowest, _ in curve.points]
     line = tag(
         "path",
-        tag("title", one.name),
+        tag("title", curve.name),
         d=path(track),
         fill="none",
         stroke="currentColor",
         stroke_width=1.2,
-        stroke_dasharray=dash(one.look),
+        stroke_dasharray=dash(curve.look),
     )
     bars = [
         tag(
@@ -142,16 +144,16 @@ def _curve(one: Curve, scale: _LatencyScale) -> Html:
             stroke="currentColor",
             opacity=0.5,
         )
-        for size, low, high in one.points
+        for size, low, high in curve.points
     ]
     dots = [
         marker(
-            one.look,
+            curve.look,
             scale.x(size),
             scale.y(low),
             2,
             title=f"{size_text(size)}: {low:.2f} ns, typically {high:.2f} ns",
         )
-        for size, low, high in one.points
+        for size, low, high in curve.points
     ]
-    return tag("g", line, *bars, *dots, class_=colour_class(one.look))
+    return tag("g", line, *bars, *dots, class_=colour_class(curve.look))

@@ -34,9 +34,9 @@ WORDS = {
 def picture(seen: Sharing, label: str, most: int = MOST_LINES) -> Html:
     lines = shared_lines(seen, most)
     wide = min(max((MOST_WIDTH - LEFT) / seen.vcpus, NARROWEST), WIDEST)
-    top = max((_taken(cpu) for one in lines for cpu in one.line.cpus), default=1)
+    top = max((_taken(cpu) for line in lines for cpu in line.line.cpus), default=1)
     width, height = LEFT + wide * seen.vcpus + 110, TOP + ROW * len(lines) + FOOT
-    rows = (_row(one, number, seen, wide, top) for number, one in enumerate(lines))
+    rows = (_row(line, number, seen, wide, top) for number, line in enumerate(lines))
     return tag(
         "svg",
         tag("title", label),
@@ -47,7 +47,7 @@ def picture(seen: Sharing, label: str, most: int = MOST_LINES) -> Html:
         width=width,
         height=height,
         role="img",
-        aria_label=f"{label}: " + "; ".join(one.said for one in lines[:8]),
+        aria_label=f"{label}: " + "; ".join(line.said for line in lines[:8]),
     )
 
 
@@ -72,12 +72,12 @@ def _heads(cpus: int, wide: float) -> list[Html]:
     ]
 
 
-def _row(one: SharedLine, number: int, seen: Sharing, wide: float, top: int) -> Html:
+def _row(line: SharedLine, number: int, seen: Sharing, wide: float, top: int) -> Html:
     y = TOP + ROW * number
     letters = int((LEFT - 70) / LETTER)
-    name = one.name if len(one.name) <= letters else f"{one.name[: letters - 2]}.."
-    moves = tag("text", short(one.line.moves), x=LEFT - 8, y=y + 15, text_anchor="end")
-    boxes = (_box(cpu, y, wide, top, f"{one.name}: ") for cpu in one.line.cpus)
+    name = line.name if len(line.name) <= letters else f"{line.name[: letters - 2]}.."
+    moves = tag("text", short(line.line.moves), x=LEFT - 8, y=y + 15, text_anchor="end")
+    boxes = (_box(cpu, y, wide, top, f"{line.name}: ") for cpu in line.line.cpus)
     right = LEFT + wide * seen.vcpus
     frame = tag(
         "rect",
@@ -90,15 +90,15 @@ def _row(one: SharedLine, number: int, seen: Sharing, wide: float, top: int) -> 
         stroke_width=1.6,
         stroke_dasharray="5 3",
     )
-    word = tag("text", WORDS[one.kind], x=right + 8, y=y + 15, class_="strong" if one.is_false else None)
+    word = tag("text", WORDS[line.kind], x=right + 8, y=y + 15, class_="strong" if line.is_false else None)
     return tag(
         "g",
-        tag("title", one.said),
+        tag("title", line.said),
         tag("text", name, x=4, y=y + 15, class_="strong"),
         moves,
         tag("rect", x=LEFT, y=y + 1, width=wide * seen.vcpus, height=ROW - 4, class_="halted"),
         *boxes,
-        tag("g", frame, class_=FALSE_COLOUR) if one.is_false else None,
+        tag("g", frame, class_=FALSE_COLOUR) if line.is_false else None,
         word,
     )
 

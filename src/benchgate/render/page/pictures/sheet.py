@@ -36,11 +36,11 @@ class Tile:
 def drawn(title: str, tiles: Sequence[Tile]) -> str:
     parts: list[Html] = []
     top = 0.0
-    for one in tiles:
-        lines, below = _above(one)
-        inner = tag("svg", one.picture, y=below, width=WIDTH, height=one.height, overflow="visible")
+    for tile in tiles:
+        lines, below = _above(tile)
+        inner = tag("svg", tile.picture, y=below, width=WIDTH, height=tile.height, overflow="visible")
         parts.append(tag("g", *lines, inner, transform=f"translate(0 {top:g})"))
-        top += below + one.height + GAP
+        top += below + tile.height + GAP
     whole = tag(
         "svg",
         tag("title", title),
@@ -55,14 +55,14 @@ def drawn(title: str, tiles: Sequence[Tile]) -> str:
     return f"{whole}\n"
 
 
-def _above(one: Tile) -> tuple[list[Html], float]:
+def _above(tile: Tile) -> tuple[list[Html], float]:
     """The heading and the legend, and where they end."""
     found: list[Html] = []
     y = 0.0
-    for line in _wrapped(one.heading, LETTERS):
+    for line in _wrapped(tile.heading, LETTERS):
         y += LINE
         found.append(tag("text", line, x=4, y=y, class_="strong"))
-    for look, name in one.names:
+    for look, name in tile.names:
         sign = tag("path", d=f"M4 {y + 12:g}h28", stroke="currentColor", stroke_dasharray=dash(look))
         found.append(tag("g", sign, marker(look, 18, y + 12, 4), class_=colour_class(look)))
         for line in _wrapped(name, LETTERS - 6):

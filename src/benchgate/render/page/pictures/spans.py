@@ -37,27 +37,27 @@ class Spans:
 
 
 def draw(of: Spans, shown: Callable[[float], str]) -> Html:
-    ends = [end for one in of.spans for end in (one.value, one.low, one.high) if end is not None]
+    ends = [end for span in of.spans for end in (span.value, span.low, span.high) if end is not None]
     values = [*ends, *(value for value, _ in of.levels), of.least, of.most]
     marks = ticks(min(values), max(values), 4)
-    left = room([one.name for one in of.spans])
+    left = room([span.name for span in of.spans])
     bottom = TOP + ROW * len(of.spans)
 
     def x(value: float) -> float:
         return left + (WIDTH - left - EDGE) * (value - marks[0]) / (marks[-1] - marks[0])
 
-    grid = [_mark(x(one), bottom, "grid", shown(one)) for one in marks]
+    grid = [_mark(x(mark), bottom, "grid", shown(mark)) for mark in marks]
     levels = [
         tag("path", tag("title", name), class_="ideal", d=f"M{x(value):.1f} {TOP}V{bottom}")
         for value, name in of.levels
     ]
-    rows = [_span(one, TOP + ROW * (n + 0.5), left, x) for n, one in enumerate(of.spans)]
+    rows = [_span(span, TOP + ROW * (n + 0.5), left, x) for n, span in enumerate(of.spans)]
     return picture(of.title, bottom + BOTTOM, *grid, *levels, *rows)
 
 
 def room(names: Sequence[str]) -> float:
     """Left of the axis, for names of this length."""
-    return min(30 + LETTER * max((len(one) for one in names), default=0), 0.6 * WIDTH)
+    return min(30 + LETTER * max((len(name) for name in names), default=0), 0.6 * WIDTH)
 
 
 def _mark(x: float, bottom: float, kind: str, words: str) -> Html:
@@ -65,11 +65,11 @@ def _mark(x: float, bottom: float, kind: str, words: str) -> Html:
     return tag("g", line, tag("text", words, x=x, y=bottom + 14, text_anchor="middle"))
 
 
-def _span(one: ValueSpan, y: float, left: float, x: Callable[[float], float]) -> Html:
-    parts = [tag("text", one.name, x=left - 10, y=y + 4, text_anchor="end")]
-    if one.low is not None and one.high is not None:
-        low, high = x(one.low), x(one.high)
+def _span(span: ValueSpan, y: float, left: float, x: Callable[[float], float]) -> Html:
+    parts = [tag("text", span.name, x=left - 10, y=y + 4, text_anchor="end")]
+    if span.low is not None and span.high is not None:
+        low, high = x(span.low), x(span.high)
         ends = f"M{low:.1f} {y - 4:.1f}v8M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 4:.1f}v8"
         parts.append(tag("path", d=ends, stroke="currentColor", stroke_width=1.5))
-    parts.append(marker(one.look, x(one.value), y, 4, title=one.title))
-    return tag("g", *parts, class_=colour_class(one.look))
+    parts.append(marker(span.look, x(span.value), y, 4, title=span.title))
+    return tag("g", *parts, class_=colour_class(span.look))

@@ -56,12 +56,12 @@ class Bars:
 
 def draw(title: str, marks: Sequence[StripPoint], lanes: Sequence[Bars]) -> Iterator[tuple[str, Html]]:
     """Gives pairs (which runs, picture). All pictures have the same scale."""
-    values = [min(max(one.value, LEAST), MOST_VALUE) for one in marks if one.value is not None]
+    values = [min(max(mark.value, LEAST), MOST_VALUE) for mark in marks if mark.value is not None]
     levels = ticks(min([*values, 0.98]), max([*values, 1.02]), 4)
     for start in range(0, len(marks), MOST):
         part = marks[start : start + MOST]
         name = f"runs {part[0].number} to {part[-1].number}"
-        below = [Html("").join(_lane(one, start, n)) for n, one in enumerate(lanes)]
+        below = [Html("").join(_lane(lane, start, n)) for n, lane in enumerate(lanes)]
         height = TOP + HIGH + FOOT + LANE * len(lanes)
         drawn = [*_axis(part, levels), *_marks(part, levels), *map(Html, below)]
         yield name, picture(f"{title}, {name}", height, *drawn)

@@ -104,7 +104,7 @@ def _picture(label: str, bottom: float, parts: Sequence[Html | None]) -> Html:
 
 
 def _axis(length: int, bottom: float) -> Iterator[Html]:
-    marks = [one for one in ticks(0, length, 8) if one <= length]
+    marks = [tick for tick in ticks(0, length, 8) if tick <= length]
     for mark, words in zip(marks, labels(marks, "ns") if len(marks) > 1 else ["0"], strict=True):
         x = LEFT + PLOT * mark / max(length, 1)
         yield tag("path", class_="grid", d=f"M{number(x)} {TOP - 5}V{number(bottom)}")
@@ -215,11 +215,11 @@ def _wasted(seen: ThreadSketch, heights: _Heights) -> Html | None:
 def _arrows(seen: ThreadSketch, heights: _Heights) -> Html | None:
     """From the waker's lane to that on whose queue the thread is put, at the time of the wake-up."""
     shafts, tips = [], []
-    for one in seen.arrows:
-        down = 1 if one.target > one.source else -1
-        x = LEFT + PLOT * one.time // max(seen.length, 1)
-        begin = heights.top(one.source) + (heights.lane if down > 0 else 0)
-        end = heights.top(one.target) + (0 if down > 0 else heights.lane)
+    for arrow in seen.arrows:
+        down = 1 if arrow.target > arrow.source else -1
+        x = LEFT + PLOT * arrow.time // max(seen.length, 1)
+        begin = heights.top(arrow.source) + (heights.lane if down > 0 else 0)
+        end = heights.top(arrow.target) + (0 if down > 0 else heights.lane)
         shafts.append(f"M{x} {begin}V{end}")
         tips.append(f"M{x} {end}l-2.5 {-5 * down}h5z")
     if not shafts:
@@ -236,8 +236,8 @@ def _arrows(seen: ThreadSketch, heights: _Heights) -> Html | None:
 def by_thread(seen: ThreadSketch, paints: Paints, label: str) -> Html:
     bottom = TOP + (ROW + ROW_GAP) * len(seen.rows)
     rows = [
-        _row(one, paints.get(one.thread, UNNAMED), TOP + (ROW + ROW_GAP) * n, PLOT // seen.columns)
-        for n, one in enumerate(seen.rows)
+        _row(row, paints.get(row.thread, UNNAMED), TOP + (ROW + ROW_GAP) * n, PLOT // seen.columns)
+        for n, row in enumerate(seen.rows)
     ]
     return _picture(label, bottom, [*_axis(seen.length, bottom), *rows])
 
