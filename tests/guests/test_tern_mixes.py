@@ -31,7 +31,7 @@ STUDY = """\
 name: two
 system: kernel
 cpus: 2
-seeds: 2
+seeds: 3
 least: 3
 resources: [cpu]
 overcommit: []
