@@ -27,6 +27,7 @@ from benchgate.insn.log_reader import read_log
 from benchgate.insn.threads_log import ThreadEvents, read_thread_events
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
+from benchgate.judge.accounts.threads.schedule import Schedule, repeat_schedule
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 from benchgate.run.pinning import ThreadPlace
 from benchgate.run.thread_use import HostRecord, UseSample
@@ -139,6 +140,11 @@ class RunFiles:
         """What the guest's scheduler did; None if it was not observed."""
         path = self.run.folder / THREAD_EVENTS
         return read_thread_events(path) if os.path.lexists(path) else None
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """These events, repeated in their order."""
+        return repeat_schedule(self.thread_events) if self.thread_events else None
 
     @cached_property
     def unobserved(self) -> str:

@@ -331,10 +331,10 @@ class _RunNames:
 
     @cached_property
     def sleeps(self) -> WorkerSleeps:
-        events = self.files.thread_events
-        if events is None:
+        schedule = self.files.schedule
+        if schedule is None:
             raise UnseenError(self.files.unobserved or "its threads were not recorded (--threads)")
-        slept = worker_sleeps(events, self.files.clock, self.found)
+        slept = worker_sleeps(schedule, self.files.clock, self.found)
         if slept is None:
             raise UnseenError("the record of its threads was full before the window closed")
         return slept

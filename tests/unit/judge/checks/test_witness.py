@@ -219,7 +219,7 @@ def test_a_histogram_contains_what_the_machine_saw(
     run = Run(CONTAINS, tmp_path)
     run.histogram = histogram_of(values)
     run.found = replace(run.found, histograms={"latency": run.histogram})
-    run.files.__dict__["thread_events"] = object()
+    run.files.__dict__["schedule"] = object()
     marked = SimpleNamespace(work_begin=0, work_end=10, total_begin=0)
     run.files.__dict__["marked"] = marked
     sleeps = SimpleNamespace(waits=[[WokenWait(5, one) for one in waits], [WokenWait(5, 9_999)] * 9])

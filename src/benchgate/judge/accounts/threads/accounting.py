@@ -44,11 +44,11 @@ _Spent = TypeVar("_Spent")
 
 def books_of_run(files: RunFiles, *, explained: int = MOST_WAITS) -> ThreadBooks | None:
     """The books of a run; None if its threads were not observed."""
-    events = files.thread_events
-    if events is None:
+    events, schedule = files.thread_events, files.schedule
+    if events is None or schedule is None:
         return None
     marks = files.clock_log.marks if files.run.clock_log else ()
-    return thread_books(events, marks, places_in(files.shape), explained=explained)
+    return thread_books(events, marks, places_in(files.shape), explained=explained, schedule=schedule)
 
 
 def thread_books(
@@ -57,10 +57,11 @@ def thread_books(
     places: Sequence[CpuPlace] = (),
     *,
     explained: int = MOST_WAITS,
+    schedule: Schedule | None = None,
 ) -> ThreadBooks:
     """`places`: of each CPU on a machine with memory; none on the ideal one. `explained`: how many waits are
-    explained, the longest first."""
-    schedule = repeat_schedule(events)
+    explained, the longest first. `schedule`: of these events, if it is known."""
+    schedule = schedule or repeat_schedule(events)
     if places and len(places) != schedule.vcpus:
         raise VerifyError(
             f"{events.path} has {schedule.vcpus} vCPUs, but the run's machine has {len(places)}"

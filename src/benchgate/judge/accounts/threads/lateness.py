@@ -19,9 +19,9 @@ from fractions import Fraction
 from benchgate.base.runs import VerifiedRun, WorkerReport
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.insn.log import ClockLog, ClockMark, MarkKind
-from benchgate.insn.threads_log import IDLE, ThreadEvents
+from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.books import ThreadWait, ThreadWake
-from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, Schedule, ThreadLife, repeat_schedule
+from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, Schedule, ThreadLife
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +200,7 @@ class WorkerSleeps:
         return wake.waker in mine and self.interrupts.isdisjoint(wake.trail[GENERIC:])
 
 
-def worker_sleeps(events: ThreadEvents, log: ClockLog, found: VerifiedRun) -> WorkerSleeps | None:
-    schedule = repeat_schedule(events)
+def worker_sleeps(schedule: Schedule, log: ClockLog, found: VerifiedRun) -> WorkerSleeps | None:
     if schedule.is_cut or not found.hz or not found.workers:
         return None
     threads = list(_threads(schedule, log))
