@@ -1,4 +1,5 @@
-"""What `benchgate threads` prints of one run: its books of threads, and why threads were late.
+"""What `benchgate threads` prints of one run: its books of threads, and why threads were late; or what its
+machine counted, with lines that its workload could promise.
 
 Takes the folder of a run, or of its replay; gives text, or JSON. Boots nothing and changes nothing. Fails
 with EvidenceError for a folder without a run, with UsageError for a run whose threads were not observed,
@@ -8,7 +9,8 @@ and with VerifyError if its record contradicts itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,16 +18,25 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import RawRun
 from benchgate.base.text import counted
+from benchgate.base.workload.witness import EVENTS, PROGRAM
 from benchgate.evidence.facts import stored_symbols
 from benchgate.evidence.files import SESSION, read_object
+from benchgate.insn.counts import OF_PROGRAM
+from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWait
-from benchgate.judge.checks.witness import proposed, seen_in
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 from benchgate.render.tables import threads
 from benchgate.run.record import load
 from benchgate.session.rejudging.rejudge import system_of
+
+_OFFERED = ("atomics", "faults", "switches", "wakes", "forks")
+_FEWEST, _MOST_TIMES, _FAR = 8, 16, 1.5
+"""Of a figure below the first nothing is proposed; a count may be up to the second times a figure, and up to
+the third times the promised one."""
+_LENGTH = re.compile(r"_(?:ns|us|ms|s|kb|mb|bytes)\Z")
+"""Parameters that are no counts, by the end of their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +73,7 @@ def report_witness(folder: Path) -> str:
     if (session / SESSION).is_file():
         facts = read_object(session, SESSION)
         observe = system_of(facts, run.cell.system, str(session / SESSION)).observe
-    seen = seen_in(files, {name: call.number for name, call in observe.calls.items()} if observe else {})
+    seen = _seen_in(files, {name: call.number for name, call in observe.calls.items()} if observe else {})
     figures = {name: value for name, value in run.cell.params if isinstance(value, int)}
     if b"@bench " in files.console:
         said = files.transcript
@@ -73,6 +84,38 @@ def report_witness(folder: Path) -> str:
         }
     told = ", ".join(f"{count:,} {name}" for name, count in sorted(seen.items(), key=lambda one: -one[1]))
     return "\n".join([f"# In the window of {folder.name} the machine saw: {told}.", *proposed(seen, figures)])
+
+
+def _seen_in(files: RunFiles, calls: Mapping[str, int]) -> dict[str, int]:
+    """What the machine counted in the work window, under the names of claims. UsageError if nothing was."""
+    counts = files.clock.counts if files.run.lane is Lane.INSN else None
+    span = counts and (counts.work or counts.total)
+    if not span:
+        raise UsageError(
+            f"{files.run.folder}: its machine counted nothing; next: measure with --clock insn, or "
+            f"benchgate replay {files.run.folder}"
+        )
+    return {name: count for name, count in counts_by_name(span.vcpus, calls).items() if count}
+
+
+def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
+    """YAML lines: each count that is about a whole multiple of a figure is promised to be at least that."""
+    lines = []
+    for name, count in sorted(seen.items()):
+        near = [
+            (count / (count // figure * figure), len(known), known, count // figure)
+            for known, figure in figures.items()
+            if figure >= _FEWEST and figure <= count < _MOST_TIMES * figure and not _LENGTH.search(known)
+        ]
+        if name in _OFFERED or name.startswith(("syscalls.", EVENTS)):
+            off, _, known, times = min(near, default=(_FAR, 0, "", 0))
+            if off < _FAR:
+                counted_as = name.replace(f"{EVENTS}{OF_PROGRAM}", PROGRAM)
+                lines.append(f"  - claim: {counted_as} >= {f'{times} * ' if times > 1 else ''}{known}")
+                lines.append(
+                    f"    because: TODO  # the machine saw {count:,}, the guest says {figures[known]:,}"
+                )
+    return ["witness:", *lines] if lines else ["# No count is near a multiple of what the guest says."]
 
 
 def _said_of(late: float, books: ThreadBooks, told: int) -> str:

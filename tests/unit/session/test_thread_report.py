@@ -117,3 +117,23 @@ def test_a_wrong_record_and_a_wrong_length_are_told(run: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit):
         main(["threads", str(run), "--late", "soon"])
     assert "is not a length of time such as" in capsys.readouterr().err
+
+
+# ---- lines for a workload that has none
+
+
+def test_counts_near_a_multiple_of_a_figure_are_proposed() -> None:
+    seen = {"syscalls.futex": 404, "events.p_take": 100, "atomics": 50, "halts": 100, "spaces": 17}
+    figures = {"result.wakes": 200, "printed.takes": 99, "sleep_us": 50, "few": 2}
+    lines = thread_report.proposed(seen, figures)
+    assert [line for line in lines if "because" not in line] == [
+        "witness:",
+        "  - claim: program.take >= printed.takes",
+        "  - claim: syscalls.futex >= 2 * result.wakes",
+    ]
+    assert lines[2].endswith("# the machine saw 100, the guest says 99")
+
+
+def test_nothing_is_proposed_for_counts_that_are_near_no_figure() -> None:
+    (line,) = thread_report.proposed({"syscalls.futex": 404}, {"result.wakes": 1000})
+    assert line.startswith("# No count")

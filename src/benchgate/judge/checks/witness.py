@@ -12,7 +12,6 @@ saw, the clock's own resolution is in the guest's favour.
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,7 +19,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from benchgate.base.cells import Lane
-from benchgate.base.errors import UsageError, VerifyError
+from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bounds
 from benchgate.base.system.observe import HookKind
@@ -49,12 +48,6 @@ from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
 _MEMORY = {"reads": "reads", "writes": "writes", "lines": "outside"}
-_OFFERED = ("atomics", "faults", "switches", "wakes", "forks")
-_FEWEST, _MOST_TIMES, _FAR = 8, 16, 1.5
-"""Of a figure below the first nothing is proposed; a count may be up to the second times a figure, and up to
-the third times the promised one."""
-_LENGTH = re.compile(r"_(?:ns|us|ms|s|kb|mb|bytes)\Z")
-"""Parameters that are no counts, by the end of their names."""
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
 times differ by up to a step of the clock, may time less than the machine saw."""
@@ -173,41 +166,6 @@ def _lengths(metric: Metric) -> tuple[str, ...]:
         return (metric.per,)
     is_time = metric.kind is MetricKind.TIME or (metric.kind is MetricKind.PERCENTILE and metric.unit == NS)
     return (metric.of,) if is_time else ()
-
-
-# ---- lines for a workload that has none
-
-
-def seen_in(files: RunFiles, calls: Mapping[str, int]) -> dict[str, int]:
-    """What the machine counted in the work window, under the names of claims. UsageError if nothing was."""
-    counts = files.clock.counts if files.run.lane is Lane.INSN else None
-    span = counts and (counts.work or counts.total)
-    if not span:
-        raise UsageError(
-            f"{files.run.folder}: its machine counted nothing; next: measure with --clock insn, or "
-            f"benchgate replay {files.run.folder}"
-        )
-    return {name: count for name, count in counts_by_name(span.vcpus, calls).items() if count}
-
-
-def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
-    """YAML lines: each count that is about a whole multiple of a figure is promised to be at least that."""
-    lines = []
-    for name, count in sorted(seen.items()):
-        near = [
-            (count / (count // figure * figure), len(known), known, count // figure)
-            for known, figure in figures.items()
-            if figure >= _FEWEST and figure <= count < _MOST_TIMES * figure and not _LENGTH.search(known)
-        ]
-        if name in _OFFERED or name.startswith(("syscalls.", EVENTS)):
-            off, _, known, times = min(near, default=(_FAR, 0, "", 0))
-            if off < _FAR:
-                counted_as = name.replace(f"{EVENTS}{OF_PROGRAM}", PROGRAM)
-                lines.append(f"  - claim: {counted_as} >= {f'{times} * ' if times > 1 else ''}{known}")
-                lines.append(
-                    f"    because: TODO  # the machine saw {count:,}, the guest says {figures[known]:,}"
-                )
-    return ["witness:", *lines] if lines else ["# No count is near a multiple of what the guest says."]
 
 
 # ---- histograms, bucket by bucket
