@@ -97,8 +97,9 @@ def _calls(words: Section, guest: Architecture) -> dict[str, SystemCall]:
         return linux_calls(guest.name)
     found: dict[str, SystemCall] = {}
     calls = words.section("calls")
-    for name in calls.keys() if calls else ():
-        assert calls is not None
+    if calls is None:
+        return found
+    for name in calls.keys():  # noqa: SIM118 - a Section
         _check_name(calls, name)
         if calls.is_mapping(name):
             with calls.optional(name) as keys:
@@ -106,8 +107,7 @@ def _calls(words: Section, guest: Architecture) -> dict[str, SystemCall]:
                 found[name] = SystemCall(keys.integer("number"), length)
         else:
             found[name] = SystemCall(calls.integer(name))
-    if calls is not None:
-        calls.close()
+    calls.close()
     return found
 
 
