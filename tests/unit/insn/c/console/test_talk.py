@@ -35,7 +35,7 @@ class Conversation:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library, self.talk, self.console = library, Talk(), 0
-        library.talk_begin(ctypes.byref(self.talk))
+        library.talk_begin(ctypes.byref(self.talk), ctypes.c_uint64(0), ctypes.c_uint64(0))
 
     def answer(self, text: str, now: int) -> bool:
         return bool(self.library.talk_answer(ctypes.byref(self.talk), text.encode(), ctypes.c_uint64(now)))
