@@ -100,6 +100,8 @@ class ClockRun:
     """The file of the machine's memory system (insn/machine_shape.py); None for the ideal machine."""
     order: AccessOrder = AccessOrder.UNSAID
     """What is done about accesses in the wrong order. With a shape they are at least watched."""
+    start: tuple[int, int] | None = None
+    """The guest's time, and the bytes on its console, at which a snapshot was taken; None if it boots."""
     explore: Path | None = None
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
@@ -124,6 +126,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
         **run.records.options(),
         **{name: value for name, value in some.items() if value},
         **({"talk": TALK_DESCRIPTOR} if run.talks else {}),
+        **({"start": ":".join(map(str, run.start))} if run.start else {}),
         **({"bytes": _pairs(run.lengths)} if run.lengths else {}),
     }
     argv = (

@@ -30,9 +30,11 @@ _LETTER = re.compile(r"[A-Z]\Z")
 
 def of_session(options: Options) -> tuple[System, ...]:
     """The systems of --system."""
-    return _distinct(
-        "--system", [catalog.load_system(word, options.linux_kernel) for word in options.systems]
-    )
+    return _distinct("--system", [_loaded(word, options) for word in options.systems])
+
+
+def _loaded(word: str, options: Options) -> System:
+    return catalog.load_system(word, options.linux_kernel, options.start)
 
 
 def letters(options: Options) -> Mapping[str, System]:
@@ -111,7 +113,7 @@ def _digest(path: Path, changed_ns: int) -> str:  # noqa: ARG001 - a key of the 
 
 def _beside(word: str, known: Sequence[System], options: Options) -> System:
     """The system of a word, named so that it differs from other systems of the session."""
-    found = catalog.load_system(word, options.linux_kernel)
+    found = _loaded(word, options)
     for one in known:
         if (one.file, one.settings) == (found.file, found.settings):
             return one

@@ -15,6 +15,7 @@ from pathlib import Path
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
 from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.plan import catalog
@@ -44,6 +45,10 @@ class Options:
     clock: str = "auto"
     machine: str = IDEAL
     """The name or path of the machine, unless a test's mark names one."""
+    start: StartKind = StartKind.COLD
+    """Where runs on the instruction clock begin."""
+    boots: int = 5
+    """How many different boots stand behind the runs of an arm that starts warm."""
     runs: int = 5
     max_runs: int = 25
     seeds: int = 5
@@ -124,6 +129,7 @@ def read(lookup: Lookup) -> Options:
         accel=None if accel == "auto" else Accel(accel),
         clock=clock,
         machine=machine,
+        start=_start(got, clock),
         runs=runs,
         max_runs=max_runs,
         seeds=seeds,
@@ -169,6 +175,13 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
             raise OptionError("fleet", f" with --{name}: {why}")
+
+
+def _start(got: Mapping[str, object], clock: str) -> StartKind:
+    start = StartKind(choice_of(got, "start", StartKind.COLD))
+    if start is StartKind.WARM and clock not in ("insn", "both"):
+        raise OptionError("start", " warm: only the instruction clock starts warm; add --clock insn")
+    return start
 
 
 def _machine(value: object, policy: Policy, clock: str) -> str:

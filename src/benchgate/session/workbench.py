@@ -46,6 +46,7 @@ from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
 from benchgate.session.emulators import Emulators
 from benchgate.session.measuring_host import MeasuringHost
+from benchgate.session.warm_starts import WarmStarts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Workbench:
         self.options, self.host = options, host
         self.emulators = Emulators(options, host, notice)
         self.images = Images(options.locked, notice)
+        self.warm = WarmStarts(notice, options.boots)
 
     def prepare(self, cells: Collection[PlannedCell]) -> None:
         """Fetches QEMUs and builds images. It needs no lock."""
@@ -161,7 +163,10 @@ class Workbench:
     def _spec(self, planned: PlannedCell, image: Image, boot: BootOptions) -> BootSpec:
         if planned.system.kind is SystemKind.NATIVE:
             return argv.native_spec(planned, image, boot.nonce, measure=boot.measure)
-        return argv.guest_spec(planned, image, self.emulators.vm(planned), boot)
+        vm = self.emulators.vm(planned)
+        if planned.starts_warm:
+            boot = replace(boot, start=self.warm.of(planned, image, vm, boot.seed))
+        return argv.guest_spec(planned, image, vm, boot)
 
     # ---- boots for a user's own tests
 

@@ -1,0 +1,127 @@
+"""A snapshot of a booted guest, from which runs start warm: files, record and the digest of its memory.
+
+Takes the folder of a snapshot, or of a run that started from one; gives a `Snapshot` or a `SnapshotRecord`.
+The files are untrusted: a record of another form raises ValueError.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from benchgate.base.files import read_json, read_start, write_json
+from benchgate.base.jsonfields import Between, as_json, read, without_head
+
+SCHEMA = 1
+FILE = "start.json"
+"""The record's name, in the folder of the snapshot and of each run from it."""
+RAM, STATE, CONSOLE = "ram", "state", "serial.log"
+"""The guest's memory; its CPUs and devices, as QEMU saves them; what it had printed."""
+WORDS = "words"
+"""The words of a run's kernel command line, in the run's folder."""
+PAGE = 4096
+_RECORD_BYTES = 1 << 16
+
+
+START = "start"
+"""The setting of each guest that says where its runs begin."""
+
+
+class StartKind(StrEnum):
+    """Where a run begins."""
+
+    COLD = "cold"
+    """At the machine's reset."""
+    WARM = "warm"
+    """At a snapshot of the booted guest."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRecord:
+    """What is known of a snapshot. Equal inputs give equal memory and CPUs on every host."""
+
+    time_ns: Annotated[int, Between(1)]
+    """The guest's time at which it was taken."""
+    console: Annotated[int, Between(1)]
+    """How many bytes the guest had printed."""
+    boot: Annotated[int, Between(0)]
+    """The seed of the instruction clock with which it booted."""
+    memory: str
+    """The digest of the guest's memory (`memory_digest`)."""
+    inputs: Mapping[str, str]
+    """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / FILE, {"schema": SCHEMA, **as_json(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    folder: Path
+    record: SnapshotRecord
+
+    @property
+    def ram(self) -> Path:
+        return self.folder / RAM
+
+    @property
+    def state(self) -> Path:
+        return self.folder / STATE
+
+    @property
+    def printed(self) -> bytes:
+        """What the guest had printed."""
+        return (self.folder / CONSOLE).read_bytes()
+
+
+def read_record(folder: Path) -> SnapshotRecord:
+    content = read_start(folder / FILE, _RECORD_BYTES)
+    if len(content) > _RECORD_BYTES:
+        raise ValueError(f"it has more than {_RECORD_BYTES} bytes")
+    own = without_head(read_json(content), "the start", "use the benchgate that wrote it", schema=SCHEMA)
+    return read(SnapshotRecord, own, "the start")
+
+
+def pages(memory: Path) -> Iterator[tuple[int, bytes]]:
+    """Each page that is not zero, with its number."""
+    with memory.open("rb") as stream:
+        for begin, end in _extents(stream.fileno()):
+            stream.seek(begin)
+            for number in range(begin // PAGE, -(-end // PAGE)):
+                page = stream.read(PAGE)
+                if page.count(0) != len(page):
+                    yield number, page
+
+
+def _extents(descriptor: int) -> Iterator[tuple[int, int]]:
+    """The parts of a file that are no holes, from page to page."""
+    at, size = 0, os.fstat(descriptor).st_size
+    while at < size:
+        try:
+            begin = os.lseek(descriptor, at, os.SEEK_DATA)
+        except OSError:  # a hole up to the end
+            return
+        at = os.lseek(descriptor, begin, os.SEEK_HOLE)
+        yield begin - begin % PAGE, at
+
+
+def memory_digest(memory: Path, keep: Path | None = None) -> str:
+    """One digest of all pages that are not zero, with their numbers. `keep`: a file that gets them,
+    with holes in place of the others."""
+    digest = hashlib.sha256()
+    if keep is None:
+        for number, page in pages(memory):
+            digest.update(number.to_bytes(8, "little") + page)
+        return digest.hexdigest()
+    with keep.open("xb") as kept:
+        kept.truncate(memory.stat().st_size)
+        for number, page in pages(memory):
+            digest.update(number.to_bytes(8, "little") + page)
+            kept.seek(number * PAGE)
+            kept.write(page)
+    return digest.hexdigest()
