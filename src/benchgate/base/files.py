@@ -29,6 +29,7 @@ from benchgate.base.text import one_line
 TAIL_BYTES = 4096
 """So many bytes at the end of a log are read to find its last line."""
 LOCK = "lock"
+PAGE, _BLOCK = 4096, 512
 _LIMIT = 2**63
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
@@ -111,9 +112,50 @@ def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
         name = path.relative_to(folder)
         if any(part in skip for part in name.parts):
             continue
-        content = f"link {path.readlink()}" if path.is_symlink() else f"file {file_digest(path)}"
+        content = f"link {path.readlink()}" if path.is_symlink() else _content(path)
         digest.update(f"{len(str(name))} {name} {content}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
+
+
+def _content(path: Path) -> str:
+    """The digest of a file; of one that is mostly holes, such as the memory of a guest, only of its pages."""
+    status = path.stat()
+    if 2 * status.st_blocks * _BLOCK >= status.st_size:
+        return f"file {file_digest(path)}"
+    return f"sparse {status.st_size} {pages_digest(path)}"
+
+
+def pages_digest(path: Path) -> str:
+    """One digest of all pages that are not zero, with their numbers."""
+    digest = hashlib.sha256()
+    for number, page in pages(path):
+        digest.update(number.to_bytes(8, "little") + page)
+    return digest.hexdigest()
+
+
+def pages(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each page of a file that is not zero, with its number. Holes are not read."""
+    with open_regular(path) as stream:
+        for begin, end in _data_of(stream.fileno()):
+            stream.seek(begin - begin % PAGE)
+            for number in range(begin // PAGE, -(-end // PAGE)):
+                page = stream.read(PAGE)
+                if page.count(0) != len(page):
+                    yield number, page
+
+
+def _data_of(descriptor: int) -> Iterator[tuple[int, int]]:
+    """The parts of a file that are no holes."""
+    at, size = 0, os.fstat(descriptor).st_size
+    while at < size:
+        try:
+            begin = os.lseek(descriptor, at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # a hole up to the end
+                return
+            raise
+        at = os.lseek(descriptor, begin, os.SEEK_HOLE)
+        yield begin, at
 
 
 def count_and_size(folder: Path) -> tuple[int, int]:

@@ -6,15 +6,13 @@ The files are untrusted: a record of another form raises ValueError.
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-from benchgate.base.files import read_json, read_start, write_json
+from benchgate.base.files import PAGE, pages, read_json, read_start, write_json
 from benchgate.base.jsonfields import Between, as_json, read, without_head
 
 SCHEMA = 1
@@ -24,7 +22,6 @@ RAM, STATE, CONSOLE = "ram", "state", "serial.log"
 """The guest's memory; its CPUs and devices, as QEMU saves them; what it had printed."""
 WORDS = "words"
 """The words of a run's kernel command line, in the run's folder."""
-PAGE = 4096
 _RECORD_BYTES = 1 << 16
 
 
@@ -52,7 +49,7 @@ class SnapshotRecord:
     boot: Annotated[int, Between(0)]
     """The seed of the instruction clock with which it booted."""
     memory: str
-    """The digest of the guest's memory (`memory_digest`)."""
+    """The digest of the guest's memory (`pages_digest`)."""
     inputs: Mapping[str, str]
     """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
 
@@ -87,41 +84,10 @@ def read_record(folder: Path) -> SnapshotRecord:
     return read(SnapshotRecord, own, "the start")
 
 
-def pages(memory: Path) -> Iterator[tuple[int, bytes]]:
-    """Each page that is not zero, with its number."""
-    with memory.open("rb") as stream:
-        for begin, end in _extents(stream.fileno()):
-            stream.seek(begin)
-            for number in range(begin // PAGE, -(-end // PAGE)):
-                page = stream.read(PAGE)
-                if page.count(0) != len(page):
-                    yield number, page
-
-
-def _extents(descriptor: int) -> Iterator[tuple[int, int]]:
-    """The parts of a file that are no holes, from page to page."""
-    at, size = 0, os.fstat(descriptor).st_size
-    while at < size:
-        try:
-            begin = os.lseek(descriptor, at, os.SEEK_DATA)
-        except OSError:  # a hole up to the end
-            return
-        at = os.lseek(descriptor, begin, os.SEEK_HOLE)
-        yield begin - begin % PAGE, at
-
-
-def memory_digest(memory: Path, keep: Path | None = None) -> str:
-    """One digest of all pages that are not zero, with their numbers. `keep`: a file that gets them,
-    with holes in place of the others."""
-    digest = hashlib.sha256()
-    if keep is None:
+def keep_pages(memory: Path, kept: Path) -> None:
+    """Copies the pages that are not zero, with holes in place of the others."""
+    with kept.open("xb") as stream:
+        stream.truncate(memory.stat().st_size)
         for number, page in pages(memory):
-            digest.update(number.to_bytes(8, "little") + page)
-        return digest.hexdigest()
-    with keep.open("xb") as kept:
-        kept.truncate(memory.stat().st_size)
-        for number, page in pages(memory):
-            digest.update(number.to_bytes(8, "little") + page)
-            kept.seek(number * PAGE)
-            kept.write(page)
-    return digest.hexdigest()
+            stream.seek(number * PAGE)
+            stream.write(page)

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from benchgate.base.console.conversation import Conversation
 from benchgate.base.errors import BootError
-from benchgate.base.snapshots import CONSOLE, RAM, STATE, Snapshot, SnapshotRecord, memory_digest
+from benchgate.base.files import pages_digest
+from benchgate.base.snapshots import CONSOLE, RAM, STATE, Snapshot, SnapshotRecord, keep_pages
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line
 from benchgate.insn.talk import EndOfTalk, GuestStop, StopKind, Talk, TypingPace
@@ -91,7 +92,8 @@ def take(guest: SavedGuest, folder: Path, boot: BootToSave) -> SnapshotRecord:
     qmp.execute("migrate", {"uri": f"file:{folder / STATE}"}, seconds=_SECONDS)
     _await(qmp, "saved")
     (folder / CONSOLE).write_bytes(printed)
-    digest = memory_digest(guest.memory, folder / RAM)
+    keep_pages(guest.memory, folder / RAM)
+    digest = pages_digest(folder / RAM)
     record = SnapshotRecord(stop.time, stop.console, boot.boot, digest, boot.inputs)
     record.save(folder)
     return record

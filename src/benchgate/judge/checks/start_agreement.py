@@ -28,8 +28,8 @@ def check_start(files: RunFiles, system: System) -> None:
     }
     if wrong := [name for name, good in found.items() if not good]:
         raise VerifyError(
-            f"{wrong[0]} of {files.run.folder.name} is not of a {system.boot.start} start, as its row says: the "
-            "run began elsewhere, or one of its files was changed"
+            f"{wrong[0]} of {files.run.folder.name} is not of a {system.boot.start} start, as its row says: "
+            "the run began elsewhere, or one of its files was changed"
         )
 
 
