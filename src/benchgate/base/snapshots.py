@@ -50,6 +50,8 @@ class SnapshotRecord:
     """The seed of the instruction clock with which it booted."""
     memory: str
     """The digest of the guest's memory (`pages_digest`)."""
+    devices: str
+    """The digest of its CPUs and devices, as QEMU saved them."""
     inputs: Mapping[str, str]
     """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
 

@@ -97,6 +97,8 @@ class BootOptions:
     """Maps the name of each guest port to its port on the host."""
     start: Snapshot | None = None
     """The snapshot from which a system starts that starts warm."""
+    boot: int | None = None
+    """The boot behind such a start, by its seed; None: the one that belongs to this run's seed."""
     saves: Path | None = None
     """The file for the memory of a guest of which a snapshot is taken."""
     exploration: Exploration | None = None

@@ -113,15 +113,31 @@ class RunningGuest:
     def go(self) -> None:
         """Starts the guest; raises QmpError if it did not run."""
         self.note_moment("start")
-        if self.spec.start is not None and self.talk is not None:
-            return snapshot.restore(self.qmp, self.talk, self.spec.start)
+        self.load()
         try:
             self.qmp.execute("cont", seconds=_QMP_S)
+            self.begin()
         except QmpError:
             # A guest that exits at once ends QEMU before the answer is sent. If it printed, then it ran.
             if not self.console.has_output():
                 raise
-        return None
+
+    def load(self) -> None:
+        """Loads the snapshot, of a guest that starts from one."""
+        if self.spec.start is not None:
+            snapshot.load(self.qmp, self.spec.start)
+
+    def begin_when_continued(self, seconds: float) -> None:
+        """A debugger continues the guest, for which it may take so long."""
+        if self.spec.start is not None:
+            snapshot.await_running(self.qmp, seconds)
+            self.begin()
+            self.leave_alone()
+
+    def begin(self) -> None:
+        """The time of a guest from a snapshot begins when QEMU runs again."""
+        if self.spec.start is not None and self.talk is not None:
+            snapshot.begin(self.qmp, self.talk)
 
     def leave_alone(self) -> None:
         """Nothing will be typed: a guest that was restored runs from here to its end without a stop."""

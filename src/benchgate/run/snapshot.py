@@ -2,10 +2,10 @@
 
 `take` takes a guest that begins now and whose memory is a file of its own; fills a folder with the snapshot's
 files and gives its record. The guest stops at a moment of its own, with every CPU halted, so that the same
-guest gives the same snapshot on every host. `restore` takes a QEMU that waits for a snapshot. QEMU's own
-migration to a file carries CPUs and devices; the memory is a file that is mapped, so that a run reads only
-what it touches. Fails with BootError if the guest never comes to rest, if it ends, or if QEMU cannot save or
-load it.
+guest gives the same snapshot on every host. `load` takes a QEMU that waits for a snapshot, and `begin` lets
+its guest run. QEMU's own migration to a file carries CPUs and devices; the memory is a file that is mapped,
+so that a run reads only what it touches. Fails with BootError if the guest never comes to rest, if it ends,
+or if QEMU cannot save or load it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from benchgate.base.console.conversation import Conversation
 from benchgate.base.errors import BootError
-from benchgate.base.files import pages_digest
+from benchgate.base.files import file_digest, pages_digest
 from benchgate.base.snapshots import CONSOLE, RAM, STATE, Snapshot, SnapshotRecord, keep_pages
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line
@@ -32,6 +32,7 @@ _STEP_NS = 1_000_000
 """A guest that is ready, but at work at that moment, is looked at so often."""
 _LOOK_S = 0.002
 _SECONDS = 180.0
+_DEBUGGED_S = 0.1
 _MOST_PRINTED = 32 << 10
 """The console of a snapshot is put into a pipe, which a host may keep as small as this."""
 _WAITS = re.compile(rb"^benchwaits\r?$", re.MULTILINE)
@@ -94,7 +95,8 @@ def take(guest: SavedGuest, folder: Path, boot: BootToSave) -> SnapshotRecord:
     (folder / CONSOLE).write_bytes(printed)
     keep_pages(guest.memory, folder / RAM)
     digest = pages_digest(folder / RAM)
-    record = SnapshotRecord(stop.time, stop.console, boot.boot, digest, boot.inputs)
+    devices = file_digest(folder / STATE)
+    record = SnapshotRecord(stop.time, stop.console, boot.boot, digest, devices, boot.inputs)
     record.save(folder)
     return record
 
@@ -129,12 +131,26 @@ def _heard(console: Console) -> bytes:
     return heard
 
 
-def restore(qmp: Qmp, talk: Talk, snapshot: Snapshot) -> None:
+def load(qmp: Qmp, snapshot: Snapshot) -> None:
     """Loads the snapshot into a QEMU that waits for it; the guest then stands where it was saved."""
     _share_memory(qmp)
     qmp.execute("migrate-incoming", {"uri": f"file:{snapshot.state}"}, seconds=_SECONDS)
     _await(qmp, "loaded")
-    qmp.execute("cont", seconds=_SECONDS)
+
+
+def await_running(qmp: Qmp, seconds: float) -> None:
+    """Waits until somebody else continues QEMU."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        answer = qmp.execute("query-status", seconds=_SECONDS)
+        if isinstance(answer, dict) and answer.get("running") is True:
+            return
+        time.sleep(_DEBUGGED_S)
+    raise QmpError(f"nobody continued the guest within {seconds:g} s")
+
+
+def begin(qmp: Qmp, talk: Talk) -> None:
+    """QEMU runs again (`cont`); now the guest's time begins."""
     talk.begin()
     qmp.execute("query-status", seconds=_SECONDS)  # so that QEMU's main loop looks at its descriptors
 

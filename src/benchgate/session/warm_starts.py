@@ -48,14 +48,14 @@ def refusal(system: System) -> str:
 class WarmStarts:
     def __init__(self, notice: Notice, boots: int) -> None:
         self.boots = boots
-        """How many different boots stand behind the seeds of an arm."""
+        """How many different boots stand behind the seeds of an arm: each in its turn."""
         self._notice = notice
         self._made: dict[tuple[str, ...], Snapshot] = {}
 
-    def of(self, planned: PlannedCell, image: Image, vm: VmConfig, seed: int) -> Snapshot:
+    def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Snapshot:
+        """`boot`: its seed."""
         if why := refusal(planned.system):
             raise UsageError(f"{planned.system.name} cannot start warm: {why}; let it start cold")
-        boot = seed % self.boots
         inputs = _inputs(planned, image, vm, boot)
         known = tuple(f"{name} {value}" for name, value in inputs.items())
         if known not in self._made:

@@ -165,7 +165,8 @@ class Workbench:
             return argv.native_spec(planned, image, boot.nonce, measure=boot.measure)
         vm = self.emulators.vm(planned)
         if planned.starts_warm:
-            boot = replace(boot, start=self.warm.of(planned, image, vm, boot.seed))
+            of = boot.seed % self.warm.boots if boot.boot is None else boot.boot
+            boot = replace(boot, start=self.warm.of(planned, image, vm, of))
         return argv.guest_spec(planned, image, vm, boot)
 
     # ---- boots for a user's own tests
