@@ -29,7 +29,7 @@ from benchgate.base.text import one_line
 TAIL_BYTES = 4096
 """So many bytes at the end of a log are read to find its last line."""
 LOCK = "lock"
-PAGE, _BLOCK = 4096, 512
+PAGE, _LARGE = 4096, 64 << 20
 _LIMIT = 2**63
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
@@ -118,11 +118,9 @@ def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
 
 
 def _content(path: Path) -> str:
-    """The digest of a file; of one that is mostly holes, such as the memory of a guest, only of its pages."""
-    status = path.stat()
-    if 2 * status.st_blocks * _BLOCK >= status.st_size:
-        return f"file {file_digest(path)}"
-    return f"sparse {status.st_size} {pages_digest(path)}"
+    """The digest of a file; of a large one, which may be mostly holes as a guest's memory is, by its pages."""
+    size = path.stat().st_size
+    return f"file {file_digest(path)}" if size < _LARGE else f"pages {size} {pages_digest(path)}"
 
 
 def pages_digest(path: Path) -> str:
