@@ -134,6 +134,8 @@ def _heard(console: Console) -> bytes:
 def load(qmp: Qmp, snapshot: Snapshot) -> None:
     """Loads the snapshot into a QEMU that waits for it; the guest then stands where it was saved."""
     _share_memory(qmp)
+    # After a migration QEMU announces its network cards, by a timer that the host's clock sets.
+    qmp.execute("migrate-set-parameters", {"announce-rounds": 0}, seconds=_SECONDS)
     qmp.execute("migrate-incoming", {"uri": f"file:{snapshot.state}"}, seconds=_SECONDS)
     _await(qmp, "loaded")
 
