@@ -118,7 +118,7 @@ def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
 
 
 def _content(path: Path) -> str:
-    """The digest of a file; of a large one, which may be mostly holes as a guest's memory is, by its pages."""
+    """The digest of a file; of a large one, which may be mostly holes, by its pages."""
     size = path.stat().st_size
     return f"file {file_digest(path)}" if size < _LARGE else f"pages {size} {pages_digest(path)}"
 

@@ -29,6 +29,10 @@ START = "start"
 """The setting of each guest that says where its runs begin."""
 
 
+AUTO = "auto"
+"""In place of a StartKind: warm where a system can."""
+
+
 class StartKind(StrEnum):
     """Where a run begins."""
 

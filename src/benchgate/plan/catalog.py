@@ -17,10 +17,10 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
-from benchgate.base.snapshots import START, StartKind
+from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.system.machines import Machine
-from benchgate.base.system.systems import SELFTEST, System, SystemKind, plain_name
+from benchgate.base.system.systems import SELFTEST, System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.yaml_nodes import NAME
@@ -99,12 +99,12 @@ def split_system(word: str) -> tuple[str, dict[str, str]]:
     return name, chosen
 
 
-def load_system(word: str, linux: Path | None = None, start: StartKind = StartKind.COLD) -> System:
+def load_system(word: str, linux: Path | None = None, start: str = StartKind.COLD) -> System:
     """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel;
-    `start` is where its runs begin, unless its settings say so."""
+    `start` is that of --start, which settings precede."""
     name, chosen = split_system(word)
-    if start is StartKind.WARM and START not in chosen and system_with(name, {}).kind is SystemKind.QEMU:
-        chosen[START] = start
+    if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name))):
+        chosen[START] = StartKind.WARM
     found = system_with(name, chosen)
     if linux is None or found.boot.kernel != FETCHED_LINUX:
         return found
@@ -112,6 +112,10 @@ def load_system(word: str, linux: Path | None = None, start: StartKind = StartKi
         if found.settings.values[key] == FETCHED_LINUX:
             return system_with(name, {**chosen, key: str(linux)})
     return replace(found, boot=replace(found.boot, kernel=str(linux)))
+
+
+def _can_start_warm(name: str) -> bool:
+    return not system_with(name, {}).why_only_cold
 
 
 def system_with(name: str, chosen: Mapping[str, str]) -> System:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
-from benchgate.base.system.machines import Machine
+from benchgate.base.snapshots import AUTO, StartKind
+from benchgate.base.system.machines import IDEAL, Machine
 from benchgate.base.system.systems import SELFTEST, System
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -34,7 +35,11 @@ def of_session(options: Options) -> tuple[System, ...]:
 
 
 def _loaded(word: str, options: Options) -> System:
-    return catalog.load_system(word, options.linux_kernel, options.start)
+    is_left_cold = options.start == AUTO and (
+        options.clock != "insn" or options.machine != IDEAL or options.fleet
+    )
+    start = StartKind.COLD if is_left_cold else options.start
+    return catalog.load_system(word, options.linux_kernel, start)
 
 
 def letters(options: Options) -> Mapping[str, System]:

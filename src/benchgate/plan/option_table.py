@@ -62,8 +62,8 @@ TABLE: tuple[Option, ...] = (
     Option(
         "start",
         "instruction clock: where runs begin: cold, at the machine's reset, or warm, at a snapshot of "
-        "the booted guest (`benchgate docs warm`)",
-        choices=("cold", "warm"),
+        "the booted guest; auto: warm where a system can (`benchgate docs warm`)",
+        choices=("cold", "warm", "auto"),
     ),
     Option(
         "runs",

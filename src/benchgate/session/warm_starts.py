@@ -16,7 +16,6 @@ from pathlib import Path
 from benchgate.base.errors import EvidenceError, UsageError
 from benchgate.base.runs import Image
 from benchgate.base.snapshots import RAM, Snapshot, read_record
-from benchgate.base.system.systems import System
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
 from benchgate.insn.plugin import source_digest
@@ -34,17 +33,6 @@ _NOWHERE = Path("/snapshot")
 _MAKING_S = 1800.0
 
 
-def refusal(system: System) -> str:
-    """Why this system cannot start warm; empty if it can."""
-    if system.boot.disks:
-        return "a snapshot has no disks (`boot.disks`)"
-    if system.ports:
-        return "a snapshot has no network (`ports`)"
-    if system.machine is not None:
-        return f"a snapshot has no caches, and machine {system.machine.name} has some"
-    return ""
-
-
 class WarmStarts:
     def __init__(self, notice: Notice, boots: int) -> None:
         self.boots = boots
@@ -54,8 +42,8 @@ class WarmStarts:
 
     def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Snapshot:
         """`boot`: its seed."""
-        if why := refusal(planned.system):
-            raise UsageError(f"{planned.system.name} cannot start warm: {why}; let it start cold")
+        if planned.system.machine is not None:
+            raise UsageError(f"{planned.system.name}: a snapshot has no caches; start cold, or on ideal")
         inputs = _inputs(planned, image, vm, boot)
         known = tuple(f"{name} {value}" for name, value in inputs.items())
         if known not in self._made:

@@ -164,6 +164,8 @@ class Workbench:
         if planned.system.kind is SystemKind.NATIVE:
             return argv.native_spec(planned, image, boot.nonce, measure=boot.measure)
         vm = self.emulators.vm(planned)
+        if planned.starts_warm and self.options.fleet:
+            raise UsageError(f"{planned.system.name}: workers of a fleet have no snapshots; start cold")
         if planned.starts_warm:
             of = boot.seed % self.warm.boots if boot.boot is None else boot.boot
             boot = replace(boot, start=self.warm.of(planned, image, vm, of))

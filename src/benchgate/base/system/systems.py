@@ -15,8 +15,17 @@ from pathlib import Path, PurePath
 
 from benchgate.base.cells import Mode, Params
 from benchgate.base.runs import Deadlines
-from benchgate.base.system.arch import X86_64, Architecture
-from benchgate.base.system.boots import DEADLINES, BootDefinition, Build, ConsoleWords, End, QemuWords, Smoke
+from benchgate.base.system.arch import RISCV64, X86_64, Architecture
+from benchgate.base.system.boots import (
+    DEADLINES,
+    WORKLOAD_INITRD,
+    BootDefinition,
+    Build,
+    ConsoleWords,
+    End,
+    QemuWords,
+    Smoke,
+)
 from benchgate.base.system.devices import Port
 from benchgate.base.system.machines import Machine, off_machine, on_machine
 from benchgate.base.system.observe import ObserveDefinition
@@ -155,6 +164,18 @@ class System:
     def on_ideal(self) -> System:
         """This system on the ideal machine."""
         return replace(self, name=off_machine(self.name), machine=None)
+
+    @property
+    def why_only_cold(self) -> str:
+        """Why its runs cannot start at a snapshot; empty if they can."""
+        if self.kind is SystemKind.NATIVE or self.ask is AskMethod.SELFTEST:
+            return "only a guest starts warm that is told after its boot what to run"
+        if self.ask is AskMethod.CMDLINE and self.boot.initrd != WORKLOAD_INITRD:
+            return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
+        if self.boot.disks or self.ports:
+            return f"a snapshot has no {'disks' if self.boot.disks else 'network'}"
+        # hw/intc/riscv_aclint.c, up to QEMU 10.1
+        return "QEMU 10.0 saves no timers of RISC-V machines" if self.arch is RISCV64 else ""
 
     @property
     def own_qemu(self) -> Path | None:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.boots import WORKLOAD_INITRD, End
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.systems import AskMethod, Settings, System, SystemKind, not_a_service
@@ -90,6 +92,8 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
         services=_services(top),
         observe=observe.read(top, guest),
     )
+    if boots.start is StartKind.WARM and (why := system.why_only_cold):
+        raise UsageError(f"{system.name} cannot start warm: {why}; leave out start=warm, or --start")
     if boots.initrd == WORKLOAD_INITRD and way is not AskMethod.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
     if way is AskMethod.CMDLINE and not (boots.kernel or top.refused("boot") or top.refused("boot.kernel")):
