@@ -135,8 +135,8 @@ def _plan_gate(
         if base.starts_warm != arm.starts_warm:
             warm, cold = (base, arm) if base.starts_warm else (arm, base)
             raise UsageError(
-                f"{asked.kind}: {warm.system.name} starts warm and {cold.system.name} cold; their figures are not "
-                "compared: let both start cold"
+                f"{asked.kind}: {warm.system.name} starts warm and {cold.system.name} cold; their figures "
+                "are not compared: let both start cold"
             )
     elif asked.base is not None:
         base = replace(plan_cell(request, system, asked.base, ground, options), excluded=excluded)
