@@ -4,8 +4,11 @@
 #include <string.h>
 
 void talk_begin(struct talk *t, uint64_t bytes, uint64_t now) {
-    *t = (struct talk){
-        .state = TALK_STOPPED, .kind = TALK_START, .limit = TALK_NEVER, .heard = bytes, .since = now};
+    *t = (struct talk){.state = TALK_STOPPED,
+                       .kind = bytes ? TALK_QUIET : TALK_START,
+                       .limit = TALK_NEVER,
+                       .heard = bytes,
+                       .since = now};
 }
 
 static bool number(const char **text, uint64_t *value) {

@@ -47,7 +47,8 @@ struct talk {
     uint8_t bytes[TALK_BYTES];
 };
 
-// It stops for the first time before the guest runs, at `now`, when its console has had `bytes` bytes.
+// It stops for the first time before the guest runs, at `now`. If its console has had bytes by then, it was
+// restored, and is quiet: that is where a snapshot was taken.
 void talk_begin(struct talk *t, uint64_t bytes, uint64_t now);
 // The host's answer to a stop at `now`. False: it is no valid message.
 bool talk_answer(struct talk *t, const char *text, uint64_t now);
