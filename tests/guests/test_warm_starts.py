@@ -12,18 +12,20 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.snapshots import PAGE, Snapshot, StartKind
+from benchgate.base.files import PAGE
+from benchgate.base.snapshots import RAM, Snapshot, StartKind
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
-from benchgate.plan.planner import fill
+from benchgate.plan.workloadfile import fill
 from benchgate.run import argv, guest, snapshot
 from benchgate.run.argv import BootOptions
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import RunningGuest
 from benchgate.run.record import clock_log
+from benchgate.run.watch import GUEST_WATCH
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 from tests.kernelkit import talker
@@ -107,9 +109,7 @@ def log_of(folder: Path) -> ClockLog:
 
 def test_a_restored_run_is_the_one_that_was_never_saved(bench: Bench, tmp_path: Path) -> None:
     """Instruction for instruction: every mark, each vCPU's time at the end, and every byte of the console."""
-    with bench.started(
-        tmp_path / "on", BootOptions(NONCE, seed=1, saves=tmp_path / "ram"), later=False
-    ) as one:
+    with bench.started(tmp_path / "on", BootOptions(NONCE, seed=1, saves=tmp_path), later=False) as one:
         one.go()
         assert one.talk is not None
         stop, _ = snapshot._at_rest(one.console, one.talk, snapshot.readiness(None), 10**11)
@@ -122,7 +122,7 @@ def test_a_restored_run_is_the_one_that_was_never_saved(bench: Bench, tmp_path: 
         request = bench.bench.request(bench.planned, BootOptions(NONCE, seed=1, boot=1), tmp_path / name)
         (tmp_path / name).mkdir()
         end = guest.run_guest(
-            request.spec, tmp_path / name, watch=request.watch or guest.Watch(), nonce=NONCE,
+            request.spec, tmp_path / name, watch=request.watch or GUEST_WATCH, nonce=NONCE,
             limits=ConsoleLimits(), on_phase=lambda _: None,
         )  # fmt: skip
         assert end.detail == ""
@@ -138,7 +138,7 @@ def test_a_restored_run_is_the_one_that_was_never_saved(bench: Bench, tmp_path: 
 
 def test_the_restored_memory_is_that_of_the_saved_guest(bench: Bench, tmp_path: Path) -> None:
     """Page by page, as the CPUs see it: with the firmware's parts, which are no memory of the file."""
-    boot = BootOptions(NONCE, seed=1, saves=tmp_path / "ram")
+    boot = BootOptions(NONCE, seed=1, saves=tmp_path)
     with bench.started(tmp_path / "saved", boot) as one:
         one.go()
         assert one.talk is not None
@@ -167,7 +167,7 @@ def test_the_same_guest_gives_the_same_snapshot(bench: Bench) -> None:
     again.prepare([bench.planned])
     again.choose()
     assert Bench(again, bench.planned).snapshot.record == first
-    assert bench.snapshot.ram.stat().st_blocks * 512 < WHOLE / 4
+    assert (bench.snapshot.folder / RAM).stat().st_blocks * 512 < WHOLE / 4
 
 
 @pytest.fixture(scope="module")

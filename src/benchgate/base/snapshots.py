@@ -18,8 +18,9 @@ from benchgate.base.jsonfields import Between, as_json, read, without_head
 SCHEMA = 1
 FILE = "start.json"
 """The record's name, in the folder of the snapshot and of each run from it."""
-RAM, STATE, CONSOLE = "ram", "state", "serial.log"
-"""The guest's memory; its CPUs and devices, as QEMU saves them; what it had printed."""
+RAM, STATE, CONSOLE, CACHES = "ram", "state", "serial.log", "caches"
+"""The guest's memory, a file for each node; its CPUs and devices, as QEMU saves them; what it had printed;
+what was in the caches of its machine."""
 WORDS = "words"
 """The words of a run's kernel command line, in the run's folder."""
 _RECORD_BYTES = 1 << 16
@@ -52,10 +53,8 @@ class SnapshotRecord:
     """How many bytes the guest had printed."""
     boot: Annotated[int, Between(0)]
     """The seed of the instruction clock with which it booted."""
-    memory: str
-    """The digest of the guest's memory (`pages_digest`)."""
-    devices: str
-    """The digest of its CPUs and devices, as QEMU saved them."""
+    digests: Mapping[str, str]
+    """The digests of its files: memory and caches by `pages_digest`."""
     inputs: Mapping[str, str]
     """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
 
@@ -67,10 +66,6 @@ class SnapshotRecord:
 class Snapshot:
     folder: Path
     record: SnapshotRecord
-
-    @property
-    def ram(self) -> Path:
-        return self.folder / RAM
 
     @property
     def state(self) -> Path:

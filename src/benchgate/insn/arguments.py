@@ -102,6 +102,8 @@ class ClockRun:
     """What is done about accesses in the wrong order. With a shape they are at least watched."""
     start: tuple[int, int] | None = None
     """The guest's time, and the bytes on its console, at which a snapshot was taken; None if it boots."""
+    caches: Path | None = None
+    """The file for the state of the machine's caches at that moment; None on the ideal machine."""
     explore: Path | None = None
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
@@ -115,7 +117,13 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     """The caller must add `-accel tcg,thread=multi`, and must send no QMP command after `cont`."""
     _check(run.cpus, run.seed)
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
-    some = {"machine": run.shape, "order": run.order.value, "explore": run.explore, "disks": int(run.disks)}
+    some = {
+        "machine": run.shape,
+        "order": run.order.value,
+        "explore": run.explore,
+        "disks": int(run.disks),
+        "caches": run.caches,
+    }
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,

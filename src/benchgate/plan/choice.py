@@ -18,7 +18,7 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
 from benchgate.base.snapshots import AUTO, StartKind
-from benchgate.base.system.machines import IDEAL, Machine
+from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, System
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -35,9 +35,7 @@ def of_session(options: Options) -> tuple[System, ...]:
 
 
 def _loaded(word: str, options: Options) -> System:
-    is_left_cold = options.start == AUTO and (
-        options.clock != "insn" or options.machine != IDEAL or options.fleet
-    )
+    is_left_cold = options.start == AUTO and (options.clock != "insn" or options.fleet)
     start = StartKind.COLD if is_left_cold else options.start
     return catalog.load_system(word, options.linux_kernel, start)
 

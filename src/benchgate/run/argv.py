@@ -6,7 +6,7 @@ if the instruction clock is not prepared or if the image has no program for a na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
-from benchgate.base.snapshots import WORDS, Snapshot, StartKind
+from benchgate.base.snapshots import CACHES, RAM, WORDS, Snapshot, StartKind
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.devices import disk_options, network_options, port_values
@@ -100,9 +100,14 @@ class BootOptions:
     boot: int | None = None
     """The boot behind such a start, by its seed; None: the one that belongs to this run's seed."""
     saves: Path | None = None
-    """The file for the memory of a guest of which a snapshot is taken."""
+    """The folder for the memory and the caches of a guest of which a snapshot is taken."""
     exploration: Exploration | None = None
     """The exploration that stalls its vCPUs; None if none does."""
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder with the guest's memory and caches; None for a guest that boots and is not saved."""
+        return self.saves if self.start is None else self.start.folder
 
 
 def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptions) -> BootSpec:
@@ -124,10 +129,10 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         initrd=image.start or image.initrd,
         append=_append(planned, image, boot) if image.start is None else system.boot.append,
         extra=(
-            *_start_options(system, image, boot),
+            *_start_options(system, cell.cpus, image, boot),
             *_boot_media(system, image),
             *network_options(system.ports, boot.ports, system.qemu.network),
-            *topology.arguments,
+            *_with_files(topology.arguments, boot),
             *system.qemu.arguments,
             *clock.argv_extra,
         ),
@@ -162,7 +167,7 @@ def _cpu(system: System, vm: VmConfig) -> str:
     return f"{model or DEFAULT_MODEL}{_NO_RANDOM}" if varies else model
 
 
-def _start_options(system: System, image: Image, boot: BootOptions) -> tuple[str, ...]:
+def _start_options(system: System, cpus: int, image: Image, boot: BootOptions) -> tuple[str, ...]:
     """QEMU's options for a guest that starts from a snapshot, or of which one is taken: its memory is a file,
     and what it is to run comes by fw_cfg. The one that is saved has a stand-in there, so that both are one
     machine."""
@@ -170,16 +175,35 @@ def _start_options(system: System, image: Image, boot: BootOptions) -> tuple[str
         return ()
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
-    memory = boot.saves or (boot.start and boot.start.ram)
-    how = "share=on" if boot.saves else "share=off,readonly=on,rom=off"
-    backend = f"memory-backend-file,id=ram,size={system.qemu.memory},mem-path={comma_safe(str(memory))},{how}"
-    found = ["-object", backend, "-machine", "memory-backend=ram"]
+    found: list[str] = []
+    if system.qemu.memory and "-numa" not in topology_of(system, cpus).arguments:
+        one = f"{_IN_MEMORY}id={RAM},size={system.qemu.memory}"
+        found += [*_with_files(("-object", one), boot), "-machine", f"memory-backend={RAM}"]
     if image.start is not None and image.initrd is not None:
         words = boot.log.with_name(WORDS)
         for name, path in {"files": image.initrd, WORDS: words}.items():
             content = "string=later" if boot.saves else f"file={comma_safe(str(path))}"
             found += ["-fw_cfg", f"name=opt/benchgate/{name},{content}"]
     return (*found, "-incoming", "defer") if boot.start else tuple(found)
+
+
+_IN_MEMORY = "memory-backend-ram,"
+
+
+def _with_files(arguments: Sequence[str], boot: BootOptions) -> list[str]:
+    """The arguments, with a file for each node's memory if the guest is saved, or starts from a snapshot."""
+    folder = boot.kept
+    if folder is None:
+        return [*arguments]
+    how = "share=on" if boot.saves else "share=off,readonly=on,rom=off"
+    found = []
+    for word in arguments:
+        kind, _, rest = word.partition(_IN_MEMORY)
+        name = rest.partition(",")[0].removeprefix("id=")
+        path = comma_safe(str(folder / (RAM if name == RAM else f"{RAM}-{name}")))
+        is_backend = not kind and bool(rest)
+        found.append(f"memory-backend-file,{rest},mem-path={path},{how}" if is_backend else word)
+    return found
 
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:
@@ -229,6 +253,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         records=boot.records,
         shape=None if on is None else boot.log.with_name(machine_shape.FILE),
         order=AccessOrder.STRICT if on is not None and on.strict else AccessOrder.UNSAID,
+        caches=None if on is None or boot.kept is None else boot.kept / CACHES,
         explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),
     )
     return arguments(vm.clock, run)

@@ -19,7 +19,7 @@ from pathlib import Path
 from benchgate.base.console.conversation import Conversation
 from benchgate.base.errors import BootError
 from benchgate.base.files import file_digest, pages_digest
-from benchgate.base.snapshots import CONSOLE, RAM, STATE, Snapshot, SnapshotRecord, keep_pages
+from benchgate.base.snapshots import CACHES, CONSOLE, RAM, STATE, Snapshot, SnapshotRecord, keep_pages
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line
 from benchgate.insn.talk import EndOfTalk, GuestStop, StopKind, Talk, TypingPace
@@ -65,8 +65,8 @@ class SavedGuest:
     console: Console
     talk: Talk
     qmp: Qmp
-    memory: Path
-    """The file in which QEMU keeps its memory."""
+    work: Path
+    """The folder in which QEMU keeps its memory, and the clock the state of the caches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,12 @@ def take(guest: SavedGuest, folder: Path, boot: BootToSave) -> SnapshotRecord:
     qmp.execute("migrate", {"uri": f"file:{folder / STATE}"}, seconds=_SECONDS)
     _await(qmp, "saved")
     (folder / CONSOLE).write_bytes(printed)
-    keep_pages(guest.memory, folder / RAM)
-    digest = pages_digest(folder / RAM)
-    devices = file_digest(folder / STATE)
-    record = SnapshotRecord(stop.time, stop.console, boot.boot, digest, devices, boot.inputs)
+    large = sorted(guest.work.glob(f"{RAM}*")) + sorted(guest.work.glob(CACHES))
+    for path in large:
+        keep_pages(path, folder / path.name)
+    digests = {path.name: pages_digest(folder / path.name) for path in large}
+    digests[STATE] = file_digest(folder / STATE)
+    record = SnapshotRecord(stop.time, stop.console, boot.boot, digests, boot.inputs)
     record.save(folder)
     return record
 

@@ -13,11 +13,12 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchgate.base.errors import EvidenceError, UsageError
+from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Image
-from benchgate.base.snapshots import RAM, Snapshot, read_record
+from benchgate.base.snapshots import Snapshot, read_record
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
+from benchgate.insn.machine_shape import shape_of
 from benchgate.insn.plugin import source_digest
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import argv, snapshot
@@ -42,8 +43,6 @@ class WarmStarts:
 
     def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Snapshot:
         """`boot`: its seed."""
-        if planned.system.machine is not None:
-            raise UsageError(f"{planned.system.name}: a snapshot has no caches; start cold, or on ideal")
         inputs = _inputs(planned, image, vm, boot)
         known = tuple(f"{name} {value}" for name, value in inputs.items())
         if known not in self._made:
@@ -79,13 +78,13 @@ def _make(  # noqa: PLR0913, PLR0917 - what a snapshot is of
         guest.go()
         if guest.talk is None:
             raise ValueError("a guest of which a snapshot is taken stops at its console")
-        ends = snapshot.SavedGuest(guest.console, guest.talk, guest.qmp, work / RAM)
+        ends = snapshot.SavedGuest(guest.console, guest.talk, guest.qmp, work)
         snapshot.take(ends, files, saved)
     shutil.rmtree(work)
 
 
 def _boot(mark: str, work: Path, seed: int) -> BootOptions:
-    return BootOptions(mark, log=clock_log(work), seed=seed, saves=work / RAM)
+    return BootOptions(mark, log=clock_log(work), seed=seed, saves=work)
 
 
 def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapping[str, str]:
@@ -99,6 +98,7 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
     script = argv.script(planned, _MARK)
     later = () if image.start is None else ("initrd",)
     return {
+        "machine": shape_of(planned.system, planned.cell.cpus),
         **{f"file {name}": digest for name, digest in image.digests.items() if name not in later},
         "qemu": vm.qemu.digest,
         "clock": source_digest(),

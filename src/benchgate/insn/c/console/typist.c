@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "typist.h"
 
+#include "access.h"
 #include "clock.h"
 #include "console.h"
 #include "journal.h"
@@ -136,7 +137,9 @@ bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
             break;
     }
     clock_main_asks(false);
-    if (talk.state == TALK_PAUSED)
+    if (talk.state == TALK_PAUSED) {
         clock_pause();
+        access_pause();
+    }
     return true;
 }

@@ -113,6 +113,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.patience = (unsigned)n, true;
     if (IS("machine"))
         return *(s->access.machine = value) != 0;
+    if (IS("caches"))
+        return *(s->access.caches = value) != 0;
     if (IS("order") && strcmp(value, "watch") == 0)
         return s->access.order = ACCESS_WATCH, true;
     if (IS("order") && strcmp(value, "strict") == 0)
@@ -215,6 +217,7 @@ static const char *memory_system(unsigned vcpus, struct settings *s) {
     if (!s->access.machine && s->access.order == ACCESS_UNSAID)
         return NULL;
     s->access.whole = s->lines;
+    s->access.restored = s->clock.start.time != 0;
     return access_setup(&s->access, vcpus, &s->clock.rules.strict);
 }
 
