@@ -80,17 +80,23 @@ class Bench:
             yield running
 
 
-@pytest.fixture(scope="module")
-def bench() -> Bench:
+def made(machine: str) -> Bench:
     system = catalog.load_system("linux:start=warm")
+    found = catalog.load_machine(machine)
+    system = system if found is None else system.on(found)
     workload = catalog.load_workload("primes", system)
     values, label = fill(workload, {"hi": 20_000})
     cell = Cell(system.name, workload.name, workload.mode, values, 2, label)
     planned = PlannedCell(cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
-    found = Workbench(replace(Options(), clock="insn"), ThisHost(), lambda _: None)
-    found.prepare([planned])
-    found.choose()
-    return Bench(found, planned)
+    bench = Workbench(replace(Options(), clock="insn"), ThisHost(), lambda _: None)
+    bench.prepare([planned])
+    bench.choose()
+    return Bench(bench, planned)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    return made("ideal")
 
 
 def to_its_end(running: RunningGuest) -> None:
@@ -107,13 +113,22 @@ def log_of(folder: Path) -> ClockLog:
     return log
 
 
-def test_a_restored_run_is_the_one_that_was_never_saved(bench: Bench, tmp_path: Path) -> None:
-    """Instruction for instruction: every mark, each vCPU's time at the end, and every byte of the console."""
+@pytest.mark.parametrize("machine", ["ideal", "desktop8"])
+def test_a_restored_run_is_the_one_that_was_never_saved(machine: str, tmp_path: Path) -> None:
+    """Instruction for instruction: every mark, each vCPU's time at the end, every byte of the console. On a machine
+    with caches QEMU is stopped for a moment, because the clock then forgets what only makes it fast."""
+    bench = made(machine)
     with bench.started(tmp_path / "on", BootOptions(NONCE, seed=1, saves=tmp_path), later=False) as one:
         one.go()
         assert one.talk is not None
         stop, _ = snapshot._at_rest(one.console, one.talk, snapshot.readiness(None), 10**11)
-        one.talk.run(stop.time)  # the answer to this stop; the next one comes at once
+        if machine != "ideal":
+            one.talk.pause()
+            one.qmp.execute("stop", seconds=60)
+            one.qmp.execute("cont", seconds=60)
+            snapshot.begin(one.qmp, one.talk)
+        else:
+            one.talk.run(stop.time)  # the answer to this stop; the next one comes at once
         to_its_end(one)
     saved = bench.snapshot
     assert (stop.time, stop.console) == (saved.record.time_ns, saved.record.console)
@@ -163,10 +178,7 @@ def seen(running: RunningGuest, file: Path) -> bytes:
 def test_the_same_guest_gives_the_same_snapshot(bench: Bench) -> None:
     first = bench.snapshot.record
     shutil.rmtree(bench.snapshot.folder.parent)
-    again = Workbench(replace(Options(), clock="insn"), ThisHost(), lambda _: None)
-    again.prepare([bench.planned])
-    again.choose()
-    assert Bench(again, bench.planned).snapshot.record == first
+    assert made("ideal").snapshot.record == first
     assert (bench.snapshot.folder / RAM).stat().st_blocks * 512 < WHOLE / 4
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
-from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
+from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
 from benchgate.base.snapshots import StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
@@ -47,7 +47,7 @@ class Options:
     """The name or path of the machine, unless a test's mark names one."""
     start: str = StartKind.COLD
     """Where runs on the instruction clock begin: a StartKind, or AUTO."""
-    boots: int = 5
+    boots: int = BOOTS
     """How many different boots stand behind the runs of an arm that starts warm."""
     runs: int = 5
     max_runs: int = 25
@@ -130,6 +130,7 @@ def read(lookup: Lookup) -> Options:
         clock=clock,
         machine=machine,
         start=_start(got, clock),
+        boots=usual.boots,
         runs=runs,
         max_runs=max_runs,
         seeds=seeds,
