@@ -1,9 +1,9 @@
 """Compares cold and warm starts of the Linux guest; prints the tables of docs/measured/insn-measured.md.
 
-`python -m tools.warm_boots [WORKLOAD ...]` runs rows at 2 CPUs with short parameters: each seed cold, and each seed
-from each of five boots, warm. It prints the work window's median of both, how far medians of boots lie apart, how
-far seeds of one boot do, and the CPU time that QEMU took for a run. WARM_SEEDS says how many seeds (default 5).
-Snapshots are made, and kept in the cache, before anything is timed.
+`python -m tools.warm_boots [WORKLOAD ...]` runs rows at 2 CPUs with short parameters: each seed cold, and
+each seed from each of five boots, warm. It prints the work window's median of both, how far medians of boots
+lie apart, how far seeds of one boot do, and the CPU time that QEMU took for a run. WARM_SEEDS says how many
+seeds (default 5). Snapshots are made, and kept in the cache, before anything is timed.
 """
 
 from __future__ import annotations
@@ -66,10 +66,9 @@ class Row:
         within = statistics.median(_spread(boot, usual) for boot in boots)
         took = [statistics.median(run.cpu_s for run in runs) for runs in (self.cold, sum(self.warm, ()))]
         moved = statistics.median(every) / usual - 1
-        return (
-            f"| {self.name} | {usual:,.0f} | {moved:+.2%} | {_spread(cold, usual):.2%} | {within:.2%} | {between:.2%} "
-            f"| {took[0]:.2f} | {took[1]:.2f} | {took[0] / took[1]:.1f} |"
-        )
+        shares = (f"{moved:+.2%}", *(f"{share:.2%}" for share in (_spread(cold, usual), within, between)))
+        times = (f"{took[0]:.2f}", f"{took[1]:.2f}", f"{took[0] / took[1]:.1f}")
+        return f"| {' | '.join((self.name, f'{usual:,.0f}', *shares, *times))} |"
 
 
 def _spread(values: Sequence[float], usual: float) -> float:

@@ -115,8 +115,8 @@ def log_of(folder: Path) -> ClockLog:
 
 @pytest.mark.parametrize("machine", ["ideal", "desktop8"])
 def test_a_restored_run_is_the_one_that_was_never_saved(machine: str, tmp_path: Path) -> None:
-    """Instruction for instruction: every mark, each vCPU's time at the end, every byte of the console. On a machine
-    with caches QEMU is stopped for a moment, because the clock then forgets what only makes it fast."""
+    """Instruction for instruction: every mark, each vCPU's time at the end, every byte of the console. On a
+    machine with caches QEMU is stopped for a moment: the clock then forgets what only makes it fast."""
     bench = made(machine)
     with bench.started(tmp_path / "on", BootOptions(NONCE, seed=1, saves=tmp_path), later=False) as one:
         one.go()
