@@ -1,4 +1,4 @@
-// A warm start (docs/how-to/warm-starts.md): the guest waits where a snapshot of it is taken. What differs from
+// A warm start (docs/how-to/warm.md): the guest waits where a snapshot of it is taken. What differs from
 // run to run arrives afterwards: the words of the kernel command line, and the files of the workload's archive.
 #ifndef INIT_START_H
 #define INIT_START_H

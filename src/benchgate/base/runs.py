@@ -11,17 +11,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.exploration import Exploration
 from benchgate.base.jsonfields import Between, PlainWord, Presence, Seconds
-from benchgate.base.snapshots import Snapshot
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.witness import WitnessedPromise
+
+if TYPE_CHECKING:
+    from benchgate.base.snapshots import Snapshot
 
 
 class Ending(StrEnum):
