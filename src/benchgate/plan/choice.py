@@ -40,6 +40,17 @@ def _loaded(word: str, options: Options) -> System:
     return catalog.load_system(word, options.linux_kernel, start)
 
 
+def for_request(request: MarkRequest, options: Options) -> Options:
+    """The options of one test. With --start auto a test that compares systems starts cold unless all of them can
+    start warm, because warm and cold figures are not compared."""
+    compared = {gate.to for gate in request.gates if gate.to}
+    if options.start != AUTO or not compared:
+        return options
+    words = {*(request.systems or options.systems), *(word for word in compared if not _LETTER.match(word))}
+    systems = [catalog.load_system(word, options.linux_kernel) for word in words]
+    return replace(options, start=StartKind.COLD) if any(one.why_only_cold for one in systems) else options
+
+
 def letters(options: Options) -> Mapping[str, System]:
     """Maps A to the first of --system, B to the second; empty if there is only one system."""
     found = of_session(options)

@@ -92,6 +92,7 @@ def _grown(
 
 
 def plan_cells(request: MarkRequest, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
+    options = choice.for_request(request, options)
     return tuple(
         plan_cell(request, system, cpus, one, options)
         for system in choice.systems_of(request, options)
@@ -101,6 +102,7 @@ def plan_cells(request: MarkRequest, options: Options, ground: Ground) -> tuple[
 
 
 def plan_gates(request: MarkRequest, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
+    options = choice.for_request(request, options)
     systems = choice.systems_of(request, options)
     return tuple(
         _plan_gate(request, gate, system, one, options)
