@@ -41,8 +41,8 @@ def _loaded(word: str, options: Options) -> System:
 
 
 def for_request(request: MarkRequest, options: Options) -> Options:
-    """The options of one test. With --start auto a test that compares systems starts cold unless all of them can
-    start warm, because warm and cold figures are not compared."""
+    """The options of one test. With --start auto a test that compares systems starts cold unless all of them
+    can start warm, because warm and cold figures are not compared."""
     compared = {gate.to for gate in request.gates if gate.to}
     if options.start != AUTO or not compared:
         return options
