@@ -13,9 +13,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchgate.base.errors import EvidenceError
+from benchgate.base.errors import EvidenceError, HostError
 from benchgate.base.runs import Image
-from benchgate.base.snapshots import Snapshot, read_record
+from benchgate.base.snapshots import RAM, Snapshot, read_record
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
 from benchgate.insn.machine_shape import shape_of
@@ -75,12 +75,23 @@ def _make(  # noqa: PLR0913, PLR0917 - what a snapshot is of
     typing = snapshot.typing_pace(script)
     with started(spec, work, mark=mark, limits=ConsoleLimits(), typing=typing) as guest:
         guest.prepare()
+        _require_space(work)
         guest.go()
         if guest.talk is None:
             raise ValueError("a guest of which a snapshot is taken stops at its console")
         ends = snapshot.SavedGuest(guest.console, guest.talk, guest.qmp, work)
         snapshot.take(ends, files, saved)
     shutil.rmtree(work)
+
+
+def _require_space(work: Path) -> None:
+    """QEMU has made the files of the guest's memory, of their whole size. It dies if one cannot be written."""
+    most, free = sum(path.stat().st_size for path in work.glob(f"{RAM}*")), shutil.disk_usage(work).free
+    if free < most:
+        raise HostError(
+            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; free some, "
+            "or set BENCHGATE_CACHE to another disk"
+        )
 
 
 def _boot(mark: str, work: Path, seed: int) -> BootOptions:
