@@ -85,12 +85,12 @@ def _make(  # noqa: PLR0913, PLR0917 - what a snapshot is of
 
 
 def _require_space(work: Path) -> None:
-    """QEMU has made the files of the guest's memory, of their whole size. It dies if one cannot be written."""
+    """QEMU has made the files of the guest's memory, in their whole size; it dies if the disk is full."""
     most, free = sum(path.stat().st_size for path in work.glob(f"{RAM}*")), shutil.disk_usage(work).free
     if free < most:
         raise HostError(
-            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; free some, "
-            "or set BENCHGATE_CACHE to another disk"
+            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; free some "
+            "more, or set BENCHGATE_CACHE to another disk"
         )
 
 
