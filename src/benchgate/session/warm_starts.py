@@ -89,8 +89,8 @@ def _require_space(work: Path) -> None:
     most, free = sum(path.stat().st_size for path in work.glob(f"{RAM}*")), shutil.disk_usage(work).free
     if free < most:
         raise HostError(
-            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; free "
-            "more, or set BENCHGATE_CACHE to another disk"
+            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; "
+            "free more, or set BENCHGATE_CACHE to another disk"
         )
 
 
