@@ -38,8 +38,8 @@ CHECKS = "tests/nested"
 CPU = "EPYC,+svm,-hypervisor"
 """The machine looks like one without a hypervisor, so that wall time qualifies as on a workstation."""
 APPEND = "console=ttyS0 quiet panic=-1 mitigations=off cryptomgr.notests no_timer_check tsc=reliable"
-"""tsc=reliable: all CPUs read one TSC, the host's. A busy machine would find it unstable; then KVM gives each vCPU
-of a guest its own, and tern refuses CPUs whose clocks differ."""
+"""tsc=reliable: all CPUs read one TSC, the host's. A busy machine would find it unstable; then KVM gives each
+vCPU of a guest its own, and tern refuses CPUs whose clocks differ."""
 PARALLEL = ("-accel", "tcg,thread=multi")
 """Each CPU is a thread of the host, so that two of them compute at once, and time is the host's."""
 STEADY = ("-accel", "tcg,thread=single", "-icount", "shift=1")
