@@ -12,17 +12,19 @@ from benchgate.base.snapshots import FILE, WORDS, StartKind
 from benchgate.base.system.boots import WORKLOAD_INITRD
 from benchgate.base.system.systems import System
 from benchgate.judge.checks.machine_agreement import files_of_plugins
-from benchgate.judge.run_files import ARGV, CONSOLE, RunFiles
+from benchgate.judge.run_files import ARGV, CONSOLE, THREAD_EVENTS, RunFiles
 
 
 def check_start(files: RunFiles, system: System) -> None:
     warm, record = system.boot.start is StartKind.WARM, files.start
+    seen = files.thread_events
     due = (record.time_ns, record.console) if warm and record is not None else None
     found = {
         FILE: (record is not None) == warm,
         ARGV: ("-incoming" in files.argv) == warm
         and files_of_plugins(files.argv, "start") == ([] if due is None else [f"{due[0]}:{due[1]}"]),
         "clock.log": files.clock.start == due,
+        THREAD_EVENTS: seen is None or seen.start == (due and due[0]),
         CONSOLE: due is None or len(files.console) >= due[1],
         WORDS: bool(files.words) == takes_words(system),
     }

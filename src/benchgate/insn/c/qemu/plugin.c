@@ -232,7 +232,7 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     if (!why && s->stacks)
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
-        why = threads_setup(s->threads, s->observe, vcpus, s->lines);
+        why = threads_setup(s->threads, s->observe, vcpus, s->lines, s->clock.start.time);
     if (!why)
         why = counts_setup(s->observe, s->bytes, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
