@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from benchgate.base.errors import UsageError
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
-from benchgate.plan.planned import MarkRequest
+from benchgate.plan.planned import GateRequest, MarkRequest
 
 PRIMES = MarkRequest("primes", {}, ())
 
@@ -96,3 +97,29 @@ def test_a_word_of_an_ini_file_is_relative_to_that_file(here: Path) -> None:
     )
     assert catalog.placed("kernel:sched=rr", here) == "kernel:sched=rr"
     assert catalog.placed("sub/mine.yaml", here) == f"{here}/sub/mine.yaml"
+
+
+def _request(systems: tuple[str, ...], to: str = "") -> MarkRequest:
+    gates = (GateRequest("ratio", "", 2, None, "work", 1.0, None, None, to=to),) if to else ()
+    return MarkRequest("primes", {}, gates, systems)
+
+
+@pytest.mark.parametrize(
+    ("systems", "to", "start"),
+    [
+        (("linux",), "", "auto"),
+        (("linux", "kernel"), "", "auto"),
+        (("kernel",), "linux", "cold"),
+        (("linux",), "kernel", "cold"),
+        (("linux",), "linux:arch=aarch64", "auto"),
+        (("linux",), "linux:arch=riscv64", "cold"),
+        ((), "B", "cold"),
+    ],
+)
+def test_a_test_that_compares_starts_cold_unless_all_can_start_warm(
+    systems: tuple[str, ...], to: str, start: str
+) -> None:
+    options = Options(clock="insn", start="auto", systems=("linux", "kernel"))
+    assert choice.for_request(_request(systems, to), options).start == start
+    asked = replace(options, start="warm")
+    assert choice.for_request(_request(systems, to), asked) == asked
