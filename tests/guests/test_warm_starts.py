@@ -206,14 +206,17 @@ def test_a_warm_run_is_replayed_and_verified(recorded: Session, tmp_path: Path) 
     assert code == 0, output
 
 
+def prompt_files(place: Path) -> None:
+    """A kernel with a prompt, and its workload."""
+    kernel = talker(place).name
+    (place / "printed.yaml").write_text(SYSTEM.format(name="printed", work=WINDOWS["printed"], kernel=kernel))
+    (place / "typed.yaml").write_text(WORKLOAD)
+    (place / "oracle.py").write_text(ORACLE)
+
+
 def test_a_kernel_starts_at_its_prompt(tmp_path: Path) -> None:
     """Nothing in its YAML says that it can. The conversation is the one of the cold run."""
-    kernel = talker(tmp_path).name
-    (tmp_path / "printed.yaml").write_text(
-        SYSTEM.format(name="printed", work=WINDOWS["printed"], kernel=kernel)
-    )
-    (tmp_path / "typed.yaml").write_text(WORKLOAD)
-    (tmp_path / "oracle.py").write_text(ORACLE)
+    prompt_files(tmp_path)
     (tmp_path / "test_typed.py").write_text(TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', ""))
     said = {}
     for start in StartKind:
@@ -224,3 +227,26 @@ def test_a_kernel_starts_at_its_prompt(tmp_path: Path) -> None:
         typed = json.loads((run / "conversation.json").read_text())["typed"]
         said[start] = [(one["text"], one["at"]) for one in typed]
     assert said[StartKind.WARM] == said[StartKind.COLD]
+
+
+BOOTS = """\
+import pytest
+
+pytestmark = [pytest.mark.system("printed.yaml"), pytest.mark.workload("typed.yaml", hi=20001)]
+
+
+def test_a_guest_of_ones_own_begins_at_the_prompt(boot):
+    guest = boot(cpus=2, clock="insn")
+    guest.console.expect_exact("\\n$ ")
+    begun = guest.console.time_ns
+    guest.console.sendline("cpus")
+    guest.console.expect_exact("cpus: 2 up")
+    assert f"start {begun} " in (guest.folder / "clock.log").read_text()
+"""
+
+
+def test_a_users_own_boot_starts_warm(tmp_path: Path) -> None:
+    prompt_files(tmp_path)
+    (tmp_path / "test_boots.py").write_text(BOOTS)
+    session = run_pytest(tmp_path, "test_boots.py", "--clock=insn", "--start=warm")
+    assert session.code == 0, session.output

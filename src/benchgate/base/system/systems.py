@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 
 from benchgate.base.cells import Mode, Params
 from benchgate.base.runs import Deadlines
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.arch import RISCV64, X86_64, Architecture
 from benchgate.base.system.boots import (
     DEADLINES,
@@ -164,6 +165,11 @@ class System:
     def on_ideal(self) -> System:
         """This system on the ideal machine."""
         return replace(self, name=off_machine(self.name), machine=None)
+
+    @property
+    def cold(self) -> System:
+        """This system where a run boots it, under the same name."""
+        return replace(self, boot=replace(self.boot, start=StartKind.COLD))
 
     @property
     def why_only_cold(self) -> str:
