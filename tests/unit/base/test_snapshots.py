@@ -104,7 +104,9 @@ def refused(folder: Path, said: str) -> None:
 
 
 def test_the_files_of_a_run_refuse_what_is_no_file_and_what_is_too_deep(tmp_path: Path) -> None:
-    files = lambda: RunFiles(replace(raw_run(cell()), folder=tmp_path))  # noqa: E731
+    def files() -> RunFiles:
+        return RunFiles(replace(raw_run(cell()), folder=tmp_path))
+
     assert files().start is None
     (tmp_path / FILE).write_text("[" * 60_000)
     with pytest.raises(VerifyError, match=r"start\.json: "):
