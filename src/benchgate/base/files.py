@@ -134,11 +134,13 @@ def pages_digest(path: Path) -> str:
 
 def pages(path: Path) -> Iterator[tuple[int, bytes]]:
     """Each page of a file that is not zero, with its number. Holes are not read."""
+    given = 0  # a file system may have blocks that are smaller than a page
     with open_regular(path) as stream:
         for begin, end in _data_of(stream.fileno()):
-            stream.seek(begin - begin % PAGE)
-            for first in range(begin // PAGE, -(-end // PAGE), _AT_ONCE):
-                piece = stream.read(min(_AT_ONCE * PAGE, end - first * PAGE))
+            begins, given = max(begin // PAGE, given), -(-end // PAGE)
+            stream.seek(begins * PAGE)
+            for first in range(begins, given, _AT_ONCE):
+                piece = stream.read(min(_AT_ONCE, given - first) * PAGE)
                 for at in range(0, len(piece), PAGE):
                     page = piece[at : at + PAGE]
                     if page != _ZERO[: len(page)]:

@@ -103,7 +103,7 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
     """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel;
     `start` is that of --start, which settings precede."""
     name, chosen = split_system(word)
-    if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name))):
+    if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name, chosen))):
         chosen[START] = StartKind.WARM
     found = system_with(name, chosen)
     if linux is None or found.boot.kernel != FETCHED_LINUX:
@@ -114,8 +114,8 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
     return replace(found, boot=replace(found.boot, kernel=str(linux)))
 
 
-def _can_start_warm(name: str) -> bool:
-    return not system_with(name, {}).why_only_cold
+def _can_start_warm(name: str, chosen: Mapping[str, str]) -> bool:
+    return not system_with(name, chosen).why_only_cold
 
 
 def system_with(name: str, chosen: Mapping[str, str]) -> System:

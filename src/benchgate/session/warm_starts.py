@@ -15,7 +15,9 @@ from pathlib import Path
 
 from benchgate.base.errors import EvidenceError, HostError
 from benchgate.base.runs import Image
-from benchgate.base.snapshots import RAM, Snapshot, read_record
+from benchgate.base.snapshots import RAM, SCHEMA, Snapshot, read_record
+from benchgate.base.system.qemu import comma_safe
+from benchgate.base.system.script import Script
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
 from benchgate.insn.machine_shape import shape_of
@@ -105,7 +107,8 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
     own |= dict.fromkeys(vm.qemu.data, "data") | {vm.qemu.binary: "qemu"}
     own |= {} if vm.clock is None else {vm.clock: "clock"}
     for path, name in sorted(own.items(), key=lambda item: len(str(item[0])), reverse=True):
-        words = words.replace(str(path), f"{{{name}}}")
+        for form in (comma_safe(str(path)), str(path)):  # as a part of a word, and as a whole one
+            words = words.replace(form, f"{{{name}}}")
     script = argv.script(planned, _MARK)
     later = () if image.start is None else ("initrd",)
     return {
@@ -114,6 +117,15 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
         "qemu": vm.qemu.digest,
         "clock": source_digest(),
         "words": words.replace("\0", " "),
-        "prompt": "" if script is None else f"{script.ready} {script.prompt}",
+        "prompt": "" if script is None else _awaited(script),
+        "quiet": str(snapshot.typing_pace(script).quiet_ns),
         "boot": str(boot),
+        "format": str(SCHEMA),
     }
+
+
+def _awaited(script: Script) -> str:
+    """All that decides where a guest's first prompt is."""
+    number = next(number for number, step in enumerate(script.steps) if step.send is not None)
+    before = [word for step in script.steps[:number] for word in step.wants]
+    return "\n".join((script.ready, *before, script.steps[number].prompt))

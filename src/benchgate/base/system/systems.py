@@ -32,7 +32,7 @@ from benchgate.base.system.machines import Machine, off_machine, on_machine
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
-from benchgate.base.text import suggestion
+from benchgate.base.text import one_line, suggestion
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import Workload
 
@@ -41,6 +41,8 @@ WORKTREE = "worktree"
 _LONGEST = 24
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_SIZE = re.compile(r"[1-9][0-9]{0,9}[kKmMgGtT]")
+"""A size that QEMU's options for a machine and for a file of memory read in the same way."""
 _SHOWN = 10
 """The number of digits of a commit in a name."""
 SELFTEST = "selftest"
@@ -180,6 +182,8 @@ class System:
             return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
         if self.boot.disks or self.ports:
             return f"a snapshot has no {'disks' if self.boot.disks else 'network'}"
+        if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):
+            return f"its `qemu.memory` is `{one_line(self.qemu.memory, 40)}`, not a size such as 256M"
         # hw/intc/riscv_aclint.c, up to QEMU 10.1
         return "QEMU 10.0 saves no timers of RISC-V machines" if self.arch is RISCV64 else ""
 

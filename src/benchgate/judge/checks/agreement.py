@@ -53,10 +53,11 @@ def check_host(files: RunFiles, system: System, exploration: Exploration | None 
             raise _differs(files.run, f"{files.run.cell.cpus} CPUs", f"clock.log is of {files.clock.vcpus}")
         _check_typed(files, system)
         check_machine(files, system)
-        check_start(files, system)
         check_exploration(files, exploration)
     elif os.path.lexists(clock_log(files.run.folder)):
         raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
+    if files.run.lane is not Lane.NATIVE:
+        check_start(files, system)
 
 
 def _differs(run: RawRun, ours: str, theirs: str) -> VerifyError:

@@ -36,7 +36,7 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         symbols=filled(words.text("symbols"), values),
         disks=disks,
         firmware=filled(firmware, values),
-        start=StartKind(values.get(START, StartKind.COLD)),
+        start=StartKind.WARM if values.get(START) == StartKind.WARM else StartKind.COLD,
         is_linux=filled(kernel, settings.defaults) == FETCHED_LINUX,
     )
     for key in ("initrd", "append"):

@@ -73,10 +73,9 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
                     choices = one.texts("choices")
                     defaults[key] = one.choice("default", choices)
                     values[key] = _choice(name, key, chosen.get(key, defaults[key]), choices)
-    if START in chosen:
-        values[START] = _choice(name, START, chosen[START], tuple(StartKind))
-        defaults[START] = StartKind.COLD
-    if unknown := sorted(set(chosen) - set(values)):
+    if _choice(name, START, chosen.get(START, StartKind.COLD), tuple(StartKind)) != StartKind.COLD:
+        values[START], defaults[START] = chosen[START], StartKind.COLD
+    if unknown := sorted(set(chosen) - set(values) - {START}):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(values) or 'none'}")
     found = Settings(values, defaults, tuple(files), revision)
     return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])
