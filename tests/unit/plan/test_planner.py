@@ -381,7 +381,9 @@ def test_a_warm_and_a_cold_system_meet_in_no_ratio() -> None:
         with pytest.raises(UsageError, match=said):
             compared(to, *systems, clock="insn")
     with pytest.raises(UsageError, match=r"linux\.start-warm starts warm and kernel cold"):
-        compared("kernel", "linux", clock="insn", start="auto")
+        compared("kernel", "linux:start=warm", clock="insn", start="auto")
+    (sweep,) = compared("kernel", "linux", clock="insn", start="auto")
+    assert sweep.rows == ("primes-kernel", "primes-linux")
     (sweep,) = compared("linux:start=warm", "linux:kernel=/bin/sh:start=warm", clock="insn")
     assert sweep.rows == ("primes-linux.start-warm", "primes-linux.kernel-sh.start-warm")
     (sweep,) = compared("kernel", "linux:start=cold", clock="insn", start="auto")
