@@ -9,6 +9,9 @@
 // bench.set=PATH:VALUE, any number of times, writes the value into a file of /proc, /sys or debugfs first.
 #define _GNU_SOURCE
 #include "port/linux/written.h"
+#ifdef BENCH_STARTS_WARM
+#include "start.h"
+#endif
 
 #include <errno.h>
 #include <fcntl.h>
@@ -246,6 +249,12 @@ int main(void) {
     mount_on("sysfs", "/sys");
     say("\nbenchready\n"); // firmware may have left an unfinished line
     stop_housekeeping();
+#ifdef BENCH_STARTS_WARM
+    wait_until_quiet();
+    const char *why = start_await();
+    if (why != NULL)
+        fail(why);
+#endif
     set_as_asked();
     wait_until_quiet();
     if (asked("bench.busy=1"))

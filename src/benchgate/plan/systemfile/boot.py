@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.boots import FETCHED_LINUX, BootDefinition, Build, QemuWords
 from benchgate.base.system.devices import MOST_PORTS, Disk, Interface, Port, port_values
 from benchgate.base.system.script import PORT, Script
@@ -35,6 +36,7 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         symbols=filled(words.text("symbols"), values),
         disks=disks,
         firmware=filled(firmware, values),
+        start=StartKind.WARM if values.get(START) == StartKind.WARM else StartKind.COLD,
         is_linux=filled(kernel, settings.defaults) == FETCHED_LINUX,
     )
     for key in ("initrd", "append"):
