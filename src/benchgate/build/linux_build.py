@@ -43,6 +43,8 @@ from benchgate.build.fetch.tool import fetch as fetch_tool
 from benchgate.build.linux_source import MANIFEST, LinuxSource
 
 KIND, _WORK = "linux-built", "linux-work"
+PAHOLE = "pahole"
+"""The program that writes BTF, and its package."""
 PARTS = "fixtures/linux-config"
 BASE = "base"
 """The part that every build has."""
@@ -228,16 +230,16 @@ def _first_line(argv: Sequence[str]) -> str:
 
 def _pahole(*, locked: bool, session: FetchSession) -> tuple[str, ...]:
     """The command of pahole, which writes BTF: this host's own, else a fetched one with its own libraries."""
-    if (own := shutil.which("pahole")) and not locked:
+    if (own := shutil.which(PAHOLE)) and not locked:
         return (own,)
     try:
-        folder = fetch_tool("pahole", locked=locked, session=session).folder
+        folder = fetch_tool(PAHOLE, locked=locked, session=session).folder
     except FetchError as error:
         raise BuildError(
             f"BTF, which sched_ext needs, is written by pahole: {error}; as root: apt-get install dwarves"
         ) from error
     libraries = str(folder / "lib")
-    return (f"{libraries}/{LOADER}", "--library-path", libraries, str(folder / "bin/pahole"))
+    return (f"{libraries}/{LOADER}", "--library-path", libraries, str(folder / "bin" / PAHOLE))
 
 
 # ---- the build

@@ -36,6 +36,8 @@ from benchgate.build.fetch.unpack import unpack
 
 KIND = "linux-source"
 PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+")
+REVIEWED = "linux-source-6.12"
+"""The package that fixtures/linux-source.lock has versions of."""
 MANIFEST = "manifest.json"
 _ARCHIVE = "linux.tar.xz"
 _OTHER_ARCHITECTURES = re.compile(r"arch/(?!x86/|Kconfig$)")
