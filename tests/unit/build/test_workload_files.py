@@ -221,7 +221,7 @@ def test_a_scheduler_has_its_loader_and_libraries_beside_it(tmp_path: Path) -> N
     for place, path in libraries.items():
         (tmp_path / place).write_bytes(path.read_bytes())
     (tmp_path / LOADER).chmod(0o755)
-    words = [tmp_path / LOADER, "--library-path", tmp_path, "/bin/sh", "-c", "exit 7"]
+    words = [str(tmp_path / LOADER), "--library-path", str(tmp_path), "/bin/sh", "-c", "exit 7"]
     assert subprocess.run(words, check=False, env={}).returncode == 7
 
 
