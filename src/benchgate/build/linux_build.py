@@ -130,7 +130,7 @@ def build(
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class LinuxOption:
     """One line of a configuration: `CONFIG_NAME=value # reason`."""
 
     name: str
@@ -144,7 +144,7 @@ class Option:
         return f"# {self.name} is not set" if self.value == "n" else f"{self.name}={self.value}"
 
 
-def read_config(config: str) -> tuple[Option, ...]:
+def read_config(config: str) -> tuple[LinuxOption, ...]:
     """The options of our base and of these parts and files, the last one last."""
     files = [_part(word) for word in (BASE, *filter(None, config.split("+")))]
     return tuple(option for file in dict.fromkeys(files) for option in _options(file))
@@ -157,12 +157,12 @@ def _part(word: str) -> Path:
     if word not in known:
         near = suggestion(word, known, f"there are {', '.join(known)}")
         raise BuildError(
-            f"`{word}` is no part of a configuration of Linux: {near}; a file is a path with a /"
+            f"`{word}` is no part of a configuration of Linux ({near}); the path of a file has a /"
         )
     return data_root() / PARTS / f"{word}.config"
 
 
-def _options(file: Path) -> Iterator[Option]:
+def _options(file: Path) -> Iterator[LinuxOption]:
     """Reasons count in our own parts only: a user's file may have any remark."""
     ours = file.parent == data_root() / PARTS
     try:
@@ -172,10 +172,10 @@ def _options(file: Path) -> Iterator[Option]:
     for line in text.splitlines():
         if found := _OPTION.fullmatch(line.strip()):
             name, value, unset, reason = found.groups()
-            yield Option(name or unset, value or "n", reason if ours and reason else "", file)
+            yield LinuxOption(name or unset, value or "n", reason if ours and reason else "", file)
 
 
-def missing(options: Sequence[Option], effective: str) -> str:
+def missing(options: Sequence[LinuxOption], effective: str) -> str:
     """What the configuration that Linux made of these options lacks; empty if nothing that is required."""
     has = {one.name: one.value for one in _parsed(effective)}
     last = {one.name: one for one in options}
@@ -191,17 +191,17 @@ def missing(options: Sequence[Option], effective: str) -> str:
     return "\n".join(lacks)
 
 
-def _parsed(text: str) -> Iterator[Option]:
+def _parsed(text: str) -> Iterator[LinuxOption]:
     for line in text.splitlines():
         if found := _OPTION.fullmatch(line):
-            yield Option(found[1] or found[3], found[2] or "n", "", Path())
+            yield LinuxOption(found[1] or found[3], found[2] or "n", "", Path())
 
 
-def _digest(options: Sequence[Option]) -> str:
+def _digest(options: Sequence[LinuxOption]) -> str:
     return hashlib.sha256("\n".join(one.line for one in options).encode()).hexdigest()
 
 
-def _needs_types(options: Sequence[Option]) -> bool:
+def _needs_types(options: Sequence[LinuxOption]) -> bool:
     return {one.name: one.value for one in options}.get("CONFIG_DEBUG_INFO_BTF") == "y"
 
 
@@ -312,7 +312,7 @@ def _words(tree: Path, pahole: Sequence[str]) -> list[str]:
 
 
 def _configured(
-    tree: Path, source: LinuxSource, options: Sequence[Option], words: Sequence[str], notice: Notice
+    tree: Path, source: LinuxSource, options: Sequence[LinuxOption], words: Sequence[str], notice: Notice
 ) -> None:
     """Writes the source, and makes its .config of the options, by its own rules; keeps it if it is equal."""
     notice(f"writing the source of {source.word} ...")

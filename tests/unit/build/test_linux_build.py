@@ -10,12 +10,12 @@ import pytest
 from benchgate.base.errors import BuildError
 from benchgate.base.paths import data_root
 from benchgate.build import linux_build
-from benchgate.build.linux_build import Option
+from benchgate.build.linux_build import LinuxOption
 
 PARTS = ("base", "debug", "realtime", "sched_ext")
 
 
-def effective(options: tuple[Option, ...], *without: str) -> str:
+def effective(options: tuple[LinuxOption, ...], *without: str) -> str:
     """What Linux makes of options that it all has."""
     last = {one.name: one for one in options}
     return "".join(f"{one.line}\n" for name, one in last.items() if name not in without)
@@ -69,7 +69,7 @@ def test_what_a_users_file_turns_off_is_named_with_the_file(tmp_path: Path) -> N
 
 
 def test_unknown_parts_and_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match=r"`sched_exd` is no part .* sched_ext"):
+    with pytest.raises(BuildError, match=r"`sched_exd` is no part .*`sched_ext`"):
         linux_build.read_config("sched_exd")
     with pytest.raises(BuildError, match=r"none.config cannot be read: No such file"):
         linux_build.read_config(str(tmp_path / "none.config"))

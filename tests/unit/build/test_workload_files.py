@@ -253,7 +253,5 @@ def test_a_library_that_this_host_lacks_is_named(tmp_path: Path) -> None:
     (tmp_path / "b.c").write_text("int there(void);\nint main(void) { return there(); }\n")
     for words in (("-shared", "-o", "libthere.so", "a.c"), ("-o", "scx_b", "b.c", "-L.", "-lthere")):
         subprocess.run(["cc", *words], cwd=tmp_path, check=True)
-    with pytest.raises(
-        BuildError, match=r"scx_b cannot run here, so not in a guest either: libthere.so => not"
-    ):
+    with pytest.raises(BuildError, match=r"scx_b cannot run here, so not in a guest either: .*libthere.so"):
         workload_files.scheduler_for_guest(str(tmp_path / "scx_b"))

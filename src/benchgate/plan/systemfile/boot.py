@@ -20,7 +20,7 @@ from benchgate.base.system.boots import (
 )
 from benchgate.base.system.devices import MOST_PORTS, Disk, Interface, Port, port_values
 from benchgate.base.system.script import PORT, Script
-from benchgate.base.system.systems import WORKTREE, Settings
+from benchgate.base.system.systems import WORKTREE, SettingForm, Settings
 from benchgate.base.text import filled
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
@@ -107,9 +107,13 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
     if words is None:
         return None
     asked = {key: words.commands(key) for key in ("commands", "part", "mix")}
+    values = {
+        name: value
+        for name, value in settings.values.items()
+        if settings.forms.get(name) is not SettingForm.SOURCE
+    }
     commands, part, mix = (
-        tuple(tuple(filled(word, settings.values) for word in command) for command in each)
-        for each in asked.values()
+        tuple(tuple(filled(word, values) for word in command) for command in each) for each in asked.values()
     )
     revision = settings.values.get(settings.revision, WORKTREE)
     found = Build(

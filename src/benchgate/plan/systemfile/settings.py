@@ -21,7 +21,8 @@ from benchgate.base.yaml.yamlfile import Section
 
 _NAMES = tuple(ARCHITECTURES)
 SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
-"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved."""
+"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved; but a source of Linux,
+which is not for build commands, may be called `source`."""
 _REVISION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_./@{}^~+-]{0,199}\Z")
 _LONGEST_PATH = 4096
 _KEYS = {SettingForm.SOURCE: "source", SettingForm.CONFIG: "config", SettingForm.PROGRAM: "program"}
@@ -55,11 +56,12 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
     forms: dict[str, SettingForm] = {}
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
-            if not SETTING.match(key):
-                words.refuse(
-                    f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
-                )
             with words.optional(key) as one:
+                is_source = key == "source" and one.has(_KEYS[SettingForm.SOURCE])
+                if not (SETTING.match(key) or is_source):
+                    words.refuse(
+                        f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
+                    )
                 if one.has("file"):
                     files.append(key)
                     defaults[key] = one.text("file")

@@ -119,7 +119,7 @@ def test_without_a_source_the_kernel_is_what_it_was() -> None:
 def test_a_source_takes_the_place_of_the_kernel() -> None:
     found = linux(source=f"/src/linux@{COMMIT}", config="realtime+/c/mine.config", scx="/b/scx_qmap -s 5000")
     assert (
-        found.name == "mine.source-linux_0123456789abcdef01.config-realtime_mine.config.scx-scx_qmap_-s_5000"
+        found.name == "mine.source-linux_0123456789abcdef01.config-realtime+mine.config.scx-scx_qmap_-s_5000"
     )
     boot = found.boot
     assert (boot.kernel, boot.source, boot.is_linux) == ("build", f"/src/linux@{COMMIT}", True)
@@ -129,7 +129,7 @@ def test_a_source_takes_the_place_of_the_kernel() -> None:
 
 def test_a_package_and_names_of_parts_are_no_files() -> None:
     found = linux(source="linux-source-6.12", config="realtime+debug")
-    assert found.name == "mine.source-linux-source-6.12.config-realtime_debug"
+    assert found.name == "mine.source-linux-source-6.12.config-realtime+debug"
     assert found.settings.files == ("kernel",)
 
 
