@@ -46,19 +46,20 @@ def built(source: str = SOURCE) -> Path:
 
 
 def _build(source: str, kernel: Path, place: Path) -> None:
-    tree = place / "tree"
+    tree, out = place / "tree", place / "out"
     tree.mkdir()
+    out.mkdir()
     (place / linux_source.MANIFEST).write_text("{}")
     with FetchSession(say) as session:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
         clang = shutil.which("clang") or _fetched(session, place)
     strip = shutil.which("llvm-strip") or "true"
-    words = [f"CLANG={clang}", f"VMLINUX_BTF={kernel}", f"LLVM_STRIP={strip}", f"O={place / 'out'}"]
+    words = [f"CLANG={clang}", f"VMLINUX_BTF={kernel}", f"LLVM_STRIP={strip}", f"O={out}"]
     say(f"building {', '.join(SCHEDULERS)} ...")
     argv = ("make", f"-j{len(os.sched_getaffinity(0))}", "-C", "tools/sched_ext", *words, *SCHEDULERS)
     toolchain.run_all([argv], tree, "scx", _BUILD_S)
     shutil.rmtree(tree)
-    (place / "out/build/bin").rename(place / "bin")
+    (out / "build/bin").rename(place / "bin")
 
 
 def _fetched(session: FetchSession, place: Path) -> str:

@@ -40,7 +40,7 @@ REVIEWED = "linux-source-6.12"
 """The package that fixtures/linux-source.lock has versions of."""
 MANIFEST = "manifest.json"
 _ARCHIVE = "linux.tar.xz"
-_OTHER_ARCHITECTURES = re.compile(r"arch/(?!x86/|Kconfig$)")
+_OTHER_ARCHITECTURES = re.compile(r"arch/(?!x86/|um/|Kconfig$)")
 _UNUSED = re.compile(r"(?:Documentation|tools/testing|drivers/gpu/drm/amd)/")
 """Folders that no small guest needs, but for their Kconfig. They are half of the files."""
 _LINK, _PROGRAM, _FILE = "120000", "100755", "100644"

@@ -19,6 +19,8 @@ _LINE = re.compile(rb"^benchscx at=(\w+)((?: [a-z_]+=\S+)*)\r?$", re.MULTILINE)
 _KERNEL = re.compile(rb"sched_ext: ([^\r\n]+)")
 _EXIT = re.compile(rb"^benchscx said: (EXIT: [^\r\n]+)", re.MULTILINE)
 _SAID = re.compile(rb"^benchscx said: ([^\r\n]+)", re.MULTILINE)
+_REFUSED = re.compile(rb"^benchscx said: ([^\r\n]+)\r?\nbenchscx said: processed \d+ insns", re.MULTILINE)
+"""What the kernel's verifier of BPF says last, before it counts the instructions."""
 _DISABLED = re.compile(rb"sched_ext: BPF scheduler [^\r\n]* disabled")
 _FACTS = ("state", "ops", "switch_all", "enable_seq", "nr_rejected")
 _NONE = "none"
@@ -44,7 +46,7 @@ def kernel_reason(console: bytes) -> str:
     kernel = [one_line(line) for line in dict.fromkeys(_KERNEL.findall(text))]
     if kernel:
         return f"the kernel says: {'; '.join(kernel[:3])}"
-    said = _EXIT.findall(text) or _SAID.findall(text)
+    said = _EXIT.findall(text) or _REFUSED.findall(text) or _SAID.findall(text)
     return f"its program says: {one_line(said[-1])}" if said else ""
 
 

@@ -99,6 +99,10 @@ def test_without_the_kernels_reason_that_of_its_program_is_told() -> None:
     assert kernel_reason(b"benchscx said: libbpf: failed to load: -22\n") == (
         "its program says: libbpf: failed to load: -22"
     )
+    refused = b"benchscx said: cannot use helper #45\nbenchscx said: processed 7 insns (limit 9)\n"
+    assert kernel_reason(refused + b"benchscx said: Failed to load skel\n") == (
+        "its program says: cannot use helper #45"
+    )
     text = b"benchscx said: EXIT: unregistered from user space\nbenchscx said: bye\n"
     assert kernel_reason(text) == "its program says: EXIT: unregistered from user space"
     assert kernel_reason(b"benchready\n") == ""
