@@ -20,8 +20,8 @@ pytestmark = pytest.mark.scx
 NAMES = {"scx_simple": "simple", "scx_central": "central", "scx_flatcg": "flatcg", "scx_qmap": "qmap"}
 """The kernel's name of each program's scheduler."""
 ONE_CPU = "scx_central"
-"""It demands to be initialized on its own CPU. Linux 6.12 does that in a thread of the kernel, which an idle CPU
-takes: on two CPUs never the one on which the program that loads it runs."""
+"""It demands to be initialized on its own CPU. Linux 6.12 does that in a thread of the kernel, which an idle
+CPU takes: on two CPUs never the one on which the program that loads it runs."""
 HI = {"hi": 300_000}
 BUILT = f"linux:source={SOURCE}"
 
@@ -74,25 +74,26 @@ def test_a_scheduler_is_in_charge_from_before_the_workload_to_its_end(
 
 
 @pytest.mark.parametrize(
-    ("program", "words", "workload", "said"),
+    ("asked", "said"),
     [
         (
-            *("scx_qmap", "-e 40", "schbench"),
+            ("scx_qmap", "-e 40", "schbench"),
             "after the workload its state was `disabled`; the kernel says: .*qmap: test triggering error",
         ),
         (
-            *("scx_qmap", "-t 4", "primes"),
+            ("scx_qmap", "-t 4", "primes"),
             "not in charge throughout: .*disabled [(]runnable task stall[)]; qmap: .* failed to run for 5",
         ),
-        ("scx_qmap", "-p", "primes", "it scheduled only threads that ask for SCHED_EXT .switch_all=0."),
-        ("scx_qmap", "-?", "primes", "program ended with status 1 before it was in charge"),
-        (ONE_CPU, "", "primes", "the kernel says: .*central: init from non-central CPU"),
+        (("scx_qmap", "-p", "primes"), "it scheduled only threads that ask for SCHED_EXT .switch_all=0."),
+        (("scx_qmap", "-?", "primes"), "program ended with status 1 before it was in charge"),
+        ((ONE_CPU, "", "primes"), "the kernel says: .*central: init from non-central CPU"),
     ],
     ids=["error in the window", "stall", "partial", "usage", "refuses to begin"],
 )
 def test_one_that_is_not_makes_the_run_no_result(
-    kit: Bootkit, programs: Path, program: str, words: str, workload: str, said: str
+    kit: Bootkit, programs: Path, asked: tuple[str, str, str], said: str
 ) -> None:
+    program, words, workload = asked
     judged = run(kit, programs / program, words, workload=workload)
     assert not judged.verified
     assert re.search(said, judged.reason), judged.reason
