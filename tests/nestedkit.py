@@ -45,14 +45,19 @@ def linux(where: Path, words: str = "") -> Path:
 
 
 def measured(where: Path, *words: str | Path) -> Session:
-    """A session on the lane kvm. Its vCPUs may wait long for a CPU: the machine's own CPUs are threads of a
+    """A session on the lane kvm alone."""
+    return on_kvm(where, "--clock=wall", *words)
+
+
+def on_kvm(where: Path, *words: str | Path) -> Session:
+    """A session with KVM. Its vCPUs may wait long for a CPU: the machine's own CPUs are threads of a
     busy host, and with as many vCPUs as CPUs QEMU's other threads have none of their own."""
     text = (REPO / "fixtures/gates/default.yaml").read_text()
     assert "run_delay: 0.02" in text
     text = text.replace("run_delay: 0.02", "run_delay: 0.5").replace("name: default", "name: patient")
     policy = where / "patient.yaml"
     policy.write_text(text)
-    return run_pytest(where, *ON_KVM, f"--policy={policy}", *words)
+    return run_pytest(where, "--accel=kvm", f"--policy={policy}", *words)
 
 
 def runs_of(session: Session) -> Iterator[tuple[list[str], list[dict[str, Any]]]]:

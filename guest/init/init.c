@@ -12,6 +12,9 @@
 #ifdef BENCH_SCX
 #include "init/scx.h"
 #endif
+#ifdef BENCH_STARTS_WARM
+#include "start.h"
+#endif
 
 #include <errno.h>
 #include <fcntl.h>
@@ -249,6 +252,12 @@ int main(void) {
     mount_on("sysfs", "/sys");
     say("\nbenchready\n"); // firmware may have left an unfinished line
     stop_housekeeping();
+#ifdef BENCH_STARTS_WARM
+    wait_until_quiet();
+    const char *why = start_await();
+    if (why != NULL)
+        fail(why);
+#endif
     set_as_asked();
 #ifdef BENCH_SCX
     if (!scx_start())

@@ -44,7 +44,7 @@ def test_a_second_session_waits_and_is_told_who_measures(tmp_path: Path) -> None
     for one in (first, second):
         one.mkdir()
         rows(one, LONG)
-    with begun(first, *TERN) as process:
+    with begun(first, *TERN, "--runs=25") as process:  # much longer than the second one needs to start
         late = measured(second, *TERN, "--runs=1", "--lock-wait=1")
         process.send_signal(signal.SIGINT)
         ended(process)

@@ -29,6 +29,8 @@ from benchgate.base.text import one_line
 TAIL_BYTES = 4096
 """So many bytes at the end of a log are read to find its last line."""
 LOCK = "lock"
+PAGE, _AT_ONCE, _LARGE = 4096, 256, 64 << 20
+_ZERO = bytes(PAGE)
 _LIMIT = 2**63
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
 ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
@@ -111,9 +113,52 @@ def tree_digest(folder: Path, skip: tuple[str, ...] = ()) -> str:
         name = path.relative_to(folder)
         if any(part in skip for part in name.parts):
             continue
-        content = f"link {path.readlink()}" if path.is_symlink() else f"file {file_digest(path)}"
+        content = f"link {path.readlink()}" if path.is_symlink() else _content(path)
         digest.update(f"{len(str(name))} {name} {content}\n".encode(errors="surrogateescape"))
     return digest.hexdigest()
+
+
+def _content(path: Path) -> str:
+    """The digest of a file; of a large one, which may be mostly holes, by its pages."""
+    size = path.stat().st_size
+    return f"file {file_digest(path)}" if size < _LARGE else f"pages {size} {pages_digest(path)}"
+
+
+def pages_digest(path: Path) -> str:
+    """One digest of all pages that are not zero, with their numbers."""
+    digest = hashlib.sha256()
+    for number, page in pages(path):
+        digest.update(number.to_bytes(8, "little") + page)
+    return digest.hexdigest()
+
+
+def pages(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Each page of a file that is not zero, with its number. Holes are not read."""
+    given = 0  # a file system may have blocks that are smaller than a page
+    with open_regular(path) as stream:
+        for begin, end in _data_of(stream.fileno()):
+            begins, given = max(begin // PAGE, given), -(-end // PAGE)
+            stream.seek(begins * PAGE)
+            for first in range(begins, given, _AT_ONCE):
+                piece = stream.read(min(_AT_ONCE, given - first) * PAGE)
+                for at in range(0, len(piece), PAGE):
+                    page = piece[at : at + PAGE]
+                    if page != _ZERO[: len(page)]:
+                        yield first + at // PAGE, page
+
+
+def _data_of(descriptor: int) -> Iterator[tuple[int, int]]:
+    """The parts of a file that are no holes."""
+    at, size = 0, os.fstat(descriptor).st_size
+    while at < size:
+        try:
+            begin = os.lseek(descriptor, at, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # a hole up to the end
+                return
+            raise
+        at = os.lseek(descriptor, begin, os.SEEK_HOLE)
+        yield begin, at
 
 
 def count_and_size(folder: Path) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 
 MINUTES = 5.0
+BOOTS = 5
 """The default value of Policy.minutes."""
 
 VERIFIED = "verified"
@@ -208,6 +209,8 @@ class Policy:
     """The rule for which runs are void, because the host disturbed them, and how many may be."""
     machine: str = IDEAL
     """The name or path of the machine, unless an option or a mark names one."""
+    boots: int = BOOTS
+    """How many different boots stand behind the runs of an arm that starts warm."""
     informs: str = field(default="", metadata={"of": "session"})
     """The reason why no gate uses this session's figures; empty if gates do."""
     shows: Annotated[bool, Presence.APART] = field(default=False, metadata={"of": "session"})
@@ -225,6 +228,8 @@ class Policy:
             raise ValueError(f"need 0 < alpha <= overall_error < 0.5, not {self.alpha}, {self.overall_error}")
         if min(self.superlinear, self.superlinear_ideal) < 1 or not 0 < self.capacity_reach <= 1:
             raise ValueError("need superlinear and superlinear_ideal >= 1, 0 < capacity_reach <= 1")
+        if not 1 <= self.boots <= MOST_RUNS:
+            raise ValueError(f"boots must be from 1 to {MOST_RUNS}, not {self.boots}")
         if min(self.warmups, self.minutes) < 0:
             raise ValueError("need warmups and minutes >= 0")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.exploration import Exploration
@@ -21,6 +21,9 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.witness import WitnessedPromise
+
+if TYPE_CHECKING:
+    from benchgate.base.snapshots import Snapshot
 
 
 class Ending(StrEnum):
@@ -65,11 +68,13 @@ class Image:
     """The folder with the workload's files, as its program sees it; empty if it has none."""
     disks: tuple[Path, ...] = ()
     firmware: Path | None = None
+    start: Path | None = None
+    """The archive with the PID 1 that waits in a snapshot until it gets `initrd`; None if it boots that."""
 
     @property
     def files(self) -> Mapping[str, Path]:
         """The files that a boot reads, under the names of their digests."""
-        named = {"kernel": self.kernel, "initrd": self.initrd, "program": self.program}
+        named = {"kernel": self.kernel, "initrd": self.initrd, "program": self.program, "start": self.start}
         disks = {f"disk{number}": path for number, path in enumerate(self.disks)}
         return {
             name: path
@@ -124,6 +129,10 @@ class BootSpec:
     shape: str = ""
     """Its machine, as the clock reads it (insn/machine_shape.py); empty for the ideal one."""
     exploration: Exploration | None = None
+    start: Snapshot | None = None
+    """The snapshot from which it starts; None if it boots."""
+    words: str = ""
+    """The words of its kernel command line, if they come after its start."""
     counts_memory: bool = False
     """Whether the host counts the guest's use of caches and memory, if the host can (resctrl)."""
     uses: Uses | None = None

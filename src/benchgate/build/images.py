@@ -16,6 +16,7 @@ from benchgate.base import identity
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.arch import Architecture
 from benchgate.base.system.boots import (
     BUILT_LINUX,
@@ -204,9 +205,16 @@ class Images:
                 for number, disk in enumerate(system.boot.disks)
             ),
             firmware=self._firmware(system, workload),
+            start=self.start(system),
         )
         more = {name: file_digest(path) for name, path in image.files.items() if name not in digests}
         return replace(image, digests={**digests, **more})
+
+    def start(self, system: System) -> Path | None:
+        """The archive that a guest boots of which a snapshot is taken; None if it boots its own."""
+        if system.boot.start is StartKind.COLD or system.boot.initrd != WORKLOAD_INITRD:
+            return None
+        return programs.start(self._compiler(system.arch))
 
     def _firmware(self, system: System, workload: Workload) -> Path | None:
         if system.boot.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:

@@ -107,6 +107,17 @@ def init(compiler: Compiler | None = None, first: str = INIT) -> Path:
     return _program(first, first, None, compiler)
 
 
+def start(compiler: Compiler | None = None) -> Path:
+    """The archive with the PID 1 that waits in a snapshot for the archive of its run."""
+    program = _program("start", "start", None, compiler)
+    key = {"format": "newc-1", "init": file_digest(program)}
+
+    def make(files: Path) -> None:
+        (files / "start.cpio").write_bytes(initramfs({"init": program.read_bytes()}))
+
+    return cache.entry("initramfs", key, make) / "start.cpio"
+
+
 def conductor() -> Path:
     """Builds the conductor, which runs the parts of a mix at once as /bench of the guest."""
     return _program("mix", "mix", None, None)

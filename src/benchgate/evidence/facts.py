@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from benchgate.base.cells import Cell
 from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import CatalogError, EvidenceError
-from benchgate.base.gates import MINUTES, CapacityBound, Gate, Policy
+from benchgate.base.gates import BOOTS, MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import As, Between, PlainWord, Presence, as_json, read, read_key
 from benchgate.base.system.machines import IDEAL, Machine
 from benchgate.base.text import one_line
@@ -137,7 +137,7 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
         found = {name: one for name, one in facts["policy"].items() if name not in ("max_voided", "shows")}
         # sessions of earlier versions have no such keys, and had one factor for all machines
         earlier = {"minutes": MINUTES, "superlinear_ideal": found.get("superlinear")}
-        earlier |= {"void": as_json(NO_RULE), "machine": IDEAL}
+        earlier |= {"void": as_json(NO_RULE), "machine": IDEAL, "boots": BOOTS}
         return read(Policy, earlier | found, "the policy")
 
 

@@ -100,6 +100,10 @@ class ClockRun:
     """The file of the machine's memory system (insn/machine_shape.py); None for the ideal machine."""
     order: AccessOrder = AccessOrder.UNSAID
     """What is done about accesses in the wrong order. With a shape they are at least watched."""
+    start: tuple[int, int] | None = None
+    """The guest's time, and the bytes on its console, at which a snapshot was taken; None if it boots."""
+    caches: Path | None = None
+    """The file for the state of the machine's caches at that moment; None on the ideal machine."""
     explore: Path | None = None
     """The file that says where vCPUs are stalled (base/exploration.py); None if they are not."""
     patience_s: int = 60
@@ -113,7 +117,13 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     """The caller must add `-accel tcg,thread=multi`, and must send no QMP command after `cont`."""
     _check(run.cpus, run.seed)
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
-    some = {"machine": run.shape, "order": run.order.value, "explore": run.explore, "disks": int(run.disks)}
+    some = {
+        "machine": run.shape,
+        "order": run.order.value,
+        "explore": run.explore,
+        "disks": int(run.disks),
+        "caches": run.caches,
+    }
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,
@@ -124,6 +134,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
         **run.records.options(),
         **{name: value for name, value in some.items() if value},
         **({"talk": TALK_DESCRIPTOR} if run.talks else {}),
+        **({"start": ":".join(map(str, run.start))} if run.start else {}),
         **({"bytes": _pairs(run.lengths)} if run.lengths else {}),
     }
     argv = (

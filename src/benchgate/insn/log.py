@@ -135,6 +135,8 @@ class ClockLog:
     totals: tuple[VcpuTotals, ...] = ()
     activity: Activity | None = None
     """The activity; None in logs of earlier versions, and if the log has no end."""
+    start: tuple[int, int] | None = None
+    """The guest's time and the bytes on its console where it began from a snapshot; None if it booted."""
     machine: str = ""
     """The machine whose memory was modelled; empty for the ideal one, which has none."""
     memory: MemoryBooks | None = None

@@ -74,6 +74,7 @@ class _LogReader:
         self.counters: dict[str, dict[str, int]] = {"check": {}, "host": {}}
         self.stuck: list[str] = []
         self.refused = ""
+        self.start: tuple[int, int] | None = None
         self.end: int | None = None
         self.flooded = self.closed = False
         self.vcpus = 0
@@ -97,6 +98,7 @@ class _LogReader:
         self.vcpus = header.vcpus
         self.work = (VcpuWork(),) * header.vcpus
         own: dict[str, Callable[[list[str]], None]] = {
+            "start": self._start,
             "mark": self._mark,
             "ran": self._ran,
             "line": self._console_line,
@@ -124,6 +126,7 @@ class _LogReader:
             inputs=tuple(self.inputs),
             totals=tuple(self.totals),
             activity=activity,
+            start=self.start,
             machine=self.memory.machine or "",
             memory=memory,
             orders=self.memory.orders(),
@@ -175,6 +178,11 @@ class _LogReader:
             self.memory.explored = self.explore.began
         elif line:
             raise self.fail(f"unknown line `{one_line(line, 60)}`")
+
+    def _start(self, words: list[str]) -> None:
+        if len(words) != 3 or self.start is not None:
+            raise self.fail("expected `start TIME BYTES`, once")
+        self.start = number(words[1]), number(words[2])
 
     def _mark(self, words: list[str]) -> None:
         if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):

@@ -21,7 +21,7 @@ MOST_TYPED = 2048
 """The most bytes in one answer (TALK_BYTES in c/console/talk.h)."""
 NEVER = 2**64 - 1
 """This time means no limit."""
-_MESSAGE = re.compile(rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9})")
+_MESSAGE = re.compile(rb"stop (start|quiet|full|late|halted) ([0-9]{1,18}) ([0-9]{1,19}) ([0-9]{1,9}) ([01])")
 _LONGEST = 200
 
 
@@ -53,6 +53,8 @@ class GuestStop:
     """The guest's time, in ns."""
     unread: int
     """The number of typed bytes that the guest has not taken."""
+    rests: bool = False
+    """Whether every CPU is halted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,8 @@ class Talk:
         found = _MESSAGE.fullmatch(message)
         if found is None:
             raise VerifyError(f"the instruction clock sent {message[:60]!r} where it stops the guest")
-        console, time, unread = map(int, found.groups()[1:])
-        return GuestStop(StopKind(found[1].decode()), console, time, unread)
+        console, time, unread, rests = map(int, found.groups()[1:])
+        return GuestStop(StopKind(found[1].decode()), console, time, unread, bool(rests))
 
     def run(self, until_ns: int, typed: bytes = b"") -> None:
         """Answers a stop: types these bytes and lets the guest run until it is quiet, at the latest until its
@@ -99,6 +101,14 @@ class Talk:
     def free(self) -> None:
         """Answers a stop so that the guest runs to its end without another one."""
         self._answer("free")
+
+    def pause(self) -> None:
+        """Answers a stop at which every CPU is halted: QEMU may be stopped by QMP, and no time passes."""
+        self._answer("pause")
+
+    def begin(self) -> None:
+        """Ends a pause, and lets a guest begin that was restored. The stop is announced again."""
+        self._answer("begin")
 
     def _answer(self, text: str) -> None:
         try:

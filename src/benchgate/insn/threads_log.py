@@ -31,7 +31,7 @@ _MASK = r"(0|[1-9a-f][0-9a-f]{0,63})"
 _QUEUE = r"(-|0|[1-9][0-9]{0,8})"
 _TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
 _HEAD = "insn-threads 1"
-_ONCE = re.compile(rf"(vcpus|open|close|full|end) {_N}")
+_ONCE = re.compile(rf"(vcpus|start|open|close|full|end) {_N}")
 _FORMS = {
     "fork": re.compile(rf"fork {_N} {_N} {_N} {_N} {_NAME}"),
     "name": re.compile(rf"name {_N} {_N} {_N} {_NAME}"),
@@ -171,6 +171,8 @@ class ThreadEvents:
     """The time after which events are missing because the file was full; None if it was not."""
     end: int | None
     """None if QEMU was killed before it could write the end."""
+    start: int | None = None
+    """The time at which the guest began from a snapshot, and had threads already; None if it booted."""
 
 
 def read_thread_events(path: Path) -> ThreadEvents:
@@ -205,10 +207,11 @@ class _ThreadLogReader:
             closed=self.once.get("close"),
             full=self.once.get("full"),
             end=self.once.get("end"),
+            start=self.once.get("start"),
         )
 
     def _check_order(self) -> None:
-        said = [(word, self.once[word]) for word in ("open", "close", "end") if word in self.once]
+        said = [(word, self.once[word]) for word in ("start", "open", "close", "end") if word in self.once]
         for (one, early), (two, late) in pairwise(said):
             if early > late:
                 raise VerifyError(f"{self.path}: the time of `{two}` is before that of `{one}`")

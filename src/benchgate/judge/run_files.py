@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from benchgate.base import snapshots
 from benchgate.base.console.conversation import TypedLine, record_from_json
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import read
 from benchgate.base.runs import RawRun
+from benchgate.base.snapshots import SnapshotRecord
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.host.noise import HostSnapshot, ThreadCounters
@@ -88,6 +90,27 @@ class RunFiles:
             return read_start(path, _JSON_BYTES).decode("ascii", "replace") if os.path.lexists(path) else ""
         except OSError as error:
             raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+
+    @cached_property
+    def start(self) -> SnapshotRecord | None:
+        """The snapshot from which it started; None if it booted."""
+        path = self.run.folder / snapshots.FILE
+        try:
+            return snapshots.read_record(self.run.folder) if os.path.lexists(path) else None
+        except OSError as error:
+            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+        except (ValueError, RecursionError) as error:
+            raise VerifyError(f"{path}: {error}") from error
+
+    @cached_property
+    def words(self) -> str:
+        """The words of its command line that came after its start; empty: there were none."""
+        path = self.run.folder / snapshots.WORDS
+        try:
+            raw = read_start(path, _JSON_BYTES) if os.path.lexists(path) else b""
+        except OSError as error:
+            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+        return raw.decode("utf-8", "replace").removesuffix("\n")
 
     @cached_property
     def argv(self) -> tuple[str, ...]:

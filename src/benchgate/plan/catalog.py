@@ -17,6 +17,7 @@ from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.gates import Policy
 from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
+from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_name
@@ -98,9 +99,12 @@ def split_system(word: str) -> tuple[str, dict[str, str]]:
     return name, chosen
 
 
-def load_system(word: str, linux: Path | None = None) -> System:
-    """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel."""
+def load_system(word: str, linux: Path | None = None, start: str = StartKind.COLD) -> System:
+    """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel;
+    `start` is that of --start, which settings precede."""
     name, chosen = split_system(word)
+    if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name, chosen))):
+        chosen[START] = StartKind.WARM
     found = system_with(name, chosen)
     if linux is None or found.boot.kernel != FETCHED_LINUX:
         return found
@@ -108,6 +112,10 @@ def load_system(word: str, linux: Path | None = None) -> System:
         if found.settings.values[key] == FETCHED_LINUX:
             return system_with(name, {**chosen, key: str(linux)})
     return replace(found, boot=replace(found.boot, kernel=str(linux)))
+
+
+def _can_start_warm(name: str, chosen: Mapping[str, str]) -> bool:
+    return not system_with(name, chosen).why_only_cold
 
 
 def system_with(name: str, chosen: Mapping[str, str]) -> System:

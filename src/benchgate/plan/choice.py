@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
+from benchgate.base.snapshots import AUTO, StartKind
 from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System
 from benchgate.plan import catalog
@@ -30,9 +31,24 @@ _LETTER = re.compile(r"[A-Z]\Z")
 
 def of_session(options: Options) -> tuple[System, ...]:
     """The systems of --system."""
-    return _distinct(
-        "--system", [catalog.load_system(word, options.linux_kernel) for word in options.systems]
-    )
+    return _distinct("--system", [_loaded(word, options) for word in options.systems])
+
+
+def _loaded(word: str, options: Options) -> System:
+    is_left_cold = options.start == AUTO and (options.clock != "insn" or options.fleet)
+    start = StartKind.COLD if is_left_cold else options.start
+    return catalog.load_system(word, options.linux_kernel, start)
+
+
+def for_request(request: MarkRequest, options: Options) -> Options:
+    """The options of one test. With --start auto a test that compares systems starts cold unless all of them
+    can start warm, because warm and cold figures are not compared."""
+    compared = {gate.to for gate in request.gates if gate.to}
+    if options.start != AUTO or not compared:
+        return options
+    words = {*(request.systems or options.systems), *(word for word in compared if not _LETTER.match(word))}
+    systems = [catalog.load_system(word, options.linux_kernel) for word in words]
+    return replace(options, start=StartKind.COLD) if any(one.why_only_cold for one in systems) else options
 
 
 def letters(options: Options) -> Mapping[str, System]:
@@ -124,7 +140,7 @@ def _digest(path: Path, changed_ns: int) -> str:  # noqa: ARG001 - a key of the 
 
 def _beside(word: str, known: Sequence[System], options: Options) -> System:
     """The system of a word, named so that it differs from other systems of the session."""
-    found = catalog.load_system(word, options.linux_kernel)
+    found = _loaded(word, options)
     for one in known:
         if (one.file, one.settings) == (found.file, found.settings):
             return one

@@ -60,6 +60,12 @@ TABLE: tuple[Option, ...] = (
         metavar="NAME|PATH",
     ),
     Option(
+        "start",
+        "instruction clock: where runs begin: cold, at the machine's reset, or warm, at a snapshot of "
+        "the booted guest; auto: warm where a system can (`benchgate docs warm`)",
+        choices=("cold", "warm", "auto"),
+    ),
+    Option(
         "runs",
         "verified runs per arm at the first look: odd, at least 5 (default: the policy's); 1 gates nothing",
         metavar="N",

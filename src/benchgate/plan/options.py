@@ -14,7 +14,8 @@ from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import CatalogError, OptionError, UsageError
-from benchgate.base.gates import MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
+from benchgate.base.gates import BOOTS, MOST_RUNS, SMALLEST_LOOK, Policy, check_first_look
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.plan import catalog
@@ -44,6 +45,10 @@ class Options:
     clock: str = "auto"
     machine: str = IDEAL
     """The name or path of the machine, unless a test's mark names one."""
+    start: str = StartKind.COLD
+    """Where runs on the instruction clock begin: a StartKind, or AUTO."""
+    boots: int = BOOTS
+    """How many different boots stand behind the runs of an arm that starts warm."""
     runs: int = 5
     max_runs: int = 25
     seeds: int = 5
@@ -124,6 +129,8 @@ def read(lookup: Lookup) -> Options:
         accel=None if accel == "auto" else Accel(accel),
         clock=clock,
         machine=machine,
+        start=_start(got, clock),
+        boots=usual.boots,
         runs=runs,
         max_runs=max_runs,
         seeds=seeds,
@@ -169,6 +176,13 @@ def _check_fleet(fleet: str, got: Mapping[str, object], clock: str) -> None:
     for name, why in _NOT_ON_A_FLEET.items():
         if got[name]:
             raise OptionError("fleet", f" with --{name}: {why}")
+
+
+def _start(got: Mapping[str, object], clock: str) -> str:
+    start = choice_of(got, "start", StartKind.COLD)
+    if start == StartKind.WARM and clock != "insn":
+        raise OptionError("start", " warm: only the instruction clock starts warm; add --clock insn")
+    return start
 
 
 def _machine(value: object, policy: Policy, clock: str) -> str:

@@ -15,6 +15,7 @@ from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate, Policy, Settings
 from benchgate.base.identity import guest_of
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.witness import PROGRAM, Promise, needs_events
@@ -101,6 +102,10 @@ class PlannedCell:
     def booted(self) -> System:
         """The system with the files of this CPU count."""
         return self.system.at(self.cell.cpus)
+
+    @property
+    def starts_warm(self) -> bool:
+        return self.system.boot.start is StartKind.WARM
 
     @property
     def promises(self) -> tuple[Promise, ...]:

@@ -92,6 +92,7 @@ def _grown(
 
 
 def plan_cells(request: MarkRequest, options: Options, ground: Ground) -> tuple[PlannedCell, ...]:
+    options = choice.for_request(request, options)
     return tuple(
         plan_cell(request, system, cpus, one, options)
         for system in choice.systems_of(request, options)
@@ -101,6 +102,7 @@ def plan_cells(request: MarkRequest, options: Options, ground: Ground) -> tuple[
 
 
 def plan_gates(request: MarkRequest, options: Options, ground: Ground) -> tuple[PlannedGate, ...]:
+    options = choice.for_request(request, options)
     systems = choice.systems_of(request, options)
     return tuple(
         _plan_gate(request, gate, system, one, options)
@@ -132,6 +134,12 @@ def _plan_gate(
     base = None
     if asked.to:
         base = _compared(request, asked, arm, ground, options)
+        if base.starts_warm != arm.starts_warm:
+            warm, cold = (base, arm) if base.starts_warm else (arm, base)
+            raise UsageError(
+                f"{asked.kind}: {warm.system.name} starts warm and {cold.system.name} cold; their figures "
+                "are not compared: let both start cold"
+            )
     elif asked.base is not None:
         base = replace(plan_cell(request, system, asked.base, ground, options), excluded=excluded)
     more = tuple(

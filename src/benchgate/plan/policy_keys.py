@@ -95,6 +95,10 @@ POLICY = YamlFile(
                 "the machine, unless an option or a mark names one; a path is relative to this file",
                 default=_USUAL["machine"],
             ),
+            "boots": Integer(
+                "how many different boots stand behind the runs of an arm that starts warm",
+                default=_USUAL["boots"],
+            ),
         },
     ),
 )

@@ -6,7 +6,7 @@ if the instruction clock is not prepared or if the image has no program for a na
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,10 +16,12 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
+from benchgate.base.snapshots import CACHES, RAM, WORDS, Snapshot, StartKind
+from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.devices import disk_options, network_options, port_values
 from benchgate.base.system.guest_topology import topology_of
-from benchgate.base.system.qemu import Qemu, command, controlled, guest_name
+from benchgate.base.system.qemu import DEFAULT_MODEL, Qemu, comma_safe, command, controlled, guest_name
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.script import Script, values_of
 from benchgate.base.system.systems import AskMethod, System
@@ -93,31 +95,44 @@ class BootOptions:
     """Whether something is typed at the console although the system's YAML does not say so."""
     ports: Mapping[str, int] = field(default_factory=dict)
     """Maps the name of each guest port to its port on the host."""
+    start: Snapshot | None = None
+    """The snapshot from which a system starts that starts warm."""
+    boot: int | None = None
+    """The boot behind such a start, by its seed; None: the one that belongs to this run's seed."""
+    saves: Path | None = None
+    """The folder for the memory and the caches of a guest of which a snapshot is taken."""
     exploration: Exploration | None = None
     """The exploration that stalls its vCPUs; None if none does."""
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder with the guest's memory and caches; None for a guest that boots and is not saved."""
+        return self.saves if self.start is None else self.start.folder
 
 
 def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptions) -> BootSpec:
     """Makes the BootSpec of one boot of a QEMU system."""
     system, cell, lane = planned.system, planned.cell, planned.seats.lane
-    boot = replace(boot, talks=boot.talks or (system.script is not None and boot.words is None))
+    warm = system.boot.start is StartKind.WARM
+    boot = replace(boot, talks=boot.talks or warm or (system.script is not None and boot.words is None))
     clock = _clock_arguments(planned, vm, boot) if lane is Lane.INSN else _no_clock(planned, boot)
     topology = topology_of(system, cell.cpus)
     argv = command(
         vm.qemu,
         machine=system.qemu.machine,
-        cpu=system.qemu.cpu or vm.cpu_model,
+        cpu=_cpu(system, vm),
         console=controlled(system.qemu.console),
         memory=system.qemu.memory,
         smp=topology.smp,
         accel=vm.accel,
         kernel=image.kernel,
-        initrd=image.initrd,
-        append=_append(planned, image, boot),
+        initrd=image.start or image.initrd,
+        append=_append(planned, image, boot) if image.start is None else system.boot.append,
         extra=(
+            *_start_options(system, cell.cpus, image, boot),
             *_boot_media(system, image),
             *network_options(system.ports, boot.ports, system.qemu.network),
-            *topology.arguments,
+            *_with_files(topology.arguments, boot),
             *system.qemu.arguments,
             *clock.argv_extra,
         ),
@@ -136,8 +151,59 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         talks=boot.talks and lane is Lane.INSN,
         shape=shape_of(system, cell.cpus),
         exploration=boot.exploration,
+        start=boot.start,
+        words="" if image.start is None or boot.saves else _append(planned, image, boot),
         uses=Uses(vm.qemu, vm.clock, image.files),
     )
+
+
+_NO_RANDOM = ",-rdrand,-rdseed"
+"""QEMU does not save where the random numbers of these instructions are."""
+
+
+def _cpu(system: System, vm: VmConfig) -> str:
+    model = system.qemu.cpu or vm.cpu_model
+    varies = system.boot.start is StartKind.WARM and system.arch is X86_64
+    return f"{model or DEFAULT_MODEL}{_NO_RANDOM}" if varies else model
+
+
+def _start_options(system: System, cpus: int, image: Image, boot: BootOptions) -> tuple[str, ...]:
+    """QEMU's options for a guest that starts from a snapshot, or of which one is taken: its memory is a file,
+    and what it is to run comes by fw_cfg. The one that is saved has a stand-in there, so that both are one
+    machine."""
+    if system.boot.start is not StartKind.WARM:
+        return ()
+    if boot.log is None or (boot.start is None) == (boot.saves is None):
+        raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
+    found: list[str] = []
+    if system.qemu.memory and "-numa" not in topology_of(system, cpus).arguments:
+        one = f"{_IN_MEMORY}id={RAM},size={system.qemu.memory}"
+        found += [*_with_files(("-object", one), boot), "-machine", f"memory-backend={RAM}"]
+    if image.start is not None and image.initrd is not None:
+        words = boot.log.with_name(WORDS)
+        for name, path in {"files": image.initrd, WORDS: words}.items():
+            content = "string=later" if boot.saves else f"file={comma_safe(str(path))}"
+            found += ["-fw_cfg", f"name=opt/benchgate/{name},{content}"]
+    return (*found, "-incoming", "defer") if boot.start else tuple(found)
+
+
+_IN_MEMORY = "memory-backend-ram,"
+
+
+def _with_files(arguments: Sequence[str], boot: BootOptions) -> list[str]:
+    """The arguments, with a file for each node's memory if the guest is saved, or starts from a snapshot."""
+    folder = boot.kept
+    if folder is None:
+        return [*arguments]
+    how = "share=on" if boot.saves else "share=off,readonly=on,rom=off"
+    found = []
+    for word in arguments:
+        kind, _, rest = word.partition(_IN_MEMORY)
+        name = rest.partition(",")[0].removeprefix("id=")
+        path = comma_safe(str(folder / (RAM if name == RAM else f"{RAM}-{name}")))
+        is_backend = not kind and bool(rest)
+        found.append(f"memory-backend-file,{rest},mem-path={path},{how}" if is_backend else word)
+    return found
 
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:
@@ -164,6 +230,8 @@ def _no_clock(planned: PlannedCell, boot: BootOptions) -> ClockArguments:
         raise UsageError(f"{planned.cell.id}: only the instruction clock has machines")
     if boot.exploration is not None:
         raise UsageError(f"{planned.cell.id}: only the instruction clock explores; use --clock insn")
+    if planned.system.boot.start is StartKind.WARM:
+        raise UsageError(f"{planned.cell.id}: only the instruction clock starts warm; use --clock insn")
     return NO_CLOCK
 
 
@@ -181,9 +249,11 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         marked=system.result.format is ResultFormat.BENCH,
         lengths={} if system.observe is None else system.observe.lengths,
         talks=boot.talks,
+        start=None if boot.start is None else (boot.start.record.time_ns, boot.start.record.console),
         records=boot.records,
         shape=None if on is None else boot.log.with_name(machine_shape.FILE),
         order=AccessOrder.STRICT if on is not None and on.strict else AccessOrder.UNSAID,
+        caches=None if on is None or boot.kept is None else boot.kept / CACHES,
         explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),
     )
     return arguments(vm.clock, run)

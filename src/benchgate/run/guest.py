@@ -9,6 +9,7 @@ QMP after `cont`. The calling thread must live as long as the guest, because the
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benchgate.base import exploration, process
+from benchgate.base import exploration, process, snapshots
 from benchgate.base.cells import Lane
 from benchgate.base.console.conversation import TypedRecord
 from benchgate.base.errors import BootError
@@ -28,9 +29,9 @@ from benchgate.base.runs import BootSpec, Ending
 from benchgate.base.system.qemu import QMP_DESCRIPTOR
 from benchgate.base.system.script import Script
 from benchgate.insn import machine_shape
-from benchgate.insn.talk import TALK_DESCRIPTOR, Talk, TypingPace
+from benchgate.insn.talk import TALK_DESCRIPTOR, EndOfTalk, Talk, TypingPace
 from benchgate.insn.talk import pair as talk_pair
-from benchgate.run import pinning, stale
+from benchgate.run import pinning, snapshot, stale
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, ConsoleLimits, SerialLog, piped
 from benchgate.run.ending import Cause, confirmed
@@ -112,12 +113,39 @@ class RunningGuest:
     def go(self) -> None:
         """Starts the guest; raises QmpError if it did not run."""
         self.note_moment("start")
+        self.load()
         try:
             self.qmp.execute("cont", seconds=_QMP_S)
+            self.begin()
         except QmpError:
             # A guest that exits at once ends QEMU before the answer is sent. If it printed, then it ran.
             if not self.console.has_output():
                 raise
+
+    def load(self) -> None:
+        """Loads the snapshot, of a guest that starts from one."""
+        if self.spec.start is not None:
+            snapshot.load(self.qmp, self.spec.start)
+
+    def begin_when_continued(self, seconds: float) -> None:
+        """A debugger continues the guest, for which it may take so long."""
+        if self.spec.start is not None:
+            snapshot.await_running(self.qmp, seconds)
+            self.begin()
+            self.leave_alone()
+
+    def begin(self) -> None:
+        """The time of a guest from a snapshot begins when QEMU runs again."""
+        if self.spec.start is not None and self.talk is not None:
+            snapshot.begin(self.qmp, self.talk)
+
+    def leave_alone(self) -> None:
+        """Nothing will be typed: a guest that was restored runs from here to its end without a stop."""
+        if self.talk is not None:
+            with contextlib.suppress(EndOfTalk):
+                self.talk.stop()
+                self.talk.free()
+            self.talk = None
 
     def note_moment(self, moment: str) -> None:
         """Records the host's accounting so far; no counter of the host matters to the instruction clock."""
@@ -152,6 +180,8 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         try:
             guest.prepare()
             guest.go()
+            if script is None and spec.start is not None:
+                guest.leave_alone()
         except BootError as error:
             why, status = _no_start(guest, error)
             guest.console.read_rest(_DRAIN_S)
@@ -231,11 +261,18 @@ def started(
             talk, descriptors = Talk(end, typing or TypingPace()), descriptors | more
         if spec.shape:
             (folder / machine_shape.FILE).write_text(spec.shape, encoding="ascii")
+        if spec.words:
+            (folder / snapshots.WORDS).write_text(spec.words + "\n", encoding="utf-8")
         if spec.exploration is not None:
             (folder / exploration.FILE).write_text(spec.exploration.text, encoding="ascii")
         qmp = stack.enter_context(Qmp(control, folder / "qmp.log"))
         (folder / "qmp.log").touch()
         streams = stack.enter_context(piped(folder, limits))
+        if spec.start is not None:
+            spec.start.record.save(folder)
+            os.write(
+                streams.child_output, spec.start.printed
+            )  # it was printed before; short (run/snapshot.py)
         with held():
             child = process.start(
                 spec.argv,

@@ -99,8 +99,14 @@ class _Replay:
 
     def request(self, records: Records = NO_RECORDS) -> RunRequest:
         raw = self.raw
+        start = RunFiles(raw).start
         boot = BootOptions(
-            raw.nonce, seed=raw.seed, measure=self.measure, records=records, exploration=raw.exploration
+            raw.nonce,
+            seed=raw.seed,
+            measure=self.measure,
+            records=records,
+            exploration=raw.exploration,
+            boot=None if start is None else start.boot,
         )
         request = self.bench.smoke_request if smoke.is_smoke(raw.cell) else self.bench.request
         made = request(self.planned, boot, self.order.out, attempt=raw.attempt)
@@ -282,14 +288,17 @@ def _prepare_qemu(bench: Workbench, facts: Mapping[str, Any], system: System) ->
 
 
 def _debug(new: _Replay, notice: Notice) -> str:
-    """The guest is stopped before its first instruction, until the debugger continues it."""
+    """The guest is stopped where it begins, until the debugger continues it."""
     socket, spec = new.order.out / "gdb.sock", new.request().spec
     stopped = replace(spec, argv=(*spec.argv, "-gdb", f"unix:{socket},server=on,wait=off"))
     debugger = "gdb" if new.guest.is_host else "gdb-multiarch"
     command = shlex.join([debugger, *_gdb_symbols(new), "-ex", f"target remote {socket}"])
     with guest.started(stopped, new.order.out, mark=new.raw.nonce, limits=ConsoleLimits()) as running:
         running.prepare()
-        notice(f"stopped before its first instruction; {command}; Ctrl-C here ends it")
+        where = "before its first instruction" if spec.start is None else "where the snapshot was taken"
+        running.load()
+        notice(f"stopped {where}; {command}; Ctrl-C here ends it")
+        running.begin_when_continued(DEBUGGER_S)
         running.console.expect(pexpect.EOF, timeout=DEBUGGER_S)
         running.child.wait(10.0)
     return f"{new.order.out}: the debugged run has ended: {_comparison(new)}; its console is serial.log"

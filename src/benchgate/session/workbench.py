@@ -39,13 +39,14 @@ from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell
 from benchgate.plan.seats import ground_of, lanes_of_kinds, reseated, wall_lane
 from benchgate.run import argv, guest, smoke
-from benchgate.run.argv import BootOptions
+from benchgate.run.argv import BootOptions, VmConfig
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import clock_log
 from benchgate.run.watch import watch_for
 from benchgate.session.emulators import Emulators
 from benchgate.session.measuring_host import MeasuringHost
+from benchgate.session.warm_starts import WarmStarts
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Workbench:
         self.options, self.host = options, host
         self.emulators = Emulators(options, host, notice)
         self.images = Images(options.locked, notice)
+        self.warm = WarmStarts(notice, options.boots)
 
     def prepare(self, cells: Collection[PlannedCell]) -> None:
         """Fetches QEMUs and builds images. It needs no lock."""
@@ -154,14 +156,25 @@ class Workbench:
     def smoke_request(
         self, planned: PlannedCell, boot: BootOptions, folder: Path, *, attempt: int = 1
     ) -> RunRequest:
-        """The smokes of the cell's system at its CPU count, whatever its workload."""
+        """The smokes of the cell's system at its CPU count, whatever its workload. A boot has them."""
+        planned = replace(planned, system=planned.system.cold)
         boot = replace(boot, words=smoke.smoke_of(planned.system).append)
         return smoke.as_smoke(self.request(planned, boot, folder, attempt=attempt), planned.system)
 
     def _spec(self, planned: PlannedCell, image: Image, boot: BootOptions) -> BootSpec:
         if planned.system.kind is SystemKind.NATIVE:
             return argv.native_spec(planned, image, boot.nonce, measure=boot.measure)
-        return argv.guest_spec(planned, image, self.emulators.vm(planned), boot)
+        vm = self.emulators.vm(planned)
+        return argv.guest_spec(planned, image, vm, self._started(planned, image, vm, boot))
+
+    def _started(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptions) -> BootOptions:
+        """Adds the snapshot of a cell that starts warm."""
+        if not planned.starts_warm or planned.seats.lane is not Lane.INSN:
+            return boot
+        if self.options.fleet:
+            raise UsageError(f"{planned.system.name}: workers of a fleet have no snapshots; start cold")
+        seed = boot.seed % self.warm.boots if boot.boot is None else boot.boot
+        return replace(boot, start=self.warm.of(planned, image, vm, seed))
 
     # ---- boots for a user's own tests
 
@@ -176,7 +189,7 @@ class Workbench:
             lane = Lane.INSN
         else:
             lane = wall_lane(self.emulators.accelerator(planned.system))
-            planned = replace(planned, system=planned.system.on_ideal)
+            planned = replace(planned, system=planned.system.on_ideal.cold)
         return reseated(planned, cpus, replace(self.ground, lanes=lanes_of_kinds(clock, lane)), self.options)
 
     @contextmanager
@@ -196,7 +209,8 @@ class Workbench:
                 talks=timed,
                 ports=choose_ports(seated.system.ports),
             )
-            spec = argv.guest_spec(seated, self.image(seated), vm, boot)
+            image = self.image(seated)
+            spec = argv.guest_spec(seated, image, vm, self._started(seated, image, vm, boot))
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
                 yield running
 

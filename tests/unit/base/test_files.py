@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from benchgate.base import files
 from benchgate.base.errors import UsageError
-from benchgate.base.files import count_and_size, file_digest, locked, read_start, tree_digest
+from benchgate.base.files import (
+    PAGE,
+    count_and_size,
+    file_digest,
+    locked,
+    pages,
+    pages_digest,
+    read_start,
+    tree_digest,
+)
 
 
 def test_the_digest_of_a_file_is_its_sha256(tmp_path: Path) -> None:
@@ -85,3 +97,103 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
         locked(tmp_path / "file" / "b", "explores"),
     ):
         pass
+
+
+# ---- pages
+
+
+def written(path: Path, content: Mapping[int, bytes], size: int) -> Path:
+    """A file of this size, with holes around these pieces."""
+    with path.open("wb") as stream:
+        stream.truncate(size)
+        for at, piece in content.items():
+            stream.seek(at)
+            stream.write(piece)
+    return path
+
+
+SIZE = 600 * PAGE + 100
+"""More pages than are read at once, and a part of one."""
+CONTENT = {5: b"a", 3 * PAGE: b"b" * PAGE, 299 * PAGE - 1: b"cc", SIZE - 1: b"d"}
+NUMBERS = [0, 3, 298, 299, 600]
+
+
+def extents(*parts: tuple[int, int]) -> Callable[[int], Iterator[tuple[int, int]]]:
+    return lambda _: iter(parts)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        extents((0, SIZE)),
+        extents((0, PAGE), (3 * PAGE, SIZE)),
+        # Blocks of 512 bytes: a page is in several parts.
+        extents(
+            (0, 512),
+            (1024, 1536),
+            (3 * PAGE, 4 * PAGE),
+            (299 * PAGE - 512, 299 * PAGE + 512),
+            (SIZE - 100, SIZE),
+        ),
+        extents((0, 299 * PAGE - 512), (299 * PAGE - 512, SIZE)),
+    ],
+)
+def test_pages_are_those_that_are_not_zero_however_the_file_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Callable[[int], Iterator[tuple[int, int]]] | None
+) -> None:
+    sparse = written(tmp_path / "sparse", CONTENT, SIZE)
+    whole = sparse.read_bytes()
+    if data is not None:
+        monkeypatch.setattr(files, "_data_of", data)
+    assert list(pages(sparse)) == [(number, whole[number * PAGE : (number + 1) * PAGE]) for number in NUMBERS]
+
+
+def test_a_digest_of_pages_does_not_depend_on_holes(tmp_path: Path) -> None:
+    sparse, full = written(tmp_path / "sparse", CONTENT, SIZE), tmp_path / "full"
+    full.write_bytes(sparse.read_bytes())
+    assert sparse.stat().st_blocks < full.stat().st_blocks
+    own = hashlib.sha256()
+    for number in NUMBERS:
+        own.update(number.to_bytes(8, "little") + full.read_bytes()[number * PAGE : (number + 1) * PAGE])
+    assert pages_digest(sparse) == pages_digest(full) == own.hexdigest()
+    assert pages_digest(written(tmp_path / "hole", {}, SIZE)) == hashlib.sha256().hexdigest()
+    assert pages_digest(written(tmp_path / "empty", {}, 0)) == hashlib.sha256().hexdigest()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {**CONTENT, 5: b"A"},
+        {**CONTENT, 6: b"x"},
+        {**CONTENT, 100 * PAGE: b"x"},
+        {**CONTENT, SIZE - 1: b"\0"},
+        {**{at: text for at, text in CONTENT.items() if at != 3 * PAGE}, 4 * PAGE: b"b" * PAGE},
+    ],
+    ids=["a byte", "one more byte", "one more page", "one byte less", "a page elsewhere"],
+)
+def test_a_digest_of_pages_changes_with_each_byte_and_its_place(
+    tmp_path: Path, changed: Mapping[int, bytes]
+) -> None:
+    one, two = written(tmp_path / "one", CONTENT, SIZE), written(tmp_path / "two", changed, SIZE)
+    assert pages_digest(one) != pages_digest(two)
+
+
+def test_a_tree_digest_reads_only_large_files_by_their_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is 64 MiB. A large file has another digest if it only has another length."""
+    read: list[int] = []
+    by_pages = files.pages_digest
+
+    def noted(path: Path) -> str:
+        read.append(path.stat().st_size)
+        return by_pages(path)
+
+    monkeypatch.setattr(files, "pages_digest", noted)
+    seen = set()
+    for size in ((64 << 20) - 1, 64 << 20, (64 << 20) + 1):
+        written(tmp_path / "memory", {7: b"x"}, size)
+        seen.add(tree_digest(tmp_path))
+    assert read == [64 << 20, (64 << 20) + 1]
+    assert len(seen) == 3

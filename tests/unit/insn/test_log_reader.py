@@ -84,9 +84,25 @@ def test_what_was_typed_repeats_with_the_run(path: Path) -> None:
     assert read_log(path).repeatable != log.repeatable
 
 
+def test_a_log_says_where_a_restored_guest_began(path: Path) -> None:
+    path.write_text(COMPLETE, encoding="ascii")
+    assert read_log(path).start is None
+    path.write_text(COMPLETE.replace("beat 0", "start 1500000000 70\nbeat 0"), encoding="ascii")
+    assert read_log(path).start == (1_500_000_000, 70)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
+        ("beat 0", "start 5 7\nstart 5 7", "expected `start TIME BYTES`, once"),
+        ("beat 0", "start 0 0\nstart 5 7", "expected `start TIME BYTES`, once"),
+        ("beat 0", "start 5", "expected `start TIME BYTES`"),
+        ("beat 0", "start", "expected `start TIME BYTES`"),
+        ("beat 0", "start 5 7 9", "expected `start TIME BYTES`"),
+        ("beat 0", "start 5 -7", "not a number"),
+        ("beat 0", "start x 7", "not a number"),
+        ("beat 0", "start 05 7", "not a number"),
+        ("beat 0", "start 9223372036854775808 7", "not a number below"),
         ("mark 01 1 1100", "typed 5 6 7", "expected `typed BYTES"),
         ("mark 01 1 1100", "ran 2 5 5", "below 2"),
         ("mark 01 1 1100", "ran 1 5", "expected `ran VCPU"),

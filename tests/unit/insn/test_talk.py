@@ -20,14 +20,17 @@ def ends() -> Iterator[tuple[Talk, socket.socket]]:
 
 def test_a_stop_is_read_and_answered(ends: tuple[Talk, socket.socket]) -> None:
     talk, plugin = ends
-    plugin.send(b"stop quiet 34 26484567 2")
+    plugin.send(b"stop quiet 34 26484567 2 0")
     assert talk.stop() == GuestStop(StopKind.QUIET, 34, 26484567, 2)
+    plugin.send(b"stop late 34 26490000 0 1")
+    assert talk.stop() == GuestStop(StopKind.LATE, 34, 26490000, 0, rests=True)
     talk.run(9000, b"ls\n")
     assert plugin.recv(100) == b"go 700 9000 50 6c730a"
     talk.run(2**70)
     assert plugin.recv(100) == b"go 700 18446744073709551615 50 -"
-    talk.free()
-    assert plugin.recv(100) == b"free"
+    for answer, message in ((talk.free, b"free"), (talk.pause, b"pause"), (talk.begin, b"begin")):
+        answer()
+        assert plugin.recv(100) == message
 
 
 def test_more_bytes_than_the_plugin_holds_are_refused(ends: tuple[Talk, socket.socket]) -> None:
@@ -43,12 +46,13 @@ def test_more_bytes_than_the_plugin_holds_are_refused(ends: tuple[Talk, socket.s
     [
         b"go",
         b"stop",
-        b"stop loud 1 2 3",
-        b"stop quiet 1 2",
-        b"stop quiet 1 -2 3",
-        b"stop quiet 1 2 3 4",
-        b"stop quiet 1 2 3\n",
-        b"stop quiet " + b"9" * 19 + b" 2 3",
+        b"stop loud 1 2 3 0",
+        b"stop quiet 1 2 3",
+        b"stop quiet 1 -2 3 0",
+        b"stop quiet 1 2 3 2",
+        b"stop quiet 1 2 3 0 1",
+        b"stop quiet 1 2 3 0\n",
+        b"stop quiet " + b"9" * 19 + b" 2 3 0",
     ],
 )
 def test_another_message_is_refused(message: bytes, ends: tuple[Talk, socket.socket]) -> None:

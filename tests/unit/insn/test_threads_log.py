@@ -90,6 +90,8 @@ def test_a_name_that_is_no_text_is_read(path: Path) -> None:
         ("vcpus 2", "vcpus 0"),
         ("vcpus 2\n", ""),
         ("vcpus 2\n", "vcpus 2\nvcpus 2\n"),
+        ("vcpus 2\n", "vcpus 2\nstart 1\nstart 1\n"),
+        ("vcpus 2\n", "vcpus 2\nstart -1\n"),
         ("fork 0 100", "fork 2 100"),
         ("tick 1 330", "tick 2 330"),
         ("tick 1 330", "tick 1 330 10"),

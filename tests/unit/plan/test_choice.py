@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import StartKind
 from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
-from benchgate.plan.planned import MarkRequest
+from benchgate.plan.planned import GateRequest, MarkRequest
+from tests.unit.plan.systemfile.test_settings import PROMPTED
 
 PRIMES = MarkRequest("primes", {}, ())
 
@@ -135,3 +138,101 @@ def test_programs_of_one_name_and_one_program_with_other_words_are_told_apart(he
 def test_what_does_not_exist_is_named(here: Path, word: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         names(word)
+
+
+def _request(systems: tuple[str, ...], to: str = "") -> MarkRequest:
+    gates = (GateRequest("ratio", "", 2, None, "work", 1.0, None, None, to=to),) if to else ()
+    return MarkRequest("primes", {}, gates, systems)
+
+
+@pytest.mark.parametrize(
+    ("systems", "to", "start"),
+    [
+        (("linux",), "", "auto"),
+        (("linux", "kernel"), "", "auto"),
+        (("kernel",), "linux", "cold"),
+        (("linux",), "kernel", "cold"),
+        (("linux",), "linux:arch=aarch64", "auto"),
+        (("linux",), "linux:arch=riscv64", "cold"),
+        ((), "B", "cold"),
+    ],
+)
+def test_a_test_that_compares_starts_cold_unless_all_can_start_warm(
+    systems: tuple[str, ...], to: str, start: str
+) -> None:
+    options = Options(clock="insn", start="auto", systems=("linux", "kernel"))
+    assert choice.for_request(_request(systems, to), options).start == start
+    asked = replace(options, start="warm")
+    assert choice.for_request(_request(systems, to), asked) == asked
+
+
+# ---- where runs begin
+
+
+FLEET = "tcp://127.0.0.1:8786"
+
+
+@pytest.mark.parametrize(
+    ("word", "more", "found"),
+    [
+        ("linux", {}, "linux"),
+        ("linux", {"start": "warm", "clock": "insn"}, "linux.start-warm"),
+        ("linux", {"start": "auto", "clock": "insn"}, "linux.start-warm"),
+        ("linux:arch=aarch64", {"start": "auto", "clock": "insn"}, "linux.arch-aarch64.start-warm"),
+        ("linux:kernel=other", {"start": "auto", "clock": "insn"}, "linux.kernel-other.start-warm"),
+        ("linux:start=cold", {"start": "warm", "clock": "insn"}, "linux"),
+        ("linux:start=cold", {"start": "auto", "clock": "insn"}, "linux"),
+        ("linux:start=warm", {"start": "cold", "clock": "insn"}, "linux.start-warm"),
+        ("linux:start=warm", {"clock": "insn"}, "linux.start-warm"),
+        # left cold
+        ("linux", {"start": "auto", "clock": "auto"}, "linux"),
+        ("linux", {"start": "auto", "clock": "wall"}, "linux"),
+        ("linux", {"start": "auto", "clock": "both"}, "linux"),
+        ("linux", {"start": "auto", "clock": "insn", "fleet": FLEET}, "linux"),
+        ("linux:arch=riscv64", {"start": "auto", "clock": "insn"}, "linux.arch-riscv64"),
+        ("kernel", {"start": "auto", "clock": "insn"}, "kernel"),
+        ("kernel:sched=rr", {"start": "auto", "clock": "insn"}, "kernel.sched-rr"),
+        ("native", {"start": "auto", "clock": "insn"}, "native"),
+    ],
+)
+def test_a_system_starts_where_its_setting_says_else_the_option(
+    word: str, more: dict[str, object], found: str
+) -> None:
+    (one,) = choice.of_session(Options(systems=(word,), **more))  # type: ignore[arg-type]
+    assert one.name == found
+    assert (one.boot.start is StartKind.WARM) == found.endswith("start-warm")
+    assert ("start" in one.settings.values) == found.endswith("start-warm")
+
+
+@pytest.mark.parametrize("word", ["native", "kernel", "linux:arch=riscv64", "native:start=warm"])
+def test_a_system_that_cannot_start_warm_is_refused_if_it_is_asked_for(word: str) -> None:
+    with pytest.raises(UsageError, match=r"cannot start warm: .*; leave out start=warm, or --start"):
+        names(word, clock="insn", start="warm")
+
+
+@pytest.mark.parametrize(("more", "left"), [("disks: [{image: d.img}]", True), ("append: quiet", False)])
+def test_auto_leaves_a_system_with_disks_cold(here: Path, more: str, left: bool) -> None:
+    text = PROMPTED.replace("kernel: k.elf", f"kernel: k.elf, {more}")
+    (here / "mine.yaml").write_text(text)
+    (found,) = names("./mine.yaml", clock="insn", start="auto")
+    assert found == ("mine" if left else "mine.start-warm")
+
+
+def test_cold_and_warm_stand_side_by_side_and_each_once() -> None:
+    assert names("linux", "linux:start=warm", clock="insn") == ["linux", "linux.start-warm"]
+    for again in (("linux", "linux:start=cold"), ("linux:start=warm", "linux:start=warm")):
+        with pytest.raises(UsageError, match="names the same system twice"):
+            names(*again, clock="insn")
+    options = Options(systems=("linux",), clock="insn")
+    (own,) = choice.of_session(options)
+    assert choice.other("linux:start=cold", options) is own
+    assert choice.other("linux:start=warm", options).name == "linux.start-warm"
+
+
+def test_the_option_is_also_for_the_systems_of_marks_and_those_to_compare_with() -> None:
+    options = Options(systems=("linux",), clock="insn", start="warm")
+    assert choice.other("linux:kernel=other", options).name == "linux.kernel-other.start-warm"
+    request = MarkRequest("primes", {}, (), ("linux", "linux:kernel=other", "linux:start=cold"))
+    assert [one.name for one in choice.systems_of(request, options)] == [
+        "linux.start-warm", "linux.kernel-other.start-warm", "linux",
+    ]  # fmt: skip

@@ -181,3 +181,35 @@ def test_what_a_fleet_cannot_do_is_refused_by_name(given: dict[str, object], mes
 def test_what_only_a_fleet_uses_needs_one(name: str) -> None:
     with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} needs --fleet ADDRESS"):
         read(**{name: "/keys"})
+
+
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ({}, "cold"),
+        ({"start": "cold", "clock": "wall"}, "cold"),
+        ({"start": "warm", "clock": "insn"}, "warm"),
+        ({"start": "auto"}, "auto"),
+        ({"start": "auto", "clock": "insn"}, "auto"),
+        ({"start": "warm", "machine": "desktop8"}, "warm"),
+    ],
+)
+def test_a_session_starts_cold_unless_it_is_told(given: dict[str, object], start: str) -> None:
+    assert read(**given).start == start
+
+
+@pytest.mark.parametrize("clock", ["auto", "wall", "both"])
+def test_only_the_instruction_clock_starts_warm(clock: str) -> None:
+    with pytest.raises(
+        OptionError, match="--start warm: only the instruction clock starts warm; add --clock"
+    ):
+        read(start="warm", clock=clock)
+
+
+def test_another_start_is_refused_and_the_boots_are_the_policys(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="--start hot: expected one of cold, warm, auto"):
+        read(start="hot", clock="insn")
+    assert (read().boots, read(policy=policy(tmp_path, "boots: 3\n")).boots) == (5, 3)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(CatalogError, match=r"mine\.yaml:1: .*boots must be from 1 to 199, not 0"):
+        read(policy=policy(tmp_path / "other", "boots: 0\n"))

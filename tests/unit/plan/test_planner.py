@@ -375,6 +375,21 @@ def test_both_systems_of_a_ratio_are_on_one_machine() -> None:
     assert gate.id == "primes-kernel-server2x16-smp2-ratio-to-linux-server2x16"
 
 
+def test_a_warm_and_a_cold_system_meet_in_no_ratio() -> None:
+    said = r"ratio: linux\.start-warm starts warm and linux cold; their figures are not compared"
+    for systems, to in ((("linux", "linux:start=warm"), "A"), (("linux:start=warm", "linux"), "A")):
+        with pytest.raises(UsageError, match=said):
+            compared(to, *systems, clock="insn")
+    with pytest.raises(UsageError, match=r"linux\.start-warm starts warm and kernel cold"):
+        compared("kernel", "linux:start=warm", clock="insn", start="auto")
+    (sweep,) = compared("kernel", "linux", clock="insn", start="auto")
+    assert sweep.rows == ("primes-kernel", "primes-linux")
+    (sweep,) = compared("linux:start=warm", "linux:kernel=/bin/sh:start=warm", clock="insn")
+    assert sweep.rows == ("primes-linux.start-warm", "primes-linux.kernel-sh.start-warm")
+    (sweep,) = compared("kernel", "linux:start=cold", clock="insn", start="auto")
+    assert sweep.rows == ("primes-kernel", "primes-linux")
+
+
 def test_two_machines_of_one_name_are_refused(tmp_path: Path) -> None:
     text = Path(data_root() / "fixtures" / "machines" / "desktop8.yaml").read_text(encoding="utf-8")
     (tmp_path / "desktop8.yaml").write_text(text.replace("local_ns: 66", "local_ns: 67"))

@@ -12,14 +12,16 @@ from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Deadlines, Image
+from benchgate.base.snapshots import Snapshot, SnapshotRecord, StartKind
 from benchgate.base.system.boots import BootDefinition
 from benchgate.base.system.devices import Disk, Interface
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.systems import AskMethod
 from benchgate.plan.catalog import load_system
-from benchgate.plan.planned import Seats
+from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import BootOptions, VmConfig, deadlines, guest_spec, manifest, native_spec
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, watch_for
+from tests.unit.machines import duo
 from tests.unit.plans import own_system, planned
 
 QEMU = Qemu(Path("/q/qemu"), {"LD_LIBRARY_PATH": "/q/lib"}, (Path("/q/roms"),), (10, 0, 2), "d", "user", ())
@@ -174,3 +176,145 @@ def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> N
     assert "explore" not in after(guest_spec(clocked, IMAGE, host, logged).argv, "-plugin")
     with pytest.raises(UsageError, match="only the instruction clock explores; use --clock insn"):
         guest_spec(one, IMAGE, HOST, replace(BOOT, exploration=sync))
+
+
+# ---- warm starts
+
+
+INSN_HOST = replace(HOST, clock=Path("/c/insn.so"), cpu_model="qemu64")
+SNAPSHOT = Snapshot(Path("/cache/a,b"), SnapshotRecord(1_500_000_000, 70, 3, {}, {}))
+WARM_IMAGE = replace(IMAGE, start=Path("/i/start.cpio"))
+LOGGED = replace(BOOT, log=Path("/runs/0001,x/clock.log"), seed=9)
+SAVES = replace(LOGGED, saves=Path("/work"))
+STARTS = replace(LOGGED, start=SNAPSHOT)
+
+
+def warm(word: str = "linux:start=warm") -> PlannedCell:
+    return replace(planned(2, system=word), seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+
+
+def prompted(start: StartKind = StartKind.WARM) -> PlannedCell:
+    one = warm()
+    boot = replace(one.system.boot, initrd="", start=start)
+    return replace(one, system=replace(one.system, ask=AskMethod.PROMPT, boot=boot))
+
+
+def every(argv: tuple[str, ...], flag: str) -> list[str]:
+    return [argv[place + 1] for place, word in enumerate(argv) if word == flag]
+
+
+def test_a_guest_that_is_saved_has_its_memory_in_a_file_and_waits_for_what_comes_later() -> None:
+    spec = guest_spec(warm(), WARM_IMAGE, INSN_HOST, SAVES)
+    assert every(spec.argv, "-object") == [
+        "memory-backend-file,id=ram,size=512M,mem-path=/work/ram,share=on",
+    ]
+    assert every(spec.argv, "-machine")[1] == "memory-backend=ram"
+    assert every(spec.argv, "-fw_cfg") == [
+        "name=opt/benchgate/files,string=later", "name=opt/benchgate/words,string=later",
+    ]  # fmt: skip
+    assert after(spec.argv, "-initrd") == "/i/start.cpio"
+    assert after(spec.argv, "-append") == warm().system.boot.append
+    assert "bench." not in after(spec.argv, "-append")
+    assert ("-incoming" in spec.argv, spec.start, spec.words, spec.talks) == (False, None, "", True)
+    assert "start=" not in after(spec.argv, "-plugin")
+
+
+def test_a_guest_from_a_snapshot_changes_no_file_of_it_and_gets_its_words_and_files() -> None:
+    spec = guest_spec(warm(), WARM_IMAGE, INSN_HOST, STARTS)
+    assert every(spec.argv, "-object") == [
+        "memory-backend-file,id=ram,size=512M,mem-path=/cache/a,,b/ram,share=off,readonly=on,rom=off",
+    ]
+    assert every(spec.argv, "-fw_cfg") == [
+        "name=opt/benchgate/files,file=/i/initrd",
+        "name=opt/benchgate/words,file=/runs/0001,,x/words",
+    ]
+    assert after(spec.argv, "-incoming") == "defer"
+    assert ",start=1500000000:70" in after(spec.argv, "-plugin")
+    assert (spec.start, spec.talks) == (SNAPSHOT, True)
+    assert spec.words == f"{warm().system.boot.append} {manifest(warm().cell, NONCE)}"
+    assert after(spec.argv, "-append") == warm().system.boot.append
+
+
+def test_saved_and_restored_are_one_machine() -> None:
+    """They differ in the file of the memory, in what comes later, and in the run's own names."""
+    saved, restored = (guest_spec(warm(), WARM_IMAGE, INSN_HOST, one).argv for one in (SAVES, STARTS))
+    different = [(a, b) for a, b in zip(saved, restored, strict=False) if a != b]
+    assert [a.partition(",")[0] for a, _ in different][:3] == [
+        "memory-backend-file", "name=opt/benchgate/files", "name=opt/benchgate/words",
+    ]  # fmt: skip
+    without = [word for word in restored if word not in ("-incoming", "defer")]
+    assert [a.partition(",")[0] for a, b in zip(saved, without, strict=True) if a != b] == [
+        "memory-backend-file", "name=opt/benchgate/files", "name=opt/benchgate/words", "/c/insn.so",
+    ]  # fmt: skip
+
+
+def test_at_a_prompt_nothing_comes_later_but_what_is_typed() -> None:
+    one = prompted()
+    for boot in (SAVES, STARTS):
+        spec = guest_spec(one, IMAGE, INSN_HOST, boot)
+        assert every(spec.argv, "-fw_cfg") == []
+        assert (spec.words, spec.talks) == ("", True)
+        assert after(spec.argv, "-initrd") == "/i/initrd"
+        assert ("-incoming" in spec.argv) == (boot is STARTS)
+        assert len(every(spec.argv, "-object")) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "model", "cpu"),
+    [
+        ("linux:start=warm", "qemu64", "qemu64,-rdrand,-rdseed"),
+        ("linux:start=warm", "", "qemu64,-rdrand,-rdseed"),
+        ("linux:start=warm", "max", "max,-rdrand,-rdseed"),
+        ("linux", "max", "max"),
+        ("linux:arch=aarch64:start=warm", "max", "max"),
+    ],
+)
+def test_only_a_warm_guest_on_x86_has_no_random_numbers_of_its_cpu(word: str, model: str, cpu: str) -> None:
+    one = warm(word)
+    image, boot = (WARM_IMAGE, STARTS) if one.starts_warm else (IMAGE, LOGGED)
+    argv = guest_spec(one, image, replace(INSN_HOST, cpu_model=model), boot).argv
+    assert after(argv, "-cpu") == cpu
+
+
+def test_a_cold_guest_has_no_option_of_a_warm_one() -> None:
+    spec = guest_spec(warm("linux"), IMAGE, INSN_HOST, LOGGED)
+    assert {"-object", "-fw_cfg", "-incoming"} & {*spec.argv} == set()
+    assert "memory-backend=ram" not in spec.argv
+    assert (spec.start, spec.words, spec.talks) == (None, "", False)
+
+
+def test_the_caches_of_a_machine_are_a_file_of_the_snapshot_and_each_node_has_its_memory() -> None:
+    one = warm()
+    on = replace(one, system=one.system.on(duo()))
+    for boot, folder, how in (
+        (SAVES, "/work", "share=on"),
+        (STARTS, "/cache/a,,b", "share=off,readonly=on,rom=off"),
+    ):
+        argv = guest_spec(on, WARM_IMAGE, INSN_HOST, boot).argv
+        assert f",caches={folder}/caches" in after(argv, "-plugin")
+        backends = every(argv, "-object")
+        assert backends
+        assert all(
+            re.fullmatch(rf"memory-backend-file,id=(\w+),size=\w+,mem-path={folder}/ram-\1,{how}", one)
+            for one in backends
+        )
+        assert not any(word == "memory-backend=ram" for word in argv)
+    assert "caches=" not in after(guest_spec(one, WARM_IMAGE, INSN_HOST, STARTS).argv, "-plugin")
+
+
+@pytest.mark.parametrize(
+    "boot",
+    [LOGGED, replace(STARTS, saves=Path("/work")), replace(STARTS, log=None)],
+    ids=["neither", "both", "no log"],
+)
+def test_a_warm_guest_is_saved_or_restored_and_has_a_log(boot: BootOptions) -> None:
+    with pytest.raises((ValueError, UsageError), match=r"a warm start needs a log, and either|not prepared"):
+        guest_spec(warm(), WARM_IMAGE, INSN_HOST, boot)
+
+
+def test_wall_time_has_no_warm_starts() -> None:
+    one = planned(2, system="linux:start=warm")
+    with pytest.raises(
+        UsageError, match=r"primes-linux\.start-warm-smp2: only the instruction clock starts warm"
+    ):
+        guest_spec(one, WARM_IMAGE, INSN_HOST, STARTS)

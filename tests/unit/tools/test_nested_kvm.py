@@ -47,6 +47,24 @@ def test_a_machine_from_which_nothing_came_is_red(tmp_path: Path, capsys: pytest
     assert "5 checks, 5 of them failed or did not run; 0 sessions" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("crashes", "boots"), [(0, 1), (2, 3), (9, 3)])
+def test_a_machine_that_crashed_boots_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crashes: int, boots: int
+) -> None:
+    booted: list[int] = []
+
+    def boot(*_: object) -> int:
+        booted.append(0)
+        if len(booted) > crashes:
+            (tmp_path / "junit.xml").write_text(REPORT)
+        return 0
+
+    monkeypatch.setattr(nested_kvm, "boot", boot)
+    nested_kvm.boot_to_its_end(NestedMachine(), DISK, [], tmp_path)
+    assert len(booted) == boots
+    assert nested_kvm.judged(NAMES[:1], tmp_path) == (crashes >= 3)
+
+
 def test_a_session_that_is_not_intact_is_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "junit.xml").write_text(REPORT)
     assert nested_kvm.judged(NAMES[:1], tmp_path) == 0

@@ -7,7 +7,7 @@ architecture asks a row of this table, so that a new architecture is a new row. 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -43,6 +43,10 @@ class Architecture:
 
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> tuple[Callable[[str], Architecture], tuple[str]]:
+        """What another process sends back is this object again: architectures are compared by identity."""
+        return named, (self.name,)
 
     @property
     def qemu(self) -> str:

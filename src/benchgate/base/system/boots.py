@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from benchgate.base.runs import Deadlines
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.devices import CARD, Disk
 from benchgate.base.system.qemu import GOOD_EXIT, SERIAL
 
@@ -43,6 +44,7 @@ class BootDefinition:
     disks: tuple[Disk, ...] = ()
     firmware: str = DEFAULT_FIRMWARE
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
+    start: StartKind = StartKind.COLD
     is_linux: bool = False
     """Whether its kernel is Linux: the fetched one, a built one, or one that a setting puts in its place."""
     source: str = ""

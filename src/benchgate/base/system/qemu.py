@@ -46,7 +46,7 @@ ON_STDIO = ("-serial", "stdio")
 """With these options the guest starts at once, with its console on standard input and output."""
 
 _ACCELERATORS = {Accel.TCG: "tcg,thread=multi", Accel.KVM: "kvm"}
-_DEFAULT_MODEL = "qemu64"
+DEFAULT_MODEL = "qemu64"
 _CMPXCHG16B_FIXED = (8, 0, 0)
 
 
@@ -138,4 +138,4 @@ def _safe_cpu(model: str, accel: Accel, version: tuple[int, int, int]) -> str:
     """
     if accel is not Accel.TCG or version >= _CMPXCHG16B_FIXED or "cx16" in model:
         return model
-    return f"{model or _DEFAULT_MODEL},-cx16"
+    return f"{model or DEFAULT_MODEL},-cx16"

@@ -15,14 +15,24 @@ from pathlib import Path, PurePath
 
 from benchgate.base.cells import Mode, Params
 from benchgate.base.runs import Deadlines
-from benchgate.base.system.arch import X86_64, Architecture
-from benchgate.base.system.boots import DEADLINES, BootDefinition, Build, ConsoleWords, End, QemuWords, Smoke
+from benchgate.base.snapshots import StartKind
+from benchgate.base.system.arch import RISCV64, X86_64, Architecture
+from benchgate.base.system.boots import (
+    DEADLINES,
+    WORKLOAD_INITRD,
+    BootDefinition,
+    Build,
+    ConsoleWords,
+    End,
+    QemuWords,
+    Smoke,
+)
 from benchgate.base.system.devices import Port
 from benchgate.base.system.machines import Machine, off_machine, on_machine
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
-from benchgate.base.text import suggestion
+from benchgate.base.text import one_line, suggestion
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.base.workload.workloads import Workload
 
@@ -32,6 +42,8 @@ _LONGEST = 24
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+\Z")
+_SIZE = re.compile(r"[1-9][0-9]{0,9}[kKmMgGtT]")
+"""A size that QEMU's options for a machine and for a file of memory read in the same way."""
 _SHOWN = 10
 """The number of digits of a commit in a name."""
 SELFTEST = "selftest"
@@ -185,6 +197,27 @@ class System:
     def on_ideal(self) -> System:
         """This system on the ideal machine."""
         return replace(self, name=off_machine(self.name), machine=None)
+
+    @property
+    def cold(self) -> System:
+        """This system where a run boots it, under the same name."""
+        return replace(self, boot=replace(self.boot, start=StartKind.COLD))
+
+    @property
+    def why_only_cold(self) -> str:
+        """Why its runs cannot start at a snapshot; empty if they can."""
+        if self.kind is SystemKind.NATIVE or self.ask is AskMethod.SELFTEST:
+            return "only a guest starts warm that is told after its boot what to run"
+        if self.ask is AskMethod.CMDLINE and self.boot.initrd != WORKLOAD_INITRD:
+            return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
+        if self.boot.scheduler:
+            return "its scheduler in BPF takes charge in each boot"
+        if self.boot.disks or self.ports:
+            return f"a snapshot has no {'disks' if self.boot.disks else 'network'}"
+        if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):
+            return f"its `qemu.memory` is `{one_line(self.qemu.memory, 40)}`, not a size such as 256M"
+        # hw/intc/riscv_aclint.c, up to QEMU 10.1
+        return "QEMU 10.0 saves no timers of RISC-V machines" if self.arch is RISCV64 else ""
 
     @property
     def own_qemu(self) -> Path | None:

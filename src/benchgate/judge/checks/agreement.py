@@ -23,6 +23,7 @@ from benchgate.base.system.systems import AskMethod, System, SystemKind
 from benchgate.base.text import filled, one_line
 from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.judge.checks.machine_agreement import check_exploration, check_machine, files_of_plugins
+from benchgate.judge.checks.start_agreement import check_start, takes_words
 from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, Moment, RunFiles
 from benchgate.run.argv import manifest
 from benchgate.run.record import clock_log
@@ -55,6 +56,8 @@ def check_host(files: RunFiles, system: System, exploration: Exploration | None 
         check_exploration(files, exploration)
     elif os.path.lexists(clock_log(files.run.folder)):
         raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
+    if files.run.lane is not Lane.NATIVE:
+        check_start(files, system)
 
 
 def _differs(run: RawRun, ours: str, theirs: str) -> VerifyError:
@@ -89,6 +92,8 @@ def _check_asked(files: RunFiles, system: System) -> None:
         own = filled(system.boot.append, {name: str(port) for name, port in _ports(files, system).items()})
         found = [value for option, value in pairwise(argv) if option == "-append"]
         text = found[0] if len(found) == 1 else ""
+        if takes_words(system):
+            text = files.words if text == own else ""
         if len(found) > 1 or not f"{text} ".startswith(f"{own} ".lstrip(" ")):
             raise _differs(run, f"system {run.cell.system}", f"-append in {ARGV} is not the one of its YAML")
         asked = text[len(own) :].split()

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.boots import WORKLOAD_INITRD, End
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.systems import AskMethod, Settings, System, SystemKind, not_a_service
@@ -45,7 +47,11 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
     if top.refused("kind"):  # it decides which other keys there are
         top.fail("is invalid", "kind")
     settings, label = settings_of.read(top, name, chosen)
-    return _native(top, path, label) if kind is SystemKind.NATIVE else _guest(top, path, label, settings)
+    found = _native(top, path, label) if kind is SystemKind.NATIVE else _guest(top, path, label, settings)
+    if settings.values.get(START) == StartKind.WARM and (why := found.why_only_cold):
+        cold = label.removesuffix(f".{START}-{StartKind.WARM}")
+        raise UsageError(f"{cold} cannot start warm: {why}; leave out start=warm, or --start")
+    return found
 
 
 def _native(top: Section, path: Path, name: str) -> System:

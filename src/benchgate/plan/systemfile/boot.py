@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.boots import (
     BUILT_LINUX,
     FETCHED_LINUX,
@@ -53,6 +54,7 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         symbols=filled(words.text("symbols"), values),
         disks=disks,
         firmware=filled(firmware, values),
+        start=StartKind.WARM if values.get(START) == StartKind.WARM else StartKind.COLD,
         is_linux=filled(kernel, settings.defaults) in {FETCHED_LINUX, BUILT_LINUX},
         source=source,
         config=filled(words.text("config"), values),

@@ -3,9 +3,10 @@
 A setting is one of several words (`choices` and `default`), a file (`file`, its default), a git revision of
 the sources (`revision`, its default), a source of Linux (`source`), parts of its configuration (`config`), or
 a program with arguments (`program`). Takes the top section, the system's name and the chosen settings; gives
-the settings, and the name with those that differ from a default. No file is looked at. Fails with
-CatalogError for the YAML file, UsageError for the choice. A setting may choose the architecture of the guests
-(`arch`); `read_arch` then puts the keys of its part of `by_arch` in the place of the file's own.
+the settings, and the name with those that differ from a default. Every guest has the setting `start`, where
+its runs begin. No file is looked at. Fails with CatalogError for the YAML file, UsageError for the choice. A
+setting may choose the architecture of the guests (`arch`); `read_arch` then puts the keys of its part of
+`by_arch` in the place of the file's own.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import re
 from collections.abc import Mapping
 
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
 from benchgate.base.system.systems import SettingForm, Settings
 from benchgate.base.text import filled, suggestion
 from benchgate.base.yaml.yamlfile import Section
 
 _NAMES = tuple(ARCHITECTURES)
-SETTING = re.compile(r"(?!(?:out|n|source|workload)\Z)[a-z][a-z0-9_]{0,31}\Z")
-"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved; but a source of Linux,
-which is not for build commands, may be called `source`."""
+SETTING = re.compile(r"(?!(?:out|n|source|workload|start)\Z)[a-z][a-z0-9_]{0,31}\Z")
+"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved, and so is `start`; but
+a source of Linux, which is not for build commands, may be called `source`."""
 _REVISION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_./@{}^~+-]{0,199}\Z")
 _LONGEST_PATH = 4096
 _KEYS = {SettingForm.SOURCE: "source", SettingForm.CONFIG: "config", SettingForm.PROGRAM: "program"}
@@ -82,7 +84,9 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
                     choices = one.texts("choices")
                     defaults[key] = one.choice("default", choices)
                     values[key] = _choice(name, key, chosen.get(key, defaults[key]), choices)
-    if unknown := sorted(set(chosen) - set(values)):
+    if _choice(name, START, chosen.get(START, StartKind.COLD), tuple(StartKind)) != StartKind.COLD:
+        values[START], defaults[START] = chosen[START], StartKind.COLD
+    if unknown := sorted(set(chosen) - set(values) - {START}):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(values) or 'none'}")
     found = Settings(values, defaults, tuple(files), revision, forms)
     return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])

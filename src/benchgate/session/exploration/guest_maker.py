@@ -80,7 +80,7 @@ class GuestMaker:
     _began: dict[Path, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._bench = Workbench(self.options, ThisHost(), self.progress.note)
+        self._bench = Workbench(replace(self.options, boots=1), ThisHost(), self.progress.note)
         self._symbols: dict[str, Sequence[Symbols]] = {}
         self._runner: Runner = LocalRunner()
         self.stack.callback(ORACLES.close)

@@ -24,6 +24,7 @@ from benchgate.base.files import write_json
 from benchgate.base.identity import nonce_of_seed
 from benchgate.base.mix_runs import Mix, MixRun
 from benchgate.base.runs import Image, RawRun
+from benchgate.base.snapshots import StartKind
 from benchgate.base.text import visible
 from benchgate.base.workload.workloads import Workload
 from benchgate.build import mix_image
@@ -110,6 +111,8 @@ class MixBooter:
         seats = seat(system, mix.program, mix.cell, bench.ground, self.options)
         if seats.skip:
             raise UsageError(f"mix on {mix.system.name}: {seats.skip}")
+        if system.boot.start is StartKind.WARM:
+            raise UsageError(f"mix on {mix.system.name}: mixes start cold; leave out start=warm")
         return PlannedCell(mix.cell, system, mix.program, seats)
 
     def _request(  # noqa: PLR0913 - keyword arguments

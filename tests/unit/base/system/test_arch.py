@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -20,6 +21,11 @@ def test_python_itself_is_of_this_hosts_architecture() -> None:
     machine = int.from_bytes(head[18:20], "little")
     (own,) = (one for one in ARCHITECTURES.values() if one.elf_machine == machine)
     assert own.is_host
+
+
+@pytest.mark.parametrize("guest", ARCHITECTURES.values(), ids=str)
+def test_an_architecture_from_another_process_is_the_same_object(guest: Architecture) -> None:
+    assert pickle.loads(pickle.dumps(guest)) is guest
 
 
 def test_an_unknown_architecture_is_refused() -> None:

@@ -76,10 +76,10 @@ class Given:
 class Lockstep:
     """One lockstep machine; each method is one C call."""
 
-    def __init__(self, library: ctypes.CDLL, rules: Rules) -> None:
+    def __init__(self, library: ctypes.CDLL, rules: Rules, now: int = 0) -> None:
         self.library = library
         self.machine = Machine()
-        library.lockstep_init(ctypes.byref(self.machine), ctypes.byref(rules))
+        library.lockstep_init(ctypes.byref(self.machine), ctypes.byref(rules), ctypes.c_uint64(now))
 
     def __getattr__(self, name: str) -> Callable[..., object]:
         function = getattr(self.library, f"lockstep_{name}")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.systems import System
 from benchgate.plan import systemfile
+from tests.unit.plan.test_systemfile import SELFTEST
 
 YAML = """\
 version: 1
@@ -146,3 +149,84 @@ def test_a_kernel_is_a_file_or_built() -> None:
 def test_only_our_pid_1_starts_a_scheduler() -> None:
     with pytest.raises(CatalogError, match="is started by our PID 1: write `initrd: workload`"):
         linux(LINUX.replace(", initrd: workload", ""), scx="/b/scx_simple")
+
+
+# ---- where runs begin
+
+
+PROMPTED = r"""
+version: 1
+name: mine
+kind: qemu
+boot: {kernel: k.elf}
+ask: prompt
+prompt: '^\$ $'
+steps: [{send: go, capture: '^sum=(?P<sum>\d+)$'}]
+console: {online: '^(?P<n>\d+) CPUs$'}
+result: {format: patterns, work: {begins: '^start$', pattern: '^took (?P<value>\d+)', unit: ns}}
+"""
+"""A guest with a prompt."""
+RISCV, DISKS, PORTS = "arch: riscv64\n", "{kernel: k.elf, disks: [{image: d.img}]}", "ports: {ssh: 22}\n"
+
+
+def test_every_guest_has_the_setting_start_and_no_yaml_declares_it() -> None:
+    cold = systemfile.parse(PROMPTED, Path("mine.yaml"), {})
+    warm = systemfile.parse(PROMPTED, Path("mine.yaml"), {"start": "warm"})
+    assert (cold.name, cold.boot.start, dict(cold.settings.values)) == ("mine", StartKind.COLD, {})
+    assert (warm.name, warm.boot.start, dict(warm.settings.chosen)) == (
+        "mine.start-warm", StartKind.WARM, {"start": "warm"},
+    )  # fmt: skip
+    own = PROMPTED + "settings: {start: {default: slow, choices: [slow, fast]}}\n"
+    with pytest.raises(
+        CatalogError, match=r"mine\.yaml.*: settings\.start: `start` is not a name for a setting"
+    ):
+        systemfile.parse(own, Path("mine.yaml"), {})
+
+
+def test_a_cold_start_is_what_there_is_without_a_choice() -> None:
+    """So it names no other system."""
+    chosen = systemfile.parse(PROMPTED, Path("mine.yaml"), {"start": "cold"})
+    assert chosen == systemfile.parse(PROMPTED, Path("mine.yaml"), {})
+    with pytest.raises(UsageError, match="mine: setting start: `hot` is not one of cold, warm"):
+        systemfile.parse(PROMPTED, Path("mine.yaml"), {"start": "hot"})
+
+
+def test_start_comes_last_in_a_name(tmp_path: Path) -> None:
+    text = PROMPTED + "settings: {z: {default: a, choices: [a, b]}}\n"
+    found = systemfile.parse(text, tmp_path / "mine.yaml", {"start": "warm", "z": "b"})
+    assert found.name == "mine.z-b.start-warm"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (PROMPTED + RISCV, "QEMU 10.0 saves no timers of RISC-V machines"),
+        (PROMPTED.replace("{kernel: k.elf}", DISKS), "a snapshot has no disks"),
+        (PROMPTED + PORTS, "a snapshot has no network"),
+        (PROMPTED + 'qemu: {memory: "512"}\n', "its `qemu.memory` is `512`, not a size such as 256M"),
+        (PROMPTED + 'qemu: {memory: "64M,slots=2"}\n', "its `qemu.memory` is `64M,slots=2`, not a size"),
+        (YAML, "its command line says what to run; only our PID 1 and a prompt are told after the boot"),
+        ("version: 1\nname: mine\nkind: native\n", "only a guest starts warm that is told after its boot"),
+        (SELFTEST, "only a guest starts warm that is told after its boot what to run"),
+    ],
+    ids=["riscv64", "disks", "ports", "memory", "slots", "command line", "native", "self-test"],
+)
+def test_a_system_that_can_only_start_cold_is_refused_with_the_reason(text: str, why: str) -> None:
+    assert systemfile.parse(text, Path("mine.yaml"), {}).why_only_cold.startswith(why)
+    with pytest.raises(
+        UsageError, match=f"[a-z]+ cannot start warm: {re.escape(why)}.*; leave out start=warm, or"
+    ):
+        systemfile.parse(text, Path("mine.yaml"), {"start": "warm"})
+
+
+def test_a_guest_with_a_scheduler_in_bpf_starts_cold_and_one_with_a_source_may_start_warm() -> None:
+    assert linux(source="/src/linux", start="warm").boot.start is StartKind.WARM
+    with pytest.raises(UsageError, match="cannot start warm: its scheduler in BPF takes charge in each boot"):
+        linux(scx="/b/scx_simple", start="warm")
+
+
+def test_a_refusal_names_the_other_settings() -> None:
+    text = PROMPTED + "settings: {cpu: {default: x86_64, choices: [x86_64, riscv64]}}\narch: '{cpu}'\n"
+    assert systemfile.parse(text, Path("mine.yaml"), {"start": "warm"}).boot.start is StartKind.WARM
+    with pytest.raises(UsageError, match=r"mine\.cpu-riscv64 cannot start warm: "):
+        systemfile.parse(text, Path("mine.yaml"), {"start": "warm", "cpu": "riscv64"})

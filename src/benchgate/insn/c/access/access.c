@@ -4,6 +4,7 @@
 
 #include "blocks.h"
 #include "journal.h"
+#include "memory_keep.h"
 #include "sharing.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@ struct access_cpu access_cpus[LOCKSTEP_MAX];
 static bool charges, filters, strict, has_tlb, records;
 static unsigned line_bits;
 static uint64_t line_bytes;
+static const char *kept; // the file that a snapshot gets
 
 // ---- setup
 
@@ -70,6 +72,10 @@ const char *access_setup(const struct access_options *o, unsigned vcpus, bool *i
     access_books_setup(vcpus, o->whole);
     if (charges)
         access_fetch_setup();
+    why = o->caches && o->restored ? memory_take_back(access_memory, o->caches) : NULL;
+    if (why)
+        return why;
+    kept = o->restored ? NULL : o->caches;
     return o->sharing ? record_moves(o, vcpus) : NULL;
 }
 
@@ -95,6 +101,22 @@ void access_begin(struct access_cpu *a, unsigned c) {
     a->front = &access_memory->front[c];
     a->place = counter_place(c);
     forget_pages(a);
+}
+
+// What only makes accesses fast is forgotten, because a restored guest does not have it either.
+void access_pause(void) {
+    for (unsigned c = 0; access_memory && c < access_shape.cpus && c < LOCKSTEP_MAX; c++) {
+        if (!access_cpus[c].place.counted)
+            continue;
+        forget_pages(&access_cpus[c]);
+        if (charges) {
+            access_fetch_count(c);
+            access_fetch_forget(c);
+        }
+    }
+    const char *why = kept ? memory_keep(access_memory, kept) : NULL;
+    if (why)
+        journal_refuse("%s", why);
 }
 
 void access_stall(struct access_cpu *a, uint64_t stall) {
@@ -375,6 +397,9 @@ void access_block(struct qemu_plugin_tb *tb, size_t instructions) {
 
 void access_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left) {
     (void)insn, (void)seen, (void)left;
+}
+
+void access_pause(void) {
 }
 
 void access_turn(unsigned c) {

@@ -19,6 +19,8 @@ struct access_options {
     bool filter; // keeps translations of addresses; without it each is looked up, for tests
     const char *sharing; // the file for the lines that move (sharing.h), or NULL
     bool whole;  // the guest has no marks, so the run is the window
+    const char *caches; // the file for the state of the memory system at a snapshot, or NULL
+    bool restored;      // the guest starts from that snapshot, and the file is read; else it is written
 };
 
 // Gives NULL, or why it failed. `strict` tells whether the order is strict.
@@ -30,6 +32,7 @@ bool access_charges(void);     // there is one
 void access_block(struct qemu_plugin_tb *tb, size_t instructions);
 void access_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, size_t left);
 
+void access_pause(void);                  // every vCPU is halted, and a snapshot is taken
 void access_turn(unsigned vcpu);          // the vCPU's turn ends
 uint64_t access_interrupt(unsigned vcpu); // what an interrupt by another vCPU costs it
 // The window opens or closes at `now`, the time of the vCPU with the mark; no vCPU is later than `latest`.

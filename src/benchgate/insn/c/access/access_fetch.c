@@ -8,6 +8,8 @@
 #include "journal.h"
 #include "ram.h"
 
+#include <string.h>
+
 // Each vCPU has the last line of each set of its L1i, the number of fetched lines, and the last fetched page.
 static struct qemu_counter recent, fetched, page;
 static uint64_t asked[LOCKSTEP_MAX];       // of `fetched`: those that the model was asked for, or told of
@@ -57,6 +59,11 @@ static void turns_page(unsigned c, void *data) {
     access_stall(a, memory_walk(access_memory, c, true, number));
     qemu_plugin_u64_set(page, c, number + 1);
     access_done(a, c, packed & ((1u << LEFT_BITS) - 1));
+}
+
+void access_fetch_forget(unsigned c) {
+    memset(qemu_plugin_scoreboard_find(recent.score, c), 0, access_shape.l1i.sets * sizeof(uint64_t));
+    access_fetch_flush(c);
 }
 
 void access_fetch_flush(unsigned c) {

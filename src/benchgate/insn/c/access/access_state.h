@@ -58,6 +58,7 @@ void access_done(struct access_cpu *a, unsigned vcpu, size_t left);
 void access_fetch_setup(void);
 void access_fetch_count(unsigned vcpu); // gives the model the fetches that translated code has answered
 void access_fetch_flush(unsigned vcpu);
+void access_fetch_forget(unsigned vcpu); // which lines and which page it fetched last
 
 // ---- access_books.c
 

@@ -9,8 +9,15 @@
 
 #include <stddef.h>
 
+// Where a guest begins: 0 for one that boots. One that was restored from a snapshot goes on at the time at which
+// the snapshot was taken, when its console had so many bytes.
+struct clock_moment {
+    uint64_t time, bytes;
+};
+
 struct clock_options {
     struct lockstep_rules rules;
+    struct clock_moment start;
     uint64_t skip;     // longest time skipped at once in a loop that polls the TSC; 0: off
     unsigned patience; // seconds without progress after which the machine counts as stuck
 };
@@ -18,7 +25,9 @@ struct clock_options {
 extern _Thread_local int clock_self; // the vCPU that this thread runs, or -1
 
 void clock_setup(const struct clock_options *options);
-bool clock_started(void); // the guest has executed an instruction
+bool clock_started(void); // the guest has executed an instruction, or a restored one is complete
+void clock_pause(void);   // every vCPU is halted; the host takes a snapshot
+void clock_begin(void);   // the host has taken it, or has restored the guest from one; the vCPUs may run
 
 // Called in the vCPU's own thread.
 void clock_adopt(unsigned vcpu);

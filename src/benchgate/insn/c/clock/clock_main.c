@@ -1,6 +1,8 @@
 // The main thread's side: it sleeps until the next timer, works, or waits for the vCPUs.
 #include "clock_state.h"
 
+#include "journal.h"
+
 static uint64_t notifications; // guarded by the lock
 
 uint64_t clock_notifications(void) {
@@ -26,6 +28,22 @@ bool clock_main_may_work(void) {
     bool may = clock_machine.main == LOCKSTEP_MAIN_BUSY;
     clock_unlock();
     return may;
+}
+
+// As before the guest's first instruction: QEMU may do what it likes, and no time passes.
+void clock_pause(void) {
+    clock_lock();
+    if (!clock_is_halted())
+        journal_refuse("the host pauses a guest whose CPUs are not all halted");
+    clock_guest_started = false;
+    clock_unlock();
+}
+
+void clock_begin(void) {
+    clock_lock();
+    clock_guest_started = true;
+    clock_give_grants();
+    clock_unlock();
 }
 
 void clock_main_sleeps(bool sleeps) {

@@ -54,7 +54,7 @@ void clock_unlock(void) {
 
 void clock_setup(const struct clock_options *given) {
     clock_options = *given;
-    lockstep_init(&clock_machine, &clock_options.rules);
+    lockstep_init(&clock_machine, &clock_options.rules, clock_options.start.time);
     lockstep_main_works(&clock_machine);
     wakeup_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wakeup_fd < 0)

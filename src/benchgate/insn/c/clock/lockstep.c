@@ -12,8 +12,9 @@ static uint64_t chance(const struct lockstep *m, uint64_t salt, uint64_t time, u
     return chance_of(m->rules.seed, salt, time, c);
 }
 
-void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules) {
+void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules, uint64_t now) {
     memset(m, 0, sizeof *m);
+    m->now = now;
     m->count = rules->count;
     m->rules = *rules;
     if (m->rules.fine > m->rules.quantum)
@@ -28,6 +29,7 @@ void lockstep_appear(struct lockstep *m, unsigned c) {
         return;
     v->state = LOCKSTEP_RUN;
     v->time = m->now + (m->rules.seed ? chance(m, 1, 0, c) % m->rules.quantum : 0);
+    v->halted = m->now; // of a guest that was restored: until its machine began
     v->until = v->time;
 }
 

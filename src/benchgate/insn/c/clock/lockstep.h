@@ -106,7 +106,8 @@ struct lockstep_grants {
     unsigned vcpu[LOCKSTEP_MAX];
 };
 
-void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules);
+// `now`: the time at which the machine begins.
+void lockstep_init(struct lockstep *m, const struct lockstep_rules *rules, uint64_t now);
 // A vCPU's thread has started. The vCPU counts as running, with an empty grant.
 void lockstep_appear(struct lockstep *m, unsigned c);
 // The vCPU reached its limit, or passed it by less than a block, at its own time `time`.

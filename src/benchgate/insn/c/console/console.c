@@ -26,6 +26,10 @@ void console_setup(unsigned count) {
     vcpus = count;
 }
 
+void console_begins(uint64_t printed) {
+    bytes = reported = printed;
+}
+
 // The console belongs to one thread at a time: QEMU holds its big lock while it writes.
 static void end_line(void) {
     for (unsigned c = 0; c < vcpus; c++) {

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-void console_setup(unsigned vcpus); // without it the log gets no lines
+void console_setup(unsigned vcpus);   // without it the log gets no lines
+void console_begins(uint64_t printed); // the guest was restored; so many bytes came before
 // QEMU has written the first `length` bytes of these parts to the console.
 void console_wrote(const struct iovec *parts, size_t length);
 uint64_t console_bytes(void); // so far

@@ -3,8 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void talk_begin(struct talk *t) {
-    *t = (struct talk){.state = TALK_STOPPED, .kind = TALK_START, .limit = TALK_NEVER};
+void talk_begin(struct talk *t, uint64_t bytes, uint64_t now) {
+    *t = (struct talk){.state = TALK_STOPPED,
+                       .kind = bytes ? TALK_QUIET : TALK_START,
+                       .limit = TALK_NEVER,
+                       .heard = bytes,
+                       .since = now};
 }
 
 static bool number(const char **text, uint64_t *value) {
@@ -49,6 +53,10 @@ bool talk_answer(struct talk *t, const char *text, uint64_t now) {
         t->state = TALK_FREE;
         return true;
     }
+    if (strcmp(text, "pause") == 0) {
+        t->state = TALK_PAUSED;
+        return true;
+    }
     if (strncmp(text, "go ", 3) != 0)
         return false;
     text += 3;
@@ -75,7 +83,7 @@ bool talk_has_news(const struct talk *t, uint64_t bytes) {
 }
 
 int talk_take(struct talk *t, uint64_t now) {
-    if (t->state == TALK_STOPPED || !t->waiting || t->next_byte > now)
+    if (t->state == TALK_STOPPED || t->state == TALK_PAUSED || !t->waiting || t->next_byte > now)
         return -1;
     int byte = t->bytes[0];
     memmove(t->bytes, t->bytes + 1, --t->waiting);

@@ -5,16 +5,22 @@
 // answered. So a conversation repeats, however slow the host reads and types.
 //
 // Messages:
-//   to the host    stop KIND BYTES TIME UNREAD
+//   to the host    stop KIND BYTES TIME UNREAD RESTS
 //                    KIND: `start`: nothing has run yet. `quiet`: for QUIET ns nothing was printed or typed.
 //                    `full`: since the last stop TALK_PRINTED bytes were printed.
 //                    `late`: the time is LIMIT. `halted`: the same, and no vCPU has run for a second.
-//                    BYTES: of the console so far. UNREAD: typed bytes that the guest has not taken.
+//                    BYTES: of the console so far. UNREAD: typed bytes that the guest has not taken. RESTS: 1 if
+//                    every vCPU is halted, else 0.
 //   from the host  go QUIET LIMIT PACE HEX
 //                    types these bytes (`-`: none), the first now, the others PACE ns apart; then the guest
 //                    runs to its next stop. A guest is quiet once after each output or input.
 //                  free
 //                    no more stops. A closed socket means the same.
+//                  pause
+//                    every vCPU is halted, and the host stops QEMU by QMP to take a snapshot. The answer is due.
+//                  begin
+//                    after `pause`, and for a guest that was restored from a snapshot: QEMU goes on, and so does
+//                    time. The plugin tells the stop again.
 #ifndef TALK_H
 #define TALK_H
 
@@ -26,7 +32,7 @@
 #define TALK_BYTES 2048   // most bytes that wait to be typed
 #define TALK_PRINTED 4096 // most bytes that are printed between two stops
 
-enum talk_state { TALK_OFF, TALK_STOPPED, TALK_RUNS, TALK_FREE };
+enum talk_state { TALK_OFF, TALK_STOPPED, TALK_PAUSED, TALK_RUNS, TALK_FREE };
 enum talk_kind { TALK_NONE, TALK_START, TALK_QUIET, TALK_FULL, TALK_LATE };
 
 struct talk {
@@ -41,7 +47,9 @@ struct talk {
     uint8_t bytes[TALK_BYTES];
 };
 
-void talk_begin(struct talk *t); // it stops for the first time before the guest runs
+// It stops for the first time before the guest runs, at `now`. If its console has had bytes by then, it was
+// restored, and is quiet: that is where a snapshot was taken.
+void talk_begin(struct talk *t, uint64_t bytes, uint64_t now);
 // The host's answer to a stop at `now`. False: it is no valid message.
 bool talk_answer(struct talk *t, const char *text, uint64_t now);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "typist.h"
 
+#include "access.h"
 #include "clock.h"
 #include "console.h"
 #include "journal.h"
@@ -26,7 +27,7 @@ static bool told;           // the host knows of the stop that lasts
 static _Atomic bool dozing; // the main loop does not expect the guest to print
 static _Atomic bool noted;  // it knows that the guest has printed too much since its last stop
 
-const char *typist_setup(int socket) {
+const char *typist_setup(int socket, struct clock_moment start) {
     int ends[2];
     if (fcntl(socket, F_SETFD, FD_CLOEXEC) != 0)
         return "the descriptor of option talk is not open";
@@ -35,8 +36,21 @@ const char *typist_setup(int socket) {
     close(ends[0]);
     keys = ends[1];
     host = socket;
-    talk_begin(&talk);
+    talk_begin(&talk, start.bytes, start.time);
     return NULL;
+}
+
+void typist_begin(void) {
+    char text[16];
+    if (host < 0 || clock_started())
+        return;
+    ssize_t size = recv(host, text, sizeof text, MSG_DONTWAIT);
+    if (size < 0)
+        return;
+    if (size != 5 || memcmp(text, "begin", 5) != 0)
+        journal_refuse("the host sent an invalid message to a guest that is paused");
+    talk.state = TALK_STOPPED;
+    clock_begin();
 }
 
 // The main loop looks at the console only when it expects something. Output that it does not expect begins a
@@ -81,9 +95,10 @@ static void tell(void) {
     int unread = 0;
     ioctl(STDIN_FILENO, FIONREAD, &unread);
     char text[120];
-    int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu",
+    bool rests = clock_halted_since() != LOCKSTEP_NEVER;
+    int size = snprintf(text, sizeof text, "stop %s %" PRIu64 " %" PRIu64 " %zu %d",
                         talk.kind == TALK_LATE && is_halted() ? "halted" : words[talk.kind], console_bytes(),
-                        clock_here(), (size_t)unread + talk.waiting);
+                        clock_here(), (size_t)unread + talk.waiting, rests);
     if (send(host, text, (size_t)size, MSG_NOSIGNAL) == size)
         told = true;
     else
@@ -122,5 +137,9 @@ bool typist_stop(struct pollfd *fds, nfds_t count, const sigset_t *mask) {
             break;
     }
     clock_main_asks(false);
+    if (talk.state == TALK_PAUSED) {
+        clock_pause();
+        access_pause();
+    }
     return true;
 }

@@ -3,12 +3,17 @@
 #ifndef TYPIST_H
 #define TYPIST_H
 
+#include "clock.h"
+
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-const char *typist_setup(int socket); // NULL, or why nothing can be typed
+// `start`: where a restored guest begins. NULL, or why nothing can be typed.
+const char *typist_setup(int socket, struct clock_moment start);
+// In the main thread, before the guest has started or while it is paused: the host may let it begin.
+void typist_begin(void);
 void typist_heard(void);              // the guest has printed; in the thread that printed
 
 // Call this in the main thread, while every vCPU is stopped.

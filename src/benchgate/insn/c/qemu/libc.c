@@ -289,8 +289,11 @@ static int poll_in_step(struct pollfd *fds, nfds_t count, uint64_t span, const s
         int result = poll_now(fds, count, mask);
         if (result != 0 || clock_seen() >= deadline)
             return result;
-        if (typist_stop(fds, count, mask))
+        if (typist_stop(fds, count, mask)) {
+            if (!clock_started())
+                return 0;
             continue;
+        }
         uint64_t typing = typist_next();
         if (clock_main_idle(typing < deadline ? typing : deadline, seq))
             sleep_in_step(fds, count, mask);
@@ -304,6 +307,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit,
     clock_checks.main_polls++;
     if (!clock_started()) {
         int result = poll_with_wakeup(fds, count, limit, mask);
+        typist_begin();
         if (result != 0 || !clock_started())
             return result;
     }

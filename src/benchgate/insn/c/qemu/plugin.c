@@ -56,14 +56,14 @@ static bool number(const char *text, uint64_t least, uint64_t most, uint64_t *va
     return true;
 }
 
-// `FROM:TO`, two lengths of the console.
-static bool window(const char *text, struct settings *s) {
+// `FIRST:SECOND`
+static bool two_numbers(const char *text, uint64_t *one, uint64_t *two) {
     const char *colon = strchr(text, ':');
     char first[24] = "";
     if (!colon || (size_t)(colon - text) >= sizeof first)
         return false;
     memcpy(first, text, (size_t)(colon - text));
-    return number(first, 1, UINT64_MAX, &s->from) && number(colon + 1, s->from + 1, UINT64_MAX, &s->to);
+    return number(first, 1, UINT64_MAX, one) && number(colon + 1, 1, UINT64_MAX, two);
 }
 
 static bool option(struct settings *s, const char *argument) {
@@ -102,7 +102,9 @@ static bool option(struct settings *s, const char *argument) {
     if (IS("lines") && number(value, 0, 1, &n))
         return s->lines = n, true;
     if (IS("window"))
-        return window(value, s);
+        return two_numbers(value, &s->from, &s->to) && s->from < s->to;
+    if (IS("start"))
+        return two_numbers(value, &s->clock.start.time, &s->clock.start.bytes);
     if (IS("talk") && number(value, 3, 1023, &n))
         return s->talk = (int)n, true;
     if (IS("disks") && number(value, 0, 1, &n))
@@ -111,6 +113,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.patience = (unsigned)n, true;
     if (IS("machine"))
         return *(s->access.machine = value) != 0;
+    if (IS("caches"))
+        return *(s->access.caches = value) != 0;
     if (IS("order") && strcmp(value, "watch") == 0)
         return s->access.order = ACCESS_WATCH, true;
     if (IS("order") && strcmp(value, "strict") == 0)
@@ -213,6 +217,7 @@ static const char *memory_system(unsigned vcpus, struct settings *s) {
     if (!s->access.machine && s->access.order == ACCESS_UNSAID)
         return NULL;
     s->access.whole = s->lines;
+    s->access.restored = s->clock.start.time != 0;
     return access_setup(&s->access, vcpus, &s->clock.rules.strict);
 }
 
@@ -227,7 +232,7 @@ static const char *requests(unsigned vcpus, struct settings *s) {
     if (!why && s->stacks)
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
-        why = threads_setup(s->threads, s->observe, vcpus, s->lines);
+        why = threads_setup(s->threads, s->observe, vcpus, s->lines, s->clock.start.time);
     if (!why)
         why = counts_setup(s->observe, s->bytes, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
@@ -247,7 +252,7 @@ static const char *problem(const struct qemu_info *info, struct settings *s) {
     const char *why = libc_problem();
     why = why ? why : tsc_setup(arch->clock_is_host_tsc);
     if (!why && s->talk >= 0)
-        why = typist_setup(s->talk);
+        why = typist_setup(s->talk, s->clock.start);
     if (why)
         return why;
     if (!s->out || !journal_open(s->out))
@@ -265,6 +270,9 @@ static void write_header(const struct qemu_info *info, const struct settings *s)
     journal_line("rush %llu", (unsigned long long)s->clock.rules.rush);
     journal_line("vcpus %d", info->system.smp_vcpus);
     journal_line("api %d %d %d", INSN_API, info->version.min, info->version.cur);
+    if (s->clock.start.time)
+        journal_line("start %llu %llu", (unsigned long long)s->clock.start.time,
+                     (unsigned long long)s->clock.start.bytes);
     if (access_name())
         journal_line("machine %s", access_name());
     delays_header();
@@ -287,7 +295,8 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     write_header(info, &s);
     counter_setup(reached);
     clock_setup(&s.clock);
-    activity_setup(vcpu_count, s.lines);
+    console_begins(s.clock.start.bytes);
+    activity_setup(vcpu_count, s.lines, s.clock.start.time);
     if (s.lines)
         console_setup(vcpu_count);
     marks_between_lines(s.from, s.to);

@@ -27,9 +27,10 @@ static unsigned vcpus;
 static bool opened;
 static uint64_t begin, end = LOCKSTEP_NEVER, width = FIRST_WIDTH;
 
-void activity_setup(unsigned count, bool whole) {
+void activity_setup(unsigned count, bool whole, uint64_t now) {
     vcpus = count;
     opened = whole;
+    begin = now;
 }
 
 void activity_window(bool open, uint64_t time) {

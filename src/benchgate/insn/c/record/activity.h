@@ -11,7 +11,8 @@
 // The waker is the main loop: a timer or a device.
 #define ACTIVITY_MACHINE (-1)
 
-void activity_setup(unsigned vcpus, bool whole); // whole: the guest has no marks, so the run is the window
+// whole: the guest has no marks, so the run, which begins at `now`, is the window
+void activity_setup(unsigned vcpus, bool whole, uint64_t now);
 void activity_window(bool open, uint64_t time);  // the first of each counts
 
 // The vCPU ran from `from` to `to`, and executed `worked` instructions outside loops that only wait.

@@ -45,7 +45,8 @@ static struct {
     uint64_t time, running; // of its last event; the id of its thread
 } on[LOCKSTEP_MAX];
 
-const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole) {
+const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole,
+                          uint64_t start) {
     if (!guest_can_read())
         return "this QEMU does not let a plugin read memory, so threads cannot be seen; it needs QEMU 9.2 or newer";
     const char *why = observed ? hooks_read(&hooks, observed) : "the option observe=FILE is missing";
@@ -62,6 +63,8 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     everywhere = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
     trail_setup(hooks.text_from, hooks.text_to);
     fprintf(file, "insn-threads 1\nvcpus %u\n", count);
+    if (start)
+        fprintf(file, "start %" PRIu64 "\n", start);
     return NULL;
 }
 
@@ -381,8 +384,9 @@ void threads_report(uint64_t end) {
 
 #else
 
-const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole) {
-    (void)path, (void)observed, (void)count, (void)whole;
+const char *threads_setup(const char *path, const char *observed, unsigned count, bool whole,
+                          uint64_t start) {
+    (void)path, (void)observed, (void)count, (void)whole, (void)start;
     return "threads can be seen with QEMU 9.2 or newer only";
 }
 

@@ -216,7 +216,7 @@ class _Repeater:
             self._begin(thread, 0, "blocked", 0)
 
     def _check_early(self, event: ThreadEvent, thread: int) -> None:
-        if self.events.opened_line and event.line > self.events.opened_line:
+        if self.events.start is None and 0 < self.events.opened_line < event.line:
             self._refuse(event, f"no fork made thread {thread}, and the window is already open")
 
     def _begin(self, thread: int, time: int, state: State, cpu: int) -> ThreadLife:

@@ -613,3 +613,98 @@ def test_a_stall_holds_up_one_vcpu_and_nothing_else(
     check(library)
     with pytest.raises(AssertionError):
         check(load(tmp_path, change=STALLS[check]))
+
+
+# ---- a machine that begins at a snapshot
+
+
+BEGIN = 1_500_000_000
+
+
+def restored(library: ctypes.CDLL, count: int, seed: int = 0) -> Lockstep:
+    machine = Lockstep(library, rules(count, seed=seed), BEGIN)
+    for c in range(count):
+        machine.appear(c)
+    return machine
+
+
+def test_a_restored_machine_begins_at_its_time_and_was_halted_before(library: ctypes.CDLL) -> None:
+    """So the parts of each vCPU's time add up to its time."""
+    m = restored(library, 2).machine
+    assert m.now == BEGIN
+    assert [(m.vcpu[c].time, m.vcpu[c].halted, m.vcpu[c].state) for c in (0, 1)] == [(BEGIN, BEGIN, RUN)] * 2
+    cold = started(library, 2).machine
+    assert [(cold.now, cold.vcpu[c].time, cold.vcpu[c].halted) for c in (0, 1)] == [(0, 0, 0)] * 2
+
+
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_a_seed_moves_the_first_turns_of_a_restored_machine_as_of_another(
+    library: ctypes.CDLL, seed: int
+) -> None:
+    warm, cold = restored(library, 4, seed).machine, Lockstep(library, rules(4, seed=seed))
+    for c in range(4):
+        cold.appear(c)
+    offsets = [warm.vcpu[c].time - BEGIN for c in range(4)]
+    assert offsets == [cold.machine.vcpu[c].time for c in range(4)]
+    assert len(set(offsets)) > 1
+    assert [warm.vcpu[c].halted for c in range(4)] == [BEGIN] * 4
+
+
+def test_halts_of_a_restored_machine_add_up_and_it_jumps_to_its_timer(library: ctypes.CDLL) -> None:
+    machine = restored(library, 2)
+    machine.halt(0, BEGIN + 10)
+    machine.halt(1, BEGIN + 20)
+    machine.main_idle(BEGIN + 5_000_000)
+    assert machine.step().main
+    assert (machine.machine.now, machine.machine.jumps) == (BEGIN + 5_000_000, 1)
+    machine.wake(1, BEGIN + 5_000_000)
+    assert machine.machine.vcpu[1].halted == BEGIN + 5_000_000 - 20
+    assert machine.machine.vcpu[1].time == BEGIN + 5_000_000
+
+
+def test_a_deadline_before_the_begin_is_due_at_once_and_time_does_not_go_back(library: ctypes.CDLL) -> None:
+    machine = restored(library, 1)
+    machine.halt(0, BEGIN)
+    machine.main_idle(BEGIN - 1_000)
+    assert machine.step().main
+    assert machine.machine.now == BEGIN
+    machine.wake(0, BEGIN - 500)
+    assert (machine.machine.vcpu[0].time, machine.machine.vcpu[0].halted) == (BEGIN, BEGIN)
+
+
+def test_a_turn_of_a_restored_machine_ends_at_its_timer(library: ctypes.CDLL) -> None:
+    machine = restored(library, 2)
+    for c in (0, 1):
+        machine.arrive(c, BEGIN, 0)
+    machine.main_idle(BEGIN + 300)
+    assert machine.step().vcpus == (0,)
+    assert machine.machine.vcpu[0].until == BEGIN + 300
+
+
+@settings(max_examples=30, deadline=None)
+@given(count=st.integers(1, 8), seed=st.sampled_from((0, 1, 7)), dice=st.integers(0, 2**32))
+def test_every_rule_holds_for_a_restored_machine(
+    library: ctypes.CDLL, count: int, seed: int, dice: int
+) -> None:
+    order = rules(count, seed=seed)
+    game = Play(Lockstep(library, order, BEGIN), order, random.Random(dice), latest_now=BEGIN, met=BEGIN)
+    game.begin()
+    for _ in range(300):
+        game.move()
+    m = game.lockstep.machine
+    assert m.now >= BEGIN
+    assert all(BEGIN <= m.vcpu[c].halted <= m.vcpu[c].time for c in range(count))
+
+
+LATER = {
+    "the machine begins at 0": ("    m->now = now;\n", ""),
+    "no vCPU was halted before": ("v->halted = m->now;", "v->halted = 0;"),
+    "vCPUs begin at 0": ("v->time = m->now + (", "v->time = ("),
+}
+
+
+@pytest.mark.parametrize("broken", LATER)
+def test_a_broken_begin_is_noticed(tmp_path: Path, broken: str) -> None:
+    library = load(tmp_path, change=LATER[broken])
+    with pytest.raises(AssertionError):
+        test_a_restored_machine_begins_at_its_time_and_was_halted_before(library)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.insn.c.native import NEVER, load
 
-STOPPED, RUNS, FREE = 1, 2, 3
+STOPPED, PAUSED, RUNS, FREE = 1, 2, 3, 4
 NONE, START, QUIET, FULL, LATE = range(5)
 MOST, PRINTED = 2048, 4096
 
@@ -35,7 +35,12 @@ class Conversation:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library, self.talk, self.console = library, Talk(), 0
-        library.talk_begin(ctypes.byref(self.talk))
+        self.begin(0, 0)
+
+    def begin(self, printed: int, now: int) -> None:
+        self.console = printed
+        numbers = ctypes.c_uint64(printed), ctypes.c_uint64(now)
+        self.library.talk_begin(ctypes.byref(self.talk), *numbers)
 
     def answer(self, text: str, now: int) -> bool:
         return bool(self.library.talk_answer(ctypes.byref(self.talk), text.encode(), ctypes.c_uint64(now)))
@@ -151,7 +156,45 @@ def check_full(one: Conversation) -> None:
     assert (one.next, one.stop(310)) == (50000, NONE)
 
 
-CHECKS = (check_full, check_quiet, check_quiet_once, check_typing, check_limit_while_typing, check_free)
+def check_pause(one: Conversation) -> None:
+    """A paused guest gets no byte; it stands at the same stop when it begins again (typist.c sets that)."""
+    one.answer("go 1000 150 100 6161", 0)
+    one.arrivals(0)
+    assert one.stop(150) == LATE
+    assert one.answer("pause", 150)
+    assert (one.talk.state, one.talk.kind, one.arrivals(NEVER)) == (PAUSED, LATE, [])
+    one.talk.state = STOPPED
+    assert one.answer("go 1000 900 100 -", 150)
+    assert one.arrivals(900) == [(ord("a"), 100)]
+
+
+def check_restored(one: Conversation) -> None:
+    """A guest from a snapshot is quiet where it begins, once, and may print as much as another one."""
+    one.begin(70, 9000)
+    assert (one.talk.state, one.talk.kind) == (STOPPED, QUIET)
+    assert one.answer("go 1000 50000 200 6c73", 9000)
+    assert one.stop(9000) == NONE
+    assert one.arrivals(20_000) == [(ord("l"), 9000), (ord("s"), 9200)]
+    assert one.next == 10_200
+    one.begin(70, 9000)
+    one.answer("go 1000 50000 10 -", 9000)
+    assert one.next == 50000
+    one.prints(PRINTED - 1, 9100)
+    assert one.stop(9100) == NONE
+    one.prints(1, 9200)
+    assert one.stop(9200) == FULL
+
+
+CHECKS = (
+    check_full,
+    check_quiet,
+    check_quiet_once,
+    check_typing,
+    check_limit_while_typing,
+    check_free,
+    check_pause,
+    check_restored,
+)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -171,6 +214,10 @@ BROKEN = {
     "input while it is stopped": ("t->state == TALK_STOPPED ||", ""),
     "a second line replaces the first": ("if (t->waiting == 0)\n", ""),
     "input is no news": ("t->news = true;", ""),
+    "input while it is paused": ("t->state == TALK_PAUSED ||", ""),
+    "no pause": ("t->state = TALK_PAUSED;", ""),
+    "a restored guest has executed nothing": ("bytes ? TALK_QUIET : TALK_START", "TALK_START"),
+    "a restored guest has news": (".heard = bytes,", ""),
     "stops for ever": ("t->state = TALK_FREE;", "t->state = TALK_RUNS;"),
 }
 
@@ -201,6 +248,8 @@ def test_a_broken_talk_is_noticed(fault: str, tmp_path: Path) -> None:
         "go -1 2 3 -",
         "go 1 2 3 " + "00" * (MOST + 1),
         "free now",
+        "pause now",
+        "begin",
     ],
 )
 def test_an_invalid_message_is_refused(text: str, one: Conversation) -> None:

@@ -32,7 +32,7 @@ class Watched:
         self.library = library(folder / "built", change)
         assert self.library.journal_open(bytes(folder / "log"))
         assert not self.library.events_setup(bytes(folder / "events"), 2, whole)
-        self.library.activity_setup(2, whole)
+        self.library.activity_setup(2, whole, ctypes.c_uint64(0))
 
     def __call__(self, name: str, *values: int) -> None:
         typed = [ctypes.c_uint64(value) if value >= 0 else ctypes.c_int(value) for value in values]

@@ -59,6 +59,13 @@ def test_the_record_is_repeated(tmp_path: Path) -> None:
     assert schedule.switches == ((1000, 1400, 1900), (300, 1700))
 
 
+def test_a_restored_guest_had_threads_before_its_start(tmp_path: Path) -> None:
+    text = FILE.replace("vcpus 2\n", "vcpus 2\nstart 50\n").replace("fork 1 1200 11 10 77\n", "")
+    events = read_thread_events(path_of(text, tmp_path))
+    assert events.start == 50
+    assert 11 in {life.thread for life in repeat_schedule(events).lives}
+
+
 def test_the_waker_is_the_one_that_asked_another_cpu_for_the_wake_up(tmp_path: Path) -> None:
     """Also if a wake-up that was asked for did not come, because the thread had not left its CPU."""
     text = FILE.replace("wake 0 1500", "send 1 1450 1 ff\nwake 0 1500")

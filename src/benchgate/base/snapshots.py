@@ -1,0 +1,94 @@
+"""A snapshot of a booted guest, from which runs start warm: files, record and the digest of its memory.
+
+Takes the folder of a snapshot, or of a run that started from one; gives a `Snapshot` or a `SnapshotRecord`.
+The files are untrusted: a record of another form raises ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from benchgate.base.files import PAGE, pages, read_json, read_start, write_json
+from benchgate.base.jsonfields import Between, as_json, read, without_head
+
+SCHEMA = 1
+FILE = "start.json"
+"""The record's name, in the folder of the snapshot and of each run from it."""
+RAM, STATE, CONSOLE, CACHES = "ram", "state", "serial.log", "caches"
+"""The guest's memory, a file for each node; its CPUs and devices, as QEMU saves them; what it had printed;
+what was in the caches of its machine."""
+WORDS = "words"
+"""The words of a run's kernel command line, in the run's folder."""
+_RECORD_BYTES = 1 << 16
+
+
+START = "start"
+"""The setting of each guest that says where its runs begin."""
+
+
+AUTO = "auto"
+"""In place of a StartKind: warm where a system can."""
+
+
+class StartKind(StrEnum):
+    """Where a run begins."""
+
+    COLD = "cold"
+    """At the machine's reset."""
+    WARM = "warm"
+    """At a snapshot of the booted guest."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotRecord:
+    """What is known of a snapshot. Equal inputs give equal memory and CPUs on every host."""
+
+    time_ns: Annotated[int, Between(1)]
+    """The guest's time at which it was taken."""
+    console: Annotated[int, Between(1)]
+    """How many bytes the guest had printed."""
+    boot: Annotated[int, Between(0)]
+    """The seed of the instruction clock with which it booted."""
+    digests: Mapping[str, str]
+    """The digests of its files: memory and caches by `pages_digest`."""
+    inputs: Mapping[str, str]
+    """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / FILE, {"schema": SCHEMA, **as_json(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    folder: Path
+    record: SnapshotRecord
+
+    @property
+    def state(self) -> Path:
+        return self.folder / STATE
+
+    @property
+    def printed(self) -> bytes:
+        """What the guest had printed."""
+        return (self.folder / CONSOLE).read_bytes()
+
+
+def read_record(folder: Path) -> SnapshotRecord:
+    content = read_start(folder / FILE, _RECORD_BYTES)
+    if len(content) > _RECORD_BYTES:
+        raise ValueError(f"it has more than {_RECORD_BYTES} bytes")
+    own = without_head(read_json(content), "the start", "use the benchgate that wrote it", schema=SCHEMA)
+    return read(SnapshotRecord, own, "the start")
+
+
+def keep_pages(memory: Path, kept: Path) -> None:
+    """Copies the pages that are not zero, with holes in place of the others."""
+    with kept.open("xb") as stream:
+        stream.truncate(memory.stat().st_size)
+        for number, page in pages(memory):
+            stream.seek(number * PAGE)
+            stream.write(page)

@@ -1,0 +1,131 @@
+"""The snapshots from which a session's guests start warm. Each is made once, and kept in the cache.
+
+Takes a planned cell whose system starts warm, its image and QEMU, and the seed of a run; gives the `Snapshot`
+of the boot that stands behind this seed. The key is everything on which the content depends, without a path
+of this machine, so another host makes the same snapshot under the same key. Fails with BootError if the guest
+cannot be saved, and with UsageError for a system of which QEMU cannot save everything.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchgate.base.errors import EvidenceError, HostError
+from benchgate.base.runs import Image
+from benchgate.base.snapshots import RAM, SCHEMA, Snapshot, read_record
+from benchgate.base.system.qemu import comma_safe
+from benchgate.base.system.script import Script
+from benchgate.build import cache
+from benchgate.build.cache_storage import Notice
+from benchgate.insn.machine_shape import shape_of
+from benchgate.insn.plugin import source_digest
+from benchgate.plan.planned import PlannedCell
+from benchgate.run import argv, snapshot
+from benchgate.run.argv import BootOptions, VmConfig
+from benchgate.run.console import ConsoleLimits
+from benchgate.run.guest import started
+from benchgate.run.record import clock_log
+
+KIND = "snapshot"
+_MARK = "0" * 16
+"""Stands for the nonce of a boot in the key."""
+_NOWHERE = Path("/snapshot")
+_MAKING_S = 1800.0
+
+
+class WarmStarts:
+    def __init__(self, notice: Notice, boots: int) -> None:
+        self.boots = boots
+        """How many different boots stand behind the seeds of an arm: each in its turn."""
+        self._notice = notice
+        self._made: dict[tuple[str, ...], Snapshot] = {}
+
+    def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Snapshot:
+        """`boot`: its seed."""
+        inputs = _inputs(planned, image, vm, boot)
+        known = tuple(f"{name} {value}" for name, value in inputs.items())
+        if known not in self._made:
+            self._made[known] = self._kept(planned, image, vm, boot, inputs)
+        return self._made[known]
+
+    def _kept(
+        self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int, inputs: Mapping[str, str]
+    ) -> Snapshot:
+        def make(files: Path) -> None:
+            told = f"{planned.system.name}, {planned.cell.cpus} CPUs, boot {boot}"
+            self._notice(f"making a snapshot of {told}")
+            _make(files, planned, image, vm, boot, inputs)
+
+        folder = cache.entry(KIND, inputs, make, wait_s=_MAKING_S, notice=self._notice)
+        try:
+            return Snapshot(folder, read_record(folder))
+        except (OSError, ValueError) as error:
+            raise EvidenceError(f"{folder} has no snapshot: {error}") from error
+
+
+def _make(  # noqa: PLR0913, PLR0917 - what a snapshot is of
+    files: Path, planned: PlannedCell, image: Image, vm: VmConfig, boot: int, inputs: Mapping[str, str]
+) -> None:
+    work, mark = files / "work", secrets.token_hex(8)
+    work.mkdir()
+    spec = argv.guest_spec(planned, image, vm, _boot(mark, work, boot))
+    script = argv.script(planned, mark)
+    saved = snapshot.BootToSave(script, spec.deadlines.boot_s, boot, inputs)
+    typing = snapshot.typing_pace(script)
+    with started(spec, work, mark=mark, limits=ConsoleLimits(), typing=typing) as guest:
+        guest.prepare()
+        _require_space(work)
+        guest.go()
+        if guest.talk is None:
+            raise ValueError("a guest of which a snapshot is taken stops at its console")
+        ends = snapshot.SavedGuest(guest.console, guest.talk, guest.qmp, work)
+        snapshot.take(ends, files, saved)
+    shutil.rmtree(work)
+
+
+def _require_space(work: Path) -> None:
+    """QEMU has made the files of the guest's memory, in their whole size; it dies if the disk is full."""
+    most, free = sum(path.stat().st_size for path in work.glob(f"{RAM}*")), shutil.disk_usage(work).free
+    if free < most:
+        raise HostError(
+            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; "
+            "free more, or set BENCHGATE_CACHE to another disk"
+        )
+
+
+def _boot(mark: str, work: Path, seed: int) -> BootOptions:
+    return BootOptions(mark, log=clock_log(work), seed=seed, saves=work)
+
+
+def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapping[str, str]:
+    """Everything on which the content depends."""
+    words = "\0".join(argv.guest_spec(planned, image, vm, _boot(_MARK, _NOWHERE, boot)).argv)
+    own = {path: name for name, path in image.files.items()}
+    own |= dict.fromkeys(vm.qemu.data, "data") | {vm.qemu.binary: "qemu"}
+    own |= {} if vm.clock is None else {vm.clock: "clock"}
+    for path, name in sorted(own.items(), key=lambda item: len(str(item[0])), reverse=True):
+        for form in (comma_safe(str(path)), str(path)):  # as a part of a word, and as a whole one
+            words = words.replace(form, f"{{{name}}}")
+    script = argv.script(planned, _MARK)
+    later = () if image.start is None else ("initrd",)
+    return {
+        "machine": shape_of(planned.system, planned.cell.cpus),
+        **{f"file {name}": digest for name, digest in image.digests.items() if name not in later},
+        "qemu": vm.qemu.digest,
+        "clock": source_digest(),
+        "words": words.replace("\0", " "),
+        "prompt": "" if script is None else _awaited(script),
+        "quiet": str(snapshot.typing_pace(script).quiet_ns),
+        "boot": str(boot),
+        "format": str(SCHEMA),
+    }
+
+
+def _awaited(script: Script) -> str:
+    """All that decides where a guest's first prompt is."""
+    number = next(number for number, step in enumerate(script.steps) if step.send is not None)
+    before = [word for step in script.steps[:number] for word in step.wants]
+    return "\n".join((script.ready, *before, script.steps[number].prompt))

@@ -1,0 +1,309 @@
+"""The snapshots of a session: what is in their key, the boot behind a seed, and what the cache does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.cells import Accel, Lane, Mode, Placement
+from benchgate.base.errors import EvidenceError, UsageError
+from benchgate.base.runs import Image
+from benchgate.base.snapshots import SCHEMA, SnapshotRecord, StartKind
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.script import Script, ScriptStep
+from benchgate.base.system.systems import AskMethod
+from benchgate.build import cache
+from benchgate.insn import plugin
+from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.run.argv import BootOptions, VmConfig
+from benchgate.session import warm_starts
+from benchgate.session.measuring_host import ThisHost
+from benchgate.session.warm_starts import WarmStarts
+from benchgate.session.workbench import Workbench
+from tests.unit.machines import duo
+from tests.unit.plans import planned
+
+NONCE = "0123456789abcdef"
+DIGESTS = {"kernel": "aa", "start": "bb", "initrd": "cc"}
+Inputs = dict[str, str]
+
+
+def place(folder: str, **digests: str) -> tuple[Image, VmConfig]:
+    """The image and the QEMU of one machine, all below this folder."""
+    home = Path(folder)
+    image = Image(home / "kernel", home / "initrd", None, {**DIGESTS, **digests}, start=home / "start.cpio")
+    qemu = Qemu(home / "bin/qemu", {}, (home / "bin/roms",), (10, 0, 2), "q", "user", ())
+    return image, VmConfig(qemu, Accel.TCG, "qemu64", home / "clock.so")
+
+
+def cell(cpus: int = 2, word: str = "linux:start=warm") -> PlannedCell:
+    return replace(planned(cpus, system=word), seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+
+
+def inputs(of: PlannedCell, where: tuple[Image, VmConfig], boot: int = 1) -> Inputs:
+    return dict(warm_starts._inputs(of, *where, boot))
+
+
+USUAL = place("/home/someone/cache")
+
+
+def test_the_key_has_no_path_of_this_machine() -> None:
+    own = inputs(cell(), USUAL)
+    assert own == inputs(cell(), place("/elsewhere/a,b"))
+    assert "someone" not in str(own)
+    assert str(own).count(NONCE) == 0
+    assert "-smp 2" in own["words"]
+    assert "{qemu} -L {data}" in own["words"]
+    assert ("{kernel}" in own["words"], "{start}" in own["words"], "{clock}" in own["words"]) == (True,) * 3
+
+
+def test_the_key_has_everything_else() -> None:
+    own = inputs(cell(), USUAL, 4)
+    words, machine = own.pop("words"), own.pop("machine")
+    assert own == {
+        "file kernel": "aa",
+        "file start": "bb",
+        "qemu": "q",
+        "clock": plugin.source_digest(),
+        "prompt": "",
+        "quiet": "10000000",
+        "boot": "4",
+        "format": str(SCHEMA),
+    }
+    assert machine == ""
+    assert ",seed=4" in words
+    assert "bench.workload" not in words
+
+
+def test_a_workload_its_parameters_and_its_files_come_after_the_start() -> None:
+    one = cell()
+    other = replace(
+        one, cell=replace(one.cell, workload="checksum", mode=Mode.THREAD, params=(("blocks", 5),))
+    )
+    image, vm = USUAL
+    more = replace(image, initrd=Path("/other/initrd"), digests={**DIGESTS, "initrd": "dd"}, data_folder="/d")
+    assert inputs(one, USUAL) == inputs(other, (more, vm))
+
+
+def other_clock(monkeypatch: pytest.MonkeyPatch) -> Inputs:
+    monkeypatch.setattr(warm_starts, "source_digest", lambda: "other")
+    return inputs(cell(), USUAL)
+
+
+def other_qemu(**values: object) -> Inputs:
+    image, vm = USUAL
+    return inputs(cell(), (image, replace(vm, qemu=replace(vm.qemu, **values))))  # type: ignore[arg-type]
+
+
+def other_system(change: Callable[[PlannedCell], PlannedCell]) -> Inputs:
+    return inputs(change(cell()), USUAL)
+
+
+def with_append(one: PlannedCell) -> PlannedCell:
+    return replace(
+        one, system=replace(one.system, boot=replace(one.system.boot, append="console=ttyS0 nosmt"))
+    )
+
+
+def with_memory(one: PlannedCell) -> PlannedCell:
+    return replace(one, system=replace(one.system, qemu=replace(one.system.qemu, memory="1G")))
+
+
+def with_argument(one: PlannedCell) -> PlannedCell:
+    return replace(one, system=replace(one.system, qemu=replace(one.system.qemu, arguments=("-device", "x"))))
+
+
+def on_machine(atomic_ns: str) -> Callable[[PlannedCell], PlannedCell]:
+    return lambda one: replace(one, system=one.system.on(duo(atomic_ns=atomic_ns)))
+
+
+CHANGES: dict[str, Callable[[pytest.MonkeyPatch], Inputs]] = {
+    "CPUs": lambda _: inputs(cell(1), USUAL),
+    "the seed of the boot": lambda _: inputs(cell(), USUAL, 2),
+    "the kernel": lambda _: inputs(cell(), place("/home", kernel="ab")),
+    "the archive of PID 1": lambda _: inputs(cell(), place("/home", start="ab")),
+    "QEMU": lambda _: other_qemu(digest="r"),
+    "the clock": other_clock,
+    "the CPU model": lambda _: inputs(cell(), (USUAL[0], replace(USUAL[1], cpu_model="max"))),
+    "the kernel's words": lambda _: other_system(with_append),
+    "the memory": lambda _: other_system(with_memory),
+    "an argument": lambda _: other_system(with_argument),
+    "a machine": lambda _: other_system(on_machine("4")),
+    "another machine": lambda _: other_system(on_machine("5")),
+    "the architecture": lambda _: inputs(cell(word="linux:arch=aarch64:start=warm"), USUAL),
+}
+
+
+def test_the_key_changes_with_each_thing_on_which_a_snapshot_depends(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = {"": inputs(cell(), USUAL)}
+    for name, change in CHANGES.items():
+        with monkeypatch.context() as patch:
+            seen[name] = change(patch)
+    equal = [(a, b) for a in seen for b in seen if a < b and seen[a] == seen[b]]
+    assert equal == []
+
+
+SCRIPT = Script(r"^\$ $", (ScriptStep("go {nonce} {workers}", r"^\$ $", captures=("x",)),), ready="^up$")
+
+
+def prompted(script: Script) -> Inputs:
+    one = cell()
+    boot = replace(one.system.boot, initrd="", append="")
+    system = replace(one.system, ask=AskMethod.PROMPT, script=script, boot=boot)
+    image, vm = USUAL
+    own = Image(image.kernel, None, None, {"kernel": "aa"})
+    return inputs(replace(one, system=system), (own, vm))
+
+
+def step(**values: object) -> Script:
+    return replace(SCRIPT, steps=(replace(SCRIPT.steps[0], **values),))  # type: ignore[arg-type]
+
+
+def before(word: str) -> Script:
+    return replace(SCRIPT, steps=(ScriptStep(None, r"^\$ $", word), *SCRIPT.steps))
+
+
+@pytest.mark.parametrize(
+    ("script", "is_other"),
+    [
+        (SCRIPT, False),
+        (step(send="stop"), False),
+        (step(captures=("y",), deadline_s=5), False),
+        (replace(SCRIPT, byte_ns=7), False),
+        (replace(SCRIPT, steps=(*SCRIPT.steps, ScriptStep("more", "^# $"))), False),
+        (replace(SCRIPT, ready="^ready$"), True),
+        (step(prompt="^login: $"), True),
+        (replace(SCRIPT, delay_ns=2_000_000), True),
+        (before("^hello$"), True),
+    ],
+)
+def test_at_a_prompt_the_key_has_what_decides_where_the_prompt_is(script: Script, is_other: bool) -> None:
+    assert (prompted(script) != prompted(SCRIPT)) == is_other
+    assert prompted(before("^hello$")) != prompted(before("^bye$"))
+
+
+# ---- boots and the cache
+
+
+RECORD = SnapshotRecord(9, 5, 0, {"ram": "a"}, {})
+
+
+@dataclass
+class Maker:
+    """Stands in for the making of snapshots: each has a file of its own."""
+
+    made: list[int] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    record: SnapshotRecord | None = RECORD
+
+    def make(self, files: Path, _: object, __: object, ___: object, boot: int, inputs: Inputs) -> None:
+        self.made.append(boot)
+        (files / "ram").write_bytes(b"memory of boot %d" % boot)
+        if self.record is not None:
+            replace(self.record, boot=boot, inputs=inputs).save(files)
+
+
+@pytest.fixture
+def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Maker]:
+    found = Maker()
+    monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(warm_starts, "_make", found.make)
+    yield found
+    release()
+
+
+def release() -> None:
+    """What the end of this process does to the folders that it uses."""
+    while cache._held:
+        os.close(cache._held.popitem()[1])
+
+
+def bench(maker: Maker, monkeypatch: pytest.MonkeyPatch, **options: object) -> Workbench:
+    made = Workbench(Options(**options), ThisHost(), maker.told.append)  # type: ignore[arg-type]
+    monkeypatch.setattr(made.images, "of", lambda *_: USUAL[0])
+    monkeypatch.setattr(made.emulators, "vm", lambda _: USUAL[1])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("boots", "behind"),
+    [(5, [1, 2, 3, 4, 0, 1, 2, 3, 4, 0]), (1, [0] * 10), (3, [1, 2, 0, 1, 2, 0, 1, 2, 0, 1])],
+)
+def test_boots_stand_behind_the_seeds_in_turn(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, boots: int, behind: list[int]
+) -> None:
+    made = bench(maker, monkeypatch, boots=boots)
+    starts = [made.request(cell(), BootOptions(NONCE, seed=n), tmp_path).spec.start for n in range(1, 11)]
+    assert [one and one.record.boot for one in starts] == behind
+    assert maker.made == list(dict.fromkeys(behind))
+    assert len(maker.told) == boots
+    assert maker.told[0] == f"making a snapshot of linux.start-warm, 2 CPUs, boot {behind[0]}"
+    assert {one and one.folder.parent.parent.name for one in starts} == {"snapshot"}
+
+
+def test_the_recorded_boot_of_a_replay_counts_more_than_its_seed(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = bench(maker, monkeypatch)
+    for boot in (3, 0, 7):
+        start = made.request(cell(), BootOptions(NONCE, seed=1, boot=boot), tmp_path).spec.start
+        assert start is not None
+        assert start.record.boot == boot
+
+
+def test_workloads_and_runs_share_a_snapshot_and_cpu_counts_do_not(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = bench(maker, monkeypatch)
+    of = cell()
+    for one in (of, replace(of, cell=replace(of.cell, params=(("hi", 5),))), cell(1)):
+        made.request(one, BootOptions(NONCE, seed=1), tmp_path)
+    made.request(of, BootOptions("f" * 16, seed=6), tmp_path)
+    assert maker.made == [1, 1]
+
+
+def test_a_cold_system_has_no_snapshot_and_a_fleet_makes_none(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    made = bench(maker, monkeypatch)
+    monkeypatch.setattr(made.images, "of", lambda *_: replace(USUAL[0], start=None))
+    spec = made.request(cell(word="linux"), BootOptions(NONCE, seed=1), tmp_path).spec
+    assert (spec.start, spec.words, maker.made) == (None, "", [])
+    there = bench(maker, monkeypatch, fleet="tcp://127.0.0.1:8786")
+    with pytest.raises(
+        UsageError, match=r"linux\.start-warm: workers of a fleet have no snapshots; start cold"
+    ):
+        there.request(cell(), BootOptions(NONCE, seed=1), tmp_path)
+
+
+def test_a_snapshot_is_kept_and_a_damaged_one_is_made_again(maker: Maker) -> None:
+    def folder() -> Path:
+        release()
+        return WarmStarts(maker.told.append, 5).of(cell(), *USUAL, 1).folder
+
+    first = folder()
+    assert (folder(), maker.made) == (first, [1])
+    (first / "ram").write_bytes(b"memory of boot 2")
+    assert (folder(), maker.made) == (first, [1, 1])
+    assert (first / "ram").read_bytes() == b"memory of boot 1"
+    (first / "ram").unlink()
+    assert (folder(), maker.made) == (first, [1, 1, 1])
+    (first / "start.json").write_text("{}")
+    assert (folder(), maker.made) == (first, [1, 1, 1, 1])
+
+
+@pytest.mark.parametrize("record", [None, SnapshotRecord(0, 5, 0, {}, {})])
+def test_a_folder_without_a_record_is_no_snapshot(maker: Maker, record: SnapshotRecord | None) -> None:
+    maker.record = record
+    with pytest.raises(EvidenceError, match="has no snapshot: "):
+        WarmStarts(maker.told.append, 5).of(cell(), *USUAL, 1)
+
+
+def test_the_system_of_these_tests_starts_warm() -> None:
+    assert cell().system.boot.start is StartKind.WARM
+    assert cell().starts_warm
