@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +108,6 @@ def build(
         found = linux_source.find(source, locked=locked, session=session)
         require_tools()
         pahole = _pahole(locked=locked, session=session) if _needs_types(options) else ()
-    label = getattr(found, "label", "") or f"Linux from {Path(source).name}"
     key = {
         "format": "1",
         "source": found.digest,
@@ -123,7 +122,7 @@ def build(
             _configured(tree, found, options, _words(tree, pahole), notice)
             _make(tree, found, _words(tree, pahole), files, notice)
 
-    return BuiltLinux(cache.entry(KIND, key, make, wait_s=_BUILD_S, notice=notice), label)
+    return BuiltLinux(cache.entry(KIND, key, make, wait_s=_BUILD_S, notice=notice), found.label)
 
 
 # ---- the configuration
@@ -339,8 +338,3 @@ def _configured(
 def _progress(log: str) -> str:
     done = re.findall(r"^  [A-Z][A-Z0-9]*(?: \[M\])? +(\S+)$", log, re.MULTILINE)
     return f"{len(done)} steps, now {done[-1]}" if done else "beginning"
-
-
-def configured(built: BuiltLinux) -> Mapping[str, str]:
-    """The options of a built kernel that are on."""
-    return {one.name: one.value for one in _parsed(built.config.read_text()) if one.value != "n"}

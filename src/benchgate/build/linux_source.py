@@ -64,6 +64,10 @@ class LinuxSource(Protocol):
     def digest(self) -> str:
         """Equal digests mean equal files."""
 
+    @property
+    def label(self) -> str:
+        """What every row says of a kernel that is built of it."""
+
     def files(self) -> Iterator[SourceFile]:
         """All files that a build may need, in any order."""
 
@@ -102,6 +106,10 @@ def is_used(name: str) -> bool:
 def identity(mode: str, content: bytes) -> str:
     head = b"blob %d\0" % len(content)
     return f"{mode} {hashlib.sha1(head + content, usedforsecurity=False).hexdigest()}"
+
+
+def _label(word: str) -> str:
+    return f"Linux built from {Path(word).name}"
 
 
 def _digest(files: Mapping[str, str]) -> str:
@@ -157,6 +165,10 @@ class SourceTree:
     folder: Path
     known: Mapping[str, str]
     """Maps each file to its identity."""
+
+    @property
+    def label(self) -> str:
+        return _label(self.word)
 
     @property
     def digest(self) -> str:
@@ -242,6 +254,10 @@ class GitCommit:
     word: str
     folder: Path
     commit: str
+
+    @property
+    def label(self) -> str:
+        return _label(self.word)
 
     @property
     def digest(self) -> str:

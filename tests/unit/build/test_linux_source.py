@@ -93,6 +93,8 @@ def test_a_folder_a_commit_and_a_package_have_the_same_files(tmp_path: Path, pla
         linux_source.write(source, place)
         assert written(place) == due
         assert (place / "scripts/run.sh").stat().st_mode & 0o100
+    assert find(f"{top}@HEAD").label == "Linux built from linux@HEAD"
+    assert find(str(top)).label == "Linux built from linux"
     assert find(str(top)).digest == find(f"{top}@HEAD").digest == find(str(tmp_path / "b")).digest
 
 
