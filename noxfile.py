@@ -225,6 +225,12 @@ def lies(session: nox.Session) -> None:
 
 
 @nox.session
+def scx(session: nox.Session) -> None:
+    """Build a Linux with sched_ext and the kernel's own schedulers in BPF, and boot each of them."""
+    _pytest("tests/scx", "-m", "scx", "-q", *session.posargs)
+
+
+@nox.session
 def soak(session: nox.Session) -> None:
     """Run the long repeats, overnight and not in CI."""
     where = () if _names_tests(session.posargs) else ("tests",)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.line.sessions import Session
     from tests.ternkit import Bootkit
 
-ONLY_ASKED = ("long", "soak", "lies")
+ONLY_ASKED = ("long", "soak", "lies", "scx")
 """Tests with these marks run only where `-m` names the mark."""
 SIGNALS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
 
@@ -32,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fleet: faults of a fleet; `nox -s fleet-faults` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")
     config.addinivalue_line("markers", "lies: a boot for each lie; runs only with -m lies")
+    config.addinivalue_line("markers", "scx: schedulers in BPF on a built kernel; runs only with -m scx")
     config.addinivalue_line("markers", "long: a promise at its full breadth; runs only with -m long")
     config.addinivalue_line("markers", "alone: measures wall time, or the host; no other test runs beside it")
 

@@ -61,13 +61,13 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     each program, once for all modules."""
     run = toolchain._run
 
-    def once(argv: Sequence[str], folder: Path, *more: Any) -> None:
+    def once(argv: Sequence[str], place: Any) -> None:
         is_of_harness = "-c" in argv and not Path(argv[argv.index("-c") + 1]).is_absolute()
-        key = (folder, *(word for word in argv[:-1] if not word.startswith("-ffile-prefix-map=")))
+        key = (place.folder, *(word for word in argv[:-1] if not word.startswith("-ffile-prefix-map=")))
         if is_of_harness and key in _OBJECTS:
             shutil.copy(_OBJECTS[key], argv[-1])
             return
-        run(argv, folder, *more)
+        run(argv, place)
         if is_of_harness:
             _OBJECTS[key] = Path(shutil.copy(argv[-1], Path(scratch(), f"harness-{len(_OBJECTS)}.o")))
 

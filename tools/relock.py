@@ -15,7 +15,7 @@ from benchgate.base.errors import BenchgateError, FetchError
 from benchgate.base.paths import data_root
 from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.text import visible_lines
-from benchgate.build import cache
+from benchgate.build import cache, linux_build, linux_source
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, newest, pins, sources, store, tool
 from benchgate.build.fetch.pins import PinnedSet
@@ -58,14 +58,16 @@ def _sets(
     if release.family in guest.linux:
         source = sources.for_guests(release, guest)
         yield "linux", newest.linux(session.apt(source), source)
+    if guest.is_host and release.family == "debian":
+        yield linux_source.KIND, linux_source.newest_set(linux_source.REVIEWED, client, release)
     if not guest.is_host:
         yield cross.KIND, cross.newest_set(guest, client, release)
 
 
 def _packages() -> list[str]:
-    """Those of the workloads that are existing programs."""
+    """Those of the workloads that are existing programs, and the one that a build of Linux needs."""
     tools = (catalog.load_workload(name).tool for name in catalog.names("workload"))
-    return sorted({one.package for one in tools if one})
+    return sorted({linux_build.PAHOLE, *(one.package for one in tools if one)})
 
 
 def _other(here: Release, codename: str) -> Release:

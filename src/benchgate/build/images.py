@@ -19,6 +19,7 @@ from benchgate.base.runs import Image
 from benchgate.base.snapshots import StartKind
 from benchgate.base.system.arch import Architecture
 from benchgate.base.system.boots import (
+    BUILT_LINUX,
     DEFAULT_FIRMWARE,
     FETCHED_LINUX,
     NO_FIRMWARE,
@@ -26,10 +27,10 @@ from benchgate.base.system.boots import (
     BootDefinition,
     Build,
 )
-from benchgate.base.system.systems import System, SystemKind, plain_name
+from benchgate.base.system.systems import SettingForm, System, SystemKind, plain_name
 from benchgate.base.text import counted
 from benchgate.base.workload.workloads import GUEST_FILES, UNVERIFIED, Workload
-from benchgate.build import programs, workload_files
+from benchgate.build import linux_build, programs, workload_files
 from benchgate.build.cache_storage import Notice
 from benchgate.build.fetch import cross, inputs
 from benchgate.build.fetch.inputs import LinuxKernel
@@ -45,7 +46,7 @@ def guest_digest(image: Image) -> str:
     return identity.guest_digest(image.digests)
 
 
-_WORDS = {DEFAULT_FIRMWARE, NO_FIRMWARE, FETCHED_LINUX, WORKLOAD_INITRD}
+_WORDS = {DEFAULT_FIRMWARE, NO_FIRMWARE, FETCHED_LINUX, BUILT_LINUX, WORKLOAD_INITRD}
 """The words that a YAML file may have in place of a file."""
 _SETTLED_NS = 2_000_000_000
 """Two changes within a tick of the host's clock have one stamp, so a new file's stamp proves nothing."""
@@ -114,8 +115,8 @@ class Images:
 
     locked: bool
     notice: Notice
-    _linux: dict[tuple[str, str], LinuxKernel] = field(default_factory=dict)
-    """Maps the kernel that a system boots, and the architecture, to the fetched kernel."""
+    _linux: dict[tuple[str, ...], LinuxKernel] = field(default_factory=dict)
+    """Maps the kernel that a system boots, what it is built of, and the architecture, to the kernel."""
     _made: dict[tuple[str, str, BootDefinition, Build | None], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
@@ -163,13 +164,29 @@ class Images:
         return programs.guest_program(workload, self._compiler(system.arch))
 
     def linux(self, system: System) -> LinuxKernel:
-        kernel, guest = system.boot.kernel, system.arch
-        if (kernel, guest.name) not in self._linux:
+        kernel, guest, boot = system.boot.kernel, system.arch, system.boot
+        key = kernel, boot.source, boot.config, guest.name
+        if key not in self._linux:
             path = None if kernel == FETCHED_LINUX else system.file.parent / kernel
-            self._linux[kernel, guest.name] = inputs.linux_kernel(
-                path, guest, locked=self.locked, notice=self.notice, named=f"the kernel of {system.name}:"
+            self._linux[key] = (
+                self._built_linux(system)
+                if boot.source
+                else inputs.linux_kernel(
+                    path, guest, locked=self.locked, notice=self.notice, named=f"the kernel of {system.name}:"
+                )
             )
-        return self._linux[kernel, guest.name]
+        return self._linux[key]
+
+    def _built_linux(self, system: System) -> LinuxKernel:
+        source, home = system.boot.source, system.file.parent
+        source = source if SettingForm.SOURCE.path(source) == "" else str(home / source)
+        found = linux_build.build(
+            source, system.boot.config, system.arch, locked=self.locked, notice=self.notice
+        )
+        labels, config = (found.label,), file_digest(found.config)
+        return LinuxKernel(
+            found.image, found.version, file_digest(found.image), found.symbols, config, labels
+        )
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self.tool_files(workload)
@@ -248,13 +265,15 @@ class Images:
 
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
         if system.boot.initrd == WORKLOAD_INITRD:
+            scheduler = workload_files.scheduler_for_guest(system.boot.scheduler)
             if tool is not None:
-                return workload_files.tool_initramfs(workload, tool)
+                return workload_files.tool_initramfs(workload, tool, scheduler)
             compiler = self._compiler(system.arch)
             return programs.linux_initramfs(
                 programs.guest_program(workload, compiler),
-                workload_files.data_for_guest(workload),
+                {**workload_files.data_for_guest(workload), **scheduler},
                 compiler=compiler,
+                first=programs.SCX_INIT if scheduler else programs.INIT,
             )
         if workload.files:
             raise BuildError(

@@ -97,7 +97,9 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     if mix.own_conductor:
         kernel = images.mixed(mix.system.at(mix.cpus), tuple(mix.programs.values()))
         return Image(kernel, None, None, {"kernel": file_digest(kernel), **asked}, ())
-    content = {"init": programs.init(), "bench": programs.conductor(), **_modules(mix, images)}
+    scheduler = workload_files.scheduler_for_guest(mix.system.boot.scheduler)
+    first = programs.init(first=programs.SCX_INIT if scheduler else programs.INIT)
+    content = {"init": first, "bench": programs.conductor(), **_modules(mix, images), **scheduler}
     for place, workload in mix.programs.items():
         content |= {f"{place}/{name}": path for name, path in _files(workload, images).items()}
     found, digests, labels = images.kernel(

@@ -99,9 +99,12 @@ def part_program(workload: Workload, description: Path | None = None) -> Path:
     return _program(program, workload.name, source, None, workload.services)
 
 
-def init(compiler: Compiler | None = None) -> Path:
-    """Builds PID 1 of the Linux guest."""
-    return _program("init", "init", None, compiler)
+INIT, SCX_INIT = "init", "init-scx"
+
+
+def init(compiler: Compiler | None = None, first: str = INIT) -> Path:
+    """Builds PID 1 of the Linux guest, or a variant of it."""
+    return _program(first, first, None, compiler)
 
 
 def start(compiler: Compiler | None = None) -> Path:
@@ -121,11 +124,15 @@ def conductor() -> Path:
 
 
 def linux_initramfs(
-    program: Path, more: Mapping[str, Path] = MappingProxyType({}), compiler: Compiler | None = None
+    program: Path,
+    more: Mapping[str, Path] = MappingProxyType({}),
+    compiler: Compiler | None = None,
+    *,
+    first: str = INIT,
 ) -> Path:
     """The archive with `program` as /bench, our PID 1, and `more` files by their place. It is not compressed,
     which saves time in the guest."""
-    content = {**more, "init": init(compiler), "bench": program}
+    content = {**more, "init": init(compiler, first), "bench": program}
     key = {"format": "newc-1", **{name: file_digest(path) for name, path in content.items()}}
 
     def make(files: Path) -> None:

@@ -10,24 +10,32 @@ import contextlib
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from benchgate.base.errors import BootError, BuildError
 from benchgate.base.files import file_digest
-from benchgate.base.process import capture, start
+from benchgate.base.process import Child, capture, start
 from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.text import visible
 from benchgate.build.cache_storage import cache_root, full_disk, storage_trouble
 
 _SHOWN_LINES = 12
+_LOG_BYTES = 4 << 20
+_STEP = re.compile(r"  [A-Z][A-Z0-9]*(?: \[M\])? +\S+")
+"""A line such as `  CC      kernel/fork.o`."""
+_TELL_S = 30.0
 _END_BYTES = 65_536
 _NAMES = ("cc", "gcc", "clang")
+Told = Callable[[float, str], None]
+"""It gets the seconds since a command began, and what the command has printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +113,32 @@ def environment() -> dict[str, str]:
     return kept | {"LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
 
 
-def run_all(commands: Sequence[Sequence[str]], folder: Path, name: str, timeout_s: float) -> None:
-    """Runs the commands in order; keeps the log only if one of them fails."""
+def run_all(
+    commands: Sequence[Sequence[str]], folder: Path, name: str, timeout_s: float, told: Told | None = None
+) -> None:
+    """Runs the commands in order; keeps the log only if one of them fails. A long command calls `told`."""
     log = cache_root() / "logs" / f"build-{name}-{os.getpid()}.log"
     with storage_trouble(log):
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _run_each(commands, folder, name, log, timeout_s)
+        _run_each(commands, _Place(folder, name, log, timeout_s, told))
 
 
-def _run_each(
-    commands: Sequence[Sequence[str]], folder: Path, name: str, log: Path, timeout_s: float
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where and how commands run."""
+
+    folder: Path
+    name: str
+    log: Path
+    timeout_s: float
+    told: Told | None
+
+
+def _run_each(commands: Sequence[Sequence[str]], place: _Place) -> None:
+    name, log = place.name, place.log
     try:
         for argv in commands:
-            _run(argv, folder, name, log, timeout_s)
+            _run(argv, place)
     except BuildError:
         # Only the last failure's log of each name is kept, so that repeated failures do not add files.
         log.replace(log.with_name(f"build-{name}.log"))
@@ -127,7 +147,8 @@ def _run_each(
         log.unlink(missing_ok=True)
 
 
-def _run(argv: Sequence[str], folder: Path, name: str, log: Path, timeout_s: float) -> None:
+def _run(argv: Sequence[str], place: _Place) -> None:
+    folder, name, log, timeout_s = place.folder, place.name, place.log, place.timeout_s
     with log.open("ab") as stream, Path(os.devnull).open("rb") as nothing:
         stream.write(f"$ {shlex.join(argv)}\n".encode(errors="replace"))
         stream.flush()
@@ -141,7 +162,7 @@ def _run(argv: Sequence[str], folder: Path, name: str, log: Path, timeout_s: flo
             stream.write(f"{why}\n".encode(errors="replace"))
             raise BuildError(f"building {name}: {why}") from error
         try:
-            in_time = child.wait(timeout_s)
+            in_time = _wait(child, place)
         finally:
             status = child.stop(0)
     if status or not in_time:
@@ -152,6 +173,16 @@ def _run(argv: Sequence[str], folder: Path, name: str, log: Path, timeout_s: flo
         raise BuildError(f"building {name}: `{argv[0]}` {how}:\n{_head(log, begin)}(complete log: {kept})")
 
 
+def _wait(child: Child, place: _Place) -> bool:
+    begin, timeout_s, told = time.monotonic(), place.timeout_s, place.told
+    while (passed := time.monotonic() - begin) < timeout_s:
+        if child.wait(min(_TELL_S, timeout_s - passed) if told else timeout_s):
+            return True
+        if told:
+            told(time.monotonic() - begin, place.log.read_text(errors="replace"))
+    return child.has_ended()
+
+
 def _said(log: Path, begin: int) -> str:
     """The end of what the failed command printed."""
     with log.open("rb") as stream:
@@ -160,8 +191,10 @@ def _said(log: Path, begin: int) -> str:
 
 
 def _head(log: Path, begin: int) -> str:
-    """The first lines of the failed command, which contain the compiler's first error."""
+    """The first lines of the failed command, which contain the compiler's first error. Lines of Linux's make
+    that only name a file, of which there are thousands, are left out."""
     with log.open("rb") as stream:
         stream.seek(begin)
-        lines = stream.read(16_384).decode(errors="replace").splitlines()[:_SHOWN_LINES]
+        every = stream.read(_LOG_BYTES).decode(errors="replace").splitlines()
+    lines = [line for line in every if not _STEP.fullmatch(line)][:_SHOWN_LINES]
     return "".join(f"  {visible(line.expandtabs())[:200]}\n" for line in lines)

@@ -4,6 +4,8 @@ Takes a workload with `files` (data, scripts, libraries that it opens); gives th
 or as a folder for a process on this host, and their digests. In both places they are executable and below one
 folder, which the manifest names as `files`. Fails with BuildError that names the file.
 
+Takes a program that loads a scheduler in BPF, with arguments; gives it with its libraries for the archive.
+
 Takes a workload with a `tool` and the files of its package; gives the runner that executes it, and the
 archive of a guest with both. Fails with BuildError or FetchError. Text of the YAML becomes C only as string
 constants.
@@ -11,18 +13,26 @@ constants.
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
+from benchgate.base.process import capture
 from benchgate.base.workload.workloads import GUEST_FILES, TOOL_FOLDER, Workload
-from benchgate.build import cache, programs
+from benchgate.build import cache, programs, toolchain
+from benchgate.build.fetch import elf
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 
 GUEST_FOLDER = "tool"
 """The guest's folder for the files, in which guest/port/linux/tool.c expects them."""
+SCHEDULER_FOLDER = "scx"
+"""The guest's folder for a scheduler, in which guest/init/scx.c expects it."""
+_LOADERS = (f"/lib64/{LOADER}", f"/lib/{LOADER}")
+_ASK_S = 30.0
 _SOURCE = """\
 // Generated from the workload's YAML.
 #include "port/linux/tool.h"
@@ -127,10 +137,13 @@ def _constant(byte: int) -> str:
     return char if char.isascii() and char.isalnum() else f"\\{byte:03o}"
 
 
-def tool_initramfs(workload: Workload, files: ToolFiles) -> Path:
+def tool_initramfs(
+    workload: Workload, files: ToolFiles, scheduler: Mapping[str, Path] = MappingProxyType({})
+) -> Path:
     """The archive with the runner as /bench, our PID 1, and the tool's files below /tool."""
-    more = tool_for_guest(workload, files) | data_for_guest(workload)
-    return programs.linux_initramfs(tool_runner(workload), more)
+    more = tool_for_guest(workload, files) | data_for_guest(workload) | dict(scheduler)
+    first = programs.SCX_INIT if scheduler else programs.INIT
+    return programs.linux_initramfs(tool_runner(workload), more, first=first)
 
 
 def tool_for_guest(workload: Workload, files: ToolFiles) -> dict[str, Path]:
@@ -144,3 +157,46 @@ def tool_digest(workload: Workload, files: ToolFiles) -> dict[str, str]:
     """The digest of each of the tool's files, for a system that has no archive of them."""
     assert workload.tool is not None
     return {f"tool:{name}": file_digest(files.folder / name) for name in files.needed(workload.tool.program)}
+
+
+def scheduler_for_guest(command: str) -> dict[str, Path]:
+    """Maps a place in the archive to a file of the program that loads a scheduler: the program, its loader
+    and libraries, and its command line. Nothing for an empty command."""
+    if not command:
+        return {}
+    path, *arguments = command.split()
+    program = Path(path)
+    libraries = _libraries_of(program)
+    place = f"/{SCHEDULER_FOLDER}"
+    loaded = [f"{place}/lib/{LOADER}", "--library-path", f"{place}/lib"] if libraries else []
+    text = "".join(f"{word}\n" for word in (*loaded, f"{place}/{program.name}", *arguments))
+
+    def make(files: Path) -> None:
+        (files / "command").write_text(text)
+
+    listed = cache.entry("scx-command", {"text": text}, make) / "command"
+    return {
+        f"{SCHEDULER_FOLDER}/command": listed,
+        f"{SCHEDULER_FOLDER}/{program.name}": program,
+        **{f"{SCHEDULER_FOLDER}/lib/{name}": found for name, found in libraries.items()},
+    }
+
+
+def _libraries_of(program: Path) -> dict[str, Path]:
+    """The loader and the libraries that the program finds on this host; empty if it is static."""
+    with program.open("rb") as stream:
+        if stream.read(4) != b"\x7fELF":
+            raise BuildError(f"{program} is no program that can run in a guest: give an ELF file, no script")
+    if not elf.needed(program):
+        return {}
+    loader = next((one for one in map(Path, _LOADERS) if one.is_file()), None)
+    if loader is None:
+        raise BuildError(
+            f"{program} needs shared libraries, and this host has no {_LOADERS[0]}: link it statically"
+        )
+    done = capture((str(loader), "--list", str(program)), _ASK_S, toolchain.environment())
+    if done.returncode or "not found" in done.stdout:
+        why = next((line for line in done.stdout.splitlines() if "not found" in line), done.stderr)
+        raise BuildError(f"{program} cannot run here, so not in a guest either: {why.strip()[:200]}")
+    found = dict(re.findall(r"^\s*(\S+) => (/\S+) \(", done.stdout, re.MULTILINE))
+    return {LOADER: loader, **{name: Path(path) for name, path in found.items() if name != LOADER}}

@@ -20,7 +20,7 @@ from benchgate.base.pyfile import load_module
 from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.system.machines import Machine
-from benchgate.base.system.systems import SELFTEST, System, plain_name
+from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.yaml_nodes import NAME
@@ -146,11 +146,31 @@ def placed(word: str, home: Path) -> str:
     name, chosen = split_system(word)
     name = str(home / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
     files = _loaded_system(_find("system", name), ()).settings.files if chosen else ()
-    values = {key: str(home / value) if key in files else value for key, value in chosen.items()}
+    forms = _loaded_system(_find("system", name), ()).settings.forms if chosen else {}
+    values = {
+        key: _rooted(forms[key], value, home)
+        if key in forms
+        else str(home / value)
+        if key in files
+        else value
+        for key, value in chosen.items()
+    }
     return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
 
 
+def _rooted(form: SettingForm, value: str, home: Path) -> str:
+    """The value with the paths in it made absolute."""
+    paths = ((one, form.path(one)) for one in form.parts(value))
+    return form.joined(
+        str((home / Path(path).expanduser()).absolute()) + one[len(path) :] if path else one
+        for one, path in paths
+    )
+
+
 def _existing(system: System, key: str) -> str:
+    form = system.settings.forms.get(key)
+    if form is not None:
+        return _existing_parts(system, key, form)
     path = Path(system.settings.values[key]).expanduser().absolute()
     if not path.is_file():
         raise UsageError(
@@ -158,6 +178,21 @@ def _existing(system: System, key: str) -> str:
             "or in a mark is relative to the current folder"
         )
     return str(path)
+
+
+def _existing_parts(system: System, key: str, form: SettingForm) -> str:
+    value = _rooted(form, system.settings.values[key], Path.cwd())
+    for path in filter(None, map(form.path, form.parts(value))):
+        known = Path(path).is_dir() if form is SettingForm.SOURCE else Path(path).is_file()
+        if not known:
+            what = "folder" if form is SettingForm.SOURCE else "file"
+            raise UsageError(
+                f"{plain_name(system.name)}: setting {key}: there is no {what} {path}; a path on the command "
+                "line or in a mark is relative to the current folder"
+            )
+        if form is SettingForm.SOURCE and value != path:
+            return f"{path}@{_commit(Path(path), value[len(path) + 1 :])}"
+    return value
 
 
 def gate_kind(path: Path) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
 from benchgate.base.snapshots import AUTO, StartKind
 from benchgate.base.system.machines import Machine
-from benchgate.base.system.systems import SELFTEST, System
+from benchgate.base.system.systems import SELFTEST, SettingForm, System
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import MarkRequest
@@ -109,15 +109,28 @@ def is_itself(to: str, system: System, options: Options) -> bool:
 
 def by_content(system: System) -> System:
     """The system, with a digest of the files that were chosen for it in its name."""
-    chosen = [Path(value) for key, value in system.settings.chosen.items() if key in system.settings.files]
+    settings = system.settings
+    chosen = [(key, value) for key, value in settings.chosen.items() if key in settings.files]
     if not chosen:
         return system
     try:
-        digests = [_digest(path, path.stat().st_mtime_ns) for path in chosen]
+        digests = [one for key, value in chosen for one in _digests(value, settings.forms.get(key))]
     except OSError as error:
         raise UsageError(f"{system.name}: {error.filename} cannot be read: {error.strerror}") from error
     digest = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
     return replace(system, name=f"{system.name}-{digest[:_DIGITS]}")
+
+
+def _digests(value: str, form: SettingForm | None) -> Iterator[str]:
+    """The digests of the files in a setting's value. A source of Linux counts by its name: it has 1 GB."""
+    if form is None:
+        yield _digest(Path(value), Path(value).stat().st_mtime_ns)
+        return
+    for one in form.parts(value):
+        path = "" if form is SettingForm.SOURCE else form.path(one)
+        if path:
+            yield _digest(Path(path), Path(path).stat().st_mtime_ns)
+        yield hashlib.sha256(one[len(path) :].encode()).hexdigest()
 
 
 @cache

@@ -55,6 +55,9 @@ _SETTINGS = (
             "the default of a setting that is a file: a path, {out}/... or fetch:linux", may_be_empty=True
         )
     },
+    {"source": Text("the default of a setting that is `boot.source`", may_be_empty=True)},
+    {"config": Text("the default of a setting that is `boot.config`", may_be_empty=True)},
+    {"program": Text("the default of a setting that is a program with arguments", may_be_empty=True)},
     {
         "revision": Text(
             "the default of the setting that says which commit of build.folder is built: worktree"
@@ -91,8 +94,19 @@ _DISK: Table = {
 }
 _BOOT: Table = {
     "kernel": Text(
-        "-kernel: a path, {out}/... or fetch:linux, the pinned Linux; may contain {n}",
+        "-kernel: a path, {out}/..., fetch:linux (the pinned Linux) or build (of `source`); may contain {n}",
         otherwise="`disks` or `firmware`",
+    ),
+    "source": Text(
+        "the Linux that `kernel: build` builds: a tree, PATH@REVISION or a package (linux-source-6.12)",
+        default="",
+    ),
+    "config": Text(
+        "with `source`: parts of its configuration (sched_ext, realtime, debug) and files, joined by +",
+        default="sched_ext",
+    ),
+    "scheduler": Text(
+        "a program, with arguments, that loads a scheduler in BPF before our PID 1 is ready", default=""
     ),
     "initrd": Text(
         "-initrd: a path, {out}/..., or `workload`: our PID 1 with the workload in it", default=""

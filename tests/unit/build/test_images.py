@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +11,11 @@ import pytest
 
 from benchgate.base.errors import BuildError
 from benchgate.base.runs import Image
-from benchgate.build import programs
+from benchgate.build import linux_build, programs
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
 from benchgate.build.images import Images, guest_digest, require_counts
+from benchgate.build.linux_build import BuiltLinux
 from benchgate.plan.planned import PlannedCell
 from tests.unit.plans import OWN, own_system, planned
 
@@ -63,6 +64,44 @@ def test_the_linux_guest(made: list[str], tmp_path: Path) -> None:
     assert image.labels == ("unreviewed image",)
     assert images_of_session.of(one.system, one.workload) is image
     assert made == ["linux None", "program", "initrd"]  # once per session
+
+
+def test_a_linux_that_is_built_takes_the_place_of_the_fetched_one(
+    made: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("vmlinux", "elf"), ("config", "CONFIG_PVH=y\n"), ("release", "6.12.95\n")):
+        (tmp_path / name).write_text(text)
+    asked: list[object] = []
+
+    def build(*words: object, **_: object) -> BuiltLinux:
+        asked.append(words[:2])
+        return BuiltLinux(tmp_path, "linux-source-6.12 6.12.95")
+
+    monkeypatch.setattr(linux_build, "build", build)
+    one, images_of_session = planned(1, system="linux:source=linux-source-6.12:config=debug"), images()
+    image = images_of_session.of(one.system, one.workload)
+    assert (image.kernel, image.labels) == (tmp_path / "vmlinux", ("linux-source-6.12 6.12.95",))
+    assert image.digests["kernel"] == sha256(b"elf")
+    assert image.digests["kernel_config"] == sha256(b"CONFIG_PVH=y\n")
+    assert asked == [("linux-source-6.12", "debug")]
+    assert made == ["program", "initrd"]
+    (tmp_path / "config").write_text("# CONFIG_PVH is not set\n")
+    assert build().image == tmp_path / "bzImage"  # which QEMU can start
+
+
+def test_a_scheduler_comes_with_its_own_pid_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one every byte of the archive is as it was."""
+    seen: list[tuple[object, set[str]]] = []
+
+    def archive(program: Path, more: Mapping[str, Path], *, first: str, **_: object) -> Path:
+        seen.append((first, set(more)))
+        return program
+
+    monkeypatch.setattr(inputs, "linux_kernel", lambda *_, **__: LINUX)
+    monkeypatch.setattr(programs, "linux_initramfs", archive)
+    for word in ("linux", f"linux:scx={programs.init()} -s 5"):
+        of(planned(1, system=word))
+    assert seen == [("init", set()), ("init-scx", {"scx/command", "scx/init"})]
 
 
 def test_the_image_of_native_is_the_program(made: list[str], tmp_path: Path) -> None:

@@ -319,3 +319,9 @@ def test_only_the_program_of_a_workload_that_needs_a_service_has_its_sources() -
     )
     flags = ("-DBENCH_NEEDS_DISK", "-DBENCH_NEEDS_NETWORK")
     assert recipe.serving(("network", "disk")).sources[-1] == ("network.c", ("-O1", *flags))
+
+
+def test_pid_1_with_a_scheduler_is_another_program_of_the_same_source() -> None:
+    plain, other = programs.init(), programs.init(first=programs.SCX_INIT)
+    assert b"sched_ext" in other.read_bytes()
+    assert b"sched_ext" not in plain.read_bytes()

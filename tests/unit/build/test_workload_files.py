@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.cells import Mode
+from benchgate.base.errors import BuildError
 from benchgate.base.workload.workloads import ParamSpec, Tool, Workload
-from benchgate.build import workload_files
+from benchgate.build import programs, workload_files
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 from benchgate.judge import wire
 from benchgate.judge.wire import Transcript
@@ -206,3 +207,51 @@ def test_another_file_is_another_archive(tmp_path: Path, monkeypatch: pytest.Mon
     digests = [workload_files.tool_digest(workload(), files(tmp_path, f"echo {n}")) for n in range(2)]
     assert [set(one) for one in digests] == [{"tool:bin/prog", f"tool:lib/{LOADER}"}] * 2
     assert digests[0] != digests[1]
+
+
+def test_a_scheduler_has_its_loader_and_libraries_beside_it(tmp_path: Path) -> None:
+    found = workload_files.scheduler_for_guest("/bin/sh -c exit")
+    assert found["scx/sh"] == Path("/bin/sh")
+    assert found["scx/command"].read_text().split("\n") == [
+        *(f"/scx/lib/{LOADER}", "--library-path", "/scx/lib", "/scx/sh", "-c", "exit"),
+        "",
+    ]
+    libraries = {name.removeprefix("scx/lib/"): path for name, path in found.items() if "/lib/" in name}
+    assert {LOADER, "libc.so.6"} <= libraries.keys()
+    for place, path in libraries.items():
+        (tmp_path / place).write_bytes(path.read_bytes())
+    (tmp_path / LOADER).chmod(0o755)
+    words = [str(tmp_path / LOADER), "--library-path", str(tmp_path), "/bin/sh", "-c", "exit 7"]
+    assert subprocess.run(words, check=False, env={}).returncode == 7
+
+
+def test_a_static_scheduler_needs_none() -> None:
+    program = programs.init()
+    found = workload_files.scheduler_for_guest(str(program))
+    assert found.keys() == {"scx/init", "scx/command"}
+    assert found["scx/command"].read_text() == "/scx/init\n"
+
+
+def test_no_scheduler_adds_no_file() -> None:
+    assert workload_files.scheduler_for_guest("") == {}
+
+
+def test_a_scheduler_that_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "scx.py"
+    script.write_text("#!/usr/bin/python3\n")
+    with pytest.raises(BuildError, match=r"scx.py is no program that can run in a guest: give an ELF file"):
+        workload_files.scheduler_for_guest(str(script))
+    monkeypatch.setattr(workload_files, "_LOADERS", ("/lib64/none.so",))
+    with pytest.raises(
+        BuildError, match=r"/bin/sh needs shared libraries, and this host has no /lib64/none.so"
+    ):
+        workload_files.scheduler_for_guest("/bin/sh")
+
+
+def test_a_library_that_this_host_lacks_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int there(void) { return 0; }\n")
+    (tmp_path / "b.c").write_text("int there(void);\nint main(void) { return there(); }\n")
+    for words in (("-shared", "-o", "libthere.so", "a.c"), ("-o", "scx_b", "b.c", "-L.", "-lthere")):
+        subprocess.run(["cc", *words], cwd=tmp_path, check=True)
+    with pytest.raises(BuildError, match=r"scx_b cannot run here, so not in a guest either: .*libthere.so"):
+        workload_files.scheduler_for_guest(str(tmp_path / "scx_b"))

@@ -249,6 +249,24 @@ def test_a_failure_pattern_anywhere_on_the_console_refuses_the_run(tmp_path: Pat
         verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
 
 
+def test_a_run_of_a_scheduler_in_bpf_needs_the_kernels_word_for_it(tmp_path: Path) -> None:
+    linux = systemfile.load(SYSTEMS / "linux.yaml")
+    system = replace(linux, boot=replace(linux.boot, scheduler="/b/scx_simple"))
+    facts = b"state=enabled ops=simple switch_all=1 enable_seq=1 nr_rejected=0\r\n"
+    lines = b"benchscx at=begin " + facts + b"benchscx at=end " + facts
+    assert verify.verify_on(primes_run(tmp_path / "a", GOOD + lines), PRIMES, system).work > 0
+    with pytest.raises(VerifyError, match="which scheduler is in charge, and it printed nothing"):
+        verify.verify_on(primes_run(tmp_path / "b", GOOD), PRIMES, system)
+    gone = lines.replace(b"at=end state=enabled", b"at=end state=disabled")
+    with pytest.raises(VerifyError, match=r"workload its state was `disabled`; the kernel says: x$"):
+        verify.verify_on(primes_run(tmp_path / "c", GOOD + b"sched_ext: x\r\n" + gone), PRIMES, system)
+    failed = b"benchscx said: Failed to load skel\r\nbenchfail: init: it ended\r\n"
+    with pytest.raises(
+        VerifyError, match=r"benchfail: init: it ended.*; its program says: Failed to load skel"
+    ):
+        verify.verify_on(primes_run(tmp_path / "d", failed), PRIMES, system)
+
+
 def test_only_a_system_with_foreign_na_may_omit_foreign_time(tmp_path: Path) -> None:
     run = primes_run(tmp_path, altered(GOOD, "foreign", time="na"))
     assert verify.verify(RunFiles(run), PRIMES, ResultDefinition(counts_foreign=False)).foreign is None

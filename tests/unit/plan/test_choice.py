@@ -101,6 +101,45 @@ def test_a_word_of_an_ini_file_is_relative_to_that_file(here: Path) -> None:
     assert catalog.placed("sub/mine.yaml", here) == f"{here}/sub/mine.yaml"
 
 
+def test_a_source_a_configuration_and_a_program_may_be_relative(here: Path) -> None:
+    (here / "linux").mkdir()
+    (here / "scx_a").write_bytes(b"a")
+    (here / "mine.config").write_text("CONFIG_X=y\n")
+    word = "linux:source=linux:config=debug+mine.config:scx=./scx_a -s 5"
+    (found,) = choice.of_session(Options(systems=(word,)))
+    boot = found.boot
+    assert (boot.source, boot.config) == (f"{here}/linux", f"debug+{here}/mine.config")
+    assert boot.scheduler == f"{here}/scx_a -s 5"
+    assert catalog.placed(word, here / "sub") == (
+        f"linux:source={here}/sub/linux:config=debug+{here}/sub/mine.config:scx={here}/sub/scx_a -s 5"
+    )
+
+
+def test_programs_of_one_name_and_one_program_with_other_words_are_told_apart(here: Path) -> None:
+    for name in ("old", "new"):
+        (here / name / "scx_a").write_text(name)
+    words = [
+        f"linux:scx={one}" for one in ("old/scx_a -s 1000000000000000 -x", "new/scx_a -s 1000000000000000 -x")
+    ]
+    words.append("linux:scx=new/scx_a -s 1000000000000000 -y")
+    assert len(set(names(*words))) == 3
+    assert all(name.startswith("linux.scx-scx_a_-s_1") for name in names(*words))
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("linux:source=gone", "setting source: there is no folder .*/gone"),
+        ("linux:source=gone@v6", "setting source: there is no folder .*/gone"),
+        ("linux:scx=gone -x", "setting scx: there is no file .*/gone; a path"),
+        ("linux:source=linux-source-6.12:config=./x.config", "setting config: there is no file .*/x.config"),
+    ],
+)
+def test_what_does_not_exist_is_named(here: Path, word: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        names(word)
+
+
 def _request(systems: tuple[str, ...], to: str = "") -> MarkRequest:
     gates = (GateRequest("ratio", "", 2, None, "work", 1.0, None, None, to=to),) if to else ()
     return MarkRequest("primes", {}, gates, systems)

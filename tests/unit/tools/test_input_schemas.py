@@ -133,6 +133,16 @@ services: {clock: rdtsc}
 version: 1
 name: mine
 kind: qemu
+settings:
+  source: {source: ""}
+  config: {config: sched_ext}
+  scx: {program: ""}
+boot: {kernel: build, source: ../linux, config: debug, scheduler: scx_a, initrd: workload}
+""",
+    """\
+version: 1
+name: mine
+kind: qemu
 by_arch:
   x86_64: {boot: {kernel: k.elf}}
 observe: {calls: linux}

@@ -19,6 +19,8 @@ DEFAULT_FIRMWARE = "default"
 """The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""
 NO_FIRMWARE = "none"
 FETCHED_LINUX = "fetch:linux"
+BUILT_LINUX = "build"
+"""The kernel is built from `boot.source`."""
 WORKLOAD_INITRD = "workload"
 CPUS = "{n}"
 """The placeholder for the CPU count, in what is booted and in a build's commands."""
@@ -44,7 +46,13 @@ class BootDefinition:
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     start: StartKind = StartKind.COLD
     is_linux: bool = False
-    """Whether its kernel is Linux: the fetched one, or one that a setting puts in its place."""
+    """Whether its kernel is Linux: the fetched one, a built one, or one that a setting puts in its place."""
+    source: str = ""
+    """The source of Linux that `kernel` is built from; empty if it is not."""
+    config: str = ""
+    """The parts of its configuration."""
+    scheduler: str = ""
+    """The program, with its arguments, that loads a scheduler in BPF before the guest is ready."""
 
     def at(self, cpus: int) -> BootDefinition:
         """The definition with the files for this CPU count."""

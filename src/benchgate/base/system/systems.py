@@ -8,7 +8,7 @@ Nothing fails: `System.refuses` gives the reason why a system cannot run a cell 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePath
@@ -41,6 +41,7 @@ WORKTREE = "worktree"
 _LONGEST = 24
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
+_PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+\Z")
 _SIZE = re.compile(r"[1-9][0-9]{0,9}[kKmMgGtT]")
 """A size that QEMU's options for a machine and for a file of memory read in the same way."""
 _SHOWN = 10
@@ -67,6 +68,30 @@ SERVICES = (
 MAX_CPUS = 64
 
 
+class SettingForm(StrEnum):
+    """The forms of a setting in which files are named."""
+
+    SOURCE = "source"  # PATH, PATH@REVISION or the name of a package
+    CONFIG = "config"  # PATH or NAME, joined by +
+    PROGRAM = "program"  # PATH and arguments, with spaces between them
+
+    def parts(self, value: str) -> list[str]:
+        return value.split("+") if self is SettingForm.CONFIG else [value]
+
+    def joined(self, parts: Iterable[str]) -> str:
+        return "+".join(parts)
+
+    def path(self, part: str) -> str:
+        """The path in a part; empty if it has none."""
+        if self is SettingForm.PROGRAM:
+            return part.partition(" ")[0]
+        if self is SettingForm.SOURCE:
+            path, at, _ = part.rpartition("@")
+            found = path if at and path else part
+            return "" if _PACKAGE.match(part) else found
+        return part if "/" in part or part.endswith(".config") else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     values: Mapping[str, str] = field(default_factory=dict)
@@ -76,6 +101,8 @@ class Settings:
     """The settings whose value is the path of a file."""
     revision: str = ""
     """The setting whose value is a git revision; empty if there is none."""
+    forms: Mapping[str, SettingForm] = field(default_factory=dict)
+    """What the value of a setting is that names files in another form than one path."""
 
     @property
     def chosen(self) -> Mapping[str, str]:
@@ -85,6 +112,9 @@ class Settings:
     def label(self, name: str) -> str:
         """A chosen value as part of a cell's name: a file by its base name, a commit by its first digits."""
         value = self.values[name]
+        if name in self.forms:
+            whole = self.forms[name].joined(PurePath(one).name for one in self.forms[name].parts(value))
+            return _UNSAFE.sub("_", whole)[:_LONGEST] or "none"
         if name in self.files:
             return _UNSAFE.sub("_", PurePath(value).name)[:_LONGEST] or "file"
         if name == self.revision and _COMMIT.match(value):
@@ -180,6 +210,8 @@ class System:
             return "only a guest starts warm that is told after its boot what to run"
         if self.ask is AskMethod.CMDLINE and self.boot.initrd != WORKLOAD_INITRD:
             return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
+        if self.boot.scheduler:
+            return "its scheduler in BPF takes charge in each boot"
         if self.boot.disks or self.ports:
             return f"a snapshot has no {'disks' if self.boot.disks else 'network'}"
         if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):

@@ -1,7 +1,7 @@
 """Reads what a system boots from, and how: `boot`, `qemu`, `build`, and the `ports` that the host reaches.
 
 Takes the top section, the file's folder and the settings; gives the typed parts of a `System`. Fails with
-CatalogError.
+CatalogError, and with UsageError if two settings exclude each other.
 """
 
 from __future__ import annotations
@@ -9,11 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import START, StartKind
-from benchgate.base.system.boots import FETCHED_LINUX, BootDefinition, Build, QemuWords
+from benchgate.base.system.boots import (
+    BUILT_LINUX,
+    FETCHED_LINUX,
+    WORKLOAD_INITRD,
+    BootDefinition,
+    Build,
+    QemuWords,
+)
 from benchgate.base.system.devices import MOST_PORTS, Disk, Interface, Port, port_values
 from benchgate.base.system.script import PORT, Script
-from benchgate.base.system.systems import WORKTREE, Settings
+from benchgate.base.system.systems import WORKTREE, SettingForm, Settings
 from benchgate.base.text import filled
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
@@ -29,21 +37,39 @@ def read(top: Section, settings: Settings) -> BootDefinition:
     if not (words.has("kernel") or disks or words.has("firmware")):
         words.refuse("is missing; or give `disks` or `firmware` that the machine starts from", "kernel")
     kernel = words.text("kernel") if words.has("kernel") else ""
+    source, booted = _source(words, settings), filled(kernel, values)
+    if source and booted != filled(kernel, settings.defaults):
+        raise UsageError("a kernel is either built of a source or a file: choose one of both settings")
+    if source:
+        booted = BUILT_LINUX
+    elif booted == BUILT_LINUX:
+        words.refuse("`build` needs the source that it is built from: add `source`", "kernel")
+    scheduler = filled(words.text("scheduler"), values)
+    if scheduler and filled(words.text("initrd"), values) != WORKLOAD_INITRD:
+        words.refuse(f"is started by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "scheduler")
     found = BootDefinition(
-        kernel=filled(kernel, values),
+        kernel=booted,
         initrd=filled(words.text("initrd"), values),
         append=filled(words.text("append"), values),
         symbols=filled(words.text("symbols"), values),
         disks=disks,
         firmware=filled(firmware, values),
         start=StartKind.WARM if values.get(START) == StartKind.WARM else StartKind.COLD,
-        is_linux=filled(kernel, settings.defaults) == FETCHED_LINUX,
+        is_linux=filled(kernel, settings.defaults) in {FETCHED_LINUX, BUILT_LINUX},
+        source=source,
+        config=filled(words.text("config"), values),
+        scheduler=scheduler,
     )
     for key in ("initrd", "append"):
         if words.has(key) and not (words.has("kernel") or words.refused("kernel")):
             words.refuse("is for a kernel that QEMU loads; add `kernel`, or leave this out", key)
     words.close()
     return found
+
+
+def _source(boot: Section, settings: Settings) -> str:
+    """The source of Linux: that of a chosen setting, else the file's own."""
+    return filled(boot.text("source"), settings.values)
 
 
 def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
@@ -83,9 +109,13 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
     if words is None:
         return None
     asked = {key: words.commands(key) for key in ("commands", "part", "mix")}
+    values = {
+        name: value
+        for name, value in settings.values.items()
+        if settings.forms.get(name) is not SettingForm.SOURCE
+    }
     commands, part, mix = (
-        tuple(tuple(filled(word, settings.values) for word in command) for command in each)
-        for each in asked.values()
+        tuple(tuple(filled(word, values) for word in command) for command in each) for each in asked.values()
     )
     revision = settings.values.get(settings.revision, WORKTREE)
     found = Build(

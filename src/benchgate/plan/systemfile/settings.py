@@ -1,7 +1,8 @@
 """Reads `settings`: choices that the user makes when a system is named (`tern:sched=lottery`).
 
-A setting is one of several words (`choices` and `default`), a file (`file`, its default) or a git revision of
-the sources (`revision`, its default). Takes the top section, the system's name and the chosen settings; gives
+A setting is one of several words (`choices` and `default`), a file (`file`, its default), a git revision of
+the sources (`revision`, its default), a source of Linux (`source`), parts of its configuration (`config`), or
+a program with arguments (`program`). Takes the top section, the system's name and the chosen settings; gives
 the settings, and the name with those that differ from a default. Every guest has the setting `start`, where
 its runs begin. No file is looked at. Fails with CatalogError for the YAML file, UsageError for the choice. A
 setting may choose the architecture of the guests (`arch`); `read_arch` then puts the keys of its part of
@@ -16,15 +17,17 @@ from collections.abc import Mapping
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
-from benchgate.base.system.systems import Settings
+from benchgate.base.system.systems import SettingForm, Settings
 from benchgate.base.text import filled, suggestion
 from benchgate.base.yaml.yamlfile import Section
 
 _NAMES = tuple(ARCHITECTURES)
 SETTING = re.compile(r"(?!(?:out|n|source|workload|start)\Z)[a-z][a-z0-9_]{0,31}\Z")
-"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved, and so is `start`."""
+"""A valid name of a setting. `{out}`, `{n}`, `{source}` and `{workload}` are reserved, and so is `start`; but
+a source of Linux, which is not for build commands, may be called `source`."""
 _REVISION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_./@{}^~+-]{0,199}\Z")
 _LONGEST_PATH = 4096
+_KEYS = {SettingForm.SOURCE: "source", SettingForm.CONFIG: "config", SettingForm.PROGRAM: "program"}
 
 
 def read_arch(top: Section, settings: Mapping[str, str]) -> Architecture:
@@ -52,13 +55,15 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
     defaults: dict[str, str] = {}
     files: list[str] = []
     revision = ""
+    forms: dict[str, SettingForm] = {}
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
-            if not SETTING.match(key):
-                words.refuse(
-                    f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
-                )
             with words.optional(key) as one:
+                is_source = key == "source" and one.has(_KEYS[SettingForm.SOURCE])
+                if not (SETTING.match(key) or is_source):
+                    words.refuse(
+                        f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
+                    )
                 if one.has("file"):
                     files.append(key)
                     defaults[key] = one.text("file")
@@ -69,6 +74,12 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
                     revision = key
                     defaults[key] = one.text("revision")
                     values[key] = _revision(name, key, chosen.get(key, defaults[key]))
+                elif form := next((form for form in SettingForm if one.has(_KEYS[form])), None):
+                    word = one.text(_KEYS[form])
+                    forms[key], defaults[key] = form, word
+                    values[key] = _file(name, key, chosen.get(key, defaults[key]))
+                    if any(map(form.path, form.parts(values[key]))):
+                        files.append(key)
                 else:
                     choices = one.texts("choices")
                     defaults[key] = one.choice("default", choices)
@@ -77,7 +88,7 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
         values[START], defaults[START] = chosen[START], StartKind.COLD
     if unknown := sorted(set(chosen) - set(values) - {START}):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(values) or 'none'}")
-    found = Settings(values, defaults, tuple(files), revision)
+    found = Settings(values, defaults, tuple(files), revision, forms)
     return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])
 
 

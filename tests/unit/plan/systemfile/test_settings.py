@@ -9,6 +9,7 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.snapshots import StartKind
+from benchgate.base.system.systems import System
 from benchgate.plan import systemfile
 from tests.unit.plan.test_systemfile import SELFTEST
 
@@ -92,6 +93,64 @@ def test_what_builds_a_kernel_for_mixes(tmp_path: Path) -> None:
         systemfile.parse(one, tmp_path / "mine.yaml", {})
 
 
+LINUX = """\
+version: 1
+name: mine
+kind: qemu
+settings:
+  kernel: {file: fetch:linux}
+  source: {source: ""}
+  config: {config: sched_ext}
+  scx: {program: ""}
+boot: {kernel: "{kernel}", source: "{source}", config: "{config}", scheduler: "{scx}", initrd: workload}
+"""
+
+
+def linux(text: str = LINUX, **chosen: str) -> System:
+    return systemfile.parse(text, Path("mine.yaml"), chosen)
+
+
+def test_without_a_source_the_kernel_is_what_it_was() -> None:
+    found = linux()
+    assert (found.name, found.boot.kernel, found.boot.source, found.boot.scheduler) == (
+        *("mine", "fetch:linux"),
+        *("", ""),
+    )
+    assert (found.boot.is_linux, found.settings.files) == (True, ("kernel",))
+
+
+def test_a_source_takes_the_place_of_the_kernel() -> None:
+    found = linux(source=f"/src/linux@{COMMIT}", config="realtime+/c/mine.config", scx="/b/scx_qmap -s 5000")
+    assert (
+        found.name == "mine.source-linux_0123456789abcdef01.config-realtime+mine.config.scx-scx_qmap_-s_5000"
+    )
+    boot = found.boot
+    assert (boot.kernel, boot.source, boot.is_linux) == ("build", f"/src/linux@{COMMIT}", True)
+    assert (boot.config, boot.scheduler) == ("realtime+/c/mine.config", "/b/scx_qmap -s 5000")
+    assert found.settings.files == ("kernel", "source", "config", "scx")
+
+
+def test_a_package_and_names_of_parts_are_no_files() -> None:
+    found = linux(source="linux-source-6.12", config="realtime+debug")
+    assert found.name == "mine.source-linux-source-6.12.config-realtime+debug"
+    assert found.settings.files == ("kernel",)
+
+
+def test_a_kernel_is_a_file_or_built() -> None:
+    with pytest.raises(UsageError, match="either built of a source or a file: choose one of both"):
+        linux(source="/src/linux", kernel="/k/bzImage")
+    own = LINUX.replace('kernel: "{kernel}", source: "{source}"', "kernel: build, source: ../linux")
+    assert (linux(own).boot.kernel, linux(own).boot.source) == ("build", "../linux")
+    assert linux(own).boot.is_linux
+    with pytest.raises(CatalogError, match="`build` needs the source that it is built from: add `source`"):
+        linux(own.replace("source: ../linux, ", ""))
+
+
+def test_only_our_pid_1_starts_a_scheduler() -> None:
+    with pytest.raises(CatalogError, match="is started by our PID 1: write `initrd: workload`"):
+        linux(LINUX.replace(", initrd: workload", ""), scx="/b/scx_simple")
+
+
 # ---- where runs begin
 
 
@@ -158,6 +217,12 @@ def test_a_system_that_can_only_start_cold_is_refused_with_the_reason(text: str,
         UsageError, match=f"[a-z]+ cannot start warm: {re.escape(why)}.*; leave out start=warm, or"
     ):
         systemfile.parse(text, Path("mine.yaml"), {"start": "warm"})
+
+
+def test_a_guest_with_a_scheduler_in_bpf_starts_cold_and_one_with_a_source_may_start_warm() -> None:
+    assert linux(source="/src/linux", start="warm").boot.start is StartKind.WARM
+    with pytest.raises(UsageError, match="cannot start warm: its scheduler in BPF takes charge in each boot"):
+        linux(scx="/b/scx_simple", start="warm")
 
 
 def test_a_refusal_names_the_other_settings() -> None:

@@ -1,0 +1,356 @@
+"""The source of a Linux kernel: a folder, a git revision of one, or the distribution's own source package.
+
+Takes a word (`PATH`, `PATH@REVISION` or `linux-source-6.12`); gives a `LinuxSource`. `write` writes the files
+that a build needs into a folder. Those that are there already and are equal keep their time, so that make
+builds only what differs, whichever source was written there before. Fails with BuildError or FetchError, and
+with UsageError if the word names no source of Linux.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import re
+import stat
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple, Protocol
+
+from benchgate.base.errors import BuildError, FetchError, UsageError
+from benchgate.base.files import file_digest
+from benchgate.base.text import one_line
+from benchgate.build import revision
+from benchgate.build.fetch import newest, store
+from benchgate.build.fetch.apt import Apt
+from benchgate.build.fetch.pins import Pin, PinnedSet
+from benchgate.build.fetch.sources import Release
+from benchgate.build.fetch.store import FetchSession
+from benchgate.build.fetch.unpack import unpack
+
+KIND = "linux-source"
+PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+")
+REVIEWED = "linux-source-6.12"
+"""The package that fixtures/linux-source.lock has versions of."""
+MANIFEST = "manifest.json"
+_ARCHIVE = "linux.tar.xz"
+_OTHER_ARCHITECTURES = re.compile(r"arch/(?!x86/|um/|Kconfig$)")
+_UNUSED = re.compile(r"(?:Documentation|tools/testing|drivers/gpu/drm/amd)/")
+"""Folders that no small guest needs, but for their Kconfig. They are half of the files."""
+_LINK, _PROGRAM, _FILE = "120000", "100755", "100644"
+
+
+class SourceFile(NamedTuple):
+    """A file of the source. `identity` is its mode and git's name of its content; `content` reads it."""
+
+    name: str
+    identity: str
+    content: bytes | None
+    """None: it is read only if it is needed."""
+
+
+class LinuxSource(Protocol):
+    @property
+    def word(self) -> str:
+        """How the user names it."""
+
+    @property
+    def digest(self) -> str:
+        """Equal digests mean equal files."""
+
+    @property
+    def label(self) -> str:
+        """What every row says of a kernel that is built of it."""
+
+    def files(self) -> Iterator[SourceFile]:
+        """All files that a build may need, in any order."""
+
+    def read(self, names: list[str]) -> Iterator[bytes]:
+        """The contents of files that `files` gave without their content."""
+
+
+def find(word: str, *, locked: bool, session: FetchSession) -> LinuxSource:
+    if PACKAGE.fullmatch(word):
+        return _fetched(word, locked=locked, session=session)
+    if locked:
+        raise FetchError(f"--locked allows pinned inputs only, and {word} is none: leave out one of them")
+    path, at, commit = word.rpartition("@")
+    if at and not Path(word).exists():
+        folder = _linux_folder(path, word)
+        return GitCommit(word, folder, revision.commit_of(folder, commit))
+    return _tree(word, _linux_folder(word, word))
+
+
+def _linux_folder(path: str, word: str) -> Path:
+    folder = Path(path).expanduser().absolute()
+    if not folder.is_dir():
+        raise UsageError(
+            f"{word}: there is no folder {folder}; give a source tree of Linux, PATH@REVISION of a git "
+            "repository, or the name of a package such as linux-source-6.12"
+        )
+    return folder
+
+
+def is_used(name: str) -> bool:
+    if name.rpartition("/")[2].startswith("Kconfig"):
+        return True
+    return not (_UNUSED.match(name) or _OTHER_ARCHITECTURES.match(name))
+
+
+def identity(mode: str, content: bytes) -> str:
+    head = b"blob %d\0" % len(content)
+    return f"{mode} {hashlib.sha1(head + content, usedforsecurity=False).hexdigest()}"
+
+
+def _label(word: str) -> str:
+    return f"Linux built from {Path(word).name}"
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    text = "".join(f"{name}\0{files[name]}\n" for name in sorted(files))
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def write(source: LinuxSource, folder: Path) -> None:
+    """Makes the folder's source files those of `source`. The list of them is beside the folder only while
+    they are complete: without it, the folder was left half written, or a build in it was killed."""
+    manifest = folder.with_name(MANIFEST)
+    old: dict[str, str] = json.loads(manifest.read_text())
+    manifest.unlink()
+    new, late = {}, []
+    for one in source.files():
+        new[one.name] = one.identity
+        if old.get(one.name) == one.identity:
+            continue
+        if one.content is None:
+            late.append(one)
+        else:
+            _put(folder / one.name, one.identity, one.content)
+    for one, content in zip(late, source.read([one.name for one in late]), strict=True):
+        if identity(one.identity.partition(" ")[0], content) != one.identity:
+            raise BuildError(f"{source.word}: {one.name} has changed while it was read: run this again")
+        _put(folder / one.name, one.identity, content)
+    for name in old.keys() - new.keys():
+        (folder / name).unlink(missing_ok=True)
+    if not {"Kconfig", "Makefile", "kernel/sched/core.c"} <= new.keys():
+        raise UsageError(f"{source.word} is not the source of Linux: it has no kernel/sched/core.c")
+    manifest.write_text(json.dumps(new))
+
+
+def _put(path: Path, of: str, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if of.startswith(_LINK):
+        path.symlink_to(os.fsdecode(content))
+        return
+    path.write_bytes(content)
+    if of.startswith(_PROGRAM):
+        path.chmod(0o755)
+
+
+# ---- a folder
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTree:
+    """Files as they are in a folder now."""
+
+    word: str
+    folder: Path
+    known: Mapping[str, str]
+    """Maps each file to its identity."""
+
+    @property
+    def label(self) -> str:
+        return _label(self.word)
+
+    @property
+    def digest(self) -> str:
+        return _digest(self.known)
+
+    def files(self) -> Iterator[SourceFile]:
+        return (SourceFile(name, found, None) for name, found in self.known.items())
+
+    def read(self, names: list[str]) -> Iterator[bytes]:
+        return (_content(self.folder / name) for name in names)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+    except OSError as error:
+        raise BuildError(f"the source {path} cannot be read: {error.strerror}") from error
+
+
+def _tree(word: str, folder: Path) -> SourceTree:
+    if (folder / ".git").exists():
+        indexed = _indexed(folder)
+        changed = {*_listed(folder, "diff-files", "--name-only", "-z")}
+        changed |= {*_listed(folder, "ls-files", "--others", "--exclude-standard", "-z")}
+    else:
+        if (folder / "include/config").exists() or (folder / ".config").exists():
+            raise BuildError(
+                f"a kernel was built in {folder}, whose files cannot be told from the source: "
+                f"run `make mrproper` there, or give a git checkout"
+            )
+        indexed, changed = {}, set(_walked(folder))
+    found = {name: one for name, one in indexed.items() if name not in changed}
+    for name in sorted(filter(is_used, changed)):
+        path = folder / name
+        if os.path.lexists(path) and not (path.is_dir() and not path.is_symlink()):
+            found[name] = identity(_mode(path), _content(path))
+    return SourceTree(word, folder, found)
+
+
+def _mode(path: Path) -> str:
+    mode = path.lstat().st_mode
+    return _LINK if stat.S_ISLNK(mode) else _PROGRAM if mode & stat.S_IXUSR else _FILE
+
+
+def _walked(folder: Path) -> Iterator[str]:
+    for base, folders, names in os.walk(folder):
+        here = Path(base).relative_to(folder)
+        for name in list(folders):
+            if Path(base, name).is_symlink():
+                names.append(name)
+        yield from (str(here / name) for name in names)
+
+
+def _git(folder: Path, *words: str) -> bytes:
+    done = revision.git(folder, *words)
+    if done.returncode:
+        raise BuildError(f"git cannot read {folder}: {one_line(done.stderr)}")
+    return done.stdout.encode(errors="surrogateescape")
+
+
+def _listed(folder: Path, *words: str) -> list[str]:
+    return [os.fsdecode(name) for name in _git(folder, *words).split(b"\0") if name]
+
+
+def _indexed(folder: Path) -> dict[str, str]:
+    """The identities in git's index."""
+    found = {}
+    for line in _listed(folder, "ls-files", "--stage", "-z"):
+        about, _, name = line.partition("\t")
+        mode, blob, _ = about.split(" ")
+        if is_used(name):
+            found[name] = f"{mode} {blob}"
+    return found
+
+
+# ---- a commit
+
+
+@dataclass(frozen=True)
+class GitCommit:
+    """The files of a commit, which need not be checked out."""
+
+    word: str
+    folder: Path
+    commit: str
+
+    @property
+    def label(self) -> str:
+        return _label(self.word)
+
+    @property
+    def digest(self) -> str:
+        return _digest(self._known)
+
+    @cached_property
+    def _known(self) -> Mapping[str, str]:
+        found = {}
+        for line in _listed(self.folder, "ls-tree", "-r", "-z", "--full-tree", self.commit):
+            about, _, name = line.partition("\t")
+            mode, kind, blob = about.split(" ")
+            if kind == "blob" and is_used(name):
+                found[name] = f"{mode} {blob}"
+        return found
+
+    def files(self) -> Iterator[SourceFile]:
+        return (SourceFile(name, found, None) for name, found in self._known.items())
+
+    def read(self, names: list[str]) -> Iterator[bytes]:
+        argv = ("git", "-C", str(self.folder), "cat-file", "--batch", "--buffer")
+        with TemporaryFile() as asked:
+            asked.writelines(f"{self._known[name].partition(' ')[2]}\n".encode() for name in names)
+            asked.seek(0)
+            with subprocess.Popen(argv, stdin=asked, stdout=subprocess.PIPE) as process:
+                assert process.stdout is not None
+                for name in names:
+                    words = process.stdout.readline().split()
+                    if len(words) != 3:
+                        raise BuildError(f"{self.word}: git has no content of {name}: run `git fsck`")
+                    yield process.stdout.read(int(words[2]) + 1)[:-1]
+
+
+# ---- the distribution's own package
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePackage:
+    """The archive in a package, which is unpacked only for a build."""
+
+    word: str
+    archive: Path
+    digest: str
+    label: str
+
+    def files(self) -> Iterator[SourceFile]:
+        try:
+            yield from self._members()
+        except (lzma.LZMAError, tarfile.TarError, EOFError) as error:
+            raise BuildError(f"{self.word} cannot be unpacked: {error}") from error
+
+    def _members(self) -> Iterator[SourceFile]:
+        with lzma.open(self.archive) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+            for member in archive:
+                name = member.name.partition("/")[2]
+                if not is_used(name) or not (member.isreg() or member.issym()):
+                    continue
+                opened = archive.extractfile(member) if member.isreg() else None
+                content = os.fsencode(member.linkname) if opened is None else opened.read()
+                mode = _LINK if opened is None else _PROGRAM if member.mode & 0o100 else _FILE
+                yield SourceFile(name, identity(mode, content), content)
+
+    def read(self, names: list[str]) -> Iterator[bytes]:
+        assert not names
+        return iter(())
+
+
+def _fetched(package: str, *, locked: bool, session: FetchSession) -> SourcePackage:
+    kept = store.fetch(
+        KIND, partial(newest_set, package), _fill, locked=locked, session=session, first=package
+    )
+    label = " ".join((f"{package} {kept.about['version']}", *kept.labels))
+    return SourcePackage(package, kept.folder / _ARCHIVE, kept.about["digest"], label)
+
+
+def newest_set(package: str, client: Apt, release: Release) -> PinnedSet:
+    found = next(iter(client.versions(package)), None)
+    if found is None:
+        raise FetchError(
+            f"this host's package source has no {package}; `apt-cache search linux-source` lists those that "
+            "there are, or give a source tree of Linux"
+        )
+    return PinnedSet(release.name, newest.upstream(found.version), (Pin(found),))
+
+
+def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
+    (pin,) = packages.pins
+    for path in client.download([pin.package]):
+        unpack(path, files, _choose)
+    archive = files / _ARCHIVE
+    if not archive.is_file():
+        raise FetchError(f"{pin.package.name} {pin.package.version} has no archive linux-source-*.tar.xz")
+    return {"digest": file_digest(archive)}
+
+
+def _choose(member: str) -> str | None:
+    return _ARCHIVE if re.fullmatch(r"usr/src/linux-source-[^/]+\.tar\.xz", member) else None

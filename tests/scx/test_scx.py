@@ -1,0 +1,111 @@
+"""Schedulers in BPF in charge of a Linux that is built here, and what is said of those that are not.
+
+The kernel and the schedulers are built from the distribution's source, once: `nox -s scx`."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from benchgate.build import linux_build
+from benchgate.build.fetch import inputs
+from benchgate.judge.judged_run import JudgedRun
+from tests.ternkit import Bootkit
+from tools.scx_schedulers import SCHEDULERS, SOURCE, built, say
+
+pytestmark = pytest.mark.scx
+NAMES = {"scx_simple": "simple", "scx_central": "central", "scx_flatcg": "flatcg", "scx_qmap": "qmap"}
+"""The kernel's name of each program's scheduler."""
+ONE_CPU = "scx_central"
+"""It demands to be initialized on its own CPU. Linux 6.12 does that in a thread of the kernel, which an idle
+CPU takes: on two CPUs never the one on which the program that loads it runs."""
+HI = {"hi": 300_000}
+BUILT = f"linux:source={SOURCE}"
+
+
+@pytest.fixture(scope="module")
+def programs() -> Path:
+    return built()
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
+    return Bootkit(tmp_path_factory.mktemp("scx"), inputs.qemu(), True)
+
+
+def run(  # noqa: PLR0917 - a row
+    kit: Bootkit, program: Path, words: str = "", cpus: int = 2, workload: str = "primes", system: str = BUILT
+) -> JudgedRun:
+    params = HI if workload == "primes" else {}
+    return kit.run(f"{system}:scx={program} {words}".strip(), workload, cpus, params)
+
+
+def facts(judged: JudgedRun) -> list[bytes]:
+    return re.findall(rb"^benchscx at=.*?$", (judged.run.folder / "serial.log").read_bytes(), re.MULTILINE)
+
+
+def test_a_kernel_that_was_built_is_found_in_seconds() -> None:
+    first = linux_build.build(SOURCE, notice=say)
+    begin = time.monotonic()
+    assert linux_build.build(SOURCE, notice=say) == first
+    assert time.monotonic() - begin < 10
+    assert (first.image.name, first.version.partition(".")[0]) == ("vmlinux", "6")
+
+
+def test_the_built_kernel_runs_without_a_scheduler_in_bpf(kit: Bootkit) -> None:
+    judged = kit.run(f"linux:source={SOURCE}", "primes", 2, HI)
+    assert judged.verified, judged.reason
+    assert facts(judged) == []
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_a_scheduler_is_in_charge_from_before_the_workload_to_its_end(
+    kit: Bootkit, programs: Path, name: str
+) -> None:
+    judged = run(kit, programs / name, cpus=1 if name == ONE_CPU else 2)
+    assert judged.verified, judged.reason
+    begin, end = (line.decode().split() for line in facts(judged))
+    assert (begin[1], end[1]) == ("at=begin", "at=end")
+    assert begin[2:] == end[2:]
+    assert begin[2:5] == ["state=enabled", f"ops={NAMES[name]}", "switch_all=1"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            ("scx_qmap", "-e 40", "schbench"),
+            "after the workload its state was `disabled`; the kernel says: .*qmap: test triggering error",
+        ),
+        (
+            ("scx_qmap", "-t 4", "primes"),
+            "not in charge throughout: .*disabled [(]runnable task stall[)]; qmap: .* failed to run for 5",
+        ),
+        (("scx_qmap", "-p", "primes"), "it scheduled only threads that ask for SCHED_EXT .switch_all=0."),
+        (("scx_qmap", "-?", "primes"), "program ended with status 1 before it was in charge"),
+        ((ONE_CPU, "", "primes"), "the kernel says: .*central: init from non-central CPU"),
+    ],
+    ids=["error in the window", "stall", "partial", "usage", "refuses to begin"],
+)
+def test_one_that_is_not_makes_the_run_no_result(
+    kit: Bootkit, programs: Path, asked: tuple[str, str, str], said: str
+) -> None:
+    program, words, workload = asked
+    judged = run(kit, programs / program, words, workload=workload)
+    assert not judged.verified
+    assert re.search(said, judged.reason), judged.reason
+
+
+def test_threads_under_a_scheduler_in_bpf_are_seen(kit: Bootkit, programs: Path) -> None:
+    judged = kit.run(f"{BUILT}:scx={programs}/scx_simple", "primes", 2, HI, threads=True)
+    assert judged.verified, judged.reason
+    assert judged.verified.metrics["sched_wait_max"] > 0
+
+
+def test_a_kernel_without_sched_ext_is_told(kit: Bootkit, programs: Path) -> None:
+    judged = run(kit, programs / "scx_simple", system="linux")
+    assert not judged.verified
+    assert "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT)" in judged.reason
