@@ -33,7 +33,7 @@ from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 
 ROWS = (
-    *("primes", "checksum", "tasks", "mapreduce", "pipeline", "contend", "service", "stencil", "spawn"),
+    *("primes", "checksum", "tasks", "mapreduce", "barrier", "contend", "service", "wake", "stencil"),
     "schbench",
 )
 CPUS = 2
