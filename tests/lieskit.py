@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from benchgate.base.system.systems import System
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog
 
@@ -26,6 +27,13 @@ class Trial:
     params: Mapping[str, object] = field(default_factory=dict)
     cpus: int = 2
     system: str = "linux"
+    machine: str = ""
+    """The machine whose memory is simulated; empty: the ideal one."""
+
+    @property
+    def booted(self) -> System:
+        system, machine = catalog.load_system(self.system), catalog.load_machine(self.machine or "ideal")
+        return system.on(machine) if machine else system
 
 
 def changed(folder: Path, trial: Trial) -> Workload:

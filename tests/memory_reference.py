@@ -116,6 +116,7 @@ class Books:
     invalidations: int = 0
     written_back: int = 0
     outside: int = 0
+    touched: int = 0
 
 
 @dataclass
@@ -170,6 +171,8 @@ class Reference:
         self.books = {(phase, n): Books() for phase in range(2) for n in range(len(shape.cpus))}
         self.order = [Order(), Order()]
         self.phase = 0
+        self.touched: set[int] = set()
+        """Lines whose data some CPU has used in phase 1."""
         self.late = 0
         self.moves: list[Move] = []
 
@@ -183,6 +186,9 @@ class Reference:
             books.outside += 1
             return 0
         books.accesses[KINDS[kind]] += 1
+        if self.phase and kind != FETCH and line not in self.touched:
+            self.touched.add(line)
+            books.touched += 1
         self.check_order(a, kind, line, now)
         before = books.stall_ns.total()
         if kind in (READ, FETCH):

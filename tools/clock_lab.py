@@ -38,7 +38,7 @@ from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.observe.resolve import observe_file
-from benchgate.insn.plugin import FLAGS, api_of, prepare
+from benchgate.insn.plugin import FLAGS, UNCOUNTED, api_of, build, prepare
 from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
@@ -483,7 +483,8 @@ def table_seen(runs: list[str]) -> None:
         with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
             pairs = []
             for _ in range(TURNS):
-                lines = [_repeated(argv, Path(folder), run, seen=seen) for seen in (False, True)]
+                gone = (("threads=", "observe="), ())
+                lines = [_repeated(argv, Path(folder), run, *without) for without in gone]
                 pairs.append([_cpu_seconds(line, environment) for line in lines])
             switches = (Path(folder) / "threads").read_text().count("\nswitch ")
         off, on = zip(*pairs, strict=True)
@@ -492,13 +493,43 @@ def table_seen(runs: list[str]) -> None:
         print(f"| {run.name} | {figures} |", flush=True)
 
 
-def _repeated(argv: list[str], folder: Path, run: Path, *, seen: bool) -> list[str]:
-    """Its command line without a person that starts it or types, and with other files."""
+PAIRS = 25
+
+
+def table_counts(runs: list[str]) -> None:
+    """The CPU seconds of QEMU with the command line of a run, with and without what witnesses need: each pair
+    in the other order, and the median of the ratios with its interval of 95% (the 8th and the 18th)."""
+    print(f"| run | pairs | without, CPU s | with | median of the ratios | load |\n{'|---' * 6}|")
+    for run in map(Path, runs):
+        argv = json.loads((run / "argv.json").read_text())
+        environment = json.loads((run / "environment.json").read_text())
+        plugin = environment["LD_PRELOAD"]
+        other = str(build(api_of(_fetched(None, X86_64)[0]), UNCOUNTED))
+        with tempfile.TemporaryDirectory(prefix="clock-lab-") as folder:
+            line = _repeated(argv, Path(folder), run, "threads=")
+            sides = [(line, environment)]
+            bare = {key: value.replace(plugin, other) for key, value in environment.items()}
+            sides.append(([word.replace(plugin, other) for word in line], bare))
+            pairs = []
+            for turn in range(PAIRS):
+                order = sides if turn % 2 else sides[::-1]
+                spent = [_cpu_seconds(*side) for side in order]
+                pairs.append(spent if turn % 2 else spent[::-1])
+        ratios = sorted(counted / bare for counted, bare in pairs)
+        on, off = (statistics.median(side) for side in zip(*pairs, strict=True))
+        middle = f"{statistics.median(ratios):.3f}x [{ratios[7]:.3f}, {ratios[-8]:.3f}]"
+        figures = f"{off:.2f} | {on:.2f} | {middle} | {os.getloadavg()[1]:.1f}"
+        print(f"| {run.name} | {PAIRS} | {figures} |", flush=True)
+
+
+def _repeated(argv: list[str], folder: Path, run: Path, *without: str) -> list[str]:
+    """Its command line without a person that starts it or types, with other files, and without the options
+    of the clock that begin so."""
     words, rest = list[str](), iter(argv)
     for word in rest:
         value = next(rest) if word in ("-chardev", "-mon", "-plugin") else ""
         if word == "-plugin":
-            parts = (one for one in value.split(",") if seen or not one.startswith(("threads=", "observe=")))
+            parts = (one for one in value.split(",") if not one.startswith(without))
             new = {"out": folder / "log", "threads": folder / "threads", "observe": run / "observe.txt"}
             named = (f"{key}={new[key]}" if (key := one.partition("=")[0]) in new else one for one in parts)
             words += [word, ",".join(named)]
@@ -581,6 +612,8 @@ if __name__ == "__main__":
     }
     if sys.argv[1:2] == ["seen"]:
         table_seen(sys.argv[2:])
+    elif sys.argv[1:2] == ["counts"]:
+        table_counts(sys.argv[2:])
     else:
         for word in sys.argv[1:]:
             tables[word]()

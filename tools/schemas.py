@@ -245,7 +245,7 @@ def _metrics() -> Schema:
         "One line per verified run (warm-ups and void runs, too) and metric; written as results.csv is. The "
         "run's number finds its line there."
     )
-    return _csv("metrics-2", "metrics.csv, version 2", about, metrics_csv.COLUMNS)
+    return _csv("metrics-3", "metrics.csv, version 3", about, metrics_csv.COLUMNS)
 
 
 def _memory() -> Schema:

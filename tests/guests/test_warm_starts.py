@@ -13,7 +13,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.files import PAGE
-from benchgate.base.snapshots import RAM, Snapshot, StartKind
+from benchgate.base.snapshots import RAM, GuestSnapshot, StartKind
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.plan import catalog
@@ -52,7 +52,7 @@ class Bench:
     planned: PlannedCell
 
     @property
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> GuestSnapshot:
         image, vm = self.bench.image(self.planned), self.bench.emulators.vm(self.planned)
         return self.bench.warm.of(self.planned, image, vm, 1)
 

@@ -10,7 +10,6 @@ import pytest
 from benchgate.build.fetch import inputs
 from benchgate.judge import verify
 from benchgate.judge.judged_run import judge_run
-from benchgate.plan import catalog
 from tests.lies.trials import ALL, BY_ORACLE, LISTED, MADE
 from tests.lieskit import Trial, changed
 from tests.ternkit import Bootkit, light
@@ -45,11 +44,11 @@ def test_two_lies_in_every_run_of_the_tests(kit: Bootkit, tmp_path: Path, trial:
 
 def is_refused(kit: Bootkit, folder: Path, trial: Trial) -> None:
     workload = changed(folder, trial)
-    judged = kit.run(trial.system, workload, trial.cpus, trial.params, threads=True)
+    judged = kit.run(trial.booted, workload, trial.cpus, trial.params, threads=True)
     if trial.name in BY_ORACLE:
         assert judged.reason.startswith("wrong answer"), judged.reason
         return
-    system, silent = light(catalog.load_system(trial.system)), replace(workload, promises=())
+    system, silent = light(trial.booted), replace(workload, promises=())
     before = judge_run(judged.run, lambda run: verify.verify_on(run, silent, system))
     assert before.verified, before.reason
     assert judged.reason.startswith("the machine contradicts the guest"), judged.reason

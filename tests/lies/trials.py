@@ -147,7 +147,7 @@ MADE = (
         "read_null",
         "calls.h",
         "good += port_read(me->file, &byte, 1) == 0;",
-        "good += byte == 0;",
+        "good += me->file >= 0 && byte == 0;",
     ),
     _micro(
         "write-kept",
@@ -194,12 +194,24 @@ MADE = (
         "int64_t size = port_size(path);",
         "int64_t size = i == 0 ? port_size(path) : expected;",
     ),
-    _micro(
-        "fault-one-page",
-        "mmap_fault",
-        "calls.h",
-        "        page[0] = ++me->expected;\n        good += page[CHUNK_WORDS - 1] == 0;\n",
-        "        (void)page;\n        me->expected++;\n        good++;\n",
+    Trial(
+        "micro-fault-no-page",
+        "micro",
+        {
+            "calls.h": (
+                (
+                    "        uint64_t *page = (uint64_t *)(at + i * PAGE_BYTES);\n"
+                    "        page[0] = ++me->expected;\n        good += page[CHUNK_WORDS - 1] == 0;\n",
+                    "        me->expected++;\n        good++;\n",
+                ),
+                (
+                    "        volatile uint64_t *page = (volatile uint64_t *)(at + i * PAGE_BYTES);\n"
+                    "        me->proof += page[0];\n        page[CHUNK_WORDS - 1] = FILLING;\n",
+                    "        me->proof += me->expected - n + i + 1;\n",
+                ),
+            )
+        },
+        {"op": "mmap_fault", "iters": 100},
     ),
     _micro(
         "no-yield", "sched_yield", "threads.h", "        port_yield();\n        made++;", "        made++;"
@@ -248,6 +260,21 @@ MADE = (
         lock="spin",
     ),
     _c(
+        "contend-two-takes-contended",
+        "contend",
+        "            shared->chain = bench_turns(shared->chain, shared->hold);\n",
+        "            shared->chain = bench_turns(shared->chain, shared->hold);\n"
+        "            if (shared->count < shared->takes) {\n"
+        "                shared->count++;\n"
+        "                shared->chain = bench_turns(shared->chain, shared->hold);\n"
+        "                takes++;\n"
+        "                own = bench_turns(own, shared->delay);\n"
+        "            }\n",
+        takes=1000,
+        hold=2000,
+        delay=100,
+    ),
+    _c(
         "locks-without-atomics",
         "locks",
         "    while (__atomic_exchange_n(&lock_tas.taken, 1, __ATOMIC_ACQUIRE) != 0)\n        bench_relax();\n",
@@ -293,20 +320,30 @@ MADE = (
         "    job_body((uint64_t)target);\n    done_here = 0;\n",
         jobs=60,
     ),
-    _c(
+    Trial(
         "spawn-no-thread",
         "spawn",
-        "shared->threads ? port_task(thread_body, errand) : port_child",
-        "shared->threads ? (thread_body(errand), errand->stack = 0, 1) : port_child",
-        errands=200,
+        {
+            "spawn.c": (
+                ("port_task(thread_body, errand)", "(thread_body(errand), errand->stack = 0, 1)"),
+                ("port_task_join(number)", "0"),
+            )
+        },
+        {"errands": 200},
     ),
-    _c(
+    Trial(
         "spawn-no-process",
         "spawn",
-        ": port_child(process_body, (uint64_t)errand);",
-        ": (process_body((uint64_t)errand), done_here = 0, 1);",
-        errands=200,
-        kind="process",
+        {
+            "spawn.c": (
+                (
+                    "port_child(process_body, (uint64_t)errand)",
+                    "(process_body((uint64_t)errand), done_here = 0, 1)",
+                ),
+                ("port_child_wait(number)", "0"),
+            )
+        },
+        {"errands": 200, "kind": "process"},
     ),
     _c("tasks-no-yield", "tasks", "        port_yield();\n", "", steps=20_000),
     _c(
@@ -360,6 +397,13 @@ MADE = (
         "        for (uint64_t end = port_now() + length; port_now() < end;)\n            bench_relax();",
         time_ns=60_000_000,
     ),
+    Trial(
+        "streamer-without-stride",
+        "streamer",
+        {"streamer.c": (("arrays->step = stride / sizeof(uint64_t);", "arrays->step = 1;"),)},
+        {"array_kb": 1024, "passes": 2},
+        machine="desktop8",
+    ),
     _c(
         "primes-by-a-sieve",
         "primes",
@@ -378,5 +422,5 @@ MADE = (
 
 ALL = (*LISTED, *MADE)
 
-BY_ORACLE = ("mapreduce-one-table", "schbench-one-interval")
+BY_ORACLE = ("mapreduce-one-table", "schbench-one-interval", "service-answered-at-home")
 """No machine tells these, so their oracles do."""

@@ -30,6 +30,8 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
     assert "it waits at its prompt `$ `" in said.err
     assert "to fill in" not in said.out
     assert "talker: boots" in said.out, "the console is shown"
+    promised = said.out.partition("what a workload of it could promise")[2]
+    assert "smp2, since its last input, the machine saw: " in promised
     system = systemfile.load(out)
     assert (system.ask, system.qemu.machine, system.qemu.arguments) == (AskMethod.PROMPT, "q35", ())
     assert system.console.online == "^talker: (?P<n>[0-9]+) CPUs? up$"

@@ -15,7 +15,7 @@ import pytest
 from benchgate import cli
 from benchgate.base.text import with_interval
 from benchgate.base.workload.metrics import WINDOWS, Metric, MetricDirection, MetricKind
-from benchgate.evidence import figures_file
+from benchgate.evidence import figures_file, metrics_csv
 from benchgate.evidence.figures_file import ComparisonSide, FigureKey, Samples
 from benchgate.evidence.rows import RunRow
 from benchgate.history import store, writer
@@ -71,8 +71,8 @@ def test_too_few_runs_one_tick_apart_have_no_better_side(tmp_path: Path) -> None
 def test_what_an_earlier_version_wrote_has_no_interval(tmp_path: Path) -> None:
     one = session(tmp_path / "one", *printed(*[46] * 5))
     other = session(tmp_path / "two", *printed(*[12] * 5))
-    text = (one / "metrics.csv").read_text().splitlines()
-    (one / "metrics.csv").write_text("".join(f"{line.rpartition(',')[0]}\n" for line in text))
+    text = (one / "metrics.csv").read_text()
+    (one / "metrics.csv").write_text(metrics_csv.as_of_version(1, text))
     found = lines(comparison.text(str(one), str(other), ["work"]))
     assert found[5] == "primes smp2 460.0 ms 120.0 ms 3.83 -"
     assert [line for line in found if line.startswith("An earlier benchgate wrote figures of A")]

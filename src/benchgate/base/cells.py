@@ -18,6 +18,10 @@ ParamValue = int | str
 """The value of a workload's parameter: a whole number or a word."""
 
 
+SMOKE = "smoke"
+"""In place of a workload: the boot test of a system."""
+
+
 class Mode(StrEnum):
     PROCESS = "process"
     THREAD = "thread"
@@ -88,6 +92,11 @@ class Cell:
     @property
     def id(self) -> str:
         return f"{self.row}-smp{self.cpus}" + (f"-{self.variant}" if self.variant else "")
+
+    @property
+    def is_smoke(self) -> bool:
+        """Whether it is a system's own boot test."""
+        return self.workload == SMOKE
 
     @property
     def machine(self) -> str:

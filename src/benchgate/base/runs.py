@@ -23,7 +23,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.witness import WitnessedPromise
 
 if TYPE_CHECKING:
-    from benchgate.base.snapshots import Snapshot
+    from benchgate.base.snapshots import GuestSnapshot
 
 
 class Ending(StrEnum):
@@ -129,7 +129,7 @@ class BootSpec:
     shape: str = ""
     """Its machine, as the clock reads it (insn/machine_shape.py); empty for the ideal one."""
     exploration: Exploration | None = None
-    start: Snapshot | None = None
+    start: GuestSnapshot | None = None
     """The snapshot from which it starts; None if it boots."""
     words: str = ""
     """The words of its kernel command line, if they come after its start."""

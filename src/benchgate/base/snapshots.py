@@ -1,7 +1,7 @@
 """A snapshot of a booted guest, from which runs start warm: files, record and the digest of its memory.
 
-Takes the folder of a snapshot, or of a run that started from one; gives a `Snapshot` or a `SnapshotRecord`.
-The files are untrusted: a record of another form raises ValueError.
+Takes the folder of a snapshot, or of a run that started from one; gives a `GuestSnapshot` or a
+`SnapshotRecord`. The files are untrusted: a record of another form raises ValueError.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class SnapshotRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class GuestSnapshot:
     folder: Path
     record: SnapshotRecord
 

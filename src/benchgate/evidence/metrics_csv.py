@@ -1,8 +1,8 @@
-"""metrics.csv: in long form, one line per verified run and metric (version 2).
+"""metrics.csv: in long form, one line per verified run and metric (version 3).
 
 Takes RunRows; gives text in which fields are written as in results.csv, or reads it. The windows `work` and
-`total` are metrics, too. Version 1, which has no steps, is read, too. Reading fails with EvidenceError that
-names the line.
+`total` are metrics, too. Version 2, which does not say who saw a metric, and version 1, which has no steps
+either, are read, too. Reading fails with EvidenceError that names the line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from benchgate.evidence.results_csv import (
     word,
     written,
 )
-from benchgate.evidence.rows import ANY, POSITIVE, RUN, WORD, CsvColumn, RunRow
+from benchgate.evidence.rows import ANY, POSITIVE, RUN, WORD, CsvColumn, RunRow, words_column
+from benchgate.judge.checks.witness_summary import SeenBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,25 @@ class MetricValue:
     value: float
     step: float | None = None
     """The value may be off by so much, because the guest prints it in steps; None: version 1 does not say."""
+    seen_by: SeenBy | None = None
+    """Who says what the value is; None: versions 1 and 2 do not say."""
 
 
 def parse(text: str, where: str) -> tuple[MetricValue, ...]:
     lines = text.split("\n")
-    if lines[0] not in (HEADER.strip(), _HEADER_1) or lines[-1]:
-        raise EvidenceError(f"{where}: this is not a whole metrics.csv of version 1 or 2")
-    columns = _COLUMNS if lines[0] == HEADER.strip() else _COLUMNS_1
+    columns = {",".join(columns): columns for columns in VERSIONS.values()}.get(lines[0])
+    if columns is None or lines[-1]:
+        raise EvidenceError(f"{where}: this is not a whole metrics.csv of a version up to {max(VERSIONS)}")
     return tuple(
         MetricValue(**values_of(columns, line, f"{where}:{number}"))
         for number, line in enumerate(lines[1:-1], start=2)
     )
 
 
-def without_steps(text: str) -> str:
-    """What version 1 wrote in place of this text."""
-    return "".join(f"{line.rpartition(',')[0]}\n" for line in text.splitlines())
+def as_of_version(version: int, text: str) -> str:
+    """What this version wrote in place of this text."""
+    kept = len(VERSIONS[version])
+    return "".join(f"{','.join(line.split(',')[:kept])}\n" for line in text.splitlines())
 
 
 def lines(row: RunRow) -> str:
@@ -70,7 +74,7 @@ def lines(row: RunRow) -> str:
 def _values(row: RunRow) -> Iterator[MetricValue]:
     if row.figures and row.steps is None:
         raise ValueError(f"run {row.run} was not judged, so its steps are not known")
-    steps = dict(row.steps or ())
+    steps, seen_by = dict(row.steps or ()), dict(row.seen_by)
     for metric, unit, value in row.figures:
         yield MetricValue(
             run=row.run,
@@ -86,6 +90,7 @@ def _values(row: RunRow) -> Iterator[MetricValue]:
             unit=unit,
             value=value,
             step=steps.get(metric.name, 0.0),
+            seen_by=seen_by.get(metric.name, SeenBy.GUEST),
         )
 
 
@@ -135,7 +140,13 @@ _COLUMNS_1: Mapping[str, StoredColumn] = {
     "unit": word(ANY),
     "value": (CsvColumn(f"^-?{_FIGURE}"), _number, _value),
 }
-_COLUMNS: Mapping[str, StoredColumn] = {**_COLUMNS_1, "step": (_STEP, _number, _step)}
+_COLUMNS_2: Mapping[str, StoredColumn] = {**_COLUMNS_1, "step": (_STEP, _number, _step)}
+_, _SAY_WHO, _READ_WHO = member(SeenBy)
+_WHO = words_column(SeenBy).saying(
+    "machine: the instruction clock measured it; both: the guest says it, and what the machine saw kept a "
+    "promise about it; guest: nobody but the guest says it"
+)
+_COLUMNS: Mapping[str, StoredColumn] = {**_COLUMNS_2, "seen_by": (_WHO, _SAY_WHO, _READ_WHO)}
+VERSIONS: Mapping[int, Mapping[str, StoredColumn]] = {1: _COLUMNS_1, 2: _COLUMNS_2, 3: _COLUMNS}
 COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}
 HEADER = ",".join(COLUMNS) + "\n"
-_HEADER_1 = ",".join(_COLUMNS_1)

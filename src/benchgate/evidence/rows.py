@@ -15,6 +15,7 @@ from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
 from benchgate.judge.arms import NO_METRICS
+from benchgate.judge.checks.witness_summary import SeenBy, seen_by
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import printed_step
 
@@ -57,6 +58,8 @@ class RunRow:
     None: not known, in a row of results.csv."""
     host_span_ns: int | None = None
     """The run's length by the host's clock; None: not known."""
+    seen_by: tuple[tuple[str, SeenBy], ...] = ()
+    """Who says what each metric is; the guest alone where nothing is said."""
 
     @property
     def counts(self) -> bool:
@@ -117,6 +120,7 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         lead=run.lead if run else None,
         steps=_steps(run, declared) if run else (),
         host_span_ns=raw.host_span_ns,
+        seen_by=tuple(seen_by(run, declared).items()) if run else (),
     )
 
 

@@ -41,7 +41,7 @@ from benchgate.evidence.rows import RunRow
 
 FORMAT, VERSION = "benchgate-session", 1
 RESULTS, METRICS, VERDICTS = "results.csv", "metrics.csv", "verdicts.json"
-FORMATS = {RESULTS: 1, METRICS: 2, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1}
+FORMATS = {RESULTS: 1, METRICS: 3, VERDICTS: 2, MANIFEST: 1, ATTEMPTS: 1}
 """The versions of a session's files."""
 PARTIAL: Final = "partial"
 COMPLETE: Final = "complete"

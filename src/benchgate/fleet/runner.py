@@ -21,7 +21,7 @@ from benchgate.fleet.doubles import FIRST, SECOND, THIRD, Pairs, compare
 from benchgate.fleet.engine import AnswerEvent, Engine, Event, LossEvent
 from benchgate.fleet.packing import Packs, Vouch
 from benchgate.fleet.received import CheckedAnswer, kept, received
-from benchgate.run import record, smoke
+from benchgate.run import record
 from benchgate.run.attempt import RunRequest, explained, unfinished
 from benchgate.run.guest import OnPhase
 from benchgate.run.parallel import AttemptJob
@@ -346,4 +346,4 @@ class FleetRunner:
 
 def _is_repetition(request: RunRequest) -> bool:
     """True if the session makes the same run once more. Smokes, which are never samples, are made once."""
-    return request.warmup and request.cell.workload != smoke.WORKLOAD
+    return request.warmup and not request.cell.is_smoke

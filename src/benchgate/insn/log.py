@@ -189,7 +189,7 @@ class ClockLog:
         counted = (
             *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
             None if self.activity is None else self.activity.repeatable,
-            *(self.machine, self.memory, dict(self.orders), self.explored),
+            *(self.start, self.machine, self.memory, dict(self.orders), self.explored),
             None if self.counts is None else self.counts.repeatable,
         )
         return (self.seed, *counted)

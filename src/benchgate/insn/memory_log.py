@@ -29,6 +29,9 @@ PLACES = (
 CLASSES = (*PLACES, "upgrade", "busy", "queue", "atomic", "walk", "interrupt")
 """The causes for which a vCPU can be stalled; c/memory/memory.h explains each."""
 COUNTS = (*KINDS, *CLASSES, "invalidations", "written_back", "outside")
+TOUCHED = "touched"
+"""A further count: the bytes of the lines of which this vCPU was the first to use data in the window. Earlier
+versions do not write it."""
 PARTS = ("executed", "paused", "skipped", "halted", "stalled")
 DELAYED = "delayed"
 """An additional part of the time, in a run that was explored."""
@@ -58,7 +61,7 @@ class CpuBooks:
 
     spent: PhaseTime
     counts: Mapping[str, int]
-    """Maps each of COUNTS to its number."""
+    """Maps each of COUNTS to its number, and TOUCHED where that is known."""
     stalls: Mapping[str, int]
     """Maps each of CLASSES to a time in ns."""
 
@@ -103,7 +106,8 @@ class MemoryLogReader:
         self._spent[_cell(words)] = PhaseTime(**found)
 
     def _count(self, words: list[str], vcpus: int) -> None:
-        self._counts[_cell(words)] = self._named(words, vcpus, COUNTS, self._counts)
+        names = (*COUNTS, TOUCHED) if TOUCHED in words else COUNTS
+        self._counts[_cell(words)] = self._named(words, vcpus, names, self._counts)
 
     def _stall(self, words: list[str], vcpus: int) -> None:
         self._stalls[_cell(words)] = self._named(words, vcpus, CLASSES, self._stalls)

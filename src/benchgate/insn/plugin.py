@@ -68,11 +68,15 @@ def c_folders() -> tuple[Path, ...]:
     return tuple(sorted({path.parent for path in SOURCE.rglob("*.h")}))
 
 
-def build(api: int) -> Path:
-    """Gives the plugin for an interface from the cache, and builds it if necessary."""
+UNCOUNTED = "-DINSN_UNCOUNTED"
+"""With it nothing is counted for witnesses, which shows what counting costs."""
+
+
+def build(api: int, *more: str) -> Path:
+    """Gives the plugin for an interface from the cache, and builds it if necessary. `more`: flags."""
     define = f"-DINSN_API={api}"
     name = f"benchgate-insn-{api}.so"
-    flags = FLAGS if "clang" in compiler().version else (*FLAGS, _WHOLE)
+    flags = (*FLAGS, *more) if "clang" in compiler().version else (*FLAGS, _WHOLE, *more)
     key = {
         "compiler": compiler().identity,
         "flags": " ".join((*flags, define, *_SOURCES)),

@@ -36,8 +36,8 @@ _FORMS = {
     "fork": re.compile(rf"fork {_N} {_N} {_N} {_N} {_NAME}"),
     "name": re.compile(rf"name {_N} {_N} {_N} {_NAME}"),
     "switch": re.compile(rf"switch {_N} {_N} {_N} ([rbd]) {_N} {_QUEUE}"),
-    "wake": re.compile(rf"wake {_N} {_N} {_N} {_N} {_QUEUE} {_TRAIL}"),
-    "send": re.compile(rf"send {_N} {_N} {_N} {_TRAIL}"),
+    "wake": re.compile(rf"wake {_N} {_N} {_N} {_N} {_QUEUE} {_TRAIL}(?: {_N})?"),
+    "send": re.compile(rf"send {_N} {_N} {_N} {_TRAIL}(?: {_N})?"),
     "migrate": re.compile(rf"migrate {_N} {_N} {_N} {_N} {_N}"),
     "allow": re.compile(rf"allow {_N} {_N} {_N} {_MASK}"),
     "exit": re.compile(rf"exit {_N} {_N} {_N}"),
@@ -91,6 +91,9 @@ class WakeEvent:
     queue: int | None
     trail: tuple[int, ...]
     """Return addresses from the waker's stack, innermost first."""
+    read: int | None = None
+    """The latest time that the guest had read from its clock, on any vCPU; None: an earlier version did not
+    record it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ class SendEvent:
     time: int
     thread: int
     trail: tuple[int, ...]
+    read: int | None = None
+    """As of a wake-up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,10 +260,10 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
             event = NameEvent(number, vcpu, time, thread, _name(name))
         case "switch", ("r" | "b" | "d" as state, after, queue):
             event = SwitchEvent(number, vcpu, time, thread, state, int(after), _queue(queue))
-        case "wake", (cpu, queue, trail):
-            event = WakeEvent(number, vcpu, time, thread, int(cpu), _queue(queue), _trail(trail))
-        case "send", (trail,):
-            event = SendEvent(number, vcpu, time, thread, _trail(trail))
+        case "wake", (cpu, queue, trail, read):
+            event = WakeEvent(number, vcpu, time, thread, int(cpu), _queue(queue), _trail(trail), _read(read))
+        case "send", (trail, read):
+            event = SendEvent(number, vcpu, time, thread, _trail(trail), _read(read))
         case "migrate", (origin, cpu):
             event = MigrateEvent(number, vcpu, time, thread, int(origin), int(cpu))
         case "allow", (cpus,):
@@ -270,6 +275,10 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
 
 def _name(word: str) -> str:
     return "" if word == "-" else bytes.fromhex(word).decode("utf-8", "replace")
+
+
+def _read(word: str | None) -> int | None:
+    return None if word is None else int(word)
 
 
 def _queue(word: str) -> int | None:

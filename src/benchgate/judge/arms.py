@@ -20,7 +20,7 @@ from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric, with_windows
 from benchgate.insn.log_reader import read_log
-from benchgate.judge.checks.witness import told, witness_of
+from benchgate.judge.checks.witness_summary import told, witness_of
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.run_files import read_console
 from benchgate.judge.samples import is_sample, measurement
@@ -65,7 +65,7 @@ def arm_of(
         return replace(facts, invalid=(*bad, str(error)))
     one = next(iter(found.values()))
     facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
-    said = told(witness_of(good))
+    said = told(witness_of(good), one.lane)
     return replace(facts, measurements=found, sample=_folder(samples[0].run), witness=said)
 
 

@@ -36,6 +36,7 @@ from benchgate.judge.checks.transcript_checks import (
     check_books,
     check_cpus,
     check_echo,
+    check_started,
     check_window,
     require_cpus,
 )
@@ -119,6 +120,7 @@ def _verified_on(
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
+        check_started(files.clock)
     found = replace(with_threads(found, files), arch=system.arch.name)
     return replace(found, promises=witnessed(found, files, workload, system))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -167,9 +167,38 @@ def headline(view: SessionView) -> str:
             f"{words.count(one)} {one}" for one in WORST_FIRST if one is not worst and one in words
         )
         head = f"{worst}: {words.count(worst)} of {len(words)} verdicts" + (f", {others}" if others else "")
+    head += _witnessed(view)
     if view.state != "complete":
         head = f"PARTIAL: {view.state_reason or 'the session did not finish'}; until then {head}"
     return head
+
+
+def _witnessed(view: SessionView) -> str:
+    """How many of the cells of whose runs all are verified the machine has witnessed, too. A cell that
+    promises nothing is none of them."""
+    broken = {row.cell.id for row in view.rows if row.outcome in (Outcome.INVALID, Outcome.CRASHED)}
+    good = {row.cell.id for row in view.rows if row.verified} - broken
+    seen = [one for one in good if is_witnessed(view.promises.get(one, ()))]
+    if not seen:
+        return ""
+    if len(seen) == len(good) and not broken:
+        return "; all runs verified and witnessed"
+    return f"; {counted(len(good), 'cell')} verified, {len(seen)} of them witnessed"
+
+
+def is_witnessed(promises: Collection[WitnessedPromise]) -> bool:
+    """Whether the machine saw each of these promises kept; of none it saw nothing."""
+    return bool(promises) and not any(one.why for one in promises)
+
+
+def unwitnessed(view: SessionView) -> tuple[str, ...]:
+    """The sentence about promises that no machine could see, once for all of a session's verdicts."""
+    rows = [row for row in view.rows if row.lane is not Lane.INSN and view.promises.get(row.cell.id)]
+    if not rows:
+        return ()
+    lanes = ", ".join(sorted({row.lane for row in rows}))
+    cells = counted(len({row.cell.id for row in rows}), "cell")
+    return (f"not witnessed on lane {lanes}: only the instruction clock sees what {cells} promised",)
 
 
 def home_of(reports_folder: str, session_id: str) -> str:

@@ -16,7 +16,7 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
-from benchgate.base.snapshots import CACHES, RAM, WORDS, Snapshot, StartKind
+from benchgate.base.snapshots import CACHES, RAM, WORDS, GuestSnapshot, StartKind
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.devices import disk_options, network_options, port_values
@@ -95,7 +95,7 @@ class BootOptions:
     """Whether something is typed at the console although the system's YAML does not say so."""
     ports: Mapping[str, int] = field(default_factory=dict)
     """Maps the name of each guest port to its port on the host."""
-    start: Snapshot | None = None
+    start: GuestSnapshot | None = None
     """The snapshot from which a system starts that starts warm."""
     boot: int | None = None
     """The boot behind such a start, by its seed; None: the one that belongs to this run's seed."""

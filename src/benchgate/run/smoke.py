@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchgate.base.cells import Cell
+from benchgate.base.cells import SMOKE, Cell
 from benchgate.base.console.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Deadlines
@@ -20,7 +20,6 @@ from benchgate.plan import catalog
 from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH, Watch, whole_line
 
-WORKLOAD = "smoke"
 ANY_WORKLOAD = "primes"
 """A kernel that is built with a workload is built with this one for its smokes, if no row names another."""
 
@@ -46,7 +45,7 @@ def deadlines(stated: Deadlines) -> Deadlines:
 
 
 def is_smoke(cell: Cell) -> bool:
-    return cell.workload == WORKLOAD
+    return cell.is_smoke
 
 
 def smoke_of(system: System) -> Smoke:
@@ -69,4 +68,4 @@ def stand_in(system: System) -> Workload:
 
 def cell_of(cell: Cell) -> Cell:
     """The cell of the smokes at the CPU count of this cell."""
-    return Cell(cell.system, WORKLOAD, cell.mode, (), cell.cpus)
+    return Cell(cell.system, SMOKE, cell.mode, (), cell.cpus)

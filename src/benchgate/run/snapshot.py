@@ -19,7 +19,7 @@ from pathlib import Path
 from benchgate.base.console.conversation import Conversation
 from benchgate.base.errors import BootError
 from benchgate.base.files import file_digest, pages_digest
-from benchgate.base.snapshots import CACHES, CONSOLE, RAM, STATE, Snapshot, SnapshotRecord, keep_pages
+from benchgate.base.snapshots import CACHES, CONSOLE, RAM, STATE, GuestSnapshot, SnapshotRecord, keep_pages
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line
 from benchgate.insn.talk import EndOfTalk, GuestStop, StopKind, Talk, TypingPace
@@ -121,6 +121,8 @@ def _at_rest(console: Console, talk: Talk, ready: IsReady, limit_ns: int) -> tup
             why = "its CPUs are never all halted" if was_quiet else "it is not ready"
             raise BootError(f"no snapshot can be taken: after {limit_ns / 1e9:g} s of guest time {why}")
         talk.run(stop.time + _STEP_NS if was_quiet else limit_ns)
+    if len(printed) != stop.console:
+        raise BootError(f"no snapshot can be taken: of {stop.console} bytes {len(printed)} were read")
     if len(printed) > _MOST_PRINTED:
         raise BootError(f"no snapshot can be taken: the guest has printed more than {_MOST_PRINTED} bytes")
     return stop, printed
@@ -133,7 +135,7 @@ def _heard(console: Console) -> bytes:
     return heard
 
 
-def load(qmp: Qmp, snapshot: Snapshot) -> None:
+def load(qmp: Qmp, snapshot: GuestSnapshot) -> None:
     """Loads the snapshot into a QEMU that waits for it; the guest then stands where it was saved."""
     _share_memory(qmp)
     # After a migration QEMU announces its network cards, by a timer that the host's clock sets.

@@ -34,7 +34,7 @@ from benchgate.judge.accounts.sharing import recorded
 from benchgate.judge.accounts.thread_timeline import thread_timelines
 from benchgate.judge.accounts.timeline import flames, timelines
 from benchgate.judge.arms import arms
-from benchgate.judge.checks.witness import only_said, witness_of
+from benchgate.judge.checks.witness_summary import only_said, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
 from benchgate.judge.judged_run import JudgedRun

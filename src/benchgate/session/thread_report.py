@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.cells import Lane
+from benchgate.base.console.console_text import plain
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import RawRun
 from benchgate.base.text import counted
 from benchgate.base.workload.witness import EVENTS, PROGRAM
 from benchgate.evidence.facts import stored_symbols
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.insn.counts import OF_PROGRAM
+from benchgate.insn.counts import OF_PROGRAM, SYSCALLS, CountedCpu
 from benchgate.insn.counts import witnessed as counts_by_name
+from benchgate.insn.log import ConsoleLine
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWait
@@ -35,6 +37,9 @@ _OFFERED = ("atomics", "faults", "switches", "wakes", "forks")
 _FEWEST, _MOST_TIMES, _FAR = 8, 16, 1.5
 """Of a figure below the first nothing is proposed; a count may be up to the second times a figure, and up to
 the third times the promised one."""
+_NUMBER, _MOST_NUMBERS = re.compile(r"(?<![\w.])[1-9][0-9]{0,11}(?![\w.])"), 1000
+_UNNAMED = (SYSCALLS, "spaces", "halts")
+"""What is proposed, too, of a system that names no system calls."""
 _LENGTH = re.compile(r"_(?:ns|us|ms|s|kb|mb|bytes)\Z")
 """Parameters that are no counts, by the end of their names."""
 
@@ -73,8 +78,12 @@ def report_witness(folder: Path) -> str:
     if (session / SESSION).is_file():
         facts = read_object(session, SESSION)
         observe = system_of(facts, run.cell.system, str(session / SESSION)).observe
-    seen = _seen_in(files, {name: call.number for name, call in observe.calls.items()} if observe else {})
+    calls = {name: call.number for name, call in observe.calls.items()} if observe else {}
     figures = {name: value for name, value in run.cell.params if isinstance(value, int)}
+    lines = files.clock.lines if run.lane is Lane.INSN else ()
+    if lines and lines[-1].counted is not None:
+        return _of_lines(files, lines, calls, figures)
+    seen = _seen_in(files, calls)
     if b"@bench " in files.console:
         said = files.transcript
         figures |= {f"result.{name}": value for name, value in said.result.items()}
@@ -82,8 +91,29 @@ def report_witness(folder: Path) -> str:
         figures |= {
             f"printed.{name}": sum(report.values.get(name, 0) for report in said.reports) for name in names
         }
+    return _with_lines(f"In the window of {folder.name}", seen, figures)
+
+
+def _with_lines(where: str, seen: Mapping[str, int], figures: Mapping[str, int]) -> str:
     told = ", ".join(f"{count:,} {name}" for name, count in sorted(seen.items(), key=lambda one: -one[1]))
-    return "\n".join([f"# In the window of {folder.name} the machine saw: {told}.", *proposed(seen, figures)])
+    return "\n".join([f"# {where} the machine saw: {told}.", *proposed(seen, figures)])
+
+
+def _of_lines(
+    files: RunFiles, lines: Sequence[ConsoleLine], calls: Mapping[str, int], figures: Mapping[str, int]
+) -> str:
+    """The same of a system without marks: since something was typed last, or since its first line. What the
+    guest says is every number that it printed since, and that was typed."""
+    typed = files.clock.inputs[-1].console if files.clock.inputs else lines[0].end
+    before = [line.counted for line in lines if line.end <= typed and line.counted is not None]
+    after = lines[-1].counted or ()
+    since = before[-1] if before else tuple(CountedCpu({}) for _ in after)
+    seen = counts_by_name([cpu.since(old) for cpu, old in zip(after, since, strict=True)], calls)
+    text = plain(files.console[typed:]).decode("ascii", "replace")
+    said = {word: int(word) for word in _NUMBER.findall(text)[:_MOST_NUMBERS]}
+    begin = "its last input" if files.clock.inputs else "its first line"
+    where = f"In {files.run.folder.name}, since {begin},"
+    return _with_lines(where, {name: count for name, count in seen.items() if count}, {**figures, **said})
 
 
 def _seen_in(files: RunFiles, calls: Mapping[str, int]) -> dict[str, int]:
@@ -100,14 +130,16 @@ def _seen_in(files: RunFiles, calls: Mapping[str, int]) -> dict[str, int]:
 
 def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
     """YAML lines: each count that is about a whole multiple of a figure is promised to be at least that."""
-    lines = []
+    lines: list[str] = []
+    has_names = any(name.startswith(f"{SYSCALLS}.") for name in seen)
+    offered = _OFFERED if has_names else (*_OFFERED, *_UNNAMED)
     for name, count in sorted(seen.items()):
         near = [
             (count / (count // figure * figure), len(known), known, count // figure)
             for known, figure in figures.items()
             if figure >= _FEWEST and figure <= count < _MOST_TIMES * figure and not _LENGTH.search(known)
         ]
-        if name in _OFFERED or name.startswith(("syscalls.", EVENTS)):
+        if name in offered or name.startswith((f"{SYSCALLS}.", EVENTS)):
             off, _, known, times = min(near, default=(_FAR, 0, "", 0))
             if off < _FAR:
                 counted_as = name.replace(f"{EVENTS}{OF_PROGRAM}", PROGRAM)

@@ -1,9 +1,9 @@
 """The snapshots from which a session's guests start warm. Each is made once, and kept in the cache.
 
-Takes a planned cell whose system starts warm, its image and QEMU, and the seed of a run; gives the `Snapshot`
-of the boot that stands behind this seed. The key is everything on which the content depends, without a path
-of this machine, so another host makes the same snapshot under the same key. Fails with BootError if the guest
-cannot be saved, and with UsageError for a system of which QEMU cannot save everything.
+Takes a planned cell whose system starts warm, its image and QEMU, and the seed of a run; gives the
+`GuestSnapshot` of the boot that stands behind this seed. The key is everything on which the content depends,
+without a path of this machine, so another host makes the same snapshot under the same key. Fails with
+BootError if the guest cannot be saved, and with UsageError for a system of which QEMU cannot save everything.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchgate.base.errors import EvidenceError, HostError
 from benchgate.base.runs import Image
-from benchgate.base.snapshots import RAM, SCHEMA, Snapshot, read_record
+from benchgate.base.snapshots import RAM, SCHEMA, GuestSnapshot, read_record
 from benchgate.base.system.qemu import comma_safe
 from benchgate.base.system.script import Script
 from benchgate.build import cache
@@ -41,9 +41,9 @@ class WarmStarts:
         self.boots = boots
         """How many different boots stand behind the seeds of an arm: each in its turn."""
         self._notice = notice
-        self._made: dict[tuple[str, ...], Snapshot] = {}
+        self._made: dict[tuple[str, ...], GuestSnapshot] = {}
 
-    def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Snapshot:
+    def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> GuestSnapshot:
         """`boot`: its seed."""
         inputs = _inputs(planned, image, vm, boot)
         known = tuple(f"{name} {value}" for name, value in inputs.items())
@@ -53,7 +53,7 @@ class WarmStarts:
 
     def _kept(
         self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int, inputs: Mapping[str, str]
-    ) -> Snapshot:
+    ) -> GuestSnapshot:
         def make(files: Path) -> None:
             told = f"{planned.system.name}, {planned.cell.cpus} CPUs, boot {boot}"
             self._notice(f"making a snapshot of {told}")
@@ -61,7 +61,7 @@ class WarmStarts:
 
         folder = cache.entry(KIND, inputs, make, wait_s=_MAKING_S, notice=self._notice)
         try:
-            return Snapshot(folder, read_record(folder))
+            return GuestSnapshot(folder, read_record(folder))
         except (OSError, ValueError) as error:
             raise EvidenceError(f"{folder} has no snapshot: {error}") from error
 

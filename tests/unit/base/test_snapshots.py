@@ -12,7 +12,15 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import PAGE
-from benchgate.base.snapshots import CONSOLE, FILE, STATE, Snapshot, SnapshotRecord, keep_pages, read_record
+from benchgate.base.snapshots import (
+    CONSOLE,
+    FILE,
+    STATE,
+    GuestSnapshot,
+    SnapshotRecord,
+    keep_pages,
+    read_record,
+)
 from benchgate.judge.run_files import RunFiles
 from tests.unit.factories import cell, raw_run
 
@@ -123,7 +131,7 @@ def test_the_files_of_a_run_refuse_what_is_no_file_and_what_is_too_deep(tmp_path
 
 def test_a_snapshot_knows_its_files(tmp_path: Path) -> None:
     (tmp_path / CONSOLE).write_bytes(b"booted\n")
-    snapshot = Snapshot(tmp_path, RECORD)
+    snapshot = GuestSnapshot(tmp_path, RECORD)
     assert (snapshot.printed, snapshot.state) == (b"booted\n", tmp_path / STATE)
 
 

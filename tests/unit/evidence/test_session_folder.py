@@ -21,7 +21,7 @@ from tests.unit.factories import cell, raw_run, run_row, verified
 from tests.unit.sessions import INFO, START, finished_session, new_session, recomputed
 
 SCHEMAS = Path(__file__).parents[3] / "reports/schema"
-VERSIONS = {"metrics": 2, "verdicts": 2}
+VERSIONS = {"metrics": 3, "verdicts": 2}
 LATER = ("parameter", "smallest_effect", "baseline")
 """Fields of a verdict that earlier versions did not write."""
 

@@ -25,12 +25,12 @@ FILE = """insn-threads 1
 vcpus 2
 fork 0 100 10 1 6d61696e
 allow 0 100 10 3
-wake 0 110 10 1 1 ffffffff81000000,ff10
+wake 0 110 10 1 1 ffffffff81000000,ff10 95
 name 0 120 10 -
 open 200
 switch 1 300 0 r 10 -
 migrate 0 310 10 1 0
-send 1 315 10 ff10
+send 1 315 10 ff10 290
 exit 1 320 10
 tick 1 330
 yield 0 340
@@ -50,11 +50,11 @@ def test_events_are_read(path: Path) -> None:
     assert seen.events == (
         ForkEvent(3, 0, 100, 10, 1, "main"),
         AllowEvent(4, 0, 100, 10, 3),
-        WakeEvent(5, 0, 110, 10, 1, 1, (0xFFFFFFFF81000000, 0xFF10)),
+        WakeEvent(5, 0, 110, 10, 1, 1, (0xFFFFFFFF81000000, 0xFF10), 95),
         NameEvent(6, 0, 120, 10, ""),
         SwitchEvent(8, 1, 300, 0, "r", 10, None),
         MigrateEvent(9, 0, 310, 10, 1, 0),
-        SendEvent(10, 1, 315, 10, (0xFF10,)),
+        SendEvent(10, 1, 315, 10, (0xFF10,), 290),
         ExitEvent(11, 1, 320, 10),
         PromptEvent(12, 1, 330, is_yield=False),
         PromptEvent(13, 0, 340, is_yield=True),
@@ -67,6 +67,12 @@ def test_events_are_read(path: Path) -> None:
         None,
         500,
     )
+
+
+def test_a_record_without_the_time_that_was_read_is_of_an_earlier_version(path: Path) -> None:
+    path.write_text(FILE.replace("ff10 95", "ff10").replace("ff10 290", "ff10"), encoding="ascii")
+    events = read_thread_events(path).events
+    assert [one.read for one in events if isinstance(one, WakeEvent | SendEvent)] == [None, None]
 
 
 def test_a_full_file_and_one_of_a_killed_qemu_are_read(path: Path) -> None:
@@ -108,11 +114,14 @@ def test_a_name_that_is_no_text_is_read(path: Path) -> None:
         ("wake 0 110 10 1 1 ", "wake 0 110 10 1 "),
         ("ffffffff81000000,ff10", ",".join(["ff"] * 9)),
         ("ffffffff81000000,ff10", "ffffffff81000000,"),
+        ("ff10 95", "ff10 095"),
+        ("ff10 95", "ff10 -"),
+        ("ff10 290", "ff10 290 0"),
         ("switch 1 300 0 r", "switch 1 300 0 x"),
         ("switch 1 300 0 r 10 -", "switch 1 300 0 r 10"),
         ("migrate 0 310 10 1 0", "migrate 0 310 10 2 0"),
-        ("send 1 315 10 ff10", "send 1 315 10"),
-        ("send 1 315 10 ff10", "send 2 315 10 ff10"),
+        ("send 1 315 10 ff10 290", "send 1 315 10"),
+        ("send 1 315 10 ff10 290", "send 2 315 10 ff10"),
         ("migrate 0 310 10 1 0", "migrate 0 310 10 1 2"),
         ("open 200", "open 450"),
         ("open 200\n", ""),

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from benchgate.base.cells import Lane
 from benchgate.base.gates import Verdict, Word
+from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence import results_csv
 from benchgate.judge.gates.wording import not_run, verdict
 from benchgate.render.files import junit
 from benchgate.render.files import summary as summary_md
 from benchgate.render.tables import terminal
-from benchgate.render.view import headline, sentences_of, session_view
+from benchgate.render.view import SessionView, headline, sentences_of, session_view, unwitnessed
 from tests.unit.factories import POLICY, arm, cell, raw_run, run_row, scaled_view, speedup, verified, view
 
 
@@ -90,7 +92,7 @@ def test_void_runs_are_counted_and_named_in_every_report() -> None:
     assert "- noise: a run is void above 2%" in summary
     assert "9.000 s" not in summary
     assert results_csv.parse(results_csv.render([void]), "x") == (
-        replace(void, label="", reason="", steps=None),
+        replace(void, label="", reason="", steps=None, seen_by=()),
     )
 
 
@@ -138,3 +140,57 @@ def test_figures_keep_their_sentences_and_so_do_other_words() -> None:
     assert len(sentences_of([failed(2), failed(4), failed(8)])) == 3
     other = replace(too_few(4), outcome=Word.INVALID, reason=too_few(4).reason.replace("SKIP", "INVALID"))
     assert len(sentences_of([other, too_few(2), too_few(8)])) == 3
+
+
+# ---- witnesses
+
+
+KEPT = WitnessedPromise("a >= b", "x", seen="2 >= 1")
+UNSEEN = WitnessedPromise("a >= b", "x", why="the system names no `a`")
+
+
+def witnessed_view(*promises: tuple[WitnessedPromise, ...], lane: Lane = Lane.INSN) -> SessionView:
+    """A session with a cell for each, which has these promises."""
+    cells = [cell(2 * (n + 1)) for n in range(len(promises))]
+    runs = [raw_run(one, lane=lane, attempt=n + 1) for n, one in enumerate(cells)]
+    found = [run_row(run, verified(run, 1000)) for run in runs]
+    return replace(
+        view(*found, verdicts=scaled_view().verdicts),
+        promises={one.id: some for one, some in zip(cells, promises, strict=True)},
+    )
+
+
+@pytest.mark.parametrize(
+    ("promises", "said"),
+    [
+        ([(KEPT,), (KEPT, KEPT)], "; all runs verified and witnessed"),
+        ([(KEPT,), (KEPT, UNSEEN)], "; 2 cells verified, 1 of them witnessed"),
+        ([(KEPT,), ()], "; 2 cells verified, 1 of them witnessed"),  # it promises nothing
+        ([(UNSEEN,)], ""),
+        ([()], ""),
+    ],
+)
+def test_the_headline_says_which_cells_are_witnessed(
+    promises: list[tuple[WitnessedPromise, ...]], said: str
+) -> None:
+    seen = witnessed_view(*promises)
+    plain = headline(replace(seen, promises={}))
+    assert headline(seen) == f"{plain}{said}"
+    assert summary_md.render(seen).startswith(f"# {plain}{said}\n")
+
+
+def test_a_broken_cell_is_not_witnessed() -> None:
+    seen = witnessed_view((KEPT,), (KEPT,))
+    bad = run_row(raw_run(cell(4), attempt=3, lane=Lane.INSN), None, "wrong answer")
+    seen = replace(seen, rows=(*seen.rows, bad))
+    assert headline(seen).endswith("; 1 cell verified, 1 of them witnessed")
+
+
+def test_what_wall_time_cannot_witness_is_said_once() -> None:
+    seen = witnessed_view((UNSEEN,), (UNSEEN, UNSEEN), lane=Lane.TCG)
+    (said,) = unwitnessed(seen)
+    assert said == "not witnessed on lane tcg: only the instruction clock sees what 2 cells promised"
+    assert summary_md.render(seen).count("not witnessed") == 1
+    assert terminal.render(seen, 120).count("not witnessed") == 1
+    assert unwitnessed(witnessed_view((UNSEEN,))) == ()
+    assert unwitnessed(witnessed_view((), lane=Lane.TCG)) == ()

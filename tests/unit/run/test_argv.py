@@ -12,7 +12,7 @@ from benchgate.base.cells import Accel, Lane, Placement
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Deadlines, Image
-from benchgate.base.snapshots import Snapshot, SnapshotRecord, StartKind
+from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord, StartKind
 from benchgate.base.system.boots import BootDefinition
 from benchgate.base.system.devices import Disk, Interface
 from benchgate.base.system.qemu import Qemu
@@ -182,7 +182,7 @@ def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> N
 
 
 INSN_HOST = replace(HOST, clock=Path("/c/insn.so"), cpu_model="qemu64")
-SNAPSHOT = Snapshot(Path("/cache/a,b"), SnapshotRecord(1_500_000_000, 70, 3, {}, {}))
+SNAPSHOT = GuestSnapshot(Path("/cache/a,b"), SnapshotRecord(1_500_000_000, 70, 3, {}, {}))
 WARM_IMAGE = replace(IMAGE, start=Path("/i/start.cpio"))
 LOGGED = replace(BOOT, log=Path("/runs/0001,x/clock.log"), seed=9)
 SAVES = replace(LOGGED, saves=Path("/work"))

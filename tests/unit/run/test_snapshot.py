@@ -12,7 +12,7 @@ import pytest
 
 from benchgate.base.errors import BootError
 from benchgate.base.files import PAGE
-from benchgate.base.snapshots import Snapshot, SnapshotRecord, read_record
+from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord, read_record
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.insn.talk import EndOfTalk, GuestStop, StopKind, Talk, TypingPace
 from benchgate.run import snapshot
@@ -120,7 +120,7 @@ def test_a_guest_that_waits_is_saved_and_the_record_says_where(
     assert sorted(path.name for path in folder.iterdir()) == [
         "caches", "ram", "serial.log", "start.json", "state",
     ]  # fmt: skip
-    assert Snapshot(folder, record).printed == b"Linux\n" + READY
+    assert GuestSnapshot(folder, record).printed == b"Linux\n" + READY
     assert (folder / "ram").read_bytes() == (one.work / "ram").read_bytes()
 
 
@@ -255,8 +255,8 @@ def test_a_guest_that_types_nothing_is_quiet_for_longer() -> None:
 # ---- load
 
 
-def saved(folder: Path) -> Snapshot:
-    return Snapshot(folder, SnapshotRecord(9, 5, 0, {}, {}))
+def saved(folder: Path) -> GuestSnapshot:
+    return GuestSnapshot(folder, SnapshotRecord(9, 5, 0, {}, {}))
 
 
 def test_all_is_set_before_the_snapshot_is_loaded(guest: Callable[..., Guest], tmp_path: Path) -> None:

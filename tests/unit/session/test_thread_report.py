@@ -137,3 +137,38 @@ def test_counts_near_a_multiple_of_a_figure_are_proposed() -> None:
 def test_nothing_is_proposed_for_counts_that_are_near_no_figure() -> None:
     (line,) = thread_report.proposed({"syscalls.futex": 404}, {"result.wakes": 1000})
     assert line.startswith("# No count")
+
+
+COUNTED = """counted syscalls
+counted atomics
+typed 10 8 100 20
+ran 0 50 50
+saw so_far 0 syscalls 7
+called so_far 0 1 7 -
+line 10 90
+ran 0 900 900
+saw so_far 0 syscalls 2015
+called so_far 0 1 2015 -
+saw so_far 0 atomics 400
+line {whole} 900
+"""
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_a_guest_without_marks_is_counted_since_its_last_input_or_its_first_line(
+    run: Path, capsys: pytest.CaptureFixture[str], typed: bool
+) -> None:
+    """Two lines, and what was counted before each: 7 calls before the first one, 2,015 in all."""
+    console = b"ready 111\nsend 1000 a2000 3.5\r\n"
+    lines = COUNTED.format(whole=len(console))
+    lines = lines if typed else lines.replace("typed 10 8 100 20\n", "")
+    begin, end = COMPLETE.index("mark 03"), COMPLETE.index("vcpu 0")
+    (run / "clock.log").write_text(COMPLETE[:begin] + lines + COMPLETE[end:], encoding="ascii")
+    (run / "serial.log").write_bytes(console)
+    save(recorded(run, clock_log=run / "clock.log"))
+    assert main(["threads", str(run), "--witness"]) == 0
+    said = capsys.readouterr().out
+    since = "its last input" if typed else "its first line"
+    assert f"since {since}, the machine saw: 2,008 syscalls, 400 atomics." in said
+    assert "  - claim: syscalls >= 2 * 1000\n" in said  # the number that it printed
+    assert "2 * 2000" not in said

@@ -181,7 +181,9 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "ipis": (COUNT, "interrupts between CPUs"),
     "reads": (COUNT, "reads of memory, on a machine with memory"),
     "writes": (COUNT, "writes to memory, on a machine with memory"),
-    "lines": (COUNT, "lines of memory that came from outside of a CPU's caches, on a machine with memory"),
+    "lines": (COUNT, "accesses that memory had to serve and no cache could, on a machine with memory"),
+    "touched": (SIZE, "different memory that was read or written, in whole lines, on a machine with memory"),
+    "line": (SIZE, "the length of a line, on a machine with memory"),
 }
 """What the machine counts in the work window, of all CPUs together: its unit and what it is. With `total.`
 before it, in the total window."""
@@ -212,7 +214,7 @@ OF_WORKERS = ("printed", "most", "least")
 does. VALUE may also be `HISTOGRAM.FIGURE`."""
 
 
-PROGRAM, EVENTS = "program.", "events."
+PROGRAM, EVENTS, LINE = "program.", "events.", "line"
 _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 
 

@@ -15,14 +15,13 @@ from benchgate.base.system.boots import WORKLOAD_INITRD
 from benchgate.base.system.systems import System
 from benchgate.judge.checks.machine_agreement import files_of_plugins
 from benchgate.judge.run_files import ARGV, CONSOLE, THREAD_EVENTS, RunFiles
-from benchgate.run.smoke import is_smoke
 
 _RESTORING = frozenset(("incoming", "loadvm"))
 """QEMU's options, with one dash or two, for a machine that does not begin at its reset."""
 
 
 def check_start(files: RunFiles, system: System) -> None:
-    system = system.cold if is_smoke(files.run.cell) else system
+    system = system.cold if files.run.cell.is_smoke else system
     warm, record = system.boot.start is StartKind.WARM, files.start
     seen = files.thread_events
     due = (record.time_ns, record.console) if warm and record is not None else None

@@ -12,6 +12,7 @@ from benchgate.base.runs import RawRun, WorkerReport
 from benchgate.base.system.results import ResultDefinition
 from benchgate.base.system.systems import plain_name
 from benchgate.base.workload.workloads import Workload
+from benchgate.insn.log import ClockLog
 from benchgate.judge.wire import Transcript
 
 UNITS = ("ns", "cycles")
@@ -56,6 +57,15 @@ def check_cpus(run: RawRun, transcript: Transcript) -> None:
 def require_cpus(requested: int, online: int) -> None:
     if online != requested:
         raise VerifyError(f"{requested} CPUs were requested, but {online} came up")
+
+
+def check_started(log: ClockLog) -> None:
+    """A CPU that the guest counts has executed something."""
+    idle = [vcpu for vcpu, totals in enumerate(log.totals) if not totals.executed]
+    if idle:
+        raise VerifyError(
+            f"the guest says that {log.vcpus} CPUs came up, but vCPU {idle[0]} executed no instruction"
+        )
 
 
 def _cpus_of(run: RawRun, worker: int, workers: int) -> set[int]:

@@ -22,13 +22,13 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bounds
-from benchgate.base.system.observe import HookKind
 from benchgate.base.system.systems import System, plain_name
-from benchgate.base.text import counted, suggestion
-from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind, is_length
+from benchgate.base.text import suggestion
+from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
 from benchgate.base.workload.witness import (
     EVENTS,
     FIGURES,
+    LINE,
     OF_WORKERS,
     PROGRAM,
     RUN,
@@ -42,12 +42,18 @@ from benchgate.base.workload.witness import (
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import OF_PROGRAM, TOTAL, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
-from benchgate.insn.memory_log import WINDOW
+from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.lateness import WorkerSleeps, worker_sleeps
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
-_MEMORY = {"reads": "reads", "writes": "writes", "lines": "outside"}
+_MEMORY = {
+    "reads": ("reads",),
+    "writes": ("writes",),
+    "lines": ("local", "remote"),
+    TOUCHED: (TOUCHED,),
+}
+"""Maps a name to what it is the sum of."""
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
 times differ by up to a step of the clock, may time less than the machine saw."""
@@ -121,53 +127,6 @@ def _what(name: str) -> str:
     return rest if first in OF_WORKERS else name
 
 
-# ---- the promises of several runs
-
-
-def witness_of(runs: Sequence[VerifiedRun]) -> tuple[WitnessedPromise, ...]:
-    """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is
-    not, but for those of threads: one run of a cell has a record of them."""
-    found: dict[int, list[WitnessedPromise]] = {}
-    for line, one in (numbered for run in runs for numbered in enumerate(run.promises)):
-        found.setdefault(line, []).append(one)
-    return tuple(
-        next((one for one in same if bool(one.why) is not one.of_threads), same[0]) for same in found.values()
-    )
-
-
-def told(promises: Sequence[WitnessedPromise]) -> str:
-    """What follows `all verified` in a sentence."""
-    unseen = [promise for promise in promises if promise.why]
-    if not promises:
-        return ""
-    if not unseen:
-        return " and witnessed"
-    if unseen == list(promises) and len({one.why for one in unseen}) == 1:
-        return f"; not witnessed ({unseen[0].why})"
-    rest = f", and {len(unseen) - 1} more" if unseen[1:] else ""
-    seen = f"{len(promises) - len(unseen)} of {counted(len(promises), 'promise')} witnessed"
-    return f"; {seen}: not `{unseen[0].promise}` ({unseen[0].why}){rest}"
-
-
-def only_said(metrics: Mapping[str, Metric], promises: Sequence[WitnessedPromise]) -> tuple[str, ...]:
-    """The metrics that are of a length which only the guest saw: no promise that the machine witnessed is of
-    it."""
-    seen = {figure for promise in promises if not promise.why for figure in promise.figures}
-    of = {figure.rpartition(".")[0] for figure in seen} | seen
-    return tuple(
-        name
-        for name, metric in metrics.items()
-        if name not in seen and any(what and what not in of for what in _lengths(metric))
-    )
-
-
-def _lengths(metric: Metric) -> tuple[str, ...]:
-    if metric.kind is MetricKind.RATE:
-        return (metric.per,)
-    is_time = metric.kind is MetricKind.TIME or (metric.kind is MetricKind.PERCENTILE and metric.unit == NS)
-    return (metric.of,) if is_time else ()
-
-
 # ---- histograms, bucket by bucket
 
 
@@ -178,7 +137,6 @@ def _contained(promise: Promise, seen: _RunNames) -> WitnessedPromise:
     name = promise.histogram
     try:
         seen.require_clock()
-        seen.require_migrations()
         tick, reporters, waits = seen.ns_of_tick, len(seen.reporters(name)), seen.waits(promise)
     except UnseenError as error:
         return WitnessedPromise(promise.text, promise.because, why=str(error))
@@ -237,11 +195,6 @@ class _RunNames:
         if lane is not Lane.INSN:
             raise UnseenError(f"only the instruction clock sees that, and this is lane {lane}")
 
-    def require_migrations(self) -> None:
-        observe = self.system.observe
-        if observe is None or all(hook.kind is not HookKind.MIGRATE for hook in observe.hooks):
-            raise UnseenError(f"the thread view of {plain_name(self.system.name)} sees no migrations")
-
     def _seen(self, name: str) -> Fraction:
         if name in ("work", "total"):
             return Fraction(getattr(self.found, name))
@@ -254,14 +207,23 @@ class _RunNames:
             reporters = self.reporters(name.removeprefix(SPENT))
             ticks = sum(worker.end - worker.start for worker in self.found.workers if worker.id in reporters)
             return ticks * self.ns_of_tick
-        if name in _MEMORY:
-            books = self.files.clock.memory
-            if books is None:
-                raise UnseenError("only a machine with memory (--machine) counts it")
-            return Fraction(sum(cpu.counts[_MEMORY[name]] for cpu in books.phases[WINDOW]))
         plain = name.removeprefix(f"{TOTAL}.")
+        if plain == LINE or plain in _MEMORY:
+            return Fraction(self._of_memory(plain))
         window = WORK if plain == name else TOTAL
         return Fraction(self._counted(window, plain))
+
+    def _of_memory(self, name: str) -> int:
+        """Of the total window, which a machine with memory books."""
+        books, machine = self.files.clock.memory, self.system.machine
+        if books is None or machine is None:
+            raise UnseenError("only a machine with memory (--machine) counts it")
+        if name == LINE:
+            return machine.line
+        cpus, summed = [cpu.counts for cpu in books.phases[WINDOW]], _MEMORY[name]
+        if any(what not in counts for counts in cpus for what in summed):
+            raise UnseenError(f"its clock's log has no `{name}` (an earlier version)")
+        return sum(counts[what] for counts in cpus for what in summed)
 
     def _counted(self, window: str, name: str) -> int:
         counts = self.files.clock.counts
@@ -303,7 +265,10 @@ class _RunNames:
         marked, values = self.files.marked, {name: self.value(name) for name in self._params_of(promise)}
         since = marked.work_begin + (promise.since.value(values) if promise.since else 0)
         until = marked.total_begin + promise.until.value(values) if promise.until else marked.work_end
-        return [sorted(one.length for one in some if since <= one.time < until) for some in self.sleeps.waits]
+        waits = self.sleeps.waits
+        if waits is None:
+            raise UnseenError("its record of threads does not say what the guest read (an earlier version)")
+        return [sorted(one.length for one in some if since <= one.time < until) for some in waits]
 
     def _params_of(self, promise: Promise) -> set[str]:
         return {name for term in (promise.since, promise.until) if term for name in term.names()}

@@ -27,7 +27,7 @@ from benchgate.render.tables import (
     units,
     variants,
 )
-from benchgate.render.view import SessionView, headline, sentences_of
+from benchgate.render.view import SessionView, headline, sentences_of, unwitnessed
 
 NAME = "summary.md"
 PICTURE = "speedup.svg"
@@ -215,7 +215,7 @@ def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
         "## Conditions",
         "",
         f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
-        *(f"- {note}" for note in lane_notes(every)),
+        *(f"- {note}" for note in (*lane_notes(every), *unwitnessed(view))),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "
         "other work may still have run on the pinned CPUs.",
         *([f"- noise: {markdown(view.void_rule)}"] if view.void_rule else []),

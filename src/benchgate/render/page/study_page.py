@@ -34,7 +34,7 @@ def page(outcome: StudyOutcome) -> str:
     seeds = counted(study.seeds, "seed")
     clock = "the instruction clock" if study.clock == "insn" else "wall time"
     told = f"study {study.name}: {study.system}{machine}, {counted(study.cpus, 'CPU')}, {clock}, {seeds}; "
-    told += f"{counted(outcome.made, 'run')}, {len(outcome.invalid)} of them invalid"
+    told += f"{counted(outcome.made, 'run')}, {len(outcome.invalid)} of them invalid; {tables.UNWITNESSED}"
     return document(headline(outcome), told, [*_sections(outcome)])
 
 

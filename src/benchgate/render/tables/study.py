@@ -23,6 +23,10 @@ from benchgate.render.tables import columns
 
 NOTHING = columns.NOTHING
 UNAVAILABLE = "unavailable"
+UNWITNESSED = (
+    "not witnessed: the machine counts what all parts do together, so what each one's workload promises "
+    "(`witness:`) is held against it in runs of that workload alone"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ def text(outcome: StudyOutcome) -> list[str]:
         lines += ["", f"validity: {outcome.validity.outcome}: {outcome.validity.reason}"]
     if (robust := robustness_told(outcome)) is not None:
         lines += ["", f"robustness: {robust}"]
-    return lines[1:]
+    return [*lines[1:], "", UNWITNESSED]
 
 
 def grids(outcome: StudyOutcome) -> Iterator[Grid]:

@@ -22,7 +22,7 @@ from benchgate.render.tables import (
     units,
     variants,
 )
-from benchgate.render.view import SessionView, headline, sentences_of, void_runs
+from benchgate.render.view import SessionView, headline, sentences_of, unwitnessed, void_runs
 
 NARROWEST = 40
 
@@ -53,7 +53,7 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     reasons = (reason if folder is None else located(reason, folder) for reason in _reasons(view))
     reasons = (reason for reason in reasons if reason not in told)
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
-    texts = (*reasons, *seen, *view.labels, *view.notes)
+    texts = (*reasons, *seen, *unwitnessed(view), *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room), memory.text(view, room), told):

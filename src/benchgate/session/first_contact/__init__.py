@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import BenchgateError, UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.system.arch import ARCHITECTURES
 from benchgate.base.system.boots import CPUS, DEFAULT_FIRMWARE, NO_FIRMWARE
@@ -26,16 +27,19 @@ from benchgate.base.system.systems import SELFTEST, System
 from benchgate.base.text import counted, visible_lines
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look, system_name
+from benchgate.insn.plugin import prepare
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.run import attempt
 from benchgate.run.argv import BootOptions
 from benchgate.session.first_contact.candidates import MACHINES, SMP, GuestWords, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
 from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, listen
 from benchgate.session.first_contact.proposal import Proposal, linux_text, missing
 from benchgate.session.measuring_host import ThisHost
+from benchgate.session.thread_report import report_witness
 from benchgate.session.workbench import Workbench
 
 Say = Callable[[str], None]
@@ -66,6 +70,8 @@ class FirstContactResult:
     """What the system can run, as a test's mark names it."""
     scales: bool = True
     """True if it runs with 2 CPUs."""
+    system: System | None = None
+    """What the text says."""
 
 
 def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactResult:
@@ -94,7 +100,7 @@ def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactR
     else:
         found = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
     system = systemfile.parse(found.text, order.given.out, {})
-    return replace(found, scales=system.cpus[1] > 1)
+    return replace(found, scales=system.cpus[1] > 1, system=system)
 
 
 def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say) -> str:
@@ -258,7 +264,33 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
         raise UsageError(
             f"{out} cannot be written: {error.strerror}; name another file with --out"
         ) from error
-    return _next(out, found)
+    return _next(out, found, _seen(order, found, say))
+
+
+def _seen(order: FirstContactRequest, found: FirstContactResult, say: Say) -> list[str]:
+    """What the machine counted in one run of the finished system, and lines that a workload of it could
+    promise. A run that fails is no failure of the command, whose YAML is written."""
+    if found.system is None or found.workload != SELFTEST or missing(found.text):
+        return []
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return counted_run(order.qemu, found.system, Path(folder), say).splitlines()
+    except BenchgateError as error:
+        return [f"# The machine was not asked what it saw: {error}"]
+
+
+def counted_run(qemu: Path | None, system: System, place: Path, say: Say) -> str:
+    """Boots the system on the instruction clock, and gives what report_witness says of that."""
+    bench = Workbench(Options(qemu=qemu), ThisHost(), say)
+    bench.emulators.fetch([system])
+    bench.emulators.emulate(system, prepare(bench.emulators.qemus[system.emulator]))
+    cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), min(2, system.cpus[1]))
+    planned = PlannedCell(cell, system, SELFTEST_WORKLOAD, Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    folder = place / "runs" / f"0001-{cell.id}"
+    folder.mkdir(parents=True)
+    say(f"booting with {counted(cell.cpus, 'CPU')} on the instruction clock, to count what the machine sees")
+    attempt.execute(bench.request(planned, BootOptions(secrets.token_hex(8), seed=1), folder))
+    return report_witness(folder)
 
 
 def _order(words: Mapping[str, Any]) -> FirstContactRequest:
@@ -299,12 +331,15 @@ def _file(word: str) -> Path:
     return path
 
 
-def _next(out: Path, found: FirstContactResult) -> str:
+def _next(out: Path, found: FirstContactResult, seen: Sequence[str]) -> str:
     file = shlex.quote(str(out))
     lines = [f"wrote {out}"]
     if open_lines := missing(found.text):
         lines.append(f"{counted(len(open_lines), 'line')} to fill in:")
         lines += [f"  {line}" for line in open_lines]
+    if seen:
+        lines += ["what a workload of it could promise (`benchgate docs write-a-workload`):"]
+        lines += [f"  {line}" for line in seen]
     return "\n".join([*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found)])
 
 

@@ -13,8 +13,6 @@ from benchgate.base.cells import Cell, Lane, Mode
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
-from benchgate.base.system.observe import HookKind
-from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
@@ -69,6 +67,7 @@ class Run:
         self.files = RunFiles(self.raw)
         self.log = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), counts=counts())
         self.histogram = histogram_of([3000, 4000])
+        self.machine: object = None
         self.found = replace(
             verified(self.raw, 1_000_000, unit="insn"),
             workers=(report(0, done=6, spent=500_000), report(1, done=4, spent=400_000)),
@@ -87,8 +86,8 @@ class Run:
         self.files.__dict__.setdefault("unobserved", "")
         system: Any = SimpleNamespace(
             name="linux",
+            machine=self.machine,
             observe=SimpleNamespace(
-                hooks=[SimpleNamespace(kind=HookKind.MIGRATE)],
                 calls={n: SimpleNamespace(number=c) for n, c in NUMBER.items()},
             ),
         )
@@ -166,6 +165,20 @@ def test_an_old_log_and_another_lane_witness_nothing(tmp_path: Path) -> None:
     assert "this is lane tcg" in Run(LINE, tmp_path, Lane.TCG).seen()[0][1]
 
 
+def test_on_a_machine_with_memory_it_says_what_was_touched(tmp_path: Path) -> None:
+    run = Run("  - {claim: touched >= rounds * line, because: x}\n", tmp_path)
+    run.machine = SimpleNamespace(line=64)
+    cpus = [SimpleNamespace(counts={"touched": touched, "local": 1}) for touched in (256, 64)]
+    books = SimpleNamespace(phases={"window": cpus})
+    assert run.seen(memory=books) == [("320 >= 320 (touched 320, rounds 5, line 64)", "")]
+    cpus[1].counts["touched"] = 0
+    with pytest.raises(VerifyError, match="256 >= 320"):
+        run.seen(memory=books)
+    del cpus[1].counts["touched"]
+    ((_, why),) = run.seen(memory=books)
+    assert why == "its clock's log has no `touched` (an earlier version)"
+
+
 def test_of_several_claims_the_first_counts_whose_names_the_system_has(tmp_path: Path) -> None:
     line = "  - {claim: [atomics >= 100, syscalls.write >= 10, syscalls.write >= 99], because: x}\n"
     assert Run(line, tmp_path).seen() == [("10 >= 10 (syscalls.write 10)", "")]
@@ -230,36 +243,3 @@ def test_a_histogram_contains_what_the_machine_saw(
         else:
             with pytest.raises(VerifyError, match=r"in latency, .* because a wait is part of it"):
                 run.seen()
-
-
-# ---- several runs
-
-
-def test_a_cell_is_witnessed_if_each_of_its_runs_is(tmp_path: Path) -> None:
-    run = Run(LINE, tmp_path)
-    kept, unseen = (replace(run.found, promises=(one,)) for one in _both(run))
-    assert witness.told(witness.witness_of([kept, kept])) == " and witnessed"
-    assert witness.told(witness.witness_of([kept, unseen])) == "; not witnessed (an old log)"
-    told = witness.told((*kept.promises, *unseen.promises))
-    assert told == "; 1 of 2 promises witnessed: not `syscalls.write >= rounds * workers` (an old log)"
-    assert witness.told(()) == ""
-
-
-def test_a_length_that_only_the_guest_saw_is_named(tmp_path: Path) -> None:
-    line = "  - {claim: latency.sum <= work, because: x}\n"
-    run = Run(line, tmp_path)
-    run.seen()
-    seen = _seen(run)
-    assert witness.only_said(run.workload.metrics, seen) == ("cost",)
-    assert witness.only_said(run.workload.metrics, ()) == ("p99", "cost")
-
-
-def _seen(run: Run) -> tuple[WitnessedPromise, ...]:
-    system: Any = SimpleNamespace(name="linux", observe=None)
-    return witness.witnessed(run.found, run.files, run.workload, system)
-
-
-def _both(run: Run) -> tuple[WitnessedPromise, WitnessedPromise]:
-    promise = run.workload.promises[0]
-    kept = WitnessedPromise(promise.text, promise.because, seen="10 >= 10")
-    return kept, WitnessedPromise(promise.text, promise.because, why="an old log")

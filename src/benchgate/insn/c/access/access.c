@@ -89,11 +89,15 @@ const char *access_name(void) {
 
 // ---- one access
 
+void access_look_again(unsigned c) {
+    for (unsigned i = 0; i < ACCESS_RECENT; i++)
+        access_cpus[c].recent[i].key = UINT64_MAX;
+}
+
 static void forget_pages(struct access_cpu *a) {
     for (unsigned i = 0; i < ACCESS_PAGES; i++)
         a->pages[i].key = UINT64_MAX;
-    for (unsigned i = 0; i < ACCESS_RECENT; i++)
-        a->recent[i].key = UINT64_MAX;
+    access_look_again((unsigned)(a - access_cpus));
 }
 
 // Call this only when the guest runs, because until then QEMU may move its counters.

@@ -1,7 +1,8 @@
 // Accounts for the time of each vCPU by phase: the window, and the boot, which is everything outside it.
 //
 // Lines of the log, for each phase, and in it for each CPU:
-//   memory PHASE CPU KEY COUNT ...    accesses by kind, by the place that served them; other events
+//   memory PHASE CPU KEY COUNT ...    accesses by kind, by the place that served them; other events; `touched` is
+//                                     the bytes of the lines of which it was the first to use data in the window
 //   stall PHASE CPU CLASS NS ...      what it waited for
 //   spent PHASE CPU executed E paused P skipped S halted H stalled X    of an exploration also delayed D
 // and order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED (memory.h).
@@ -90,6 +91,8 @@ void access_window(bool open, uint64_t now, uint64_t latest) {
     if (open)
         opened_at = latest;
     memory_set_phase(access_memory, phase);
+    for (unsigned c = 0; c < vcpus; c++)
+        access_look_again(c);
 }
 
 struct text {
@@ -113,6 +116,7 @@ static void report_counts(enum memory_phase p, unsigned c, const struct memory_b
     put(&t, "invalidations", b->invalidations);
     put(&t, "written_back", b->written_back);
     put(&t, "outside", b->outside);
+    put(&t, "touched", b->touched << access_memory->line_bits);
     journal_line("memory %s %u%s", memory_phase_name[p], c, t.line);
 }
 

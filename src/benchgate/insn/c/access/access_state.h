@@ -34,6 +34,7 @@ extern struct memory_shape access_shape;
 extern struct access_cpu access_cpus[LOCKSTEP_MAX];
 
 void access_begin(struct access_cpu *a, unsigned vcpu); // sets its places
+void access_look_again(unsigned vcpu);                  // its next access to each line takes the long path
 static inline struct access_cpu *access_of(unsigned vcpu) {
     struct access_cpu *a = &access_cpus[vcpu];
     if (!a->place.counted)

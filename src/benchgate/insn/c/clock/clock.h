@@ -75,6 +75,7 @@ void clock_stop_soon(void);                         // stops this vCPU at its ne
 
 // The time to show to this thread. It never goes back on any vCPU.
 uint64_t clock_seen(void);
+uint64_t clock_last_shown(void); // the latest time that was shown to any thread
 // The time for a guest's read of the TSC. Detects loops that poll the TSC and skips part of their wait.
 uint64_t clock_spin_read(void);
 

@@ -210,6 +210,10 @@ uint64_t clock_seen(void) {
     return latest;
 }
 
+uint64_t clock_last_shown(void) {
+    return atomic_load(&shown);
+}
+
 #define CLOSE_READS 200 // reads of the clock fewer instructions apart than this belong to one loop
 #define FEWEST_READS 16 // close reads before a loop counts as one that polls the clock
 

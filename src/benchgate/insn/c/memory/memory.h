@@ -227,6 +227,7 @@ struct memory_books {
     uint64_t invalidations; // copies that writes of this CPU took from other L2s
     uint64_t written_back;  // modified lines that left an L2 or, for this CPU's sake, an L3
     uint64_t outside;       // accesses to lines that are not in the machine's memory
+    uint64_t touched;       // lines of which this CPU was the first to use data since the window opened
 };
 
 // Accesses out of order. `worst_line` is that of the first of the worst ones.
@@ -235,7 +236,8 @@ struct memory_order {
     uint64_t crossed; // of `count`: late only as a write after a write, without a read between
 };
 
-// From now on everything is booked in this phase, at first MEMORY_BOOT. Caches stay as they are.
+// From now on everything is booked in this phase, at first MEMORY_BOOT. Caches stay as they are. The short path does
+// not see that a line is touched: after the window has opened, the first use of each must be a memory_access.
 void memory_set_phase(struct memory *m, enum memory_phase phase);
 struct memory_books memory_books_of(struct memory *m, enum memory_phase phase, unsigned cpu);
 struct memory_order memory_order_of(const struct memory *m, enum memory_phase phase);

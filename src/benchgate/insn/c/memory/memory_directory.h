@@ -25,12 +25,22 @@ struct memory_directory {
     size_t entry, bytes; // of an entry; of the array
     uint32_t words;      // of `sharers`
     uint64_t count;
+    uint8_t *touched; // a bit for each line
 };
 
 bool memory_directory_setup(struct memory_directory *d, uint64_t lines, uint32_t cpus);
 void memory_directory_free(struct memory_directory *d);
 static inline struct memory_line *memory_directory_at(const struct memory_directory *d, uint64_t line) {
     return (struct memory_line *)(d->lines + line * d->entry);
+}
+
+// True if it is the first time.
+static inline bool memory_directory_touch(struct memory_directory *d, uint64_t line) {
+    uint8_t bit = (uint8_t)(1u << line % 8);
+    if (line >= d->count || d->touched[line / 8] & bit)
+        return false;
+    d->touched[line / 8] |= bit;
+    return true;
 }
 
 static inline void memory_line_share(struct memory_line *line, unsigned cpu) {

@@ -198,12 +198,19 @@ static uint32_t access_at(struct memory *m, unsigned cpu, enum memory_kind kind,
     return stall;
 }
 
+static void touch(struct memory_state *s, struct memory_state_cpu *c, uint64_t line) {
+    if (memory_directory_touch(&s->directory, line) && memory_state_range(s, line))
+        c->books[MEMORY_WINDOW].touched++;
+}
+
 // A line of the L1 that is made the most recent one may then be one for the short path.
 uint32_t memory_access(struct memory *m, unsigned cpu, enum memory_kind kind, uint64_t line, uint64_t now) {
     struct memory_state_cpu *c = &m->state->cpu[cpu];
     struct memory_cache *first = kind == MEMORY_FETCH ? &c->code : &c->data;
     uint64_t at = memory_cache_find(first, line);
     m->late = 0;
+    if (m->state->phase == MEMORY_WINDOW && kind != MEMORY_FETCH)
+        touch(m->state, c, line);
     if (at == MEMORY_CACHE_NONE)
         expect_miss(m->state, c, cpu, line);
     else

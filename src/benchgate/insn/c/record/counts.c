@@ -12,7 +12,7 @@
 // one vCPU runs at a time, so any of them can read the counts of all.
 #include "counts.h"
 
-#if INSN_API >= 3
+#if INSN_API >= 3 && !defined INSN_UNCOUNTED
 
 #include "blocks.h"
 #include "clock.h"

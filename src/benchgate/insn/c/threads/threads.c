@@ -5,8 +5,9 @@
 //   name VCPU TIME ID NAME                   when it differs from the last one seen
 //   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
 //                                            the CPU after the switch, or `-`
-//   wake VCPU TIME ID CPU QUEUE TRAIL        TRAIL: threads_trail.h, joined by `,`, or `-`
-//   send VCPU TIME ID TRAIL                 ID's next wake-up, on another vCPU, was asked for here
+//   wake VCPU TIME ID CPU QUEUE TRAIL READ   TRAIL: threads_trail.h, joined by `,`, or `-`; READ: the latest time that
+//                                            the guest has read from its clock, on any vCPU
+//   send VCPU TIME ID TRAIL READ            ID's next wake-up, on another vCPU, was asked for here
 //   migrate VCPU TIME ID FROM TO             of a runnable thread
 //   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
 //   exit VCPU TIME ID
@@ -138,6 +139,11 @@ static void say_trail(unsigned vcpu) {
         say(i ? "," : "");
         digits(trail[i], 16);
     }
+}
+
+// Who is woken cannot have been told of it by a later time than this one.
+static void say_read(void) {
+    number(clock_last_shown());
     put('\n');
 }
 
@@ -270,6 +276,7 @@ static void woken(const struct hook *h, unsigned vcpu) {
     number(cpu);
     say_queue(h, vcpu, thread);
     say_trail(vcpu);
+    say_read();
 }
 
 static void sent(const struct hook *h, unsigned vcpu) {
@@ -279,6 +286,7 @@ static void sent(const struct hook *h, unsigned vcpu) {
     head("send", vcpu);
     number(id);
     say_trail(vcpu);
+    say_read();
 }
 
 static void migrated(const struct hook *h, unsigned vcpu) {

@@ -154,6 +154,8 @@ class ThreadWake:
     """Return addresses from the waker's stack, innermost first; in JSON as text."""
     sent: int = 0
     """When the waker left it to another CPU, by the time of its own; 0: it did not."""
+    read: int | None = None
+    """The latest time that the guest had read from its clock when the waker asked; None: not recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,12 +184,20 @@ class WorkerSleeps:
         return max(found, default=0)
 
     @property
-    def waits(self) -> tuple[tuple[WokenWait, ...], ...]:
-        """By thread: from each wake-up by another worker to when it ran."""
-        return tuple(
-            tuple(_wait(wake, ran) for wake, ran in one.wakes if self._is_by_worker(wake))
-            for one in self.each
-        )
+    def waits(self) -> tuple[tuple[WokenWait, ...], ...] | None:
+        """By thread: for how long it waited after each wake-up by another worker. None: the record does not
+        say what the guest had read from its clock.
+
+        Whatever time the waker wrote down before, the guest had read it by then: on any of its CPUs, because
+        it is shown no time that is before one that it has seen, even where this CPU is behind another."""
+        waits = []
+        for one in self.each:
+            woken = [(wake.read, ran) for wake, ran in one.wakes if self._is_by_worker(wake)]
+            known = [WokenWait(read, max(0, ran - read)) for read, ran in woken if read is not None]
+            if len(known) < len(woken):
+                return None
+            waits.append(tuple(known))
+        return tuple(waits)
 
     def _of(self, workers: Collection[int]) -> Iterator[tuple[ThreadSleeps, ...]]:
         return (some for worker in workers if (some := self.of_worker.get(worker, ())))
@@ -266,12 +274,6 @@ def _sleeps(phases: Iterable[Phase]) -> Iterator[tuple[int, ThreadWake | None, i
             if since is not None:
                 yield since, wake, phase.begin
             since = None
-
-
-def _wait(wake: ThreadWake, ran: int) -> WokenWait:
-    """A waker that leaves the wake-up to another CPU has its own time: the later one counts."""
-    begin = max(wake.time, wake.sent)
-    return WokenWait(begin, max(0, ran - begin))
 
 
 def _shift(found: VerifiedRun, log: ClockLog, hz: int) -> Fraction:

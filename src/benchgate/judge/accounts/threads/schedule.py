@@ -365,7 +365,9 @@ class _Repeater:
         if life.now.state != "blocked":
             self._refuse(event, f"thread {life.thread} is woken, but is {life.now.state}")
         waker, asked = self.sent.pop(event.thread, (self.current[event.vcpu], event))
-        wake = ThreadWake(event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail, _sent(asked))
+        wake = ThreadWake(
+            event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail, _sent(asked), asked.read
+        )
         life.wakes.append(wake)
         if life.last_cpu not in (None, event.cpu):
             life.moves.append((event.time, life.last_cpu or 0, event.cpu))

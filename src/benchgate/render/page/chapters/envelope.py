@@ -14,7 +14,7 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import listed, more, table
 from benchgate.render.tables import sensitivity
-from benchgate.render.view import SessionView
+from benchgate.render.view import SessionView, unwitnessed
 
 TITLE = "Machine"
 ORDER = 60
@@ -27,6 +27,7 @@ def body(page: PageView) -> Html | None:
     told = [
         f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
         *lane_notes(every),
+        *unwitnessed(view),
         f"isolation: {view.isolation}. Pinning is not isolation: other work may still have run on the pinned "
         "CPUs.",
         *view.labels,

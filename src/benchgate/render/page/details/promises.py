@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchgate.base.cells import Lane
 from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.render.escape import markdown
 from benchgate.render.figures import ArmSeries
@@ -26,7 +27,7 @@ ABOUT = (
 
 
 def about(page: PageView) -> str:
-    return ABOUT if any(page.view.promises.values()) else ""
+    return ABOUT if any(any(_rows(one)) for row in page.rows for one in row.series) else ""
 
 
 def body(page: PageView) -> Html | None:
@@ -46,7 +47,8 @@ def lines_of_markdown(series: ArmSeries) -> list[str]:
 
 
 def _rows(series: ArmSeries) -> Iterator[tuple[str, ...]]:
-    for arm in series.arms:
+    """None of a row on wall time, where the machine sees nothing: the session says that once."""
+    for arm in series.arms if series.lane is Lane.INSN else ():
         for promise in arm.promises:
             yield promise.promise, arm.name, shown(promise), promise.because
 
@@ -56,5 +58,5 @@ def shown(promise: WitnessedPromise) -> str:
 
 
 def _only_said(series: ArmSeries) -> Sequence[str]:
-    found = {name: None for arm in series.arms for name in arm.only_said}
+    found = {name: None for arm in series.arms for name in arm.only_said if series.lane is Lane.INSN}
     return [f"Only the guest saw: {', '.join(found)} ({series.name}, {series.lane})."] if found else []

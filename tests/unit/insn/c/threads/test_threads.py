@@ -30,6 +30,7 @@ static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
 static struct { qemu_exec_callback *call; void *data; } hooks[64];
 static unsigned count;
 uint64_t clock_own(unsigned vcpu) { return vcpu_times[vcpu]; }
+uint64_t clock_last_shown(void) { return 7; }
 void journal_refuse(const char *format, ...) { puts(format); exit(98); }
 struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
 struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
@@ -193,11 +194,11 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
         "insn-threads 1",
         "vcpus 2",
         "fork 0 10 1 0 6f6e65",
-        "wake 0 20 1 0 - -",
+        "wake 0 20 1 0 - - 7",
         "switch 0 30 0 r 1 0",
         "open 35",
         "fork 0 40 2 1 74776f",
-        "wake 0 50 2 1 - -",
+        "wake 0 50 2 1 - - 7",
         "switch 0 60 1 b 0 0",
         "switch 1 70 0 r 2 0",
         "exit 1 80 2",
@@ -219,10 +220,10 @@ def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -
     assert seen.lines()[2:-1] == [
         "fork 0 10 1 0 7368",
         "allow 0 10 1 2",
-        "wake 0 20 1 0 - -",
+        "wake 0 20 1 0 - - 7",
         "name 0 30 1 6c73",
         "allow 0 30 1 3",
-        "wake 0 30 1 0 - -",
+        "wake 0 30 1 0 - - 7",
         "allow 0 40 1 1",
     ]
 
@@ -232,7 +233,7 @@ def test_a_thread_that_was_stolen_has_migrated_where_no_hook_says_so(tmp_path: P
     one, idle = seen.task(1), seen.task(0)
     seen.at(0x300, one, 0, 1)
     seen.at(0x200, idle, one, vcpu=1)
-    assert seen.lines()[3:-1] == ["wake 0 10 1 0 - -", "migrate 1 10 1 0 1", "switch 1 10 0 r 1 0"]
+    assert seen.lines()[3:-1] == ["wake 0 10 1 0 - - 7", "migrate 1 10 1 0 1", "switch 1 10 0 r 1 0"]
 
 
 def test_a_hook_for_migrations_is_believed_instead(tmp_path: Path) -> None:
@@ -241,7 +242,7 @@ def test_a_hook_for_migrations_is_believed_instead(tmp_path: Path) -> None:
     seen.at(0x300, one, 0, 1)
     seen.at(0x600, one, 1)
     seen.at(0x200, idle, one, vcpu=0)  # a contradiction, which the books must see
-    assert seen.lines()[3:-1] == ["wake 0 10 1 0 - -", "migrate 0 20 1 0 1", "switch 0 30 0 r 1 0"]
+    assert seen.lines()[3:-1] == ["wake 0 10 1 0 - - 7", "migrate 0 20 1 0 1", "switch 0 30 0 r 1 0"]
 
 
 def test_one_queue_for_all_and_a_place_that_runnable_threads_reach_too(tmp_path: Path) -> None:
@@ -262,13 +263,13 @@ def test_one_queue_for_all_and_a_place_that_runnable_threads_reach_too(tmp_path:
     seen.at(0x300, one, vcpu=1)
     assert seen.lines()[2:-1] == [
         "fork 0 10 1 0 6f6e65",
-        "wake 1 10 1 1 - -",  # it ran nowhere yet
+        "wake 1 10 1 1 - - 7",  # it ran nowhere yet
         "migrate 0 20 1 1 0",
         "switch 0 20 0 r 1 0",
         "switch 0 40 1 r 0 0",
         "switch 0 60 0 r 1 0",
         "switch 0 70 1 b 0 0",
-        "wake 1 40 1 0 - -",
+        "wake 1 40 1 0 - - 7",
     ]
 
 
@@ -288,7 +289,7 @@ def test_a_wake_up_that_another_vcpu_does_is_written_where_it_was_asked_for(tmp_
     seen.poke(STACK, (0x18105).to_bytes(8, "little"))
     seen.at(0x700, one, vcpu=1)
     seen.at(0x700, seen.task(0), vcpu=1)
-    assert seen.lines()[2:-1] == ["send 1 10 1 18105"]
+    assert seen.lines()[2:-1] == ["send 1 10 1 18105 7"]
 
 
 def test_ticks_and_yields_are_written(tmp_path: Path) -> None:
@@ -307,7 +308,7 @@ def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -
     words = (0x18105, 0x18105, 0x18150, 7, 0x18202, 0x1A000)
     seen.poke(STACK, b"".join(word.to_bytes(8, "little") for word in words))
     seen.at(0x300, one, 0, 1)
-    assert seen.lines()[-2] == "wake 0 10 1 0 - 18105,18202"
+    assert seen.lines()[-2] == "wake 0 10 1 0 - 18105,18202 7"
 
 
 def test_times_never_go_back_on_a_vcpu(tmp_path: Path) -> None:

@@ -1,0 +1,21 @@
+"""A transcript against the machine."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchgate.base.errors import VerifyError
+from benchgate.insn.log import ClockLog, VcpuTotals
+from benchgate.judge.checks.transcript_checks import check_started
+
+
+def log(*executed: int) -> ClockLog:
+    totals = tuple(VcpuTotals(9000, one, 0, 0, 9000 - one, 0) for one in executed)
+    return ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), totals=totals)
+
+
+def test_a_cpu_that_came_up_has_executed_something() -> None:
+    check_started(log(9000, 1))
+    check_started(log())  # QEMU was killed before it wrote the totals
+    with pytest.raises(VerifyError, match="the guest says that 2 CPUs came up, but vCPU 1 executed no inst"):
+        check_started(log(9000, 0))
