@@ -26,6 +26,8 @@ _LONGEST = 300
 """A comment has at most so many characters of what the guest printed."""
 _SHOWN = 6
 """How many other candidates are listed."""
+_BY_SETTINGS = re.compile(r"^  (?:source|config|scheduler): .*\n", re.MULTILINE)
+"""The keys of `boot` that only a setting has a value for."""
 _SETTINGS = re.compile(r"^settings:\n(?:[ ].*\n)+", re.MULTILINE)
 _ABOUT = "a Linux kernel of my own, one static workload in an initramfs"
 
@@ -215,7 +217,7 @@ def _end(found: Guesses, usual: int) -> Iterator[str]:
 
 def linux_text(built_in: str, name: str, kernel: str, arch: Architecture) -> str:
     """`kernel` is the image's path, relative to the YAML file."""
-    text = _SETTINGS.sub("", built_in)
+    text = _BY_SETTINGS.sub("", _SETTINGS.sub("", built_in))
     values = {"name": name, "about": _ABOUT, "arch": str(arch)}
     for key, value in values.items():
         text = _with_value(text, key, value)
