@@ -37,7 +37,7 @@ ROWS = (
     "schbench",
 )
 CPUS = 2
-BOOTS = range(5)
+BOOTS = range(1, 6)
 SEEDS = range(1, 1 + int(os.environ.get("WARM_SEEDS", "5")))
 
 

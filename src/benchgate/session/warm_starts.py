@@ -43,6 +43,10 @@ class WarmStarts:
         self._notice = notice
         self._made: dict[tuple[str, ...], GuestSnapshot] = {}
 
+    def boot_of(self, seed: int) -> int:
+        """The seed of the boot behind this seed. No boot has seed 0, with which nothing is left to chance."""
+        return 1 + (seed - 1) % self.boots
+
     def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> GuestSnapshot:
         """`boot`: its seed."""
         inputs = _inputs(planned, image, vm, boot)

@@ -173,7 +173,7 @@ class Workbench:
             return boot
         if self.options.fleet:
             raise UsageError(f"{planned.system.name}: workers of a fleet have no snapshots; start cold")
-        seed = boot.seed % self.warm.boots if boot.boot is None else boot.boot
+        seed = self.warm.boot_of(boot.seed) if boot.boot is None else boot.boot
         return replace(boot, start=self.warm.of(planned, image, vm, seed))
 
     # ---- boots for a user's own tests

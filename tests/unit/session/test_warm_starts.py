@@ -232,7 +232,7 @@ def bench(maker: Maker, monkeypatch: pytest.MonkeyPatch, **options: object) -> W
 
 @pytest.mark.parametrize(
     ("boots", "behind"),
-    [(5, [1, 2, 3, 4, 0, 1, 2, 3, 4, 0]), (1, [0] * 10), (3, [1, 2, 0, 1, 2, 0, 1, 2, 0, 1])],
+    [(5, [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]), (1, [1] * 10), (3, [1, 2, 3, 1, 2, 3, 1, 2, 3, 1])],
 )
 def test_boots_stand_behind_the_seeds_in_turn(
     maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, boots: int, behind: list[int]
