@@ -102,10 +102,10 @@ class ThreadRules:
         self.names.add(bytes.fromhex(name).decode())
         return int(thread) in self.states
 
-    def wake(self, _: int, thread: str, cpu: str, queue: str, trail: str) -> bool:
+    def wake(self, _: int, thread: str, cpu: str, queue: str, trail: str, read: str) -> bool:
         slept = self._is(int(thread), "sleeps")
         self.states[int(thread)] = "waits", int(cpu)
-        return slept and self._length(int(cpu)) == int(queue) and "," in trail
+        return slept and self._length(int(cpu)) == int(queue) and "," in trail and int(read) > 0
 
     def migrate(self, _: int, thread: str, begin: str, end: str) -> bool:
         waited = self.states.get(int(thread)) == ("waits", int(begin))

@@ -217,7 +217,10 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
         (("--set", "primes.hi=abc"), "parameter hi: `abc` is not a whole number *"),
         (("--system", "linus"), "system `linus` is not known; did you mean `linux`[?]*"),
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
-        (("--system", "linux:foo=bar"), "linux has no setting `foo`; it has arch, kernel"),
+        (
+            ("--system", "linux:foo=bar"),
+            "linux has no setting `foo`; it has arch, kernel, source, config, scx",
+        ),
         (("--cpus=",), "--cpus is empty; give it a value or leave it out"),
         (("--system", "native,native"), "--system names the same system twice: fake, native, native; *"),
         (("--system=",), "--system is empty; give it a value or leave it out"),
