@@ -182,7 +182,7 @@ def boot(machine: NestedMachine, made: NestedDisk, words: Sequence[str], results
 
 
 def boot_to_its_end(machine: NestedMachine, made: NestedDisk, words: Sequence[str], results: Path) -> None:
-    """Boots again if the machine has ended before its checks. TCG's SVM is not perfect: in one of seven
+    """Boots again if the machine has ended before its checks. TCG's SVM is not perfect: in two of six
     sessions the kernel in the machine found the end of a stack overwritten, and panicked, when a guest was
     reset. What no machine brought out counts as not run."""
     for number in range(1, MOST_BOOTS + 1):
