@@ -23,8 +23,9 @@ from benchgate.base.void_rule import DEFAULT as DEFAULT_VOID_RULE
 from benchgate.base.void_rule import VoidRule
 
 MINUTES = 5.0
-BOOTS = 5
 """The default value of Policy.minutes."""
+BOOTS = 5
+"""The default value of Policy.boots."""
 
 VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""

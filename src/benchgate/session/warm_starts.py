@@ -1,9 +1,9 @@
 """The snapshots from which a session's guests start warm. Each is made once, and kept in the cache.
 
-Takes a planned cell whose system starts warm, its image and QEMU, and the seed of a run; gives the
-`GuestSnapshot` of the boot that stands behind this seed. The key is everything on which the content depends,
-without a path of this machine, so another host makes the same snapshot under the same key. Fails with
-BootError if the guest cannot be saved, and with UsageError for a system of which QEMU cannot save everything.
+Takes a planned cell whose system starts warm, its image and QEMU, and the seed of a boot; gives its
+`GuestSnapshot`. The key is everything on which the content depends, without a path of this machine, so
+another host makes the same snapshot under the same key. Fails with BootError if the guest cannot be saved,
+with HostError if the disk may not hold it, and with EvidenceError if what the cache has is no snapshot.
 """
 
 from __future__ import annotations

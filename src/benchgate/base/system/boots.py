@@ -45,6 +45,7 @@ class BootDefinition:
     firmware: str = DEFAULT_FIRMWARE
     """DEFAULT_FIRMWARE, NO_FIRMWARE or the path of a file, which may contain {out}."""
     start: StartKind = StartKind.COLD
+    """Where its runs begin."""
     is_linux: bool = False
     """Whether its kernel is Linux: the fetched one, a built one, or one that a setting puts in its place."""
     source: str = ""
