@@ -44,10 +44,6 @@ def deadlines(stated: Deadlines) -> Deadlines:
     return replace(stated, run_s=min(stated.run_s, stated.boot_s))
 
 
-def is_smoke(cell: Cell) -> bool:
-    return cell.is_smoke
-
-
 def smoke_of(system: System) -> Smoke:
     if system.smoke is None:
         raise UsageError(f"{system.file}: `smoke` is missing, so there is nothing to boot")

@@ -108,7 +108,7 @@ class _Replay:
             exploration=raw.exploration,
             boot=None if start is None else start.boot,
         )
-        request = self.bench.smoke_request if smoke.is_smoke(raw.cell) else self.bench.request
+        request = self.bench.smoke_request if raw.cell.is_smoke else self.bench.request
         made = request(self.planned, boot, self.order.out, attempt=raw.attempt)
         made = replace(made, order=raw.order, warmup=raw.warmup)
         return bounded(made, self.order.deadline_ns, self.order.limits)
@@ -120,7 +120,7 @@ class _Replay:
     def window(self) -> tuple[int, int] | None:
         """The place of the recorded window on the console; None: between marks."""
         system = self.planned.system
-        if smoke.is_smoke(self.raw.cell) or system.result.is_marked:
+        if self.raw.cell.is_smoke or system.result.is_marked:
             return None
         files = RunFiles(self.raw)
         try:
@@ -217,7 +217,7 @@ def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
         )
     facts = read_object(order.folder.parent.parent, order.facts)
     system = _system(_with_system(order, raw, notice), facts, raw)
-    if smoke.is_smoke(raw.cell):
+    if raw.cell.is_smoke:
         workload = smoke.stand_in(system)
     else:
         workload = find_workload(facts, raw.cell.workload, order.trusted)

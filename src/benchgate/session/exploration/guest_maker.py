@@ -37,7 +37,7 @@ from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell
 from benchgate.plan.seats import reseated
-from benchgate.run import parallel, smoke
+from benchgate.run import parallel
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import ConsoleLimits
@@ -102,7 +102,7 @@ class GuestMaker:
         return found
 
     def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
-        if smoke.is_smoke(planned.cell):
+        if planned.cell.is_smoke:
             return replace(planned, cell=replace(planned.cell, cpus=cpus))
         return reseated(planned, cpus, self._bench.ground, self.options)
 
@@ -168,7 +168,7 @@ class GuestMaker:
         self._bench.check(planned)
         nonce = nonce_of_seed(self.options.order_seed, planned.cell, job.seed)
         boot = BootOptions(nonce, seed=job.seed, exploration=job.exploration)
-        if smoke.is_smoke(planned.cell):
+        if planned.cell.is_smoke:
             made = self._bench.smoke_request(planned, boot, job.folder, attempt=number)
         else:
             made = self._bench.request(planned, boot, job.folder, attempt=number, order=job.number)
@@ -182,7 +182,7 @@ class GuestMaker:
     def _made(self, job: ExplorationJob, raw: RawRun) -> RunObservation:
         planned, work_ns, reason = job.planned, None, ""
         try:
-            if smoke.is_smoke(planned.cell) and planned.system.smoke:
+            if planned.cell.is_smoke and planned.system.smoke:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
             else:
                 found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
