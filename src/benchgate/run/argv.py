@@ -20,7 +20,7 @@ from benchgate.base.snapshots import CACHES, RAM, WORDS, GuestSnapshot, StartKin
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.devices import disk_options, network_options, port_values
-from benchgate.base.system.guest_topology import topology_of
+from benchgate.base.system.guest_topology import GuestTopology, topology_of
 from benchgate.base.system.qemu import DEFAULT_MODEL, Qemu, comma_safe, command, controlled, guest_name
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.script import Script, values_of
@@ -129,7 +129,7 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         initrd=image.start or image.initrd,
         append=_append(planned, image, boot) if image.start is None else system.boot.append,
         extra=(
-            *_start_options(system, cell.cpus, image, boot),
+            *_start_options(system, topology, image, boot),
             *_boot_media(system, image),
             *network_options(system.ports, boot.ports, system.qemu.network),
             *_with_files(topology.arguments, boot),
@@ -167,7 +167,9 @@ def _cpu(system: System, vm: VmConfig) -> str:
     return f"{model or DEFAULT_MODEL}{_NO_RANDOM}" if varies else model
 
 
-def _start_options(system: System, cpus: int, image: Image, boot: BootOptions) -> tuple[str, ...]:
+def _start_options(
+    system: System, topology: GuestTopology, image: Image, boot: BootOptions
+) -> tuple[str, ...]:
     """QEMU's options for a guest that starts from a snapshot, or of which one is taken: its memory is a file,
     and what it is to run comes by fw_cfg. The one that is saved has a stand-in there, so that both are one
     machine."""
@@ -176,7 +178,7 @@ def _start_options(system: System, cpus: int, image: Image, boot: BootOptions) -
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
     found: list[str] = []
-    if system.qemu.memory and "-numa" not in topology_of(system, cpus).arguments:
+    if system.qemu.memory and "-numa" not in topology.arguments:
         one = f"{_IN_MEMORY}id={RAM},size={system.qemu.memory}"
         found += [*_with_files(("-object", one), boot), "-machine", f"memory-backend={RAM}"]
     if image.start is not None and image.initrd is not None:
