@@ -22,10 +22,8 @@ from benchgate.session.mix_study.folder import StudyFolder
 
 VECTORS, SENSITIVITY = "vectors.csv", "sensitivity.csv"
 """The files that `benchgate mix choose` reads."""
-INTERVALS, LEVELS, ISOLATION, REPORT = (
-    *("vectors-intervals.csv", "sensitivity-levels.csv"),
-    *("isolation.csv", "report.html"),
-)
+INTERVALS, LEVELS = "vectors-intervals.csv", "sensitivity-levels.csv"
+ISOLATION, REPORT = "isolation.csv", "report.html"
 BY_HAND = "chosen by hand"
 _COUNT = re.compile(r"([1-9][0-9]?|100)\Z")
 
