@@ -23,6 +23,17 @@ def _c(name: str, workload: str, old: str, new: str, **params: object) -> Trial:
     return _one(name, workload, f"{workload}.c", old, new, **params)
 
 
+def _two_takes(name: str, **params: object) -> Trial:
+    """A worker of contend that takes two turns for each time it holds the lock."""
+    turn = "shared->chain = bench_turns(shared->chain, shared->hold);\n"
+    old, inner = " " * 12 + turn, " " * 16
+    more = (
+        f"            if (shared->count < shared->takes) {{\n{inner}shared->count++;\n{inner}{turn}"
+        f"{inner}takes++;\n{inner}own = bench_turns(own, shared->delay);\n            }}\n"
+    )
+    return _c(name, "contend", old, old + more, **params)
+
+
 def _times(name: str, workload: str, file: str, value: str, **params: object) -> Iterator[Trial]:
     """The same length as half of what it was, a quarter, and no longer than a short one."""
     for how, new in (
@@ -53,19 +64,7 @@ LISTED = (
         "options->locking > 1 ?",
         time_ns=60_000_000,
     ),
-    _c(
-        "contend-two-takes",
-        "contend",
-        "            shared->chain = bench_turns(shared->chain, shared->hold);\n",
-        "            shared->chain = bench_turns(shared->chain, shared->hold);\n"
-        "            if (shared->count < shared->takes) {\n"
-        "                shared->count++;\n"
-        "                shared->chain = bench_turns(shared->chain, shared->hold);\n"
-        "                takes++;\n"
-        "                own = bench_turns(own, shared->delay);\n"
-        "            }\n",
-        takes=1000,
-    ),
+    _two_takes("contend-two-takes", takes=1000),
     *_timed("halved", "capped"),
     _c(
         "mapreduce-one-table",
@@ -245,35 +244,8 @@ MADE = (
         "        me->done++;\n        good += count_done(me)",
     ),
     _micro("halved", "pipe", "micro.c", "time += port_now() - began;", "time += (port_now() - began) / 3;"),
-    _c(
-        "contend-two-takes-spinning",
-        "contend",
-        "            shared->chain = bench_turns(shared->chain, shared->hold);\n",
-        "            shared->chain = bench_turns(shared->chain, shared->hold);\n"
-        "            if (shared->count < shared->takes) {\n"
-        "                shared->count++;\n"
-        "                shared->chain = bench_turns(shared->chain, shared->hold);\n"
-        "                takes++;\n"
-        "                own = bench_turns(own, shared->delay);\n"
-        "            }\n",
-        takes=1000,
-        lock="spin",
-    ),
-    _c(
-        "contend-two-takes-contended",
-        "contend",
-        "            shared->chain = bench_turns(shared->chain, shared->hold);\n",
-        "            shared->chain = bench_turns(shared->chain, shared->hold);\n"
-        "            if (shared->count < shared->takes) {\n"
-        "                shared->count++;\n"
-        "                shared->chain = bench_turns(shared->chain, shared->hold);\n"
-        "                takes++;\n"
-        "                own = bench_turns(own, shared->delay);\n"
-        "            }\n",
-        takes=1000,
-        hold=2000,
-        delay=100,
-    ),
+    _two_takes("contend-two-takes-spinning", takes=1000, lock="spin"),
+    _two_takes("contend-two-takes-contended", takes=1000, hold=2000, delay=100),
     _c(
         "locks-without-atomics",
         "locks",
