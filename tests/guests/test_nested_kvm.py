@@ -35,6 +35,7 @@ def test_tern_computes_under_a_real_kvm(tmp_path: Path) -> None:
     found = wire.parse(said.encode(), nonce=guest.nonce)
     expected = primes_up_to(HI + 1)
     assert [found.result[key] for key in ("count", "sum")] == [len(expected), sum(expected)]
-    assert {one.cpu for one in found.reports} == {0, 1}
+    # CPU 0 may have computed both shares, if this host was busy when it was the other CPU's turn.
+    assert found.online == len(found.reports) == 2
     assert run.exits.get(NESTED_PAGE_FAULT, 0) > 0
     assert run.exits.get(PORT, 0) > len(said)
