@@ -68,8 +68,15 @@ def arm_of(
         return replace(facts, invalid=(*bad, str(error)))
     one = next(iter(found.values()))
     facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
+    facts = replace(facts, boots=_boots_behind(samples))
     said = told(witness_of(good), one.lane)
     return replace(facts, measurements=found, sample=_folder(samples[0].run), witness=said)
+
+
+def _boots_behind(runs: Sequence[VerifiedRun]) -> int:
+    """Each boot has CPUs, devices and times of its own, also of a small kernel with one CPU. So the content
+    of the snapshots counts, and not the number of the boot in their records."""
+    return len({tuple(sorted(run.start.digests.items())) for run in runs if run.start is not None})
 
 
 def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:

@@ -12,6 +12,7 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Outcome, RawRun
+from benchgate.base.snapshots import SnapshotRecord
 from benchgate.judge.checks.binding import check_binding
 from benchgate.judge.judged_run import JudgedRun
 from tests.forgerykit import FILES, GUEST, nonce_of
@@ -92,6 +93,37 @@ def test_a_counted_run_that_is_missing_is_found_on_either_clock() -> None:
 def test_on_the_instruction_clock_the_nonce_is_of_the_seed() -> None:
     refused((*EXACT[:3], replace(EXACT[3], nonce=EXACT[2].nonce), EXACT[4]), "its nonce is")
     refused((EXACT[0], replace(EXACT[1], warmup=True)), "it is called a warm-up")
+
+
+def warm(*boots: tuple[int, str]) -> list[JudgedRun]:
+    """The runs of a cell that starts warm, with seeds 1, 2 ..., from these boots with these memories."""
+    found = []
+    for number, (boot, memory) in enumerate(boots, start=1):
+        one = judged(exact(number, 2, number))
+        assert one.verified is not None
+        record = SnapshotRecord(9, 5, boot, {"ram": memory}, {})
+        found.append(replace(one, verified=replace(one.verified, start=record)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("boots", "said"),
+    [
+        ([(1, "a"), (2, "b"), (3, "c"), (1, "a"), (2, "b")], ""),
+        ([(1, "a"), (2, "b"), (3, "c"), (4, "d")], "it started at boot 4, and must at 1"),
+        ([(1, "a"), (1, "a")], "it started at boot 1, and must at 2"),
+        ([(1, "a"), (2, "b"), (3, "c"), (1, "d")], "at another snapshot of boot 1 than the cell's other run"),
+    ],
+)
+def test_the_boots_behind_seeds_follow_from_the_policy(boots: list[tuple[int, str]], said: str) -> None:
+    def checked() -> None:
+        check_binding(FACTS, warm(*boots), (), replace(POLICY, boots=3), "session.json")
+
+    if said:
+        with pytest.raises(EvidenceError, match=said):
+            checked()
+    else:
+        checked()
 
 
 def test_in_a_session_that_is_not_complete_a_run_may_be_missing() -> None:
