@@ -199,8 +199,10 @@ def _held(new: _Replay, again: RawRun, symbols: Callable[[], SymbolFiles]) -> li
     one, other = read_memory(new.raw.folder), read_memory(again.folder)
     found = one.differing(other)[: arms.MOST_PAGES] if one and other else []
     kernel = symbols().kernel if found else None
+    if kernel is None:
+        return []
     lines = []
-    for address in found if kernel else ():
+    for address in found:
         names = names_at(kernel, new.guest, address, address + PAGE)
         told = ", ".join(names[:_MOST_NAMES]) + (" ..." if len(names) > _MOST_NAMES else "")
         lines.append(f"memory {address:#x}: {told or 'no symbol of the kernel'}")
