@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -284,6 +285,28 @@ def test_runs_that_all_came_from_one_snapshot_give_no_verdict(tmp_path: Path) ->
         code, output = run_benchgate(tmp_path, "rejudge", forged(copy, whole=whole), *words)
         assert code != 0, output
         assert said in " ".join(output.split()), output
+
+
+def test_a_find_of_a_warm_row_is_made_small_and_replayed(tmp_path: Path) -> None:
+    """It has a stall, and happens without."""
+    prompt_files(tmp_path)
+    system = tmp_path / "printed.yaml"
+    system.write_text(system.read_text().replace("boot: {", "boot: {append: lie=panic-after, "))
+    test = TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', "")
+    (tmp_path / "test_typed.py").write_text(test)
+    asked = ("--smp=2", "--strategy=sync", "--seeds=1", "--with", "one_in=2", "--out=out")
+    warm = ("--", "--start=warm", "-p", "no:cacheprovider")
+    code, output = run_benchgate(tmp_path, "explore", "test_typed.py", *asked, *warm)
+    assert code == 1, output
+    assert "typed.hi-20001-printed.start-warm-smp2 sync 1" in output
+    code, output = run_benchgate(tmp_path, "explore", "small", "out/finds/find-2")
+    assert code == 0, output
+    assert re.search(r"find-2: 0 of [1-9]\d* stalls? after 2 runs: it happens without any stall", output), (
+        output
+    )
+    code, output = run_benchgate(tmp_path, "explore", "replay", "out/finds/find-2", "--out=again")
+    assert code == 0, output
+    assert "the same run: marks, counts and console are equal" in output
 
 
 # ---- faults, with the snapshots of a kernel at its prompt
