@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import PAGE, pages, text_of
+from benchgate.base.files import PAGE, data_of, open_regular, pages, text_of
 from benchgate.base.runs import Ending
 from benchgate.base.snapshots import RAM, GuestSnapshot
 from benchgate.base.system.machines import MemoryRange
@@ -101,8 +101,11 @@ class KeptMemory:
 
 
 def _copy(path: Path, file: int) -> None:
-    for number, page in pages(path):
-        os.pwrite(file, page, number * PAGE)
+    with open_regular(path) as stream:
+        for begin, end in data_of(stream.fileno()):
+            at = os.lseek(file, begin, os.SEEK_SET)
+            while at < end:
+                at += os.sendfile(file, stream.fileno(), at, end - at)
 
 
 def content_of(folder: Path) -> str | None:
