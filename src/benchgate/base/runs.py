@@ -24,7 +24,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.witness import WitnessedPromise
 
 if TYPE_CHECKING:
-    from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord
+    from benchgate.base.snapshots import GuestSnapshot
 
 
 class Ending(StrEnum):
@@ -307,8 +307,8 @@ class VerifiedRun:
     """What it reported as its result; empty if a system prints its answers in its own form."""
     promises: tuple[WitnessedPromise, ...] = ()
     """What the machine saw of each promise of its workload."""
-    start: SnapshotRecord | None = None
-    """The snapshot at which it began; None if it booted."""
+    start: tuple[int, str] | None = None
+    """The number of the boot whose snapshot it began at, and the snapshot's digest; None if it booted."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

@@ -76,7 +76,7 @@ def arm_of(
 def _boots_behind(runs: Sequence[VerifiedRun]) -> int:
     """Each boot has CPUs, devices and times of its own, also of a small kernel with one CPU. So the content
     of the snapshots counts, and not the number of the boot in their records."""
-    return len({tuple(sorted(run.start.digests.items())) for run in runs if run.start is not None})
+    return len({run.start[1] for run in runs if run.start is not None})
 
 
 def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:

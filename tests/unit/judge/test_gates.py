@@ -11,7 +11,6 @@ import pytest
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Verdict, Word
-from benchgate.base.snapshots import SnapshotRecord
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.judge import gates
 from benchgate.judge.arms import arm_of
@@ -55,13 +54,7 @@ def test_the_reach_follows_the_policy() -> None:
 
 def warm_arm(starts: Sequence[tuple[int, str]], cpus: int = 2) -> Arm:
     runs = [verified(raw_run(cell(cpus), attempt=n), 1000 + n) for n in range(1, len(starts) + 1)]
-    return arm_of(
-        cell(cpus),
-        [
-            replace(run, start=SnapshotRecord(9, 5, boot, {"ram": memory}, {}))
-            for run, (boot, memory) in zip(runs, starts, strict=True)
-        ],
-    )
+    return arm_of(cell(cpus), [replace(run, start=start) for run, start in zip(runs, starts, strict=True)])
 
 
 FIVE = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e")]

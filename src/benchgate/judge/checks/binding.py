@@ -18,7 +18,6 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import Policy
 from benchgate.base.runs import Outcome, RawRun
-from benchgate.base.snapshots import SnapshotRecord
 from benchgate.base.void_rule import VoidRule
 from benchgate.judge.judged_run import JudgedRun
 
@@ -93,15 +92,16 @@ def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str, guest: st
 def _check_boots(judged: Iterable[JudgedRun], boots: int) -> None:
     """The boots behind the seeds of a cell that starts warm are 1, 2, 3 ..., up to the policy's number, and
     again; one boot has one snapshot."""
-    known: dict[tuple[str, int], SnapshotRecord] = {}
+    known: dict[tuple[str, int], str] = {}
     for one in judged:
         start = None if one.verified is None else one.verified.start
         if start is None:
             continue
+        boot, digest = start
         due = 1 + (one.run.seed - 1) % boots
-        if start.boot != due:
-            raise _wrong(one.run, f"it started at boot {start.boot}, and must at {due}")
-        if known.setdefault((one.run.cell.id, due), start) != start:
+        if boot != due:
+            raise _wrong(one.run, f"it started at boot {boot}, and must at {due}")
+        if known.setdefault((one.run.cell.id, due), digest) != digest:
             raise _wrong(one.run, f"it started at another snapshot of boot {due} than the cell's other run")
 
 

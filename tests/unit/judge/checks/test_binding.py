@@ -12,7 +12,6 @@ import pytest
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.runs import Outcome, RawRun
-from benchgate.base.snapshots import SnapshotRecord
 from benchgate.judge.checks.binding import check_binding
 from benchgate.judge.judged_run import JudgedRun
 from tests.forgerykit import FILES, GUEST, nonce_of
@@ -101,8 +100,7 @@ def warm(*boots: tuple[int, str]) -> list[JudgedRun]:
     for number, (boot, memory) in enumerate(boots, start=1):
         one = judged(exact(number, 2, number))
         assert one.verified is not None
-        record = SnapshotRecord(9, 5, boot, {"ram": memory}, {})
-        found.append(replace(one, verified=replace(one.verified, start=record)))
+        found.append(replace(one, verified=replace(one.verified, start=(boot, memory))))
     return found
 
 
