@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.files import PAGE
-from benchgate.base.snapshots import RAM, GuestSnapshot, StartKind
+from benchgate.base.files import PAGE, file_digest, pages_digest
+from benchgate.base.snapshots import CONSOLE, RAM, STATE, GuestSnapshot, StartKind
+from benchgate.build import cache
 from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.plan import catalog
@@ -24,12 +32,14 @@ from benchgate.run import argv, guest, snapshot
 from benchgate.run.argv import BootOptions
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import RunningGuest
+from benchgate.run.qmp import QmpError
 from benchgate.run.record import clock_log
 from benchgate.run.watch import GUEST_WATCH
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
+from tests import forgerykit
 from tests.kernelkit import talker
-from tests.line.sessions import Session, run_benchgate, run_pytest
+from tests.line.sessions import PATIENCE_S, REPO, Session, run_benchgate, run_pytest
 from tests.line.test_prompt import ORACLE, SYSTEM, TESTS, WINDOWS, WORKLOAD
 
 NONCE = "0123456789abcdef"
@@ -46,7 +56,7 @@ def test_every_run_is_right(cell):
 
 @dataclass(frozen=True)
 class Bench:
-    """Two CPUs of the Linux guest, which start warm."""
+    """Two CPUs of a guest, which start warm."""
 
     bench: Workbench
     planned: PlannedCell
@@ -193,6 +203,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 def test_a_row_says_that_it_started_warm(recorded: Session) -> None:
     assert {row["system"] for row in recorded.rows} == {"linux.start-warm"}
+    memory = [path.read_text() for path in (recorded.folder / "runs").glob("*-smp2/memory.txt")]
+    assert len(memory) == 2  # of the repeated seed
+    assert memory[0] == memory[1]
     for run in (recorded.folder / "runs").iterdir():
         assert json.loads((run / "start.json").read_text())["boot"] in range(1, 6)
 
@@ -227,6 +240,180 @@ def test_a_kernel_starts_at_its_prompt(tmp_path: Path) -> None:
         typed = json.loads((run / "conversation.json").read_text())["typed"]
         said[start] = [(one["text"], one["at"]) for one in typed]
     assert said[StartKind.WARM] == said[StartKind.COLD]
+
+
+def begun(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "start.json").read_text())
+    return found
+
+
+def forged(session: Path, *, whole: bool) -> Path:
+    """All runs claim the start of the first one; `whole`: but for the number of the boot."""
+    runs = sorted((session / "runs").iterdir())
+    first = begun(runs[0])
+    for run in runs:
+        own = begun(run)
+        told = {"argv.json": "start={time_ns}:{console}", "clock.log": "start {time_ns} {console} "}
+        for name, words in told.items():
+            text = (run / name).read_text()
+            assert text.count(words.format(**own).strip()) == 1
+            (run / name).write_text(text.replace(words.format(**own).strip(), words.format(**first).strip()))
+        forgery = {**first, "boot": own["boot"]} if whole else first
+        (run / "start.json").write_text(json.dumps(forgery))
+    forgerykit.chain_again(session)
+    forgerykit.seal_again(session)
+    return session
+
+
+def test_runs_that_all_came_from_one_snapshot_give_no_verdict(tmp_path: Path) -> None:
+    prompt_files(tmp_path)
+    test = TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', "")
+    (tmp_path / "test_typed.py").write_text(test)
+    made = run_pytest(tmp_path, "test_typed.py", "--clock=insn", "--start=warm", "--smp=2")
+    assert made.code == 0, made.output
+    session = made.folder.resolve()
+    assert [begun(run)["boot"] for run in sorted((session / "runs").iterdir())] == [1, 1, 2, 3, 4, 5]
+    words = ("--workload", "typed.yaml")
+    code, output = run_benchgate(tmp_path, "verify", session, *words)
+    assert code == 0, output
+    for whole, said in (
+        (False, "it started at boot 1, and must at 2"),
+        (True, "stand only 1 boot, and the policy"),
+    ):
+        copy = tmp_path / str(whole) / session.name
+        shutil.copytree(session, copy)
+        code, output = run_benchgate(tmp_path, "rejudge", forged(copy, whole=whole), *words)
+        assert code != 0, output
+        assert said in " ".join(output.split()), output
+
+
+def test_a_find_of_a_warm_row_is_made_small_and_replayed(tmp_path: Path) -> None:
+    """It has a stall, and happens without."""
+    prompt_files(tmp_path)
+    system = tmp_path / "printed.yaml"
+    system.write_text(system.read_text().replace("boot: {", "boot: {append: lie=panic-after, "))
+    test = TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', "")
+    (tmp_path / "test_typed.py").write_text(test)
+    asked = ("--smp=2", "--strategy=sync", "--seeds=1", "--with", "one_in=2", "--out=out")
+    warm = ("--", "--start=warm", "-p", "no:cacheprovider")
+    code, output = run_benchgate(tmp_path, "explore", "test_typed.py", *asked, *warm)
+    assert code == 1, output
+    assert "typed.hi-20001-printed.start-warm-smp2 sync 1" in output
+    code, output = run_benchgate(tmp_path, "explore", "small", "out/finds/find-2")
+    assert code == 0, output
+    assert re.search(r"find-2: 0 of [1-9]\d* stalls? after 2 runs: it happens without any stall", output), (
+        output
+    )
+    code, output = run_benchgate(tmp_path, "explore", "replay", "out/finds/find-2", "--out=again")
+    assert code == 0, output
+    assert "the same run: marks, counts and console are equal" in output
+
+
+# ---- faults, with the snapshots of a kernel at its prompt
+
+
+def prompted(place: Path, words: str, machine: str = "q35,sata=off,smbus=off", boots: int = 5) -> Bench:
+    """Its command line makes the snapshots of each test its own. A kernel built again would be another."""
+    if not (place / "printed.yaml").exists():
+        prompt_files(place)
+    path = place / f"{words}.yaml"
+    text = (place / "printed.yaml").read_text()
+    for old, new in (("boot: {", f"boot: {{append: {words}, "), ("q35,sata=off,smbus=off", machine)):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    system = catalog.load_system(f"{path}:start=warm")
+    workload = catalog.load_workload(str(place / "typed.yaml"), system)
+    values, label = fill(workload, {})
+    cell = Cell(system.name, workload.name, workload.mode, values, 2, label)
+    planned = PlannedCell(cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    bench = Workbench(replace(Options(), clock="insn", boots=boots), ThisHost(), print)
+    bench.prepare([planned])
+    bench.choose()
+    return Bench(bench, planned)
+
+
+MAKER = """\
+import sys, time
+from pathlib import Path
+from tests.guests.test_warm_starts import prompted
+from benchgate.run import snapshot
+
+bench = prompted(Path(sys.argv[1]), sys.argv[2])
+if sys.argv[3:]:
+    snapshot.take = lambda *_: time.sleep(600)
+print("begins", flush=True)
+print("digests", sorted(bench.snapshot.record.digests.items()))
+"""
+
+
+def maker(place: Path, *words: str) -> subprocess.Popen[str]:
+    """A process that makes the snapshot, or finds it."""
+    argv = [sys.executable, "-c", MAKER, str(place), *words]
+    return subprocess.Popen(argv, cwd=REPO, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def test_of_two_sessions_at_once_one_makes_the_snapshot(tmp_path: Path) -> None:
+    prompted(tmp_path, "at-once")
+    both = [maker(tmp_path, "at-once") for _ in range(2)]
+    outputs = [one.communicate(timeout=PATIENCE_S)[0] for one in both]
+    assert [one.returncode for one in both] == [0, 0], outputs
+    assert sum("making a snapshot" in output for output in outputs) == 1, outputs
+    assert len({output.rpartition("digests")[2] for output in outputs}) == 1
+
+
+def test_a_maker_that_is_killed_leaves_no_guest_and_no_snapshot(tmp_path: Path) -> None:
+    place = prompted(tmp_path, "killed").snapshot.folder.parent
+    shutil.rmtree(place)
+    one = maker(tmp_path, "killed", "sleeps")
+    half = place.with_name(f"{place.name}.tmp") / "files" / "work"
+    while not (half / "affinity.json").exists():  # its guest has begun
+        assert one.poll() is None
+        time.sleep(0.02)
+    guests = [child for child in psutil.Process(one.pid).children(recursive=True) if "qemu" in child.name()]
+    assert guests
+    one.kill()
+    one.communicate()
+    psutil.wait_procs(guests, timeout=PATIENCE_S)
+    assert not any(child.is_running() for child in guests)
+    assert half.exists()
+    assert not place.exists()
+    again = prompted(tmp_path, "killed").snapshot
+    assert again.folder.parent == place
+    assert not half.parent.parent.exists()
+
+
+def test_a_snapshot_that_lost_its_end_is_made_again(tmp_path: Path) -> None:
+    for name in (RAM, STATE, CONSOLE):
+        first = prompted(tmp_path, "truncated").snapshot
+        while cache._held:  # as at the end of its process
+            os.close(cache._held.popitem()[1])
+        file = first.folder / name
+        os.truncate(file, file.stat().st_size - 1)
+        again = prompted(tmp_path, "truncated").snapshot
+        assert again.record == first.record
+        assert (file_digest(again.folder / STATE), pages_digest(again.folder / RAM)) == (
+            first.record.digests[STATE], first.record.digests[RAM],
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35,sata=off", "q35,sata=off,smbus=off"])
+def test_a_state_of_another_machine_or_one_without_its_end_is_not_loaded(
+    tmp_path: Path, machine: str
+) -> None:
+    """Of the machine itself it is cut off."""
+    own = prompted(tmp_path, "loads")
+    snapshot, other = own.snapshot, prompted(tmp_path, "loads", machine)
+    if other.planned.system.qemu.machine == own.planned.system.qemu.machine:
+        folder = tmp_path / "short"
+        shutil.copytree(snapshot.folder, folder)
+        os.truncate(folder / STATE, (folder / STATE).stat().st_size // 2)
+        snapshot = replace(snapshot, folder=folder)
+    boot = BootOptions(NONCE, seed=1, start=snapshot)
+    with other.started(tmp_path / "run", boot) as one, pytest.raises(QmpError):
+        one.load()  # QEMU ends, and its own message is told as the reason (run/guest.py)
+    said = (tmp_path / "run/stderr.log").read_text()
+    assert "load of migration failed" in said, said
 
 
 BOOTS = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from benchgate.base.cells import Lane
@@ -12,6 +13,7 @@ from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, SweepPlan
 
 GROUND = Ground((4, 5), (4, 5), {"qemu": (Lane.TCG, ""), "native": (Lane.NATIVE, "")})
+ON_CLOCK = replace(GROUND, lanes={**GROUND.lanes, "qemu": (Lane.INSN, "")})
 OWN = """\
 version: 1
 name: mine
@@ -29,8 +31,9 @@ def sweep(*cpus: int, system: str = "linux", options: Options | None = None, **g
     chosen = options or Options(systems=(system,))
     gates = [MarkArguments((), {"cpus": count, "at_least": 1.6}) for count in cpus]
     request = marks.read(MarkArguments(("primes",), given), {"speedup": gates})
-    cells = planner.plan_cells(request, chosen, GROUND)
-    (found,) = planner.sweeps(cells, planner.plan_gates(request, chosen, GROUND))
+    ground = ON_CLOCK if any("start=warm" in word for word in chosen.systems) else GROUND
+    cells = planner.plan_cells(request, chosen, ground)
+    (found,) = planner.sweeps(cells, planner.plan_gates(request, chosen, ground))
     return found
 
 

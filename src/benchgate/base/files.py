@@ -136,7 +136,7 @@ def pages(path: Path) -> Iterator[tuple[int, bytes]]:
     """Each page of a file that is not zero, with its number. Holes are not read."""
     given = 0  # a file system may have blocks that are smaller than a page
     with open_regular(path) as stream:
-        for begin, end in _data_of(stream.fileno()):
+        for begin, end in data_of(stream.fileno()):
             begins, given = max(begin // PAGE, given), -(-end // PAGE)
             stream.seek(begins * PAGE)
             for first in range(begins, given, _AT_ONCE):
@@ -147,7 +147,7 @@ def pages(path: Path) -> Iterator[tuple[int, bytes]]:
                         yield first + at // PAGE, page
 
 
-def _data_of(descriptor: int) -> Iterator[tuple[int, int]]:
+def data_of(descriptor: int) -> Iterator[tuple[int, int]]:
     """The parts of a file that are no holes."""
     at, size = 0, os.fstat(descriptor).st_size
     while at < size:

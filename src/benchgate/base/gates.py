@@ -123,6 +123,8 @@ class Arm:
     """The folder of its first counted run, relative to the session's. Advice names this run."""
     culprit: str = ""
     """The folder of its first run that is not verified."""
+    boots: int = 0
+    """How many different boots stand behind its counted runs, if they started warm; 0 if each booted."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "measurements", MappingProxyType(dict(self.measurements)))

@@ -18,6 +18,7 @@ from benchgate.base.exploration import Exploration
 from benchgate.base.jsonfields import Between, PlainWord, Presence, Seconds
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.statistics.stats import Interval
+from benchgate.base.system.machines import MemoryRange
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.workload.metrics import Metric
 from benchgate.base.workload.witness import WitnessedPromise
@@ -133,6 +134,8 @@ class BootSpec:
     """The snapshot from which it starts; None if it boots."""
     words: str = ""
     """The words of its kernel command line, if they come after its start."""
+    kept_memory: tuple[MemoryRange, ...] = ()
+    """The parts of the guest's memory of which digests are kept at its end (run/end_memory.py)."""
     counts_memory: bool = False
     """Whether the host counts the guest's use of caches and memory, if the host can (resctrl)."""
     uses: Uses | None = None
@@ -304,6 +307,8 @@ class VerifiedRun:
     """What it reported as its result; empty if a system prints its answers in its own form."""
     promises: tuple[WitnessedPromise, ...] = ()
     """What the machine saw of each promise of its workload."""
+    start: tuple[int, str] | None = None
+    """The number of the boot whose snapshot it began at, and the snapshot's digest; None if it booted."""
 
     def __post_init__(self) -> None:
         if self.key is not _VERIFY_ONLY:

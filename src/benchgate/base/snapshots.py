@@ -6,6 +6,7 @@ Takes the folder of a snapshot, or of a run that started from one; gives a `Gues
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -57,6 +58,11 @@ class SnapshotRecord:
     """The digests of its files: memory and caches by `pages_digest`."""
     inputs: Mapping[str, str]
     """Everything on which the content depends: digests of files, and the words of QEMU's command line."""
+
+    @property
+    def digest(self) -> str:
+        """Of all its files."""
+        return hashlib.sha256(str(sorted(self.digests.items())).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
         write_json(folder / FILE, {"schema": SCHEMA, **as_json(self)})

@@ -27,7 +27,7 @@ from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, BuildError, VerifyError
 from benchgate.base.files import file_digest
 from benchgate.base.process import capture
-from benchgate.base.system.arch import X86_64
+from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.system.qemu import GOOD_EXIT, Qemu, comma_safe, command
 from benchgate.build.cache import entry
 from benchgate.build.fetch import cross
@@ -41,6 +41,8 @@ _TEXT_KINDS, _DATA_KINDS = frozenset("tTwWvV"), frozenset("bBdDrR")
 _NO_TYPE, _OBJECT, _FUNCTION = 0, 1, 2  # STT_NOTYPE, STT_OBJECT, STT_FUNC
 _NO_NAMES = ("$", ".L")
 """The labels that mark code and data within functions of AArch64 and RISC-V, and RISC-V's local labels."""
+_LINUX_AT = {X86_64.name: 0xFFFF_FFFF_8000_0000}
+"""The virtual address of physical address 0 where Linux maps itself, without KASLR."""
 _MAX_UNSIZED = 1 << 16  # a symbol of unknown size ends after this many bytes at the latest
 
 
@@ -99,6 +101,31 @@ def read_symbols(path: Path, *, data: bool = False) -> Symbols:
     found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
     kinds = _DATA_KINDS if data else _TEXT_KINDS
     return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in kinds)
+
+
+def names_at(path: Path, guest: Architecture, begin: int, end: int) -> tuple[str, ...]:
+    """The kernel's variables and functions from one guest-physical address up to another one: by the segments
+    of its ELF file or, of lines as in System.map, by where Linux maps itself. None where that is unknown."""
+    every = (read_symbols(path, data=True), read_symbols(path))
+    return tuple(
+        name
+        for first, last, offset in _places(path, guest)
+        if first < end and begin < last
+        for symbols in every
+        for name, _, _ in symbols.within(begin + offset, end + offset)
+    )
+
+
+def _places(path: Path, guest: Architecture) -> list[tuple[int, int, int]]:
+    """The physical begin and end of each part of a kernel, and how much larger its virtual addresses are."""
+    if not is_elf(path):
+        return [(0, 1 << 30, _LINUX_AT[guest.name])] if guest.name in _LINUX_AT else []
+    try:
+        with path.open("rb") as stream:
+            loaded = [segment.header for segment in ELFFile(stream).iter_segments("PT_LOAD")]
+        return [(one.p_paddr, one.p_paddr + one.p_memsz, one.p_vaddr - one.p_paddr) for one in loaded]
+    except DAMAGE as error:
+        raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
 
 
 def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:

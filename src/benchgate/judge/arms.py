@@ -22,9 +22,12 @@ from benchgate.base.workload.metrics import OF_THREADS, Metric, with_windows
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.checks.witness_summary import told, witness_of
 from benchgate.judge.judged_run import JudgedRun
-from benchgate.judge.run_files import read_console
+from benchgate.judge.run_files import RunFiles
 from benchgate.judge.samples import is_sample, measurement
+from benchgate.run.end_memory import content_of
 
+MOST_PAGES = 4
+"""So many pages of memory that differ are named."""
 NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
 
 
@@ -65,8 +68,15 @@ def arm_of(
         return replace(facts, invalid=(*bad, str(error)))
     one = next(iter(found.values()))
     facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
+    facts = replace(facts, boots=_boots_behind(samples))
     said = told(witness_of(good), one.lane)
     return replace(facts, measurements=found, sample=_folder(samples[0].run), witness=said)
+
+
+def _boots_behind(runs: Sequence[VerifiedRun]) -> int:
+    """Each boot has CPUs, devices and times of its own, also of a small kernel with one CPU. So the content
+    of the snapshots counts, and not the number of the boot in their records."""
+    return len({run.start[1] for run in runs if run.start is not None})
 
 
 def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:
@@ -163,7 +173,48 @@ def difference(first: RawRun, second: RawRun) -> str:
     ended_by_host = None in (first.exit_status, second.exit_status)
     if logs[0].marks != logs[1].marks or (logs[0].totals != logs[1].totals and not ended_by_host):
         return f"{where} in their instruction counts"
-    one, two = read_console(first), read_console(second)
+    files = RunFiles(first), RunFiles(second)
+    one, two = (each.console for each in files)
     if ended_by_host:
         one, two = one[: len(two)], two[: len(one)]
-    return f"{where} in their consoles" if one != two else ""
+    if one != two:
+        return f"{where} in their consoles"
+    found = _of_memory(files[0], files[1])
+    return f"{where} in {found}" if found else ""
+
+
+def _of_memory(one: RunFiles, other: RunFiles) -> str:
+    """The first pages of memory in which both ended differently; empty if there is none, or if one was not
+    kept."""
+    texts = content_of(one.run.folder), content_of(other.run.folder)
+    if None in texts or texts[0] == texts[1] or one.end_memory is None or other.end_memory is None:
+        return ""
+    found = one.end_memory.differing(other.end_memory)
+    if not found:
+        return "the digest of their memory"
+    named = ", ".join(f"{address:#x}" for address in found[:MOST_PAGES])
+    return (
+        f"{counted(len(found), 'page')} of memory at their end: {named}{', ...' * (len(found) > MOST_PAGES)}"
+    )
+
+
+def repeats(runs: Sequence[JudgedRun]) -> tuple[str, ...]:
+    """What the runs of one seed have in common: which of the cells that ran one twice are equal in what."""
+    exact = [one.run for one in runs if one.verified and one.run.lane is Lane.INSN]
+    pairs = [
+        (one, two)
+        for one, two in combinations(exact, 2)
+        if one.warmup and (one.cell, one.seed) == (two.cell, two.seed) and not difference(one, two)
+    ]
+    without = [one.cell.id for one, two in pairs if None in (content_of(one.folder), content_of(two.folder))]
+    told = {
+        "consoles, counts and memory are equal": [
+            one.cell.id for one, _ in pairs if one.cell.id not in without
+        ],
+        "consoles and counts are equal, the memory was not compared": without,
+    }
+    return tuple(
+        f"one seed was run twice in {counted(len(cells), 'cell')}: {what} ({', '.join(cells)})"
+        for what, cells in told.items()
+        if cells
+    )

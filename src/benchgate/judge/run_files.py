@@ -31,6 +31,7 @@ from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
 from benchgate.judge.accounts.threads.schedule import Schedule, repeat_schedule
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
+from benchgate.run.end_memory import EndMemory, read_memory
 from benchgate.run.pinning import ThreadPlace
 from benchgate.run.thread_use import HostRecord, UseSample
 
@@ -111,6 +112,11 @@ class RunFiles:
         except OSError as error:
             raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
         return raw.decode("utf-8", "replace").removesuffix("\n")
+
+    @cached_property
+    def end_memory(self) -> EndMemory | None:
+        """The digests of its memory at its end; None: none were kept."""
+        return read_memory(self.run.folder)
 
     @cached_property
     def argv(self) -> tuple[str, ...]:

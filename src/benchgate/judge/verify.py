@@ -121,7 +121,8 @@ def _verified_on(
     if run.lane is Lane.INSN:
         check_balance(files.clock)
         check_started(files.clock)
-    found = replace(with_threads(found, files), arch=system.arch.name)
+    start = None if files.start is None else (files.start.boot, files.start.digest)
+    found = replace(with_threads(found, files), arch=system.arch.name, start=start)
     return replace(found, promises=witnessed(found, files, workload, system))
 
 

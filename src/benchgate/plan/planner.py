@@ -15,6 +15,7 @@ from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, Settings, System, plain_name
 from benchgate.base.workload.workloads import Workload
@@ -81,7 +82,13 @@ def plan_cell(  # noqa: PLR0913 - keyword arguments
     usual = _grown(workload, request.given, growth)
     test_label = fill(workload, usual)[1] if options.quick else label
     cell = Cell(system.name, workload.name, workload.mode, values, cpus, label, clock=ground.clock)
-    return PlannedCell(cell, system, workload, seat(system, workload, cell, ground, options), test_label)
+    seats = seat(system, workload, cell, ground, options)
+    if system.boot.start is StartKind.WARM and seats.lane is not Lane.INSN:
+        raise UsageError(
+            f"{cell.id} is on lane {seats.lane}, and only the instruction clock starts warm: "
+            "use --clock insn, or leave out start=warm"
+        )
+    return PlannedCell(cell, system, workload, seats, test_label)
 
 
 def _grown(

@@ -74,6 +74,8 @@ class SessionView:
     """The rule by which the host's counters void a run; empty if nothing was measured on wall time."""
     outliers: tuple[str, ...] = ()
     """Runs that are far from their arm's median, and what sets them apart."""
+    repeats: tuple[str, ...] = ()
+    """What the runs of one seed on the instruction clock have in common."""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict)
     """What the instruction clock could not resolve, by cell id."""
     timelines: tuple[Timeline, ...] = ()

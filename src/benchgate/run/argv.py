@@ -20,7 +20,8 @@ from benchgate.base.snapshots import CACHES, RAM, WORDS, GuestSnapshot, StartKin
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.devices import disk_options, network_options, port_values
-from benchgate.base.system.guest_topology import GuestTopology, topology_of
+from benchgate.base.system.guest_topology import GuestTopology, backends_of, topology_of
+from benchgate.base.system.machines import MemoryRange
 from benchgate.base.system.qemu import DEFAULT_MODEL, Qemu, comma_safe, command, controlled, guest_name
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.script import Script, values_of
@@ -32,6 +33,7 @@ from benchgate.insn.arguments import NO_RECORDS, ClockArguments, ClockRun, Recor
 from benchgate.insn.log import AccessOrder
 from benchgate.insn.machine_shape import shape_of
 from benchgate.plan.planned import PlannedCell
+from benchgate.run import end_memory
 
 NO_CLOCK = ClockArguments((), MappingProxyType({}))
 
@@ -103,6 +105,8 @@ class BootOptions:
     """The folder for the memory and the caches of a guest of which a snapshot is taken."""
     exploration: Exploration | None = None
     """The exploration that stalls its vCPUs; None if none does."""
+    keeps_memory: bool = False
+    """Whether digests of the guest's memory are kept at its end, if it has nothing that never repeats."""
 
     @property
     def kept(self) -> Path | None:
@@ -115,6 +119,8 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
     system, cell, lane = planned.system, planned.cell, planned.seats.lane
     warm = system.boot.start is StartKind.WARM
     boot = replace(boot, talks=boot.talks or warm or (system.script is not None and boot.words is None))
+    memory = _kept_memory(system, cell.cpus) if boot.keeps_memory else ()
+    boot = replace(boot, keeps_memory=bool(memory))
     clock = _clock_arguments(planned, vm, boot) if lane is Lane.INSN else _no_clock(planned, boot)
     topology = topology_of(system, cell.cpus)
     argv = command(
@@ -153,6 +159,7 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         exploration=boot.exploration,
         start=boot.start,
         words="" if image.start is None or boot.saves else _append(planned, image, boot),
+        kept_memory=memory,
         uses=Uses(vm.qemu, vm.clock, image.files),
     )
 
@@ -174,13 +181,10 @@ def _start_options(
     and what it is to run comes by fw_cfg. The one that is saved has a stand-in there, so that both are one
     machine."""
     if system.boot.start is not StartKind.WARM:
-        return ()
+        return _memory_backend(system, topology, boot) if boot.keeps_memory else ()
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
-    found: list[str] = []
-    if system.qemu.memory and "-numa" not in topology.arguments:
-        one = f"{_IN_MEMORY}id={RAM},size={system.qemu.memory}"
-        found += [*_with_files(("-object", one), boot), "-machine", f"memory-backend={RAM}"]
+    found = [*_memory_backend(system, topology, boot)]
     if image.start is not None and image.initrd is not None:
         words = boot.log.with_name(WORDS)
         for name, path in {"files": image.initrd, WORDS: words}.items():
@@ -190,22 +194,50 @@ def _start_options(
 
 
 _IN_MEMORY = "memory-backend-ram,"
+_NEVER_REPEATS = ("-netdev", "-nic", "-net")
+"""The host decides when a guest hears from a network."""
+
+
+def _kept_memory(system: System, cpus: int) -> tuple[MemoryRange, ...]:
+    """The parts of the memory of a guest that can leave it behind; none if it cannot, or never repeats it."""
+    own = system.qemu.arguments
+    if system.ports or any(word in (*_NEVER_REPEATS, "-numa") or "memory-backend" in word for word in own):
+        return ()
+    try:
+        found = backends_of(system, cpus)
+    except ValueError:
+        return ()
+    return found if len(found) <= len(end_memory.DESCRIPTORS) else ()
+
+
+def _memory_backend(system: System, topology: GuestTopology, boot: BootOptions) -> tuple[str, ...]:
+    """QEMU's options for the memory of a guest without nodes; each node has its own."""
+    size = system.qemu.memory
+    if not size or "-numa" in topology.arguments:
+        return ()
+    one = f"{_IN_MEMORY}id={RAM},size={size}{'M' * size.isdecimal()}"  # as -m reads a plain number
+    return (*_with_files(("-object", one), boot), "-machine", f"memory-backend={RAM}")
 
 
 def _with_files(arguments: Sequence[str], boot: BootOptions) -> list[str]:
-    """The arguments, with a file for each node's memory if the guest is saved, or starts from a snapshot."""
-    folder = boot.kept
-    if folder is None:
-        return [*arguments]
-    how = "share=on" if boot.saves else "share=off,readonly=on,rom=off"
-    found = []
-    for word in arguments:
-        kind, _, rest = word.partition(_IN_MEMORY)
-        name = rest.partition(",")[0].removeprefix("id=")
-        path = comma_safe(str(folder / (RAM if name == RAM else f"{RAM}-{name}")))
-        is_backend = not kind and bool(rest)
-        found.append(f"memory-backend-file,{rest},mem-path={path},{how}" if is_backend else word)
+    """The arguments, with a file for each node's memory if the guest is saved, starts from a snapshot, or
+    leaves its memory behind."""
+    found, backends = [*arguments], [word.startswith(_IN_MEMORY) for word in arguments]
+    for place, at in enumerate(number for number, is_backend in enumerate(backends) if is_backend):
+        rest = found[at].removeprefix(_IN_MEMORY)
+        if file := _memory_file(rest.partition(",")[0].removeprefix("id="), place, boot):
+            found[at] = f"memory-backend-file,{rest},mem-path={file}"
     return found
+
+
+def _memory_file(name: str, place: int, boot: BootOptions) -> str:
+    """The path of this backend's file and how QEMU maps it; empty: its memory is in no file."""
+    if boot.keeps_memory:
+        return f"{end_memory.path_of(place)},share=on"
+    if boot.kept is None:
+        return ""
+    path = comma_safe(str(boot.kept / (RAM if name == RAM else f"{RAM}-{name}")))
+    return f"{path},{'share=on' if boot.saves else 'share=off,readonly=on,rom=off'}"
 
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:

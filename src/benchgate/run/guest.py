@@ -34,6 +34,7 @@ from benchgate.insn.talk import pair as talk_pair
 from benchgate.run import pinning, snapshot, stale
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, ConsoleLimits, SerialLog, piped
+from benchgate.run.end_memory import KeptMemory, leaves_memory
 from benchgate.run.ending import Cause, confirmed
 from benchgate.run.follower import Follower, complaint
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
@@ -82,6 +83,8 @@ class RunningGuest:
     samples: list[UseSample] = field(default_factory=list)
     memory: MemoryUse | None = None
     """The host's count of its memory use; None unless its spec asks for it."""
+    kept_memory: KeptMemory | None = None
+    """The guest's memory, which outlives QEMU; None unless its spec asks for it."""
 
     @property
     def ports(self) -> Mapping[str, int]:
@@ -219,6 +222,8 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         own_status = None if seen.cause is Cause.FINISHED else status
         reports = guest.qmp.guest_ends if drained else None
         judged = confirmed(follower.judge(seen, status if exited else None), reports, watch)
+        if guest.kept_memory is not None and leaves_memory(judged[0], own_status):
+            guest.kept_memory.save(folder)
         return GuestEnd(*judged, own_status, tuple(guest.samples))
 
 
@@ -259,6 +264,10 @@ def started(
         if spec.talks:
             end, more = _ours(talk_pair(), TALK_DESCRIPTOR, stack, qemus)
             talk, descriptors = Talk(end, typing or TypingPace()), descriptors | more
+        kept = None
+        if spec.kept_memory:
+            kept = stack.enter_context(contextlib.closing(KeptMemory(spec.kept_memory, spec.start)))
+            descriptors |= kept.descriptors
         if spec.shape:
             (folder / machine_shape.FILE).write_text(spec.shape, encoding="ascii")
         if spec.words:
@@ -287,7 +296,7 @@ def started(
         qemus.close()
         streams.close_child_ends()
         stack.enter_context(stale.recorded(child.pid, child.started, mark))
-        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk)
+        guest = RunningGuest(child, streams.console, streams.log, qmp, folder, spec, talk, kept_memory=kept)
         stack.callback(keep_samples, folder, guest.samples)
         if spec.counts_memory:
             guest.memory = MemoryUse(child.pid, spec.pins, mark)

@@ -33,7 +33,7 @@ from benchgate.judge.accounts.sensitivity import floors, outliers, resolutions, 
 from benchgate.judge.accounts.sharing import recorded
 from benchgate.judge.accounts.thread_timeline import thread_timelines
 from benchgate.judge.accounts.timeline import flames, timelines
-from benchgate.judge.arms import arms
+from benchgate.judge.arms import arms, repeats
 from benchgate.judge.checks.witness_summary import only_said, witness_of
 from benchgate.judge.decide import decide
 from benchgate.judge.fits import fits
@@ -74,6 +74,7 @@ def view_of(
         inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
+        repeats=repeats(runs),
         resolutions=resolutions(runs),
         timelines=timelines(runs),
         flames=flames(runs),

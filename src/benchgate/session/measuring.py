@@ -242,7 +242,13 @@ class MeasuringSession:
             nonce = nonce_of_seed(self.options.order_seed, cell, attempt.seed)
         else:
             nonce = nonce_of_attempt(self._open_session.folder.name, place.run)
-        boot = BootOptions(nonce, seed=attempt.seed, measure=self.options.measure, records=records)
+        boot = BootOptions(
+            nonce,
+            seed=attempt.seed,
+            measure=self.options.measure,
+            records=records,
+            keeps_memory=self._is_repeated(attempt),
+        )
         return self.bench.request(
             attempt.planned,
             boot,
@@ -251,6 +257,11 @@ class MeasuringSession:
             order=attempt.order,
             warmup=attempt.warmup,
         )
+
+    def _is_repeated(self, attempt: PlannedRun) -> bool:
+        """Whether this run and another one must end with equal memory. A fleet's workers keep none."""
+        repeated = next(sweep.repeated for sweep in self._sweeps if sweep.row == attempt.sweep)
+        return attempt.seed == 1 and attempt.planned in repeated and not self.options.fleet
 
     def _expect(self, attempt: PlannedRun) -> None:
         """Gates may need more runs than were expected before the first one."""

@@ -13,7 +13,7 @@ import contextlib
 import functools
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ import pexpect
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError, VerifyError
+from benchgate.base.files import PAGE
 from benchgate.base.runs import RawRun
 from benchgate.base.system.arch import Architecture
 from benchgate.base.system.systems import System, plain_name
@@ -34,7 +35,7 @@ from benchgate.insn.log import MarkKind
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.plugin import prepare
 from benchgate.insn.profile import Profile
-from benchgate.insn.symbols import NO_SYMBOLS, is_elf, read_symbols, symbol_file
+from benchgate.insn.symbols import NO_SYMBOLS, is_elf, names_at, read_symbols, symbol_file
 from benchgate.insn.window import window
 from benchgate.judge import arms
 from benchgate.judge.console import printed
@@ -47,6 +48,8 @@ from benchgate.run import attempt, guest, smoke
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest
 from benchgate.run.console import ConsoleLimits
+from benchgate.run.end_memory import FILE as MEMORY
+from benchgate.run.end_memory import read_memory
 from benchgate.run.record import clock_log, load
 from benchgate.session import recordings
 from benchgate.session.measuring_host import ThisHost
@@ -55,6 +58,7 @@ from benchgate.session.rejudging.rejudge import find_workload
 from benchgate.session.rejudging.trust import TrustedPrograms
 from benchgate.session.workbench import SymbolFiles, Workbench, bounded
 
+_MOST_NAMES = 6
 DEBUGGER_S = 86_400.0
 """How long a replay waits for the debugger to let the guest end."""
 
@@ -107,6 +111,7 @@ class _Replay:
             records=records,
             exploration=raw.exploration,
             boot=None if start is None else start.boot,
+            keeps_memory=RunFiles(raw).end_memory is not None,
         )
         request = self.bench.smoke_request if raw.cell.is_smoke else self.bench.request
         made = request(self.planned, boot, self.order.out, attempt=raw.attempt)
@@ -171,7 +176,9 @@ def _repeat(new: _Replay) -> tuple[str, bool]:
     )
     again = new.execute(wanted)
     difference = arms.difference(new.raw, again)
-    lines = [f"{order.out}: {difference or 'the same run: marks, counts and console are equal'}"]
+    kept = ", console and memory" if again.folder.joinpath(MEMORY).exists() else " and console"
+    lines = [f"{order.out}: {difference or f'the same run: marks, counts{kept} are equal'}"]
+    lines += _held(new, again, symbols)
     if wanted.profile is not None:
         lines.append(recordings.profile_table(order.out, symbols()))
     if wanted.stacks is not None:
@@ -185,6 +192,21 @@ def _repeat(new: _Replay) -> tuple[str, bool]:
     if wanted.events is not None:
         lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference
+
+
+def _held(new: _Replay, again: RawRun, symbols: Callable[[], SymbolFiles]) -> list[str]:
+    """What the kernel holds in the first pages of memory that differ at the end, as far as it is known."""
+    one, other = read_memory(new.raw.folder), read_memory(again.folder)
+    found = one.differing(other)[: arms.MOST_PAGES] if one and other else []
+    kernel = symbols().kernel if found else None
+    if kernel is None:
+        return []
+    lines = []
+    for address in found:
+        names = names_at(kernel, new.guest, address, address + PAGE)
+        told = ", ".join(names[:_MOST_NAMES]) + (" ..." if len(names) > _MOST_NAMES else "")
+        lines.append(f"memory {address:#x}: {told or 'no symbol of the kernel'}")
+    return lines
 
 
 def profiled(order: ReplayRequest, notice: Notice) -> Profile:

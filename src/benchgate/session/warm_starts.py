@@ -3,21 +3,25 @@
 Takes a planned cell whose system starts warm, its image and QEMU, and the seed of a boot; gives its
 `GuestSnapshot`. The key is everything on which the content depends, without a path of this machine, so
 another host makes the same snapshot under the same key. Fails with BootError if the guest cannot be saved,
-with HostError if the disk may not hold it, and with EvidenceError if what the cache has is no snapshot.
+with HostError if the disk may not hold it, with UsageError if the content is not known on which it depends,
+and with EvidenceError if what the cache has is no snapshot.
 """
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchgate.base.errors import EvidenceError, HostError
+from benchgate.base.errors import EvidenceError, HostError, UsageError
+from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
 from benchgate.base.snapshots import RAM, SCHEMA, GuestSnapshot, read_record
 from benchgate.base.system.qemu import comma_safe
 from benchgate.base.system.script import Script
+from benchgate.base.system.systems import System
 from benchgate.build import cache
 from benchgate.build.cache_storage import Notice
 from benchgate.insn.machine_shape import shape_of
@@ -65,9 +69,15 @@ class WarmStarts:
 
         folder = cache.entry(KIND, inputs, make, wait_s=_MAKING_S, notice=self._notice)
         try:
-            return GuestSnapshot(folder, read_record(folder))
+            found = read_record(folder)
         except (OSError, ValueError) as error:
             raise EvidenceError(f"{folder} has no snapshot: {error}") from error
+        if (found.boot, found.inputs) != (boot, inputs):
+            differs = next((name for name in inputs if inputs[name] != found.inputs.get(name)), "boot")
+            raise EvidenceError(
+                f"{folder} has the snapshot of another guest ({differs} differs): remove {folder.parent}"
+            )
+        return GuestSnapshot(folder, found)
 
 
 def _make(  # noqa: PLR0913, PLR0917 - what a snapshot is of
@@ -110,6 +120,8 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
     own = {path: name for name, path in image.files.items()}
     own |= dict.fromkeys(vm.qemu.data, "data") | {vm.qemu.binary: "qemu"}
     own |= {} if vm.clock is None else {vm.clock: "clock"}
+    named = _named_files(planned.system)
+    own |= {path: f"file{number}" for number, path in enumerate(named) if path.is_absolute()}
     for path, name in sorted(own.items(), key=lambda item: len(str(item[0])), reverse=True):
         for form in (comma_safe(str(path)), str(path)):  # as a part of a word, and as a whole one
             words = words.replace(form, f"{{{name}}}")
@@ -118,6 +130,7 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
     return {
         "machine": shape_of(planned.system, planned.cell.cpus),
         **{f"file {name}": digest for name, digest in image.digests.items() if name not in later},
+        **{f"file of arguments {number}": file_digest(path) for number, path in enumerate(named)},
         "qemu": vm.qemu.digest,
         "clock": source_digest(),
         "words": words.replace("\0", " "),
@@ -126,6 +139,23 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
         "boot": str(boot),
         "format": str(SCHEMA),
     }
+
+
+def _named_files(system: System) -> list[Path]:
+    """The files that a system's own arguments of QEMU name, as words or as values of their options."""
+    words = (word.replace(",,", "\0") for word in system.qemu.arguments)
+    parts = [part.replace("\0", ",") for word in words for part in re.split(r"[,=]", word)]
+    parts += [
+        word for word in system.qemu.arguments if word not in parts
+    ]  # a comma in one that is only a path
+    found = [path for path in map(Path, parts) if path.exists() and path != Path()]
+    for path in found:
+        if not path.is_file() and path.is_absolute():
+            raise UsageError(
+                f"{system.name} cannot start warm: `qemu.arguments` has {path}, which is no file with a "
+                "content that a snapshot can be of; leave out start=warm, or --start"
+            )
+    return [path for path in found if path.is_file()]
 
 
 def _awaited(script: Script) -> str:

@@ -145,7 +145,7 @@ def test_pages_are_those_that_are_not_zero_however_the_file_is_stored(
     sparse = written(tmp_path / "sparse", CONTENT, SIZE)
     whole = sparse.read_bytes()
     if data is not None:
-        monkeypatch.setattr(files, "_data_of", data)
+        monkeypatch.setattr(files, "data_of", data)
     assert list(pages(sparse)) == [(number, whole[number * PAGE : (number + 1) * PAGE]) for number in NUMBERS]
 
 

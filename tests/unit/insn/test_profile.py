@@ -10,10 +10,10 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.system.arch import RISCV64
+from benchgate.base.system.arch import RISCV64, X86_64
 from benchgate.build.toolchain import compiler
 from benchgate.insn.profile import folded, read_profile, top_table
-from benchgate.insn.symbols import NO_SYMBOLS, read_symbols, symbol_file
+from benchgate.insn.symbols import NO_SYMBOLS, names_at, read_symbols, symbol_file
 from tests.machines import PATIENCE_S
 
 FILE = """insn-profile 1
@@ -65,6 +65,15 @@ def test_a_file_without_symbols_has_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "Image"
     path.write_text(text, encoding="ascii")
     assert read_symbols(path) == NO_SYMBOLS
+
+
+def test_what_a_page_of_memory_holds_is_named_where_linux_maps_itself(kernel: Path) -> None:
+    page = 0x0100_0000
+    names = names_at(kernel, X86_64, page, page + 0x1000)
+    assert names == ("not_text", "alias_behind", "schedule", "last")
+    assert names_at(kernel, X86_64, page + 0x300, page + 0x301) == ("not_text", "last")
+    assert names_at(kernel, X86_64, 0x4000_0000, 0x4000_1000) == ()
+    assert names_at(kernel, RISCV64, page, page + 0x1000) == ()
 
 
 def test_nm_can_read_the_symbol_file_for_debuggers(tmp_path: Path, kernel: Path) -> None:

@@ -11,7 +11,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm
 from benchgate.base.runs import RawRun
 from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind
-from benchgate.judge.arms import arms, difference
+from benchgate.judge.arms import arms, difference, repeats
 from benchgate.judge.judged_run import JudgedRun
 from tests.unit import factories
 from tests.unit.factories import cell, raw_run, verified
@@ -130,6 +130,63 @@ def test_of_a_killed_guest_only_the_common_part_must_be_equal(
     found = difference(run(tmp_path, "a", None), run(tmp_path, "b", None, **other))  # type: ignore[arg-type]
     assert bool(found) == bool(said)
     assert said in found
+
+
+def memory(run: RawRun, *lines: str, digest: str = "a") -> None:
+    text = "\n".join(("benchgate-memory 1", f"digest {digest * 64}", *lines, ""))
+    (run.folder / "memory.txt").write_text(text)
+
+
+MEMORY = ("1000 00000001 00000002", "7000 00000003")
+
+
+@pytest.mark.parametrize(
+    ("lines", "digest", "said"),
+    [
+        (MEMORY, "a", ""),
+        (("1000 00000001 00000009", "7000 00000003"), "b", "1 page of memory at their end: 0x2000"),
+        (("1000 00000001 00000002",), "b", "1 page of memory at their end: 0x7000"),
+        (("1000 00000001 00000009", "7000 00000003"), "a", "1 page of memory at their end: 0x2000"),
+        (MEMORY, "b", "the digest of their memory"),
+        (
+            ("1000 00000005 00000006 00000007 00000008 00000009", "7000 00000003"),
+            "b",
+            "5 pages of memory at their end: 0x1000, 0x2000, 0x3000, 0x4000, ...",
+        ),
+    ],
+)
+def test_two_runs_of_one_seed_end_with_equal_memory(
+    tmp_path: Path, lines: tuple[str, ...], digest: str, said: str
+) -> None:
+    one, other = run(tmp_path, "a", 33), run(tmp_path, "b", 33)
+    memory(one, *MEMORY)
+    assert difference(one, other) == ""
+    memory(other, *lines, digest=digest)
+    found = difference(one, other)
+    assert found == (f"a and b have the same seed 7 but differ in {said}" if said else "")
+
+
+def test_what_both_runs_of_a_seed_have_in_common_is_said(tmp_path: Path) -> None:
+    def pair(cpus: int, *, kept: int, time: int = 99) -> list[JudgedRun]:
+        found = []
+        for attempt in (1, 2):
+            one = run(tmp_path, f"{cpus}-{attempt}", 33, time=time if attempt == 2 else 99)
+            one = replace(one, cell=cell(cpus), attempt=attempt, warmup=attempt == 1)
+            if attempt <= kept:
+                memory(one, *MEMORY)
+            found.append(JudgedRun(one, verified(one, 1000)))
+        return found
+
+    assert repeats(pair(1, kept=2)) == (
+        "one seed was run twice in 1 cell: consoles, counts and memory are equal (primes-linux-smp1)",
+    )
+    both = [*pair(2, kept=2), *pair(3, kept=1), *pair(4, kept=0), *pair(5, kept=2, time=98)]
+    assert repeats(both) == (
+        "one seed was run twice in 1 cell: consoles, counts and memory are equal (primes-linux-smp2)",
+        "one seed was run twice in 2 cells: consoles and counts are equal, the memory was not compared "
+        "(primes-linux-smp3, primes-linux-smp4)",
+    )
+    assert repeats(both[1::2]) == ()
 
 
 def test_threads_that_only_some_runs_recorded_are_no_figure() -> None:

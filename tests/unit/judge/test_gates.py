@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Word
+from benchgate.base.gates import Arm, Gate, GateInput, Verdict, Word
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.judge import gates
 from benchgate.judge.arms import arm_of
@@ -49,6 +50,44 @@ def test_a_gate_with_a_threshold_within_reach_is_accepted(gate: Gate) -> None:
 
 def test_the_reach_follows_the_policy() -> None:
     gates.check(speedup(2, 2.5), WINDOWS["work"], replace(POLICY, superlinear=1.3))
+
+
+def warm_arm(starts: Sequence[tuple[int, str]], cpus: int = 2) -> Arm:
+    runs = [verified(raw_run(cell(cpus), attempt=n), 1000 + n) for n in range(1, len(starts) + 1)]
+    return arm_of(cell(cpus), [replace(run, start=start) for run, start in zip(runs, starts, strict=True)])
+
+
+FIVE = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e")]
+ONE = [(number, "a") for number, _ in FIVE]
+
+
+@pytest.mark.parametrize(
+    ("starts", "boots"),
+    [(FIVE, 5), ([*FIVE, *FIVE[:4]], 5), (ONE, 1), ([(1, "a")] * 5, 1), ([*FIVE[:2]] * 2, 2)],
+)
+def test_an_arm_has_as_many_boots_as_its_runs_have_snapshots(
+    starts: Sequence[tuple[int, str]], boots: int
+) -> None:
+    """Whatever number their records have."""
+    assert warm_arm(starts).boots == boots
+
+
+@pytest.mark.parametrize("gate", [right(2), speedup(2)])
+def test_runs_that_began_at_too_few_boots_give_no_verdict(gate: Gate) -> None:
+    def outcome(starts: Sequence[tuple[int, str]], **policy: int) -> Verdict:
+        arms = {cell(n).id: warm_arm(FIVE if n == 1 else starts, n) for n in (1, 2)}
+        return gates.judge(gate, GateInput(arms, replace(POLICY, **policy), {})).verdict  # type: ignore[arg-type]
+
+    said = "behind the 5 runs of primes-linux-smp2 stand only 1 boot, and the policy asks for 5"
+    few = outcome(ONE)
+    assert (few.outcome, said in few.reason) == (Word.INVALID, True)
+    assert outcome(FIVE[:4] + FIVE[:1]).outcome is Word.INVALID
+    for good in (outcome(FIVE), outcome(ONE, boots=1), outcome(FIVE[:4] + FIVE[:1], boots=4)):
+        assert "boot" not in good.reason
+
+
+def test_each_run_of_a_cold_arm_has_booted() -> None:
+    assert arm_of(cell(2), [verified(raw_run(cell(2)), 1000)]).boots == 0
 
 
 OWN_KIND = """\

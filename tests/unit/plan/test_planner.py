@@ -375,6 +375,17 @@ def test_both_systems_of_a_ratio_are_on_one_machine() -> None:
     assert gate.id == "primes-kernel-server2x16-smp2-ratio-to-linux-server2x16"
 
 
+@pytest.mark.parametrize(("clock", "ground"), [("wall", TWO), ("both", replace(TWO, no_insn=""))])
+def test_a_system_that_starts_warm_is_refused_where_a_row_is_on_wall_time(clock: str, ground: Ground) -> None:
+    options = Options(systems=("linux:start=warm",), clock=clock)
+    with pytest.raises(
+        UsageError, match=r"start-warm.* is on lane tcg, and only the instruction clock starts"
+    ):
+        planner.plan_cells(request(), options, ground)
+    cold = replace(options, systems=("linux",))
+    assert planner.plan_cells(request(), cold, ground)
+
+
 def test_a_warm_and_a_cold_system_meet_in_no_ratio() -> None:
     said = r"ratio: linux\.start-warm starts warm and linux cold; their figures are not compared"
     for systems, to in ((("linux", "linux:start=warm"), "A"), (("linux:start=warm", "linux"), "A")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,14 @@ from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Deadlines, Image
 from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord, StartKind
 from benchgate.base.system.boots import BootDefinition
-from benchgate.base.system.devices import Disk, Interface
+from benchgate.base.system.devices import Disk, Interface, Port
+from benchgate.base.system.machines import MemoryRange
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.systems import AskMethod
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import BootOptions, VmConfig, deadlines, guest_spec, manifest, native_spec
+from benchgate.run.end_memory import keeps_memory
 from benchgate.run.watch import GUEST_WATCH, NATIVE_WATCH, watch_for
 from tests.unit.machines import duo
 from tests.unit.plans import own_system, planned
@@ -283,6 +286,81 @@ def test_a_cold_guest_has_no_option_of_a_warm_one() -> None:
     assert (spec.start, spec.words, spec.talks) == (None, "", False)
 
 
+KEEPS = replace(LOGGED, keeps_memory=True)
+OWN = "mem-path=/proc/self/fd/{},share=on"
+
+
+def test_a_guest_leaves_its_memory_in_a_file_that_its_starter_has() -> None:
+    spec = guest_spec(warm("linux"), IMAGE, INSN_HOST, KEEPS)
+    assert every(spec.argv, "-object") == [f"memory-backend-file,id=ram,size=512M,{OWN.format(5)}"]
+    assert every(spec.argv, "-machine")[1] == "memory-backend=ram"
+    assert spec.kept_memory == (MemoryRange(0, 512 << 20, 0),)
+    assert keeps_memory(spec.argv)
+    added = ("-object", every(spec.argv, "-object")[0], "-machine", "memory-backend=ram")
+    plain = guest_spec(warm("linux"), IMAGE, INSN_HOST, LOGGED)
+    place = spec.argv.index("-object")
+    assert spec.argv[:place] + spec.argv[place + 4 :] == plain.argv
+    assert spec.argv[place : place + 4] == added
+    assert plain.kept_memory == ()
+
+
+def test_a_plain_number_is_as_many_mebibytes_for_the_backend_too() -> None:
+    one = warm("linux")
+    system = replace(one.system, qemu=replace(one.system.qemu, memory="96"))
+    spec = guest_spec(replace(one, system=system), IMAGE, INSN_HOST, KEEPS)
+    assert every(spec.argv, "-object") == [f"memory-backend-file,id=ram,size=96M,{OWN.format(5)}"]
+    assert spec.kept_memory == (MemoryRange(0, 96 << 20, 0),)
+
+
+def test_a_warm_guest_leaves_its_memory_and_changes_no_file_of_its_snapshot() -> None:
+    spec = guest_spec(warm(), WARM_IMAGE, INSN_HOST, replace(STARTS, keeps_memory=True))
+    assert every(spec.argv, "-object") == [f"memory-backend-file,id=ram,size=512M,{OWN.format(5)}"]
+    assert spec.start == SNAPSHOT
+    assert not any(word.startswith("memory-backend") and "/cache" in word for word in spec.argv)
+
+
+def test_each_node_leaves_its_memory() -> None:
+    one = warm("linux")
+    on = replace(one, system=one.system.on(duo()), cell=replace(one.cell, cpus=3))
+    spec = guest_spec(on, IMAGE, INSN_HOST, KEEPS)
+    backends = every(spec.argv, "-object")
+    assert [word.partition(",mem-path")[0] for word in backends] == [
+        "memory-backend-file,id=node0,size=402653184",
+        "memory-backend-file,id=node1,size=134217728",
+    ]
+    assert [OWN.format(n) in word for n, word in zip((5, 6), backends, strict=True)] == [True, True]
+    assert [(one.first, one.size) for one in spec.kept_memory] == [(0, 384 << 20), (384 << 20, 128 << 20)]
+
+
+@pytest.mark.parametrize(
+    "qemu",
+    [
+        {"memory": ""},
+        {"memory": "4G"},
+        {"memory": "512M,slots=2,maxmem=1G"},
+        {"machine": "sifive_u"},
+        {"arguments": ("-netdev", "user,id=n")},
+        {"arguments": ("-nic", "user")},
+        {"arguments": ("-numa", "node,memdev=m")},
+        {"arguments": ("-object", "memory-backend-ram,id=m,size=512M")},
+        {"arguments": ("-machine", "memory-backend=m")},
+    ],
+)
+def test_a_guest_whose_memory_is_not_known_or_never_repeats_leaves_none(qemu: dict[str, Any]) -> None:
+    one = warm("linux")
+    system = replace(one.system, qemu=replace(one.system.qemu, **qemu))
+    spec = guest_spec(replace(one, system=system), IMAGE, INSN_HOST, KEEPS)
+    assert spec == guest_spec(replace(one, system=system), IMAGE, INSN_HOST, LOGGED)
+    assert spec.kept_memory == ()
+
+
+def test_a_guest_with_ports_leaves_no_memory() -> None:
+    one = warm("linux")
+    system = replace(one.system, ports={"web": Port(80)})
+    boot = replace(KEEPS, ports={"web": 5000})
+    assert guest_spec(replace(one, system=system), IMAGE, INSN_HOST, boot).kept_memory == ()
+
+
 def test_the_caches_of_a_machine_are_a_file_of_the_snapshot_and_each_node_has_its_memory() -> None:
     one = warm()
     on = replace(one, system=one.system.on(duo()))
@@ -313,7 +391,7 @@ def test_a_warm_guest_is_saved_or_restored_and_has_a_log(boot: BootOptions) -> N
 
 
 def test_wall_time_has_no_warm_starts() -> None:
-    one = planned(2, system="linux:start=warm")
+    one = replace(warm(), seats=planned(2).seats)
     with pytest.raises(
         UsageError, match=r"primes-linux\.start-warm-smp2: only the instruction clock starts warm"
     ):

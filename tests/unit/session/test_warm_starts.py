@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,36 @@ def test_the_key_changes_with_each_thing_on_which_a_snapshot_depends(monkeypatch
             seen[name] = change(patch)
     equal = [(a, b) for a in seen for b in seen if a < b and seen[a] == seen[b]]
     assert equal == []
+
+
+def with_files(*words: str) -> PlannedCell:
+    one = cell()
+    qemu = replace(one.system.qemu, arguments=words)
+    return replace(one, system=replace(one.system, qemu=qemu))
+
+
+@pytest.mark.parametrize("word", ["{}", "name=opt/x,file={}", "loader,file={},addr=4096"])
+def test_the_key_has_the_content_of_a_file_that_arguments_name(tmp_path: Path, word: str) -> None:
+    found = []
+    for folder, content in (("a", "one"), ("b,c", "one"), ("d", "two")):
+        path = tmp_path / folder / "file"
+        path.parent.mkdir()
+        path.write_text(content)
+        named = str(path) if word == "{}" else str(path).replace(",", ",,")
+        found.append(inputs(with_files("-x", word.format(named)), USUAL))
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+    assert found[0]["file of arguments 0"] == sha256(b"one").hexdigest()
+    assert str(tmp_path) not in str(found[0])
+
+
+def test_a_device_that_arguments_name_is_refused(tmp_path: Path) -> None:
+    for path in ("/dev/null", str(tmp_path)):
+        with pytest.raises(
+            UsageError, match=f"cannot start warm: `qemu.arguments` has {path}, which is no file"
+        ):
+            inputs(with_files("-object", f"rng-random,id=r,filename={path}"), USUAL)
+    assert "file of arguments 0" not in inputs(with_files("-device", "virtio-rng-pci,rng=r"), USUAL)
 
 
 SCRIPT = Script(r"^\$ $", (ScriptStep("go {nonce} {workers}", r"^\$ $", captures=("x",)),), ready="^up$")
@@ -302,6 +333,18 @@ def test_a_folder_without_a_record_is_no_snapshot(maker: Maker, record: Snapshot
     maker.record = record
     with pytest.raises(EvidenceError, match="has no snapshot: "):
         WarmStarts(maker.told.append, 5).of(cell(), *USUAL, 1)
+
+
+def test_a_snapshot_in_the_place_of_another_is_refused(maker: Maker) -> None:
+    """Two folders of the cache were exchanged: each is intact."""
+    one, two = (WarmStarts(maker.told.append, 5).of(cell(), *USUAL, boot).folder.parent for boot in (1, 2))
+    release()
+    one.rename(one.with_name("kept"))
+    two.rename(one)
+    one.with_name("kept").rename(two)
+    with pytest.raises(EvidenceError, match=r"has the snapshot of another guest \(words differs\): remove "):
+        WarmStarts(maker.told.append, 5).of(cell(), *USUAL, 1)
+    assert maker.made == [1, 2]
 
 
 def test_the_system_of_these_tests_starts_warm() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
-from benchgate.base.system.machines import Machine, MemoryRange, memory_ranges
+from benchgate.base.system.machines import MOST_MEMORY, Machine, MemoryRange, memory_ranges
 from benchgate.base.system.qemu import smp_option
 from benchgate.base.system.systems import System
 
@@ -42,8 +42,22 @@ class GuestTopology:
 
 def memory_of(system: System) -> tuple[MemoryRange, ...]:
     """The guest-physical ranges of the nodes; none on the ideal machine."""
-    if system.machine is None:
-        return ()
+    return () if system.machine is None else memory_ranges(system.machine, *_memory_place(system))
+
+
+def backends_of(system: System, cpus: int) -> tuple[MemoryRange, ...]:
+    """The guest-physical ranges of QEMU's memory backends: one for each node of which the guest is told.
+    ValueError: they are not known."""
+    if topology_of(system, cpus).arguments:
+        return memory_of(system)
+    first, size = _memory_place(system)
+    if size > MOST_MEMORY:
+        raise ValueError(f"a guest with more than {MOST_MEMORY >> 20} MiB may have a hole in its addresses")
+    return (MemoryRange(first, size, 0),)
+
+
+def _memory_place(system: System) -> tuple[int, int]:
+    """The guest-physical address of the first byte, and the size."""
     qemu = system.qemu
     if not _TYPES.match(qemu.machine):
         name = qemu.machine.partition(",")[0]
@@ -51,7 +65,7 @@ def memory_of(system: System) -> tuple[MemoryRange, ...]:
     found = _SIZE.match(qemu.memory.upper())
     if found is None:
         raise ValueError(f"qemu.memory {qemu.memory} is not a size such as 512M")
-    return memory_ranges(system.machine, _RAM_BASE[system.arch.name], int(found[1]) << _SHIFT[found[2]])
+    return _RAM_BASE[system.arch.name], int(found[1]) << _SHIFT[found[2]]
 
 
 def is_told(system: System) -> bool:

@@ -44,6 +44,14 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+\Z")
 _SIZE = re.compile(r"[1-9][0-9]{0,9}[kKmMgGtT]")
 """A size that QEMU's options for a machine and for a file of memory read in the same way."""
+_NOT_SAVED = frozenset(
+    f"-{name}"
+    for name in (
+        *("drive", "blockdev", "hda", "hdb", "hdc", "hdd", "cdrom", "fda", "fdb", "sd", "mtdblock", "pflash"),
+        *("netdev", "nic", "net", "fsdev", "virtfs"),
+    )
+)
+"""QEMU's options for what is outside of a guest's memory, CPUs and devices."""
 _SHOWN = 10
 """The number of digits of a commit in a name."""
 SELFTEST = "selftest"
@@ -212,8 +220,10 @@ class System:
             return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
         if self.boot.scheduler:
             return "its scheduler in BPF takes charge in each boot"
-        if self.boot.disks or self.ports:
-            return f"a snapshot has no {'disks' if self.boot.disks else 'network'}"
+        own = sorted(_NOT_SAVED.intersection(self.qemu.arguments))
+        if self.boot.disks or self.ports or own:
+            what = f"disks and no network, and `qemu.arguments` has {own[0]}" if own else "network"
+            return f"a snapshot has no {'disks' if self.boot.disks else what}"
         if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):
             return f"its `qemu.memory` is `{one_line(self.qemu.memory, 40)}`, not a size such as 256M"
         # hw/intc/riscv_aclint.c, up to QEMU 10.1

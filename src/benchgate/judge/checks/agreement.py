@@ -2,8 +2,8 @@
 
 Takes the files of a run and its system; gives nothing. Fails with VerifyError if the lane, the placement, the
 pins, the CPU count, the nonce, the cell or the exploration in run.json contradict argv.json, affinity.json,
-threads.json or clock.log, if conversation.json contradicts clock.log, or if the guest printed what argv.json
-did not ask for.
+threads.json or clock.log, if conversation.json contradicts clock.log, or if the guest printed, or left in its
+memory, what argv.json did not ask for.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from benchgate.judge.checks.machine_agreement import check_exploration, check_ma
 from benchgate.judge.checks.start_agreement import check_start, takes_words
 from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, Moment, RunFiles
 from benchgate.run.argv import manifest
+from benchgate.run.end_memory import FILE as MEMORY
+from benchgate.run.end_memory import keeps_memory, leaves_memory
 from benchgate.run.record import clock_log
 
 CLOCKS_DIFFER = 1.001
@@ -54,6 +56,7 @@ def check_host(files: RunFiles, system: System, exploration: Exploration | None 
         _check_typed(files, system)
         check_machine(files, system)
         check_exploration(files, exploration)
+        _check_end_memory(files)
     elif os.path.lexists(clock_log(files.run.folder)):
         raise _differs(files.run, f"lane {files.run.lane}", "there is a log of the instruction clock")
     if files.run.lane is not Lane.NATIVE:
@@ -189,6 +192,14 @@ def _check_typed(files: RunFiles, system: System) -> None:
             f"{CONVERSATION} says that lines were typed at (bytes of the console, length, ns) {ours[:8]}, "
             f"but clock.log has {theirs[:8]}"
         )
+
+
+def _check_end_memory(files: RunFiles) -> None:
+    """A run has digests of its memory if its command line asks for them, and if its guest came to its end."""
+    run = files.run
+    due = keeps_memory(files.argv) and leaves_memory(run.ending, run.exit_status)
+    if (files.end_memory is not None) != due:
+        raise VerifyError(f"{MEMORY} of {run.folder.name} {'is missing' if due else 'is of another run'}")
 
 
 def _check_measures(files: RunFiles) -> None:

@@ -1,7 +1,7 @@
 """Checks that the runs of a session are those that it made: none is missing, exchanged or from elsewhere.
 
 Takes the facts of session.json and the judged runs; gives nothing. Fails with EvidenceError that names the
-first run whose nonce, seed, order, warm-up or guest is not what the session's own rules give
+first run whose nonce, seed, boot, order, warm-up or guest is not what the session's own rules give
 (session/sweep.py, base/identity.py), or the first cell that has too few runs. Sessions of earlier versions do
 not say that they follow these rules; of them only a console that occurs twice on wall time is refused.
 """
@@ -50,6 +50,7 @@ def check_binding(  # noqa: PLR0913 - keyword arguments
     for run in runs:
         guest = identity.guest_of(run.cell, per_count=run.cell.system in per_count)
         _check_identity(facts, run, where, guest)
+    _check_boots(ordered, policy.boots)
     for found in _by_cell(runs).values():
         _check_warmups(found, policy.warmups)
     if facts.get("state") == "complete":
@@ -86,6 +87,22 @@ def _check_identity(facts: Mapping[str, Any], run: RawRun, where: str, guest: st
     files = inputs.get(guest)
     if not isinstance(files, Mapping) or identity.guest_digest(files) != run.guest_digest:
         raise _wrong(run, f"its guest {run.guest_digest:.16} is not the one that {where} has for {guest}")
+
+
+def _check_boots(judged: Iterable[JudgedRun], boots: int) -> None:
+    """The boots behind the seeds of a cell that starts warm are 1, 2, 3 ..., up to the policy's number, and
+    again; one boot has one snapshot."""
+    known: dict[tuple[str, int], str] = {}
+    for one in judged:
+        start = None if one.verified is None else one.verified.start
+        if start is None:
+            continue
+        boot, digest = start
+        due = 1 + (one.run.seed - 1) % boots
+        if boot != due:
+            raise _wrong(one.run, f"it started at boot {boot}, and must at {due}")
+        if known.setdefault((one.run.cell.id, due), digest) != digest:
+            raise _wrong(one.run, f"it started at another snapshot of boot {due} than the cell's other run")
 
 
 def _by_cell(runs: Iterable[RawRun]) -> dict[str, list[RawRun]]:

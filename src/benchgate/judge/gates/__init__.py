@@ -22,6 +22,7 @@ from types import MappingProxyType, ModuleType
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.pyfile import contained, load_module
+from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
@@ -74,7 +75,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     rule = find(gate.kind, gate.file)
     if gate.kind != verified.KIND and (only_informs := _by_tool(gate, measured)):
         return only_informs
-    if undecided := _skipped(gate, measured) or _without_value(gate, measured):
+    if undecided := (
+        _few_boots(gate, measured) or _skipped(gate, measured) or _without_value(gate, measured)
+    ):
         return undecided
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
@@ -92,6 +95,21 @@ def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     if not any(arm.informs for arm in arms if arm):
         return None
     return informing(gate, known_arm(gate.cell, measured), f"{gate.cell.workload} is {UNVERIFIED}")
+
+
+def _few_boots(gate: Gate, measured: GateInput) -> Ruling | None:
+    """Rules on an arm whose runs have fewer boots behind them than the policy asks for."""
+    for cell in gate.cells:
+        arm = measured.arms.get(cell.id)
+        due = min(measured.policy.boots, arm.runs) if arm and arm.boots else 0
+        if arm is not None and arm.boots < due:
+            what = (
+                f"{subject(gate)}: behind the {counted(arm.runs, 'run')} of {cell.id} stand only "
+                f"{counted(arm.boots, 'boot')}, and the policy asks for {due}"
+            )
+            advice = "measure again: the snapshots, or the records of their runs, were exchanged"
+            return ruling(gate, Word.INVALID, what, advice, lane=arm.lane, runs=arm.runs)
+    return None
 
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:

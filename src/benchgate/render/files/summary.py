@@ -216,6 +216,7 @@ def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
         "",
         f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
         *(f"- {note}" for note in (*lane_notes(every), *unwitnessed(view))),
+        *(f"- {markdown(text)}" for text in view.repeats),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "
         "other work may still have run on the pinned CPUs.",
         *([f"- noise: {markdown(view.void_rule)}"] if view.void_rule else []),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchgate.base import files
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.systems import System
 from benchgate.base.text import counted, visible
 from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
@@ -119,7 +120,7 @@ def _wrong_end(walk: Walk, found: BisectStep, name: str) -> str:
 
 
 def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
-    word, arguments = _without_system(order.arguments)
+    word, arguments = _with_start(*_without("--system", order.arguments))
     name, chosen = catalog.split_system(word)
     system = catalog.system_with(name, chosen)
     key = system.settings.revision
@@ -145,24 +146,41 @@ def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
     return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)
 
 
-def _without_system(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The word of --system, and the other arguments."""
+def _with_start(given: Sequence[str], arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The system, with the start that --start chooses as a setting, which is part of its name; and the other
+    arguments."""
+    word = _only_system(given)
+    start, others = _without("--start", arguments)
+    if not start or start[-1] not in (*StartKind, AUTO):  # pytest refuses another
+        return word, arguments
+    system = catalog.load_system(word, start=start[-1])
+    if system.boot.start is StartKind.WARM and START not in catalog.split_system(word)[1]:
+        word = f"{word}:{START}={StartKind.WARM}"
+    return word, others
+
+
+def _without(option: str, arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The values of an option, and the other arguments."""
     found: list[str] = []
     others: list[str] = []
     words = iter(arguments)
     for word in words:
-        if word == "--system":
+        if word == option:
             found.append(next(words, ""))
-        elif word.startswith("--system="):
+        elif word.startswith(f"{option}="):
             found.append(word.partition("=")[2])
         else:
             others.append(word)
+    return found, tuple(others)
+
+
+def _only_system(found: Sequence[str]) -> str:
     if len(found) != 1 or not found[0]:
         raise UsageError(
             "bisect walks the source of one system: give pytest's --system once after `--`, as in "
             "`benchgate bisect v1.0 HEAD -- tests/smp --system bench/mine.yaml`"
         )
-    return found[0], tuple(others)
+    return found[0]
 
 
 def _names(name: Path) -> Sequence[Path]:

@@ -14,7 +14,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.judge import verify
-from benchgate.judge.checks.agreement import check_agreement
+from benchgate.judge.checks.agreement import check_agreement, check_host
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.wirekit import (
@@ -137,6 +137,38 @@ def test_a_contradiction_on_the_instruction_clock_refuses_the_run(
     edit(counted)
     with pytest.raises(VerifyError, match=said):
         check_agreement(RunFiles(replace(counted, **changes)), LINUX)  # type: ignore[arg-type]
+
+
+def kept(run: RawRun) -> RawRun:
+    """The guest of this run left its memory."""
+    run = on_the_clock(run)
+    words = ["-object", "memory-backend-file,id=ram,size=512M,mem-path=/proc/self/fd/5,share=on"]
+    write_argv(run.folder, [*guest_argv(2), *CLOCK, *words])
+    (run.folder / "memory.txt").write_text(f"benchgate-memory 1\ndigest {'a' * 64}\n")
+    return run
+
+
+def test_a_run_has_digests_of_its_memory_if_they_were_asked_for(run: RawRun) -> None:
+    run = kept(run)
+    check_agreement(RunFiles(run), LINUX)
+    write_argv(run.folder, [*guest_argv(2), *CLOCK])
+    with pytest.raises(VerifyError, match=r"memory\.txt of .* is of another run"):
+        check_agreement(RunFiles(run), LINUX)
+
+
+def test_a_run_whose_digests_of_memory_are_gone_is_refused(run: RawRun) -> None:
+    run = kept(run)
+    (run.folder / "memory.txt").unlink()
+    with pytest.raises(VerifyError, match=r"memory\.txt of .* is missing"):
+        check_agreement(RunFiles(run), LINUX)
+    check_host(RunFiles(replace(run, exit_status=None)), LINUX)
+
+
+def test_digests_of_another_form_refuse_the_run(run: RawRun) -> None:
+    run = kept(run)
+    (run.folder / "memory.txt").write_text("benchgate-memory 2\n")
+    with pytest.raises(VerifyError, match=r"memory\.txt is not a file of digests"):
+        check_agreement(RunFiles(run), LINUX)
 
 
 def forge(path: Path, old: str, new: str) -> None:

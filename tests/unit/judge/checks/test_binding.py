@@ -94,6 +94,36 @@ def test_on_the_instruction_clock_the_nonce_is_of_the_seed() -> None:
     refused((EXACT[0], replace(EXACT[1], warmup=True)), "it is called a warm-up")
 
 
+def warm(*boots: tuple[int, str]) -> list[JudgedRun]:
+    """The runs of a cell that starts warm, with seeds 1, 2 ..., from these boots with these memories."""
+    found = []
+    for number, (boot, memory) in enumerate(boots, start=1):
+        one = judged(exact(number, 2, number))
+        assert one.verified is not None
+        found.append(replace(one, verified=replace(one.verified, start=(boot, memory))))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("boots", "said"),
+    [
+        ([(1, "a"), (2, "b"), (3, "c"), (1, "a"), (2, "b")], ""),
+        ([(1, "a"), (2, "b"), (3, "c"), (4, "d")], "it started at boot 4, and must at 1"),
+        ([(1, "a"), (1, "a")], "it started at boot 1, and must at 2"),
+        ([(1, "a"), (2, "b"), (3, "c"), (1, "d")], "at another snapshot of boot 1 than the cell's other run"),
+    ],
+)
+def test_the_boots_behind_seeds_follow_from_the_policy(boots: list[tuple[int, str]], said: str) -> None:
+    def checked() -> None:
+        check_binding(FACTS, warm(*boots), (), replace(POLICY, boots=3), "session.json")
+
+    if said:
+        with pytest.raises(EvidenceError, match=said):
+            checked()
+    else:
+        checked()
+
+
 def test_in_a_session_that_is_not_complete_a_run_may_be_missing() -> None:
     check((*WALL[:3], WALL[4]), state="partial")
     with pytest.raises(EvidenceError, match="its nonce is"):

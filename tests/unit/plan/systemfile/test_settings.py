@@ -167,6 +167,7 @@ result: {format: patterns, work: {begins: '^start$', pattern: '^took (?P<value>\
 """
 """A guest with a prompt."""
 RISCV, DISKS, PORTS = "arch: riscv64\n", "{kernel: k.elf, disks: [{image: d.img}]}", "ports: {ssh: 22}\n"
+DRIVE = "qemu: {arguments: [-drive, x]}\n"
 
 
 def test_every_guest_has_the_setting_start_and_no_yaml_declares_it() -> None:
@@ -205,11 +206,24 @@ def test_start_comes_last_in_a_name(tmp_path: Path) -> None:
         (PROMPTED + PORTS, "a snapshot has no network"),
         (PROMPTED + 'qemu: {memory: "512"}\n', "its `qemu.memory` is `512`, not a size such as 256M"),
         (PROMPTED + 'qemu: {memory: "64M,slots=2"}\n', "its `qemu.memory` is `64M,slots=2`, not a size"),
+        (PROMPTED + DRIVE, "a snapshot has no disks and no network, and `qemu.arguments` has -drive"),
+        (PROMPTED + DRIVE.replace("-drive", "-nic"), "a snapshot has no disks and no network, and"),
         (YAML, "its command line says what to run; only our PID 1 and a prompt are told after the boot"),
         ("version: 1\nname: mine\nkind: native\n", "only a guest starts warm that is told after its boot"),
         (SELFTEST, "only a guest starts warm that is told after its boot what to run"),
     ],
-    ids=["riscv64", "disks", "ports", "memory", "slots", "command line", "native", "self-test"],
+    ids=[
+        "riscv64",
+        "disks",
+        "ports",
+        "memory",
+        "slots",
+        "drive",
+        "card",
+        "command line",
+        "native",
+        "self-test",
+    ],
 )
 def test_a_system_that_can_only_start_cold_is_refused_with_the_reason(text: str, why: str) -> None:
     assert systemfile.parse(text, Path("mine.yaml"), {}).why_only_cold.startswith(why)

@@ -8,6 +8,7 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.plan import catalog
+from benchgate.session import bisect
 from benchgate.session.bisect.state import Term
 from benchgate.session.bisect.step import Pair, judged
 
@@ -47,6 +48,31 @@ def test_good_alone_may_have_nothing_to_be_compared_with() -> None:
     assert judged([verdict("SKIP", GOOD.name)], alone)[0] is Term.GOOD
     assert judged([verdict("SKIP", GOOD.name, "speedup")], alone)[0] is Term.SKIP
     assert judged([verdict("INVALID", GOOD.name)], alone)[0] is Term.SKIP
+
+
+@pytest.mark.parametrize(
+    ("given", "word", "others"),
+    [
+        (["--start=warm"], "linux:start=warm", ()),
+        (["--start", "warm", "--runs=9"], "linux:start=warm", ("--runs=9",)),
+        (["--start=auto"], "linux:start=warm", ()),
+        (["--start=cold", "-x"], "linux", ("-x",)),
+        (["--runs=9"], "linux", ("--runs=9",)),
+        (["--start=hot"], "linux", ("--start=hot",)),
+    ],
+)
+def test_where_runs_start_is_part_of_both_systems(
+    given: list[str], word: str, others: tuple[str, ...]
+) -> None:
+    """The session of a step names its systems so."""
+    assert bisect._with_start(["linux"], tuple(given)) == (word, others)
+
+
+def test_the_start_of_a_system_precedes_the_option_and_one_that_cannot_is_refused() -> None:
+    assert bisect._with_start(["linux:start=cold"], ("--start=warm",)) == ("linux:start=cold", ())
+    assert bisect._with_start(["kernel"], ("--start=auto",)) == ("kernel", ())
+    with pytest.raises(UsageError, match="kernel cannot start warm: "):
+        bisect._with_start(["kernel"], ("--start=warm",))
 
 
 def test_tests_that_do_not_measure_the_commit_are_refused() -> None:

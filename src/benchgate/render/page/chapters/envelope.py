@@ -28,6 +28,7 @@ def body(page: PageView) -> Html | None:
         f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
         *lane_notes(every),
         *unwitnessed(view),
+        *view.repeats,
         f"isolation: {view.isolation}. Pinning is not isolation: other work may still have run on the pinned "
         "CPUs.",
         *view.labels,
