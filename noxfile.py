@@ -163,6 +163,13 @@ def schedulers(session: nox.Session) -> None:
 
 
 @nox.session
+def scenarios(session: nox.Session) -> None:
+    """Run the shipped scenarios with the gates of their files, on Linux. `-- --system kernel`: on tern."""
+    systems = () if "--system" in session.posargs else ("--system", "linux")
+    _family("scenarios", "--clock", "insn", *systems, *session.posargs)
+
+
+@nox.session
 def mixed(session: nox.Session) -> None:
     """Run the applications of the shipped mixes, each alone, on Linux and on tern."""
     _family("mixed", *TERN_AND_LINUX, *session.posargs)

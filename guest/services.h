@@ -78,6 +78,22 @@ int port_group(void);
 // Takes a CPU away from the system (online 0), or gives it back. In prepare() only. 0, or a negative error.
 int port_cpu_online(unsigned cpu, int online);
 
+// ---- control: what one worker may do to another one, by the number that port_process() gives it there. Each
+// gives 0, or a negative error. Not on a host.
+enum port_policy { PORT_OTHER, PORT_BATCH, PORT_IDLE, PORT_FIFO, PORT_RR };
+struct port_limits {
+    uint64_t weight; // 0: as it is
+    int has_quota;   // 0: as it is
+    uint64_t quota_us, period_us; // CPU time in each period; a quota of 0 is no limit
+    uint64_t cpus;                // a mask; 0: as it is
+};
+int port_allow_other(uint64_t process, uint64_t cpus); // as port_allow()
+int port_nice(uint64_t process, int nice);
+int port_policy(uint64_t process, enum port_policy policy, unsigned priority); // real time: 1 to 99, else 0
+// Of a control group, by its number from 1 on; the first call makes it.
+int port_limits(unsigned group, const struct port_limits *to);
+int port_enter(uint64_t process, unsigned group); // 0: the group of all that are in no other
+
 // ---- signals
 void port_signal_ready(void); // in each worker, before its first port_signal()
 // Interrupts the calling thread, whose handler has run when this returns: how often it has run so far.

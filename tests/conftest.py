@@ -28,6 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "patterns: parallel patterns; `./run patterns` runs them")
     config.addinivalue_line("markers", "memory: cache lines and locks; `./run memory` runs them")
     config.addinivalue_line("markers", "schedulers: idle CPUs beside waiting threads; `nox -s schedulers`")
+    config.addinivalue_line("markers", "scenarios: groups of threads with a time line; `nox -s scenarios`")
     config.addinivalue_line("markers", "mixed: applications, alone and in mixes; `nox -s mixed` runs them")
     config.addinivalue_line("markers", "fleet: faults of a fleet; `nox -s fleet-faults` runs them")
     config.addinivalue_line("markers", "soak: many boots; runs only with -m soak")

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from benchgate.base.cells import Accel, Cell, Lane, Placement
 from benchgate.base.gates import Gate, Verdict
-from benchgate.base.runs import Deadlines, RawRun, VerifiedRun
+from benchgate.base.runs import Deadlines, Image, RawRun, VerifiedRun
 from benchgate.base.system.boots import Smoke
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.script import Script
@@ -156,6 +156,9 @@ class Bootkit:
         kernel = kernel_symbols(self._images, self.qemu, system, known)
         return SymbolFiles(kernel, self._images.program(system, known))
 
+    def image(self, system: System, workload: Workload) -> Image:
+        return self._images.of(system, workload)
+
     def symbols(self, system: str, workload: str) -> Path | None:
         planned = self.planned(catalog.load_system(system), workload, 1)
         return self._images.symbols(planned.system, planned.workload)
@@ -210,7 +213,7 @@ class Bootkit:
         )
 
     def _observed(self, planned: PlannedCell) -> str:
-        observation, kernel = planned.system.observe, self._images.of(planned.system, planned.workload).kernel
+        observation, kernel = planned.observe, self._images.of(planned.system, planned.workload).kernel
         assert observation
         assert kernel
         symbols = kernel_symbols(self._images, self.qemu, planned.system, planned.workload)

@@ -33,11 +33,12 @@ from benchgate.mix.study_keys import STUDY
 from benchgate.plan.machine_keys import MACHINE
 from benchgate.plan.policy_keys import POLICY
 from benchgate.plan.published import PUBLISHED
+from benchgate.plan.scenario_keys import SCENARIO
 from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.workload_keys import WORKLOAD
 
 Schema = dict[str, Any]
-FILES: tuple[YamlFile, ...] = (SYSTEM, WORKLOAD, MACHINE, POLICY, STUDY, RECIPES, PUBLISHED)
+FILES: tuple[YamlFile, ...] = (SYSTEM, WORKLOAD, MACHINE, POLICY, STUDY, RECIPES, PUBLISHED, SCENARIO)
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The newest one that the YAML language server knows whole."""
 _FLAGS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}

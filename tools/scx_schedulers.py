@@ -1,4 +1,4 @@
-"""Builds the schedulers in BPF of the kernel's tools/sched_ext.
+"""Builds the schedulers in BPF of the kernel's tools/sched_ext, and the faulty one of tests/data/scx.
 
 Takes the word of a source of Linux; gives a folder with the programs, outside of the repository. They are
 compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed. Fails with
@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 
 from benchgate.base.errors import BenchgateError, BuildError
+from benchgate.base.files import file_digest
+from benchgate.base.paths import data_root
 from benchgate.base.text import visible_lines
 from benchgate.build import linux_build, linux_source, toolchain
 from benchgate.build.cache_storage import cache_root
@@ -25,6 +27,9 @@ from benchgate.build.fetch.store import FetchSession, this_release
 
 SOURCE = "linux-source-6.12"
 SCHEDULERS = ("scx_simple", "scx_central", "scx_flatcg", "scx_qmap")
+FAULTY = "scx_faulty"
+OURS = data_root() / "tests/data/scx"
+"""The sources of that one, which are built as if they were the kernel's own."""
 _CLANG = "19"
 _BUILD_S = 1800.0
 
@@ -34,9 +39,10 @@ def say(text: str) -> None:
 
 
 def built(source: str = SOURCE) -> Path:
-    """The folder with the programs, which is made again if the kernel changes."""
+    """The folder with the programs, which is made again if the kernel or our sources change."""
     kernel = linux_build.build(source, notice=say)
-    name = hashlib.sha256(str(kernel.folder).encode()).hexdigest()[:16]
+    parts = [str(kernel.folder), *(file_digest(path) for path in sorted(OURS.iterdir()))]
+    name = hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
     place = cache_root().parent / "benchgate-scx" / name
     if not (place / "bin").is_dir():
         shutil.rmtree(place, ignore_errors=True)
@@ -53,10 +59,14 @@ def _build(source: str, kernel: Path, place: Path) -> None:
     with FetchSession(say) as session:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
         clang = shutil.which("clang") or _fetched(session, place)
+    for path in OURS.iterdir():
+        shutil.copy(path, tree / "tools/sched_ext")
     strip = shutil.which("llvm-strip") or "true"
+    wanted = (*SCHEDULERS, FAULTY)
     words = [f"CLANG={clang}", f"VMLINUX_BTF={kernel}", f"LLVM_STRIP={strip}", f"O={out}"]
-    say(f"building {', '.join(SCHEDULERS)} ...")
-    argv = ("make", f"-j{len(os.sched_getaffinity(0))}", "-C", "tools/sched_ext", *words, *SCHEDULERS)
+    words.append(f"c-sched-targets={' '.join(wanted)}")
+    say(f"building {', '.join(wanted)} ...")
+    argv = ("make", f"-j{len(os.sched_getaffinity(0))}", "-C", "tools/sched_ext", *words, *wanted)
     toolchain.run_all([argv], tree, "scx", _BUILD_S)
     shutil.rmtree(tree)
     (out / "build/bin").rename(place / "bin")

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from benchgate.render.view import SessionView
     from benchgate.run.guest import RunningGuest
     from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
+    from benchgate.session.pytest_hooks.scenario_tests import scenario_tests
 
 _NAMES_BY_MODULE = {
     "base.cells": ("Cell", "Lane", "ParamValue", "Window"),
@@ -85,6 +86,7 @@ _NAMES_BY_MODULE = {
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),
     "session.pytest_hooks.results": ("CellResult", "VerdictResult"),
+    "session.pytest_hooks.scenario_tests": ("scenario_tests",),
 }
 _MODULE_OF = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
@@ -129,6 +131,7 @@ __all__ = [
     "folded",
     "random_numbers",
     "ranges",
+    "scenario_tests",
     "summed",
     "together",
     "total",

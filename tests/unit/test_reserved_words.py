@@ -32,6 +32,7 @@ OWNERS = {
     "Policy": "base.gates",
     "Profile": "insn.profile",
     "Ruling": "base.gates",
+    "Scenario": "base.workload.scenarios",
     "Script": "base.system.script",
     "Seats": "plan.planned",
     "Smoke": "base.system.boots",

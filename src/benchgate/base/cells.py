@@ -53,6 +53,10 @@ class Window(StrEnum):
     TOTAL = "total"
 
 
+def program_of(workload: str) -> str:
+    return workload.partition("-")[0]
+
+
 def _sorted(params: Mapping[str, ParamValue]) -> Params:
     return tuple(sorted(params.items()))
 
@@ -92,6 +96,12 @@ class Cell:
     @property
     def id(self) -> str:
         return f"{self.row}-smp{self.cpus}" + (f"-{self.variant}" if self.variant else "")
+
+    @property
+    def program(self) -> str:
+        """The name of the program that runs it. All scenarios (`scenario-NAME`) share one; no other workload
+        has a `-` in its name."""
+        return program_of(self.workload)
 
     @property
     def is_smoke(self) -> bool:

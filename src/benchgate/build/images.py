@@ -123,7 +123,8 @@ class Images:
     _told: set[str] = field(default_factory=set)
 
     def of(self, system: System, workload: Workload) -> Image:
-        key = system.name, workload.name, system.boot, system.build
+        program = f"{workload.program} with {', '.join(sorted(workload.services))}"
+        key = system.name, program, system.boot, system.build
         if key not in self._made:
             self._made[key] = self._make(system, workload)
         return self._made[key]
@@ -154,7 +155,7 @@ class Images:
         if not system.boot.symbols:
             return None
         return self._file(
-            system, workload, system.boot.symbols.replace("{workload}", workload.name), "boot.symbols"
+            system, workload, system.boot.symbols.replace("{workload}", workload.program), "boot.symbols"
         )
 
     def program(self, system: System, workload: Workload) -> Path | None:

@@ -84,7 +84,7 @@ class Recipe:
 def guest_program(workload: Workload, compiler: Compiler | None = None) -> Path:
     """The static Linux binary of a workload: /bench in the guest, and the program that `native` runs.
     `compiler` is that for the guest's architecture; by default this host's."""
-    return _program("bench", workload.name, _source_of(workload), compiler, workload.services)
+    return _program("bench", workload.program, _source_of(workload), compiler, workload.services)
 
 
 def tool_program(workload: Workload, description: Path) -> Path:
@@ -199,7 +199,7 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
         key["revision"] = json.dumps([[commit.below(one), commit.content(one)] for one in covered])
 
     if workload is not None:
-        key |= {"workload": workload.name, "source": _digest_with_headers(_source_of(workload))}
+        key |= {"workload": workload.program, "source": _digest_with_headers(_source_of(workload))}
     if parts:
         named = [[one.name, _digest_with_headers(_source_of(one))] for one in parts]
         key["parts"] = json.dumps([named, [list(argv) for argv in part]])
@@ -223,7 +223,7 @@ def _values(workload: Workload | None, out: Path) -> Mapping[str, str]:
     """The values of the words in braces in a system's build commands."""
     values = {"out": str(out)}
     return values if workload is None else {
-        **values, "source": str(_source_of(workload)), "workload": workload.name
+        **values, "source": str(_source_of(workload)), "workload": workload.program
     }  # fmt: skip
 
 

@@ -94,7 +94,7 @@ def _unseen(runs: Sequence[VerifiedRun]) -> dict[str, str]:
     threads of one run."""
     without = [run for run in runs if run.skipped.keys() & OF_THREADS.keys()]
     share = f"{len(without)} of {counted(len(runs), 'run')} without a record of threads"
-    return dict.fromkeys(OF_THREADS, share) if without else {}
+    return dict.fromkeys([name for run in without for name in run.skipped], share)
 
 
 def arm_from_runs(

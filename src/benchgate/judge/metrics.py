@@ -63,8 +63,8 @@ def computed(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, flo
     """Gives the value of each metric that has one."""
     absent, found = without_value(metrics, seen), {}
     for name, metric in metrics.items():
-        if name in absent:
-            continue
+        if name in absent or metric.kind is MetricKind.OBSERVED:
+            continue  # what is observed comes with the record of threads (checks/thread_record.py)
         try:
             found[name] = _value(metric, seen)
         except ValueError as error:
@@ -89,6 +89,8 @@ def _value(metric: Metric, seen: MetricSource) -> float:
             return float(_number(metric.of, seen))
         case MetricKind.SHARE if metric.per:
             return _divided(_number(metric.of, seen), _number(metric.per, seen), metric.per)
+        case MetricKind.OBSERVED:
+            raise ValueError("only a record of the guest's threads has it")
         case MetricKind.SHARE:
             each = _of_workers(metric.of, seen)
             return _divided(min(each), max(each), f"the largest {metric.of}")

@@ -122,7 +122,7 @@ def _verified_on(
         check_balance(files.clock)
         check_started(files.clock)
     start = None if files.start is None else (files.start.boot, files.start.digest)
-    found = replace(with_threads(found, files), arch=system.arch.name, start=start)
+    found = replace(with_threads(found, files, workload), arch=system.arch.name, start=start)
     return replace(found, promises=witnessed(found, files, workload, system))
 
 

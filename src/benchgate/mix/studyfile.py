@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchgate.base.clocks import Clock
-from benchgate.base.errors import BenchgateError
+from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.paths import data_root
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import MetricDirection
@@ -155,10 +155,13 @@ def _workload(section: Section, word: str) -> Workload | None:
     is_path = "/" in word or word.endswith((".yaml", ".yml"))
     try:
         beside = (section.path.parent / word).absolute()  # `./mine` beside `study.yaml` is no name
-        return catalog.load_workload(str(beside) if is_path else word)
+        found = catalog.load_workload(str(beside) if is_path else word)
+        if found.scenario is not None:
+            raise CatalogError(f"{found.name} is a scenario, which is no part of a mix: its guest is its own")
     except BenchgateError as error:
         section.refuse(str(error), "workload" if section.has("workload") else "inputs")
         return None
+    return found
 
 
 def _check_score(section: Section, workload: Workload, score: str) -> None:

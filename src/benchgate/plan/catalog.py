@@ -22,10 +22,11 @@ from benchgate.base.system.boots import FETCHED_LINUX
 from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_name
 from benchgate.base.text import suggestion
+from benchgate.base.workload.scenarios import PREFIX
 from benchgate.base.workload.workloads import Workload
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.build.revision import commit_of
-from benchgate.plan import machinefile, policyfile, systemfile, workloadfile
+from benchgate.plan import machinefile, policyfile, rtapp, scenariofile, systemfile, workloadfile
 from benchgate.plan.mark_table import GateMark
 
 SELFTEST_WORKLOAD = Workload(
@@ -43,12 +44,13 @@ _PLACES = {
     "system": "fixtures/systems/*.yaml",
     "policy": "fixtures/gates/*.yaml",
     "machine": "fixtures/machines/*.yaml",
+    "scenario": "fixtures/scenarios/*.yaml",
 }
 """The places of the built-in files; `*` is the name."""
 
 
 def names(kind: str) -> tuple[str, ...]:
-    """The names of all built-in files of a kind: `workload`, `system`, `machine` or `policy`."""
+    """The names of all built-in files of a kind: `workload`, `system`, `machine`, `policy` or `scenario`."""
     before = len(Path(_PLACES[kind].partition("*")[0]).parts)
     root = data_root()
     found = (path.relative_to(root).parts[before] for path in root.glob(_PLACES[kind]))
@@ -61,15 +63,29 @@ def word_of(workload: Workload) -> str:
     return workload.name if built_in else str(workload.file)
 
 
+def is_built_in_workload(name: str) -> bool:
+    kind, plain = _kind_of("workload", name)
+    return name == SELFTEST or plain in names(kind)
+
+
 def _built_in(kind: str, name: str) -> Path:
+    kind, name = _kind_of(kind, name)
     return data_root() / _PLACES[kind].replace("*", name)
+
+
+def _kind_of(kind: str, name: str) -> tuple[str, str]:
+    """A workload that is called `scenario-NAME` is the scenario NAME."""
+    if kind == "workload" and name.startswith(f"{PREFIX}-"):
+        return "scenario", name.removeprefix(f"{PREFIX}-")
+    return kind, name
 
 
 def _find(kind: str, word: str) -> Path:
     """The file for a name or a path. A path may also be the folder of a workload."""
-    if word.endswith((".yaml", ".yml")) or "/" in word:
+    if word.endswith((".yaml", ".yml", ".json")) or "/" in word:
         path = Path(word).absolute()
         return path / WORKLOAD_FILE if kind == "workload" and path.is_dir() else path
+    kind, word = _kind_of(kind, word)
     if not NAME.match(word) or word not in names(kind):
         raise CatalogError(f"{unknown(kind, word, names(kind))}, or {_path_for(kind, word)}")
     return _built_in(kind, word)
@@ -235,4 +251,6 @@ def load_workload(word: str, system: System | None = None) -> Workload:
 
 @cache
 def _loaded_workload(path: Path) -> Workload:
-    return workloadfile.load(path)
+    if path.name == WORKLOAD_FILE or not scenariofile.is_scenario(path):
+        return workloadfile.load(path)
+    return scenariofile.load(path, load_workload(PREFIX), rtapp.parse)

@@ -16,6 +16,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.gates import Gate, Policy, Settings
 from benchgate.base.identity import guest_of
 from benchgate.base.snapshots import StartKind
+from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.witness import PROGRAM, Promise, needs_events
@@ -102,6 +103,12 @@ class PlannedCell:
     def booted(self) -> System:
         """The system with the files of this CPU count."""
         return self.system.at(self.cell.cpus)
+
+    @property
+    def observe(self) -> ObserveDefinition | None:
+        """How its threads are seen. A thread that a quota stops leaves its queue, which no hook shows."""
+        found, scenario = self.booted.observe, self.workload.scenario
+        return found.without_queues() if found and scenario and scenario.has_quota else found
 
     @property
     def starts_warm(self) -> bool:
@@ -195,9 +202,10 @@ class SweepPlan:
 
     @property
     def needs_threads(self) -> frozenset[str]:
-        """The ids of the cells whose threads a gate asks for."""
+        """The ids of the cells whose threads a gate asks for, and of scenarios, which are judged by them."""
         gates = (one.gate for one in self.gates if one.gate.metric in OF_THREADS)
-        return frozenset(cell.id for gate in gates for cell in gate.cells)
+        judged = (one.cell.id for one in self.cells if one.workload.scenario is not None)
+        return frozenset((*(cell.id for gate in gates for cell in gate.cells), *judged))
 
     @property
     def needs_events(self) -> frozenset[str]:

@@ -61,7 +61,7 @@ def manifest(  # noqa: PLR0913 - keyword arguments
     """The words that tell the guest which workload to run (`benchgate docs wire`). An empty nonce is
     left out: each run of a part of a mix gets its own nonce in the guest."""
     words = {
-        "workload": cell.workload,
+        "workload": cell.program,
         "mode": cell.mode,
         "workers": cell.cpus,
         "cpus": cell.cpus,

@@ -108,7 +108,7 @@ class Workbench:
     def observed(self, planned: PlannedCell, *, threads: bool = True) -> str:
         """How the clock sees the threads of this cell's guest, for the plugin; without `threads`: what it
         counts of the kernel's functions. VerifyError: why not."""
-        observation, kernel = planned.booted.observe, self.image(planned).kernel
+        observation, kernel = planned.observe, self.image(planned).kernel
         what = f"the {'threads' if threads else 'events'} of {planned.system.name} cannot be seen"
         if observation is None or not (observation.sees_threads if threads else observation.hooks):
             raise VerifyError(f"{what}: it does not say how (`observe` in its YAML)")

@@ -113,6 +113,10 @@ def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs()
         ),
         (SMALL + "      one: {}\n", "s.yaml:7: applications.primes.inputs.one: is duplicated"),
         (SMALL.replace("  primes:", "  dummy:\n    workload: primes"), "applications.dummy: is no name"),
+        (
+            SMALL.replace("  primes:", "  primes:\n    workload: scenario-spread"),
+            "applications.primes.workload: scenario-spread is a scenario, which is no part of a mix",
+        ),
         (SMALL.replace("  primes:", "  prmes:"), "workload `prmes` is not known; did you mean `primes`?"),
         (
             SMALL.replace("hi:", "high:"),

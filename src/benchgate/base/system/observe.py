@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 MOST_CALLS = 1023
@@ -172,6 +172,14 @@ class ObserveDefinition:
     @property
     def sees_threads(self) -> bool:
         return any(hook.kind is HookKind.SWITCH for hook in self.hooks)
+
+    def without_queues(self) -> ObserveDefinition:
+        """The same, but what the guest counts on its queues is not compared."""
+        kept = (
+            replace(hook, values={key: of for key, of in hook.values.items() if key != "queue"})
+            for hook in self.hooks
+        )
+        return replace(self, hooks=tuple(kept))
 
 
 def formula(text: str) -> Formula:

@@ -121,5 +121,5 @@ def not_typable(line: str) -> str:
 
 def values_of(cell: Cell, nonce: str) -> dict[str, object]:
     """The values of the places in a run of this cell."""
-    run = dict(zip(OF_THE_RUN, (cell.workload, cell.mode, cell.cpus, cell.cpus, nonce), strict=True))
+    run = dict(zip(OF_THE_RUN, (cell.program, cell.mode, cell.cpus, cell.cpus, nonce), strict=True))
     return {**run, **dict(cell.params)}

@@ -69,6 +69,7 @@ SERVICES = (
     "disk",
     "network",
     "placement",
+    "control",
     "signals",
     "programs",
 )

@@ -51,6 +51,9 @@ class MetricKind(StrEnum):
     COUNT = "count"
     SHARE = "share"
     """`of` divided by `per`; without `per`, the smallest worker's `of` divided by the largest worker's."""
+    OBSERVED = "observed"
+    """What the guest's scheduler did in a phase of a scenario (base/workload/scenarios.py), by the thread
+    view."""
 
 
 class MetricDirection(StrEnum):
@@ -131,6 +134,11 @@ OF_THREADS = {
 }
 """The metrics of every run on the instruction clock whose threads were observed (threads.txt), whatever its
 workload declares."""
+
+
+def observed(declared: Mapping[str, Metric]) -> tuple[str, ...]:
+    """The names of all metrics that only a record of threads has, for a workload that declares these."""
+    return *OF_THREADS, *(name for name, one in declared.items() if one.kind is MetricKind.OBSERVED)
 
 
 def is_length(what: str, metrics: Mapping[str, Metric]) -> bool:

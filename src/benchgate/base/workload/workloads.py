@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from benchgate.base.cells import Mode, Params, ParamValue
+from benchgate.base.cells import Mode, Params, ParamValue, program_of
 from benchgate.base.workload.metrics import Metric
+from benchgate.base.workload.scenarios import Scenario
 from benchgate.base.workload.witness import Promise
 
 TOOL_FOLDER = "{tool}"
@@ -111,6 +112,13 @@ class Workload:
     """What the machine must have seen if its figures are right."""
     trusts: tuple[str, ...] = ()
     """What of its figures nothing but the guest shows, and why."""
+    scenario: Scenario | None = None
+    """The scenario that it is, with what its plan says and what must come of it."""
+
+    @property
+    def program(self) -> str:
+        """The name of its program, which all scenarios share."""
+        return program_of(self.name)
 
     @property
     def has_program(self) -> bool:

@@ -17,11 +17,13 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bucket_of
-from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST
+from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST, observed
+from benchgate.base.workload.workloads import Workload
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
 from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
 from benchgate.judge.accounts.threads.books import ThreadBooks
+from benchgate.judge.checks.scenario_check import scenario_metrics
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 
 
@@ -39,29 +41,38 @@ def histogram_of(values: Iterable[int]) -> Histogram:
     return Histogram(len(found), sum(found), low, high, MappingProxyType(dict(sorted(buckets.items()))))
 
 
-def with_threads(found: VerifiedRun, files: RunFiles) -> VerifiedRun:
-    """Adds the metrics of the guest's threads, or why it has none."""
-    events, lane = files.thread_events, files.run.lane
+def with_threads(found: VerifiedRun, files: RunFiles, workload: Workload) -> VerifiedRun:
+    """Adds the metrics of the guest's threads, and of a scenario, or why it has none."""
+    events, lane, names = files.thread_events, files.run.lane, observed(workload.metrics)
     if lane is not Lane.INSN:
         if events:
             raise VerifyError(
                 f"{THREAD_EVENTS}: threads are seen on the instruction clock only, not on {lane}"
             )
         why = f"threads are seen on the instruction clock only, and this is lane {lane}"
-        return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
+        return replace(found, skipped={**found.skipped, **dict.fromkeys(names, why)})
     if events is None:
         why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
-        return replace(found, skipped={**found.skipped, **dict.fromkeys(OF_THREADS, why)})
+        return replace(found, skipped={**found.skipped, **dict.fromkeys(names, why)})
     _check_thread_window(events, files)
     books = books_of_run(files, explained=0)
     assert books is not None  # there are events
     if books.is_cut:
         why = f"its record of threads was full at {books.end} ns, before the window closed"
-        return replace(found, absent={**found.absent, **dict.fromkeys(OF_THREADS, why)})
+        return replace(found, absent={**found.absent, **dict.fromkeys(names, why)})
+    of_scenario = scenario_metrics(found, files, workload.scenario)
+    if workload.scenario is not None and workload.scenario.has_quota:
+        why = "threads that a quota has stopped look like threads that wait"
+        skipped = {**found.skipped, **dict.fromkeys(OF_THREADS, why)}
+        return replace(found, metrics={**found.metrics, **of_scenario}, skipped=skipped)
     waits = {SCHED_WAIT: histogram_of(books.wait_lengths)}
     return replace(
         found,
-        metrics={**found.metrics, **thread_metrics(books)},
+        metrics={
+            **found.metrics,
+            **thread_metrics(books),
+            **of_scenario,
+        },
         histograms={**found.histograms, **waits},
     )
 

@@ -26,7 +26,7 @@ def check_echo(cell: Cell, workload: Workload, transcript: Transcript, result: R
             f"requested system {known_as}, but the guest reports system {transcript.system}; if "
             f"{cell.system} prints that name, write `system: {transcript.system}` under `result` in its YAML"
         )
-    asked: dict[str, object] = {"workload": workload.name, "mode": str(cell.mode)}
+    asked: dict[str, object] = {"workload": cell.program, "mode": str(cell.mode)}
     echoed: dict[str, object] = {"workload": transcript.workload, "mode": transcript.mode}
     if not workload.own_workers:
         asked["workers"], echoed["workers"] = cell.cpus, transcript.workers

@@ -60,7 +60,8 @@ def seen_by(run: VerifiedRun, declared: Mapping[str, Metric]) -> Mapping[str, Se
     found = {}
     for name, metric in with_windows(declared).items():
         operands = [what for what in (metric.of, metric.per) if what]
-        if name in OF_THREADS or (not operands and metric.kind is MetricKind.TIME):
+        is_seen = name in OF_THREADS or metric.kind is MetricKind.OBSERVED
+        if is_seen or (not operands and metric.kind is MetricKind.TIME):
             found[name] = measured
         else:
             is_known = name in about or (operands and all(what in about for what in operands))

@@ -24,6 +24,7 @@ from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.pyfile import contained, load_module
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric
+from benchgate.base.workload.scenarios import PREFIX as SCENARIO
 from benchgate.base.workload.workloads import UNVERIFIED
 from benchgate.judge.gates import verified
 from benchgate.judge.gates.arm_checks import broken_arm, known_arm
@@ -120,7 +121,7 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
             why = arm.lacks[gate.metric] or "it does not say why"
             did = (
                 f"{gate.metric} is not known"
-                if gate.metric in OF_THREADS
+                if gate.metric in OF_THREADS or gate.cell.program == SCENARIO
                 else f"the guest skipped {gate.metric}"
             )
             what = f"{subject(gate)}: {did}: {why}"

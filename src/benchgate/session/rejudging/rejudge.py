@@ -20,7 +20,7 @@ from benchgate.base.cells import Lane, Placement
 from benchgate.base.clocks import clock_of
 from benchgate.base.errors import CatalogError, EvidenceError, HostError, NeedsFilesError, UsageError
 from benchgate.base.runs import Outcome, RawRun, VerifiedRun
-from benchgate.base.system.systems import SELFTEST, System
+from benchgate.base.system.systems import System
 from benchgate.base.void_rule import VoidRule
 from benchgate.base.workload.workloads import Workload
 from benchgate.evidence import baseline_file, check, metrics_csv, results_csv, session_folder
@@ -113,7 +113,7 @@ def find_workload(facts: Mapping[str, Any], name: str, trusted: TrustedPrograms)
     if name in trusted.workloads:
         return trusted.workloads[name]
     word = str(facts["workloads"][name])
-    if word != name or name not in (SELFTEST, *catalog.names("workload")):  # `x.yaml` is a path, too
+    if word != name or not catalog.is_built_in_workload(name):  # `x.yaml` is a path, too
         raise NeedsFilesError(
             f"workload {name} is not built in, and its oracle is a program: "
             f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"

@@ -12,8 +12,10 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import OF_THREADS
 from benchgate.judge.accounts.threads.books import CpuBook, ThreadBooks
+from benchgate.judge.checks import thread_record
 from benchgate.judge.checks.thread_record import histogram_of, thread_metrics, with_threads
 from benchgate.judge.run_files import RunFiles
+from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.judge.accounts.threads.test_accounting import FILE
 
@@ -27,7 +29,12 @@ CLOCK = (
 
 
 def judged(
-    folder: Path, threads: str | None, *, lane: Lane = Lane.INSN, window: str = "1000 4000"
+    folder: Path,
+    threads: str | None,
+    *,
+    lane: Lane = Lane.INSN,
+    window: str = "1000 4000",
+    workload: str = "primes",
 ) -> VerifiedRun:
     log = folder / "clock.log"
     log.write_text(CLOCK.format(window=window), encoding="ascii")
@@ -36,7 +43,7 @@ def judged(
     placement = Placement.VIRTUAL if lane is Lane.INSN else Placement.PHYSICAL
     raw = raw_run(cell(2), lane=lane, placement=placement, folder=folder)
     raw = replace(raw, clock_log=log if lane is Lane.INSN else None)
-    return with_threads(verified(raw, 3000), RunFiles(raw))
+    return with_threads(verified(raw, 3000), RunFiles(raw), catalog.load_workload(workload))
 
 
 def test_an_observed_run_has_the_metrics_and_the_histogram(tmp_path: Path) -> None:
@@ -51,6 +58,21 @@ def test_an_observed_run_has_the_metrics_and_the_histogram(tmp_path: Path) -> No
     }
     assert run.histograms["sched_wait"].sum == 2000
     assert (run.metrics["work"], run.skipped, run.absent) == (3000.0, {}, {})
+
+
+def test_a_scenario_with_a_quota_has_its_own_figures_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_record, "scenario_metrics", lambda *_: {"used": 0.25})
+    run = judged(tmp_path, FILE, workload="scenario-quota")
+    assert run.metrics["used"] == 0.25
+    assert set(run.skipped) == set(OF_THREADS)
+    assert "a quota has stopped look like threads that wait" in run.skipped["wasted"]
+    assert "wasted" not in run.metrics
+
+
+def test_a_scenario_without_a_record_has_no_figures(tmp_path: Path) -> None:
+    assert {*OF_THREADS, "used"} == set(judged(tmp_path, None, workload="scenario-quota").skipped)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,247 @@
+"""Holds a scenario against what the guest's scheduler did, and computes the figures of its gates.
+
+Takes a verified run with a record of its threads, its files and its scenario; gives the scenario's metrics by
+name. Fails with VerifyError if the scheduler did what the scenario does not allow, or the guest cannot have
+done what it says: threads on CPUs where they may not run, more CPU time than a quota gives, a change at whose
+time the director did not run, work outside of a group's phases, or more turns than instructions.
+
+Nothing here is what the guest printed, but how many workers there are and how many turns they made. The
+threads of the workers are the ones that the coordinator forked in the window, in order.
+
+Bounds. A change counts from SETTLED_NS on. A quota is kept if the threads of its control group ran for at
+most the quota of each period that lies in a stretch without changes, one quota more for a period that had
+begun, and OVERRUN_NS on each CPU, because the kernel looks at ticks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchgate.base.cells import Params
+from benchgate.base.errors import VerifyError
+from benchgate.base.runs import VerifiedRun
+from benchgate.base.workload.metrics import SECOND_NS
+from benchgate.base.workload.scenarios import Scenario, ScenarioGate, Seen, plan_params
+from benchgate.insn.log import MarkKind
+from benchgate.insn.threads_log import ForkEvent
+from benchgate.judge.accounts.threads.idleness import find_idleness
+from benchgate.judge.accounts.threads.lateness import find_waits
+from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife
+from benchgate.judge.run_files import RunFiles
+
+SETTLED_NS = 5_000_000
+OVERRUN_NS = 5_000_000
+PROMPT_NS = 5_000_000
+"""The director runs within this time of each change."""
+APART_NS = 1_000_000
+"""A thread may run for so long before its group begins, and after it has ended."""
+LEAST_PER_TURN = 2
+"""A turn is a multiplication and the loop around it."""
+Span = tuple[int, int]
+
+
+def scenario_metrics(found: VerifiedRun, files: RunFiles, scenario: Scenario | None) -> Mapping[str, float]:
+    if scenario is None:
+        return {}
+    require_plan(scenario, found.run.cell.params)
+    seen = _seen(found, files, scenario)
+    seen.check()
+    seen.check_turns([worker.values.get("turns", 0) for worker in found.workers])
+    return {gate.name: seen.figure(gate) for gate in scenario.gates}
+
+
+def require_plan(scenario: Scenario, params: Params) -> None:
+    """The run had this scenario: a session that is judged again finds the file as it is now."""
+    asked = {**plan_params(scenario), "time_ns": scenario.length_ns}
+    if asked != dict(params):
+        raise VerifyError(
+            f"the run had another plan than the scenario {scenario.name} has now: its file has been changed"
+        )
+
+
+def _seen(found: VerifiedRun, files: RunFiles, scenario: Scenario) -> SeenScenario:
+    schedule = files.schedule
+    begin = files.clock_log.first_mark(MarkKind.WORK_BEGIN)
+    if schedule is None or begin is None:
+        raise VerifyError("the record of threads has no work of the scenario")
+    return SeenScenario(scenario, schedule, begin, _workers(files, schedule, len(found.workers)))
+
+
+def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife]:
+    """The thread of each worker."""
+    events, opened = files.thread_events, files.clock_log.first_mark(MarkKind.TOTAL_BEGIN)
+    assert events is not None  # else there is no schedule
+    mark = next((one for one in files.clock_log.marks if one.kind == MarkKind.TOTAL_BEGIN), None)
+    if mark is None or opened is None:
+        raise VerifyError("the record of threads has no window of the scenario")
+    coordinator = next((run.thread for run in schedule.runs[mark.vcpu] if run.begin <= opened < run.end), 0)
+    forks = [
+        one
+        for one in events.events
+        if isinstance(one, ForkEvent) and one.parent == coordinator and one.line > events.opened_line
+    ]
+    if len(forks) != count:
+        raise VerifyError(
+            f"the guest reports {count} workers, but {len(forks)} threads were made by the one that began "
+            "the window"
+        )
+    made = {(life.thread, life.phases[0].begin): life for life in schedule.lives}
+    return [made[one.thread, one.time] for one in forks]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenScenario:
+    scenario: Scenario
+    schedule: Schedule
+    begin: int
+    """Of the work, by the clock."""
+    workers: Sequence[ThreadLife]
+
+    def _span(self, begin_ns: int, end_ns: int) -> Span:
+        return self.begin + begin_ns, min(self.begin + end_ns, self.schedule.end)
+
+    def _lives(self, group: int) -> list[ThreadLife]:
+        return [self.workers[worker] for worker in self.scenario.members(group)]
+
+    # ---- what is not allowed
+
+    def check(self) -> None:
+        for number in range(len(self.scenario.groups)):
+            self._check_places(number)
+            self._check_phases(number)
+        for number in range(len(self.scenario.controls)):
+            self._check_quota(number)
+        self._check_director()
+
+    def check_turns(self, turns: Sequence[int]) -> None:
+        """A turn takes instructions, so a thread without CPU time made none."""
+        for worker, (made, life) in enumerate(zip(turns, self.workers, strict=True)):
+            had = ran(life, (self.schedule.begin, self.schedule.end))
+            if made * LEAST_PER_TURN > had:
+                raise VerifyError(
+                    f"worker {worker} says that it made {made:,} turns, but its thread ran for {had:,} ns"
+                )
+
+    def _stretches(self) -> list[Span]:
+        """From each change to the next one, in ns since the work began."""
+        times = sorted({0, *(change.at_ns for change in self.scenario.changes)})
+        return list(zip(times, [*times[1:], self.scenario.length_ns], strict=True))
+
+    def _check_places(self, group: int) -> None:
+        for begin, end in self._stretches():
+            allowed = self.scenario.allowed(group, begin)
+            span = self._span(begin + (SETTLED_NS if begin else 0), end)
+            for life in self._lives(group):
+                for _, phase, since, until in life.within(*span):
+                    if phase.state == "running" and not allowed >> phase.cpu & 1:
+                        raise VerifyError(
+                            f"thread {life.thread} of group {self.scenario.groups[group].name} ran on CPU "
+                            f"{phase.cpu} for {until - since:,} ns, {since - self.begin:,} ns after the work "
+                            f"began; from {begin:,} ns on it may run on {_listed(allowed)} only"
+                        )
+
+    def _check_phases(self, group: int) -> None:
+        of = self.scenario.groups[group]
+        spans = [(0, of.begin_ns, APART_NS)]
+        if of.end_ns is not None:
+            spans.append((of.end_ns, self.scenario.length_ns, APART_NS + of.run_ns))
+        for begin, end, most in spans:
+            for life in self._lives(group):
+                had = ran(life, self._span(begin, end)) if begin < end else 0
+                if had > most:
+                    raise VerifyError(
+                        f"thread {life.thread} of group {of.name} ran for {had:,} ns from {begin:,} to "
+                        f"{end:,} ns, outside of its phases"
+                    )
+
+    def _check_quota(self, control: int) -> None:
+        for begin, end in self._stretches():
+            quota, period = self.scenario.quota_of(control, begin)
+            if not quota or end - begin <= SETTLED_NS:
+                continue
+            span = self._span(begin + (SETTLED_NS if begin else 0), end)
+            most = quota * ((span[1] - span[0]) / period + 1) + OVERRUN_NS * self.scenario.cpus
+            groups = [
+                one
+                for one in range(len(self.scenario.groups))
+                if self.scenario.control_of(one, begin) == control
+            ]
+            had = sum(ran(life, span) for one in groups for life in self._lives(one))
+            if had > most:
+                raise VerifyError(
+                    f"control group {self.scenario.controls[control].name} ran for {had:,} ns in the "
+                    f"{span[1] - span[0]:,} ns from {span[0] - self.begin:,} ns on; with {quota:,} ns in "
+                    f"each {period:,} ns it may for at most {most:,.0f}"
+                )
+
+    def _check_director(self) -> None:
+        if not self.scenario.changes:
+            return
+        for time in sorted({change.at_ns for change in self.scenario.changes}):
+            span = self._span(time, time + PROMPT_NS)
+            if not ran(self.workers[-1], span):
+                raise VerifyError(
+                    f"the director did not run within {PROMPT_NS:,} ns of the changes at {time:,} ns"
+                )
+
+    # ---- figures
+
+    def figure(self, gate: ScenarioGate) -> float:
+        span = self._span(*self.scenario.span(gate.phase, gate.within_ns))
+        groups = {name: self._lives(self.scenario.group(name)) for name in gate.weights}
+        first = next(iter(groups.values()), [])
+        match gate.seen:
+            case Seen.SHARE:
+                times = [_sum(lives, span) for lives in groups.values()]
+                return times[0] / sum(times) if sum(times) else 0.0
+            case Seen.FAIRNESS:
+                return _fairness(self._weighted(groups, gate, span))
+            case Seen.CPUS:
+                return _sum(first, span) / (span[1] - span[0])
+            case Seen.MOVES:
+                moves = sum(span[0] <= time < span[1] for life in first for time, _, _ in life.moves)
+                return moves * SECOND_NS / (span[1] - span[0])
+            case Seen.LATENCY:
+                waits = sorted(self._waits(first, span))
+                return float(waits[max(math.ceil(len(waits) * gate.percent / 100), 1) - 1]) if waits else 0.0
+            case Seen.WASTED:
+                return self._wasted(span)
+
+    def _weighted(
+        self, groups: Mapping[str, Sequence[ThreadLife]], gate: ScenarioGate, span: Span
+    ) -> list[float]:
+        if len(groups) == 1:
+            return [float(ran(life, span)) for lives in groups.values() for life in lives]
+        return [_sum(lives, span) / gate.weights[name] for name, lives in groups.items()]
+
+    def _waits(self, lives: Sequence[ThreadLife], span: Span) -> Iterator[int]:
+        """The waits for a CPU, as far as they lie in the span."""
+        mine = {id(life) for life in lives}
+        for wait in find_waits(self.schedule):
+            begin, end = max(wait.begin, span[0]), min(wait.end, span[1])
+            if begin < end and id(self.schedule.lives[wait.life]) in mine:
+                yield end - begin
+
+    def _wasted(self, span: Span) -> float:
+        stretches, _ = find_idleness(self.schedule)
+        lost = sum(max(0, min(one.end, span[1]) - max(one.begin, span[0])) for one in stretches)
+        return lost / ((span[1] - span[0]) * self.schedule.vcpus)
+
+
+def ran(life: ThreadLife, span: Span) -> int:
+    """For how long a thread ran between two times."""
+    return sum(until - since for _, phase, since, until in life.within(*span) if phase.state == "running")
+
+
+def _sum(lives: Iterable[ThreadLife], span: Span) -> int:
+    return sum(ran(life, span) for life in lives)
+
+
+def _fairness(times: Sequence[float]) -> float:
+    return min(times) / max(times) if max(times) else 0.0
+
+
+def _listed(mask: int) -> str:
+    return "CPU " + ", ".join(str(cpu) for cpu in range(mask.bit_length()) if mask >> cpu & 1)

@@ -1,0 +1,408 @@
+"""Reads a scenario, of a YAML file or of rt-app's JSON, as a workload of its own.
+
+Takes a path; gives a frozen `Workload` named `scenario-NAME`: the workload `scenario` with this plan, one
+metric for each gate, and what the machine must have seen. Fails with CatalogError, which names file, line and
+key: an unknown, missing or duplicate key, a wrong type, a group, phase or control group that does not exist,
+CPUs that the guest does not have, or a plan that is too long for the wire.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeVar
+
+from benchgate.base.cells import ParamValue
+from benchgate.base.text import suggestion
+from benchgate.base.workload import witness
+from benchgate.base.workload.metrics import (
+    NS,
+    OF_THREADS,
+    SHARE,
+    WINDOWS,
+    Metric,
+    MetricDirection,
+    MetricKind,
+    time_of,
+)
+from benchgate.base.workload.scenarios import (
+    COUNTED,
+    MOST_GROUPS,
+    MOST_LIMITS,
+    MOST_PHASES,
+    PREFIX,
+    REAL_TIME,
+    TIMED,
+    ControlGroup,
+    Limits,
+    RunPolicy,
+    Scenario,
+    ScenarioChange,
+    ScenarioGate,
+    ScenarioPhase,
+    Seen,
+    ThreadGroup,
+    ThreadSettings,
+    WorkKind,
+    plan_fits,
+    plan_params,
+)
+from benchgate.base.workload.witness import COUNT, Promise
+from benchgate.base.workload.workloads import Workload
+from benchgate.base.yaml import yamlfile
+from benchgate.base.yaml.yaml_nodes import NAME, text_of
+from benchgate.base.yaml.yamlfile import Section
+from benchgate.host.procfs import cpu_list
+from benchgate.plan.scenario_keys import SCENARIO
+
+JSON = ".json"
+CONTROL = "control"
+"""The service that a scenario needs which sets anything."""
+NOWHERE = "none"
+SHORTEST_NS, LONGEST_NS = 1_000_000, 10_000_000_000
+PERIOD_NS = 20_000_000
+SHORTEST_PERIOD_NS, SHORTEST_QUOTA_NS = 1_000_000, 1_000_000
+"""The kernel takes no shorter ones."""
+LONGEST_ROUND_NS = 1_000_000_000
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%?")
+_Item = TypeVar("_Item")
+_BETTER = MappingProxyType(
+    {Seen.LATENCY: MetricDirection.LESS, Seen.WASTED: MetricDirection.LESS, Seen.MOVES: MetricDirection.LESS}
+)
+_UNITS = MappingProxyType({Seen.LATENCY: NS, Seen.CPUS: "CPUs", Seen.MOVES: "/s"})
+_ABOUT = MappingProxyType(
+    {
+        Seen.SHARE: "CPU time, as a part of that of these groups",
+        Seen.FAIRNESS: "CPU time for its weight, the smallest over the largest",
+        Seen.CPUS: "how many CPUs the group uses",
+        Seen.LATENCY: "how long its threads wait for a CPU",
+        Seen.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run there",
+        Seen.MOVES: "how often its threads come to another CPU, per second",
+    }
+)
+
+
+def is_scenario(path: Path) -> bool:
+    """Whether a file is one: it is JSON, or has groups of threads and no program."""
+    if path.suffix == JSON:
+        return True
+    keys = yamlfile.load(path, SCENARIO).keys()
+    return "groups" in keys and "source" not in keys and "program" not in keys
+
+
+def parse(text: str, path: Path) -> Scenario:
+    with yamlfile.collecting(yamlfile.parse(text, path, SCENARIO)) as top:
+        return _ScenarioReader(top).read()
+
+
+def as_workload(scenario: Scenario, base: Workload, path: Path) -> Workload:
+    """`base` is the workload `scenario`."""
+    length = scenario.length_ns
+    values: dict[str, ParamValue] = {**plan_params(scenario), "time_ns": length}
+    params = {
+        name: replace(spec, default=values[name], minimum=length, maximum=length)
+        if name == "time_ns"
+        else replace(spec, default=values[name], choices=(str(values[name]),))
+        for name, spec in base.params.items()
+    }
+    return replace(
+        base,
+        name=f"{PREFIX}-{scenario.name}",
+        file=path,
+        params=params,
+        quick={},
+        about=f"finds {scenario.finds}",
+        needs=(*base.needs, CONTROL) if scenario.needs_control else base.needs,
+        metrics={**base.metrics, **{one.name: _metric(one) for one in scenario.gates}},
+        promises=(*base.promises, *_promises(scenario)),
+        scenario=scenario,
+    )
+
+
+def _metric(gate: ScenarioGate) -> Metric:
+    better = _BETTER.get(gate.seen)
+    if better is None:
+        better = MetricDirection.MORE if gate.at_most is None else MetricDirection.LESS
+    about = f"{_ABOUT[gate.seen]}, in phase {gate.phase}"
+    unit = _UNITS.get(gate.seen, SHARE)
+    return Metric(gate.name, MetricKind.OBSERVED, better, unit, of=gate.seen, at=gate.percent, about=about)
+
+
+def _promises(scenario: Scenario) -> Iterator[Promise]:
+    """What the director says that it did is system calls, which the machine counts."""
+    sizes = [one.threads for one in scenario.groups]
+    made = {"sched_setaffinity": 0, "setpriority": 0, "sched_setscheduler": 0, "write": 0}
+    for change in scenario.changes:
+        threads = 0 if change.group is None else sizes[change.group]
+        to, limits = change.settings, change.limits
+        made["sched_setaffinity"] += threads * bool(to.cpus)
+        made["setpriority"] += threads * (to.nice is not None)
+        made["sched_setscheduler"] += threads * (to.policy is not None)
+        made["write"] += threads * (to.into is not None)
+        made["write"] += bool(limits.weight) + (limits.quota_ns is not None) + bool(limits.cpus)
+    for call, count in made.items():
+        if count:
+            claim = witness.parse(f"syscalls.{call} >= {count}", lambda _: COUNT)
+            yield Promise("each change of the time line is made by calls", {}, (claim,))
+
+
+class _ScenarioReader:
+    def __init__(self, top: Section) -> None:
+        self.top = top
+        self.controls: tuple[ControlGroup, ...] = ()
+        self.phases: tuple[ScenarioPhase, ...] = ()
+        self.groups: tuple[ThreadGroup, ...] = ()
+        self.cpus = 1
+        self.length = 0
+
+    def read(self) -> Scenario:
+        top = self.top
+        name, finds = top.text("name"), top.text("finds")
+        top.text("about")
+        self.cpus = top.integer("cpus")
+        self.length = self._length(top, "length")
+        if not SHORTEST_NS <= self.length <= LONGEST_NS and not top.refused("length"):
+            top.refuse("is not between 1ms and 10s", "length")
+        self.controls = self._named(top, "controls", MOST_LIMITS, self._control)
+        steps = top.sections("timeline")
+        self.phases = self._phases(steps)
+        self.groups = self._named(top, "groups", MOST_GROUPS, self._group)
+        changes = tuple(change for step in steps for change in self._changes(step))
+        gates = self._named(top, "gates", len(OF_THREADS) * 8, self._gate)
+        scenario = Scenario(
+            name, finds, self.cpus, self.length, self.groups, self.controls, self.phases, changes, gates
+        )
+        self._check(scenario)
+        return scenario
+
+    def _named(
+        self, top: Section, key: str, most: int, read: Callable[[str, Section], _Item]
+    ) -> tuple[_Item, ...]:
+        with top.optional(key) as section:
+            names = section.keys()
+            if not names and key != "controls":
+                top.refuse("is missing: there must be one", key)
+            if len(names) > most:
+                top.refuse(f"has {len(names)}, at most {most} are known", key)
+            found = []
+            for name in names[:most]:
+                if not NAME.match(name):
+                    section.refuse("is not a name: lower-case letters, digits and _", name)
+                with section.optional(name) as words:
+                    found.append(read(name, words))
+            return tuple(found)
+
+    # ---- values
+
+    def _length(self, words: Section, key: str) -> int:
+        text = words.text(key)
+        try:
+            return round(time_of(text))
+        except ValueError:
+            return 0  # the table's form has refused it
+
+    def _optional_length(self, words: Section, key: str) -> int:
+        return self._length(words, key) if words.has(key) else 0
+
+    def _mask(self, words: Section) -> int:
+        if not words.has("cpus"):
+            return 0
+        text = words.text("cpus")
+        try:
+            found = cpu_list(text)
+        except ValueError as error:
+            words.refuse(str(error), "cpus")
+            return 0
+        if not found or found[-1] >= self.cpus:
+            words.refuse(f"`{text}` is no list of CPUs of the guest, from 0 to {self.cpus - 1}", "cpus")
+            return 0
+        return sum(1 << cpu for cpu in found)
+
+    def _one_of(self, words: Section, key: str, known: Sequence[str], what: str) -> int:
+        """The place of a name."""
+        name = words.text(key)
+        if name in known:
+            return known.index(name)
+        if not words.refused(key):
+            there = f"there are {', '.join(known) or 'none'}"
+            words.refuse(f"there is no {what} `{name}`; {suggestion(name, known, there)}", key)
+        return 0
+
+    def _group_of(self, words: Section, key: str = "group") -> int:
+        return self._one_of(words, key, [one.name for one in self.groups], "group")
+
+    def _settings(self, words: Section) -> ThreadSettings:
+        policy = RunPolicy(words.choice("policy")) if words.has("policy") else None
+        priority = words.integer("priority") if words.has("priority") else 0
+        if priority and policy not in REAL_TIME:
+            words.refuse("only the policies fifo and rr have one", "priority")
+        into = None
+        if words.has("into"):
+            names = [NOWHERE, *(one.name for one in self.controls)]
+            into = self._one_of(words, "into", names, "control group")
+        nice = words.integer("nice") if words.has("nice") else None
+        return ThreadSettings(
+            nice, policy, priority or (1 if policy in REAL_TIME else 0), self._mask(words), into
+        )
+
+    def _limits(self, words: Section) -> Limits:
+        quota = self._length(words, "quota") if words.has("quota") else None
+        period = self._optional_length(words, "period")
+        if quota:
+            period = period or PERIOD_NS
+        if quota and quota < SHORTEST_QUOTA_NS:
+            words.refuse("is less than 1ms, the least that the kernel takes", "quota")
+        if period and not SHORTEST_PERIOD_NS <= period <= 10**9:
+            words.refuse("is not between 1ms and 1s", "period")
+        if period and not quota:
+            words.refuse("is of no quota", "period")
+        weight = words.integer("weight") if words.has("weight") else 0
+        return Limits(weight, quota, period, self._mask(words))
+
+    # ---- parts
+
+    def _control(self, name: str, words: Section) -> ControlGroup:
+        return ControlGroup(name, self._limits(words))
+
+    def _phases(self, steps: Sequence[Section]) -> tuple[ScenarioPhase, ...]:
+        found = [ScenarioPhase(self.top.text("begin"), 0)]
+        if len(steps) >= MOST_PHASES:
+            self.top.refuse(f"has {len(steps)} phases, at most {MOST_PHASES - 1} are known", "timeline")
+        for step in steps[: MOST_PHASES - 1]:
+            phase = ScenarioPhase(step.text("phase"), self._length(step, "at"))
+            if not found[-1].begin_ns < phase.begin_ns < self.length and not step.refused("at"):
+                step.refuse("is not behind the phase before it, and before the end", "at")
+            if phase.name in [one.name for one in found]:
+                step.refuse(f"`{phase.name}` is the name of two phases", "phase")
+            found.append(phase)
+        return tuple(found)
+
+    def _phase(self, words: Section, key: str) -> int:
+        return self._one_of(words, key, [one.name for one in self.phases], "phase")
+
+    def _group(self, name: str, words: Section) -> ThreadGroup:
+        work, threads = WorkKind(words.choice("work")), words.integer("threads")
+        run = self._length(words, "run")
+        if not 0 < run <= LONGEST_ROUND_NS and not words.refused("run"):
+            words.refuse("is not between 1ns and 1s", "run")
+        if work is WorkKind.PIPE and threads % 2:
+            words.refuse(f"is {threads}, but the threads of a pipe are pairs", "threads")
+        for key, kinds in (("every", TIMED), ("count", COUNTED)):
+            if words.has(key) is not (work in kinds):
+                said = "is missing" if work in kinds else f"only {' and '.join(kinds)} have one"
+                words.refuse(said, key)
+        every = self._optional_length(words, "every")
+        count = words.integer("count") if words.has("count") else 0
+        begin = self.phases[self._phase(words, "from")].begin_ns if words.has("from") else 0
+        end = self.phases[self._phase(words, "until")].begin_ns if words.has("until") else None
+        if end is not None and end <= begin and not words.refused("until"):
+            words.refuse("is no phase behind the one with which the group begins", "until")
+        settings = self._settings(words)
+        settings = replace(settings, into=settings.into or None)
+        return ThreadGroup(name, threads, work, run, every, count, settings, begin, end)
+
+    def _changes(self, step: Section) -> Iterator[ScenarioChange]:
+        at = self._length(step, "at")
+        for words in step.sections("changes"):
+            if words.has("control"):
+                names = [one.name for one in self.controls]
+                control = self._one_of(words, "control", names, "control group")
+                change = ScenarioChange(at, control=control, limits=self._limits(words))
+                is_empty = change.limits.is_empty
+            else:
+                change = ScenarioChange(at, group=self._group_of(words), settings=self._settings(words))
+                is_empty = change.settings.is_empty
+            if is_empty:
+                words.refuse("changes nothing")
+            words.close()
+            yield change
+        step.close()
+
+    def _gate(self, name: str, words: Section) -> ScenarioGate:
+        if name in WINDOWS or name in OF_THREADS:
+            words.refuse(f"`{name}` is a metric of every workload; choose another name")
+        seen = Seen(words.choice("of"))
+        phase = self.phases[self._phase(words, "phase") if words.has("phase") else 0].name
+        gate = ScenarioGate(
+            name,
+            seen,
+            phase,
+            self._weights(seen, words),
+            self._length(words, "within"),
+            words.number("percent") if seen is Seen.LATENCY else 100.0,
+            *(self._bound(seen, words, key) for key in ("at_least", "at_most")),
+        )
+        if not (words.has("at_least") or words.has("at_most")):
+            words.refuse("is missing: at_least, at_most or both", "at_least")
+        return gate
+
+    def _weights(self, seen: Seen, words: Section) -> Mapping[str, int]:
+        names = [one.name for one in self.groups]
+        if seen is Seen.WASTED:
+            return {}
+        if seen is Seen.FAIRNESS:
+            with words.optional("weights") as section:
+                given = section.keys()
+                if not given:
+                    words.refuse("is missing: groups, each with its weight", "weights")
+                for name in given:
+                    if name not in names:
+                        section.refuse(f"there is no group of this name; {suggestion(name, names)}", name)
+                return {name: section.integer(name) for name in given if name in names}
+        first = names[self._group_of(words)] if names else ""
+        among = words.texts("among") if seen is Seen.SHARE else ()
+        if others := [name for name in among if name not in names]:
+            words.refuse(f"there is no group `{others[0]}`; {suggestion(others[0], names)}", "among")
+        if seen is Seen.SHARE:
+            among = among or tuple(names)
+            if first not in among or len(among) < 2:
+                words.refuse("are at least two groups, and that of the share is one of them", "among")
+        return dict.fromkeys((first, *among), 1)
+
+    def _bound(self, seen: Seen, words: Section, key: str) -> float | None:
+        if not words.has(key):
+            return None
+        text = words.text(key)
+        if seen is not Seen.LATENCY:
+            if not _NUMBER.fullmatch(text):
+                words.refuse(f"`{text}` is not a number, or percent", key)
+                return None
+            return round(float(text[:-1]) / 100, 12) if text.endswith("%") else float(text)
+        try:
+            return time_of(text)
+        except ValueError as error:
+            words.refuse(str(error), key)
+            return None
+
+    # ---- what concerns the whole
+
+    def _check(self, scenario: Scenario) -> None:
+        if self.top.problems.collected:
+            return
+        if wrong := plan_fits(scenario):
+            self.top.refuse(wrong, "groups")
+        for gate in scenario.gates:
+            begin, end = scenario.span(gate.phase, gate.within_ns)
+            if begin >= end:
+                self.top.refuse(f"{gate.name}: phase {gate.phase} ends before `within` has passed", "gates")
+        for gate in scenario.gates if scenario.has_quota else ():
+            if gate.seen in (Seen.LATENCY, Seen.WASTED):
+                why = "threads that a quota has stopped look like threads that wait"
+                self.top.refuse(f"{gate.name}: is of waits, and there is a quota: {why}", "gates")
+        self._check_masks(scenario)
+
+    def _check_masks(self, scenario: Scenario) -> None:
+        """A thread whose CPUs and whose control group's have none in common is put anywhere by the kernel."""
+        for number, group in enumerate(scenario.groups):
+            for phase in scenario.phases:
+                if not scenario.allowed(number, phase.begin_ns):
+                    self.top.refuse(f"{group.name} may run on no CPU in phase {phase.name}", "groups")
+
+
+def load(path: Path, base: Workload, rtapp: Callable[[str, Path], Scenario]) -> Workload:
+    text = text_of(path)
+    scenario = rtapp(text, path) if path.suffix == JSON else parse(text, path)
+    return as_workload(scenario, base, path)

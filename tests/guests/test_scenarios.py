@@ -1,0 +1,95 @@
+"""Scenarios on guests: what a scheduler with a fault does to them, and directors and threads that lie."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.workload.workloads import Workload
+from benchgate.build.fetch import inputs
+from benchgate.plan import catalog
+from tests.scenariokit import missed, run_scenario
+from tests.ternkit import Bootkit
+
+SPREAD = "scenario-spread"
+
+
+@pytest.fixture(scope="module")
+def kit(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
+    return Bootkit(tmp_path_factory.mktemp("scenarios"), inputs.qemu(), True)
+
+
+def test_tern_uses_all_cpus_and_with_a_fault_does_not(kit: Bootkit) -> None:
+    assert missed(run_scenario(kit, "kernel", SPREAD), SPREAD) == []
+    (why,) = missed(run_scenario(kit, "kernel:fault=crowd", SPREAD), SPREAD)
+    assert why.startswith("idle: 0.7")  # three of four CPUs idle
+
+
+def test_one_that_sets_something_has_the_program_that_can(kit: Bootkit) -> None:
+    linux = catalog.load_system("linux")
+    plain, sets = (kit.image(linux, catalog.load_workload(f"scenario-{name}")) for name in ("spread", "nice"))
+    assert plain.initrd != sets.initrd
+
+
+@pytest.mark.parametrize("name", catalog.names("scenario"))
+def test_tern_says_which_scenarios_it_cannot_carry_out(name: str) -> None:
+    workload = catalog.load_workload(f"scenario-{name}")
+    assert workload.scenario is not None
+    said = catalog.load_system("kernel").refuses(workload, workload.scenario.cpus)
+    needs = workload.scenario.needs_control
+    assert said == (
+        f"scenario-{name} needs control, which kernel does not have (`services` in its YAML)" if needs else ""
+    )
+
+
+LIES = {
+    "a group that begins too early": (
+        "scenario-arrival",
+        "kernel",
+        "scenario.c",
+        (".begin = start + plan_ticks(group, 'b'),", ".begin = start,"),
+        "of group later ran for .* ns from 0 to 80,000,000 ns, outside of its phases",
+    ),
+    "an affinity that is not set": (
+        "scenario-bound",
+        "linux",
+        "director.h",
+        ("port_allow_other(process, plan_of(to, 'm')) != 0", "plan_of(to, 'm') == 0"),
+        "of group bound ran on CPU 1 for .*; from 0 ns on it may run on CPU 0 only",
+    ),
+    "a quota that is not set": (
+        "scenario-quota",
+        "linux",
+        "director.h",
+        (".has_quota = plan_has(to, 'q'),", ".has_quota = 0,"),
+        "control group capped ran for .* it may for at most 90,000,000",
+    ),
+    "a nice value that is not changed": (
+        "scenario-renice",
+        "linux",
+        "director.h",
+        ("port_nice(process, (int)to->of['n' - 'a'] - NICE_ZERO) != 0", "process == 0"),
+        "the machine contradicts the guest: `syscalls.setpriority >= 1` does not hold",
+    ),
+}
+
+
+def lying(folder: Path, name: str, file: str, edit: tuple[str, str]) -> Workload:
+    workload = catalog.load_workload(name)
+    shutil.copytree(workload.source.parent, folder)
+    text = (folder / file).read_text()
+    assert text.count(edit[0]) == 1
+    (folder / file).write_text(text.replace(*edit))
+    return replace(workload, source=folder / workload.source.name)
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_guest_that_lies_is_refused(kit: Bootkit, tmp_path: Path, lie: str) -> None:
+    name, system, file, edit, said = LIES[lie]
+    judged = run_scenario(kit, system, lying(tmp_path / "sources", name, file, edit))
+    assert judged.verified is None
+    assert re.search(said, judged.reason), judged.reason
