@@ -1,10 +1,10 @@
-"""Builds the schedulers in BPF of the kernel's tools/sched_ext, and the faulty one of tests/data/scx.
+"""Builds schedulers in BPF: the kernel's own, the faulty one of tests/data/scx, and some in Rust.
 
-Takes the word of a source of Linux; gives a folder with the programs, outside of the repository. They are
-compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed. Fails with
-BuildError.
+Takes the word of a source of Linux, or the name of a crate; gives a folder with the programs, outside of the
+repository. BPF is compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed.
+Rust and its crates come by cargo. Fails with BuildError.
 
-As a program (`python -m tools.scx_schedulers [SOURCE]`) it prints the folder.
+As a program (`python -m tools.scx_schedulers [SOURCE or CRATE]`) it prints the folder.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ SCHEDULERS = ("scx_simple", "scx_central", "scx_flatcg", "scx_qmap")
 FAULTY = "scx_faulty"
 OURS = data_root() / "tests/data/scx"
 """The sources of that one, which are built as if they were the kernel's own."""
+CRATES = {"scx_bpfland": "1.1.4", "scx_rusty": "1.1.4"}
+"""Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
 _CLANG = "19"
 _BUILD_S = 1800.0
 
@@ -43,12 +45,54 @@ def built(source: str = SOURCE) -> Path:
     kernel = linux_build.build(source, notice=say)
     parts = [str(kernel.folder), *(file_digest(path) for path in sorted(OURS.iterdir()))]
     name = hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
-    place = cache_root().parent / "benchgate-scx" / name
+    place = _place(name)
     if not (place / "bin").is_dir():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         _build(source, kernel.folder / "vmlinux", place)
     return place / "bin"
+
+
+def crate(name: str) -> Path:
+    """The folder with the program of a crate."""
+    place = _place(f"{name}-{CRATES[name]}")
+    if not (place / "bin" / name).is_file():
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        cargo = shutil.which("cargo")
+        if cargo is None:
+            raise BuildError(
+                f"{name} is written in Rust, and there is no cargo on PATH: install Rust 1.91 or newer"
+            )
+        say(f"building {name} ...")
+        asked = (name, "--version", f"={CRATES[name]}", "--locked", "--root", str(place))
+        argv = (
+            "env",
+            *_for_bindgen(_clang()),
+            cargo,
+            "install",
+            *asked,
+            "--target-dir",
+            str(place / "target"),
+        )
+        toolchain.run_all([argv], place, "scx", _BUILD_S)
+        shutil.rmtree(place / "target")
+    return place / "bin"
+
+
+def _for_bindgen(clang: str) -> list[str]:
+    """Variables by which the build of a crate finds this clang, and its library."""
+    words = [f"BPF_CLANG={clang}"]
+    unpacked = _place(f"clang-{_CLANG}") / "root"
+    if Path(clang).parent == unpacked.parent:
+        library = unpacked / f"usr/lib/llvm-{_CLANG}/lib"
+        words += [f"LIBCLANG_PATH={library}", f"LD_LIBRARY_PATH={_libraries(unpacked)}"]
+        words += [f"BINDGEN_EXTRA_CLANG_ARGS=-resource-dir {library}/clang/{_CLANG}"]
+    return words
+
+
+def _place(name: str) -> Path:
+    return cache_root().parent / "benchgate-scx" / name
 
 
 def _build(source: str, kernel: Path, place: Path) -> None:
@@ -58,7 +102,7 @@ def _build(source: str, kernel: Path, place: Path) -> None:
     (place / linux_source.MANIFEST).write_text("{}")
     with FetchSession(say) as session:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
-        clang = shutil.which("clang") or _fetched(session, place)
+    clang = _clang()
     for path in OURS.iterdir():
         shutil.copy(path, tree / "tools/sched_ext")
     strip = shutil.which("llvm-strip") or "true"
@@ -72,24 +116,35 @@ def _build(source: str, kernel: Path, place: Path) -> None:
     (out / "build/bin").rename(place / "bin")
 
 
-def _fetched(session: FetchSession, place: Path) -> str:
-    """The command of Debian's clang, with its libraries beside it."""
-    client, to = session.apt(this_release()), place / "clang"
-    names = [f"clang-{_CLANG}", f"libclang-common-{_CLANG}-dev"]
-    packages = [client.versions(name)[0] for name in names]
-    for path in client.download(packages):
-        _extract(path, to)
-    binary = to / f"usr/lib/llvm-{_CLANG}/bin/clang"
-    search = newest.Search(client, elf.present(), place / "inspect")
-    search.add(packages[0], elf.needed(binary))
-    for path in client.download([pin.package for pin in search.run()]):
-        _extract(path, to)
+def _clang() -> str:
+    """The command of clang on PATH, else of Debian's, with its libraries beside it."""
+    if own := shutil.which("clang"):
+        return own
+    place = _place(f"clang-{_CLANG}")
+    script, to = place / "clang.sh", place / "root"
+    if script.is_file():
+        return str(script)
+    shutil.rmtree(place, ignore_errors=True)
+    to.mkdir(parents=True)
+    with FetchSession(say) as session:
+        client = session.apt(this_release())
+        names = [f"clang-{_CLANG}", f"libclang-common-{_CLANG}-dev", f"libclang1-{_CLANG}"]
+        packages = [client.versions(name)[0] for name in names]
+        for path in client.download(packages):
+            _extract(path, to)
+        binary = to / f"usr/lib/llvm-{_CLANG}/bin/clang"
+        search = newest.Search(client, elf.present(), place / "inspect")
+        search.add(packages[0], elf.needed(binary))
+        for path in client.download([pin.package for pin in search.run()]):
+            _extract(path, to)
     shutil.rmtree(place / "inspect", ignore_errors=True)
-    script = place / "clang.sh"
-    libraries = f"{to}/usr/lib/x86_64-linux-gnu:{to}/usr/lib/llvm-{_CLANG}/lib"
-    script.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={libraries} exec {binary} "$@"\n')
+    script.write_text(f'#!/bin/sh\nLD_LIBRARY_PATH={_libraries(to)} exec {binary} "$@"\n')
     script.chmod(0o755)
     return str(script)
+
+
+def _libraries(unpacked: Path) -> str:
+    return f"{unpacked}/usr/lib/x86_64-linux-gnu:{unpacked}/usr/lib/llvm-{_CLANG}/lib"
 
 
 def _extract(package: Path, to: Path) -> None:
@@ -100,7 +155,7 @@ def _extract(package: Path, to: Path) -> None:
 
 def main(words: list[str]) -> int:
     try:
-        print(built(*words[:1]))
+        print(crate(words[0]) if words[:1] and words[0] in CRATES else built(*words[:1]))
     except BenchgateError as error:
         say(visible_lines(str(error)))
         return 4

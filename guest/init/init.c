@@ -9,8 +9,8 @@
 // bench.set=PATH:VALUE, any number of times, writes the value into a file of /proc, /sys or debugfs first.
 #define _GNU_SOURCE
 #include "port/linux/written.h"
-#ifdef BENCH_SCX
-#include "init/scx.h"
+#ifdef BENCH_TUNED
+#include "init/tuned.h"
 #endif
 #ifdef BENCH_STARTS_WARM
 #include "start.h"
@@ -259,19 +259,19 @@ int main(void) {
         fail(why);
 #endif
     set_as_asked();
-#ifdef BENCH_SCX
-    if (!scx_start())
+#ifdef BENCH_TUNED
+    if (!tuned_start())
         leave(0);
 #endif
     wait_until_quiet();
     if (asked("bench.busy=1"))
         start_busy_task();
-#ifdef BENCH_SCX
-    scx_before();
+#ifdef BENCH_TUNED
+    tuned_before();
 #endif
     int status = run_bench();
-#ifdef BENCH_SCX
-    scx_after();
+#ifdef BENCH_TUNED
+    tuned_after();
 #endif
     say("%sbenchexit status=%d\n", quiet_line, status);
     leave(status == 0);

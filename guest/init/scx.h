@@ -1,4 +1,4 @@
-// A scheduler in BPF (sched_ext) that is in charge while the workload runs; only in the variant with BENCH_SCX.
+// A scheduler in BPF (sched_ext) that is in charge while the workload runs; only in the variant with BENCH_TUNED.
 //
 // The files of /scx are its program, its libraries, and `command`, its command line with one word on a line.
 #pragma once

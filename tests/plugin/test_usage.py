@@ -219,7 +219,7 @@ def test_other_tests_run_unchanged_with_and_without_the_plugin(rig: Rig) -> None
         (("--system", "./nosuch.yaml"), "*nosuch.yaml: cannot be read: No such file or directory"),
         (
             ("--system", "linux:foo=bar"),
-            "linux has no setting `foo`; it has arch, kernel, source, config, scx",
+            "linux has no setting `foo`; it has arch, kernel, source, config, scx, preempt, isolcpus*",
         ),
         (("--cpus=",), "--cpus is empty; give it a value or leave it out"),
         (("--system", "native,native"), "--system names the same system twice: fake, native, native; *"),

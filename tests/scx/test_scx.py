@@ -5,6 +5,7 @@ The kernel and the schedulers are built from the distribution's source, once: `n
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from benchgate.build import linux_build
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
 from tests.ternkit import Bootkit
-from tools.scx_schedulers import SCHEDULERS, SOURCE, built, say
+from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, crate, say
 
 pytestmark = pytest.mark.scx
 NAMES = {"scx_simple": "simple", "scx_central": "central", "scx_flatcg": "flatcg", "scx_qmap": "qmap"}
@@ -97,6 +98,41 @@ def test_one_that_is_not_makes_the_run_no_result(
     judged = run(kit, programs / program, words, workload=workload)
     assert not judged.verified
     assert re.search(said, judged.reason), judged.reason
+
+
+@pytest.mark.skipif(
+    shutil.which("cargo") is None, reason="cargo, which builds schedulers in Rust, is missing"
+)
+@pytest.mark.parametrize("name", CRATES)
+def test_a_scheduler_in_rust_is_in_charge(kit: Bootkit, name: str) -> None:
+    judged = run(kit, crate(name) / name)
+    assert judged.verified, judged.reason
+    begin, end = (line.decode().split() for line in facts(judged))
+    assert begin[2:] == end[2:]
+    assert (begin[2], begin[4]) == ("state=enabled", "switch_all=1")
+    assert begin[3].startswith(f"ops={name.removeprefix('scx_')}")
+
+
+@pytest.mark.parametrize("cpus", [2, 4])
+def test_central_runs_where_threads_of_the_kernel_stay_on_cpu_0(
+    kit: Bootkit, programs: Path, cpus: int
+) -> None:
+    """Its own one: the thread in which Linux initializes it is on a CPU that is not `nohz_full`."""
+    others = "1" if cpus == 2 else f"1-{cpus - 1}"
+    judged = run(kit, programs / ONE_CPU, cpus=cpus, system=f"{BUILT}:nohz_full={others}")
+    assert judged.verified, judged.reason
+    assert all(b"ops=central" in line for line in facts(judged))
+
+
+def test_a_path_with_spaces_and_settings_beside_a_scheduler(
+    kit: Bootkit, programs: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "a b" / "scx_simple"
+    program.parent.mkdir()
+    shutil.copy(programs / "scx_simple", program)
+    judged = run(kit, program, "-f", system=f"{BUILT}:sysctl=vm.swappiness=7")
+    assert judged.verified, judged.reason
+    assert [b"ops=simple" in line for line in facts(judged)] == [True, True]
 
 
 def test_threads_under_a_scheduler_in_bpf_are_seen(kit: Bootkit, programs: Path) -> None:

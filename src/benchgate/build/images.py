@@ -266,15 +266,15 @@ class Images:
 
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
         if system.boot.initrd == WORKLOAD_INITRD:
-            scheduler = workload_files.scheduler_for_guest(system.boot.scheduler)
+            tuning = workload_files.tuning_for_guest(system.boot)
             if tool is not None:
-                return workload_files.tool_initramfs(workload, tool, scheduler)
+                return workload_files.tool_initramfs(workload, tool, tuning)
             compiler = self._compiler(system.arch)
             return programs.linux_initramfs(
                 programs.guest_program(workload, compiler),
-                {**workload_files.data_for_guest(workload), **scheduler},
+                {**workload_files.data_for_guest(workload), **tuning},
                 compiler=compiler,
-                first=programs.SCX_INIT if scheduler else programs.INIT,
+                first=workload_files.first_program(tuning),
             )
         if workload.files:
             raise BuildError(

@@ -97,9 +97,9 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     if mix.own_conductor:
         kernel = images.mixed(mix.system.at(mix.cpus), tuple(mix.programs.values()))
         return Image(kernel, None, None, {"kernel": file_digest(kernel), **asked}, ())
-    scheduler = workload_files.scheduler_for_guest(mix.system.boot.scheduler)
-    first = programs.init(first=programs.SCX_INIT if scheduler else programs.INIT)
-    content = {"init": first, "bench": programs.conductor(), **_modules(mix, images), **scheduler}
+    tuning = workload_files.tuning_for_guest(mix.system.boot)
+    first = programs.init(first=workload_files.first_program(tuning))
+    content = {"init": first, "bench": programs.conductor(), **_modules(mix, images), **tuning}
     for place, workload in mix.programs.items():
         content |= {f"{place}/{name}": path for name, path in _files(workload, images).items()}
     found, digests, labels = images.kernel(

@@ -99,7 +99,7 @@ def part_program(workload: Workload, description: Path | None = None) -> Path:
     return _program(program, workload.name, source, None, workload.services)
 
 
-INIT, SCX_INIT = "init", "init-scx"
+INIT, TUNED_INIT = "init", "init-tuned"
 
 
 def init(compiler: Compiler | None = None, first: str = INIT) -> Path:

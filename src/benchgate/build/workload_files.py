@@ -4,7 +4,8 @@ Takes a workload with `files` (data, scripts, libraries that it opens); gives th
 or as a folder for a process on this host, and their digests. In both places they are executable and below one
 folder, which the manifest names as `files`. Fails with BuildError that names the file.
 
-Takes a program that loads a scheduler in BPF, with arguments; gives it with its libraries for the archive.
+Takes what a system boots; gives what its own PID 1 needs in the archive: the list of the kernel's files that
+settings name, and a program that loads a scheduler in BPF, with its arguments and libraries.
 
 Takes a workload with a `tool` and the files of its package; gives the runner that executes it, and the
 archive of a guest with both. Fails with BuildError or FetchError. Text of the YAML becomes C only as string
@@ -15,13 +16,15 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import BuildError
 from benchgate.base.files import file_digest
 from benchgate.base.process import capture
+from benchgate.base.system.boots import BootDefinition, SettingFile
+from benchgate.base.system.systems import SettingForm
 from benchgate.base.workload.workloads import GUEST_FILES, TOOL_FOLDER, Workload
 from benchgate.build import cache, programs, toolchain
 from benchgate.build.fetch import elf
@@ -31,6 +34,8 @@ GUEST_FOLDER = "tool"
 """The guest's folder for the files, in which guest/port/linux/tool.c expects them."""
 SCHEDULER_FOLDER = "scx"
 """The guest's folder for a scheduler, in which guest/init/scx.c expects it."""
+SETTINGS_FILE = "settings"
+"""The guest's list of files of the kernel, where guest/init/tuned.c expects it."""
 _LOADERS = (f"/lib64/{LOADER}", f"/lib/{LOADER}")
 _ASK_S = 30.0
 _SOURCE = """\
@@ -138,12 +143,11 @@ def _constant(byte: int) -> str:
 
 
 def tool_initramfs(
-    workload: Workload, files: ToolFiles, scheduler: Mapping[str, Path] = MappingProxyType({})
+    workload: Workload, files: ToolFiles, tuning: Mapping[str, Path] = MappingProxyType({})
 ) -> Path:
     """The archive with the runner as /bench, our PID 1, and the tool's files below /tool."""
-    more = tool_for_guest(workload, files) | data_for_guest(workload) | dict(scheduler)
-    first = programs.SCX_INIT if scheduler else programs.INIT
-    return programs.linux_initramfs(tool_runner(workload), more, first=first)
+    more = tool_for_guest(workload, files) | data_for_guest(workload) | dict(tuning)
+    return programs.linux_initramfs(tool_runner(workload), more, first=first_program(tuning))
 
 
 def tool_for_guest(workload: Workload, files: ToolFiles) -> dict[str, Path]:
@@ -159,24 +163,44 @@ def tool_digest(workload: Workload, files: ToolFiles) -> dict[str, str]:
     return {f"tool:{name}": file_digest(files.folder / name) for name in files.needed(workload.tool.program)}
 
 
+def tuning_for_guest(boot: BootDefinition) -> dict[str, Path]:
+    """Maps a place in the archive to a file that only PID 1 of a guest with settings needs."""
+    return scheduler_for_guest(boot.scheduler) | settings_for_guest(boot.kernel_files)
+
+
+def first_program(tuning: Collection[str]) -> str:
+    """The variant of PID 1. Without settings every byte of the archive is as it always was."""
+    return programs.TUNED_INIT if tuning else programs.INIT
+
+
+def settings_for_guest(files: Sequence[SettingFile]) -> dict[str, Path]:
+    """The list of the files that PID 1 writes, or only reads; nothing if there are none."""
+    if not files:
+        return {}
+    lines = (f"{one.name} {one.path}{f' {one.value}' if one.is_written else ''}" for one in files)
+    return {SETTINGS_FILE: _kept_text("settings", "".join(f"{line}\n" for line in lines))}
+
+
+def _kept_text(name: str, text: str) -> Path:
+    def make(files: Path) -> None:
+        (files / name).write_text(text)
+
+    return cache.entry(f"guest-{name}", {"text": text}, make) / name
+
+
 def scheduler_for_guest(command: str) -> dict[str, Path]:
     """Maps a place in the archive to a file of the program that loads a scheduler: the program, its loader
     and libraries, and its command line. Nothing for an empty command."""
     if not command:
         return {}
-    path, *arguments = command.split()
-    program = Path(path)
+    path, rest = SettingForm.PROGRAM.divided(command)
+    program, arguments = Path(path), rest.split()
     libraries = _libraries_of(program)
     place = f"/{SCHEDULER_FOLDER}"
     loaded = [f"{place}/lib/{LOADER}", "--library-path", f"{place}/lib"] if libraries else []
     text = "".join(f"{word}\n" for word in (*loaded, f"{place}/{program.name}", *arguments))
-
-    def make(files: Path) -> None:
-        (files / "command").write_text(text)
-
-    listed = cache.entry("scx-command", {"text": text}, make) / "command"
     return {
-        f"{SCHEDULER_FOLDER}/command": listed,
+        f"{SCHEDULER_FOLDER}/command": _kept_text("command", text),
         f"{SCHEDULER_FOLDER}/{program.name}": program,
         **{f"{SCHEDULER_FOLDER}/lib/{name}": found for name, found in libraries.items()},
     }
@@ -198,5 +222,5 @@ def _libraries_of(program: Path) -> dict[str, Path]:
     if done.returncode or "not found" in done.stdout:
         why = next((line for line in done.stdout.splitlines() if "not found" in line), done.stderr)
         raise BuildError(f"{program} cannot run here, so not in a guest either: {why.strip()[:200]}")
-    found = dict(re.findall(r"^\s*(\S+) => (/\S+) \(", done.stdout, re.MULTILINE))
+    found = dict(re.findall(r"^\s*(\S+) => (/.+) \(0x", done.stdout, re.MULTILINE))
     return {LOADER: loader, **{name: Path(path) for name, path in found.items() if name != LOADER}}

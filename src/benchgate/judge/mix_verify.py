@@ -23,6 +23,7 @@ from benchgate.judge.accounts import memory_books
 from benchgate.judge.accounts.memory_books import HostMemory
 from benchgate.judge.checks.agreement import check_host
 from benchgate.judge.checks.balance import check_balance
+from benchgate.judge.checks.kernel_settings import check_kernel_settings
 from benchgate.judge.checks.scheduler import check_scheduler
 from benchgate.judge.checks.transcript_checks import require_cpus
 from benchgate.judge.mix_lines import MixTranscript, PartLine, parse
@@ -60,6 +61,7 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
         raise VerifyError(_with_names(str(error), mix)) from None
     check_failures(files.console, mix.system.console.failures)
     check_scheduler(files.console, mix.system)
+    check_kernel_settings(files.console, mix.system)
     check_host(files, mix_guest.system_of(mix))
     _check_begin(mix, transcript)
     void = excess(disturbance(files), rule) if is_judged(run) else ""

@@ -30,6 +30,7 @@ from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
+from benchgate.judge.checks.kernel_settings import check_kernel_settings, why_not_made
 from benchgate.judge.checks.scheduler import check_scheduler, kernel_reason
 from benchgate.judge.checks.thread_record import with_threads
 from benchgate.judge.checks.transcript_checks import (
@@ -94,6 +95,7 @@ def _hint(run: RawRun, system: System, reason: str) -> str:
     """What the console of our Linux guest shows of why it is refused, as the end of the sentence."""
     console = read_console(run)
     why = kernel_reason(console) if system.boot.scheduler else ""
+    why = why or why_not_made(console, reason, system)
     if not why:
         return linux_options.missing(run, console, reason)
     return "" if why in reason else f"; {why}"
@@ -117,6 +119,7 @@ def _verified_on(
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
     check_failures(files.console, system.console.failures)
     check_scheduler(files.console, system)
+    check_kernel_settings(files.console, system)
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)

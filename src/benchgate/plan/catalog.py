@@ -176,11 +176,23 @@ def placed(word: str, home: Path) -> str:
 
 def _rooted(form: SettingForm, value: str, home: Path) -> str:
     """The value with the paths in it made absolute."""
-    paths = ((one, form.path(one)) for one in form.parts(value))
+    parts = (_split(form, one, home) for one in form.parts(value))
     return form.joined(
-        str((home / Path(path).expanduser()).absolute()) + one[len(path) :] if path else one
-        for one, path in paths
+        form.with_path(str((home / Path(path).expanduser()).absolute()), rest) if path else rest
+        for path, rest in parts
     )
+
+
+def _split(form: SettingForm, part: str, home: Path) -> tuple[str, str]:
+    """The path in a part, and what follows it. A program's path with spaces need not be quoted if its file is
+    there."""
+    words = part.split(" ")
+    if form is SettingForm.PROGRAM:
+        for count in range(2, len(words) + 1):
+            path = " ".join(words[:count])
+            if (home / Path(path).expanduser()).is_file() and not (home / words[0]).is_file():
+                return path, part[len(path) :]
+    return form.divided(part)
 
 
 def _existing(system: System, key: str) -> str:
@@ -202,9 +214,10 @@ def _existing_parts(system: System, key: str, form: SettingForm) -> str:
         known = Path(path).is_dir() if form is SettingForm.SOURCE else Path(path).is_file()
         if not known:
             what = "folder" if form is SettingForm.SOURCE else "file"
+            quotes = ", and one with spaces needs quotes" if form is SettingForm.PROGRAM else ""
             raise UsageError(
                 f"{plain_name(system.name)}: setting {key}: there is no {what} {path}; a path on the command "
-                "line or in a mark is relative to the current folder"
+                f"line or in a mark is relative to the current folder{quotes}"
             )
         if form is SettingForm.SOURCE and value != path:
             return f"{path}@{_commit(Path(path), value[len(path) + 1 :])}"

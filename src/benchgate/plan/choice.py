@@ -127,10 +127,10 @@ def _digests(value: str, form: SettingForm | None) -> Iterator[str]:
         yield _digest(Path(value), Path(value).stat().st_mtime_ns)
         return
     for one in form.parts(value):
-        path = "" if form is SettingForm.SOURCE else form.path(one)
+        path, rest = ("", one) if form is SettingForm.SOURCE else form.divided(one)
         if path:
             yield _digest(Path(path), Path(path).stat().st_mtime_ns)
-        yield hashlib.sha256(one[len(path) :].encode()).hexdigest()
+        yield hashlib.sha256(rest.encode()).hexdigest()
 
 
 @cache

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
-from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy
+from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy, Shown
 from benchgate.base.system.devices import CARD, FORMATS, Interface
 from benchgate.base.system.observe import MOST_CALLS
 from benchgate.base.system.qemu import CONSOLES, SERIAL
@@ -58,6 +58,20 @@ _SETTINGS = (
     {"source": Text("the default of a setting that is `boot.source`", may_be_empty=True)},
     {"config": Text("the default of a setting that is `boot.config`", may_be_empty=True)},
     {"program": Text("the default of a setting that is a program with arguments", may_be_empty=True)},
+    {
+        "shows": Texts(
+            "files of the kernel that must show the value throughout a run: FILE, or FILE TEXT, which PID 1 "
+            "writes first; {value}: each of several values joined by +, {name}: the name in NAME=VALUE"
+        ),
+        "append": Text("what it adds to boot.append, with {value}", default=""),
+        "leaves_out": Text("what it takes from boot.append", default=""),
+        "as": Choice(
+            "how the files show it: the text itself or marked by ( ) or [ ], among words, or a list of CPUs",
+            tuple(Shown),
+            default=Shown.TEXT,
+        ),
+        "needs": Text("what a kernel without these files was built without", default=""),
+    },
     {
         "revision": Text(
             "the default of the setting that says which commit of build.folder is built: worktree"

@@ -89,7 +89,9 @@ def test_a_linux_that_is_built_takes_the_place_of_the_fetched_one(
     assert build().image == tmp_path / "bzImage"  # which QEMU can start
 
 
-def test_a_scheduler_comes_with_its_own_pid_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_and_a_scheduler_come_with_their_own_pid_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without one every byte of the archive is as it was."""
     seen: list[tuple[object, set[str]]] = []
 
@@ -99,9 +101,13 @@ def test_a_scheduler_comes_with_its_own_pid_1(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(inputs, "linux_kernel", lambda *_, **__: LINUX)
     monkeypatch.setattr(programs, "linux_initramfs", archive)
-    for word in ("linux", f"linux:scx={programs.init()} -s 5"):
+    for word in ("linux", f"linux:scx={programs.init()} -s 5", "linux:isolcpus=1"):
         of(planned(1, system=word))
-    assert seen == [("init", set()), ("init-scx", {"scx/command", "scx/init"})]
+    assert seen == [
+        ("init", set()),
+        ("init-tuned", {"scx/command", "scx/init"}),
+        ("init-tuned", {"settings"}),
+    ]
 
 
 def test_the_image_of_native_is_the_program(made: list[str], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from benchgate.base.paths import data_root
 from benchgate.build import linux_build
 from benchgate.build.linux_build import LinuxOption
 
-PARTS = ("base", "debug", "realtime", "sched_ext")
+PARTS = ("base", "debug", "kcsan", "realtime", "rv", "sched_ext")
 
 
 def effective(options: tuple[LinuxOption, ...], *without: str) -> str:

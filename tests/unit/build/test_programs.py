@@ -321,7 +321,7 @@ def test_only_the_program_of_a_workload_that_needs_a_service_has_its_sources() -
     assert recipe.serving(("network", "disk")).sources[-1] == ("network.c", ("-O1", *flags))
 
 
-def test_pid_1_with_a_scheduler_is_another_program_of_the_same_source() -> None:
-    plain, other = programs.init(), programs.init(first=programs.SCX_INIT)
+def test_pid_1_with_settings_or_a_scheduler_is_another_program_of_the_same_source() -> None:
+    plain, other = programs.init(), programs.init(first=programs.TUNED_INIT)
     assert b"sched_ext" in other.read_bytes()
     assert b"sched_ext" not in plain.read_bytes()

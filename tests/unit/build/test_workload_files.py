@@ -10,11 +10,13 @@ import pytest
 
 from benchgate.base.cells import Mode
 from benchgate.base.errors import BuildError
+from benchgate.base.system.boots import BootDefinition
 from benchgate.base.workload.workloads import ParamSpec, Tool, Workload
 from benchgate.build import programs, workload_files
 from benchgate.build.fetch.tool import LOADER, ToolFiles
 from benchgate.judge import wire
 from benchgate.judge.wire import Transcript
+from benchgate.plan import catalog
 from tests.unit.build.test_programs import parse_newc
 
 LOADER_SCRIPT = '#!/bin/sh\n[ "$1 $2 $3" = "--argv0 prog --library-path" ] || exit 99\nshift 4\nexec "$@"\n'
@@ -232,8 +234,31 @@ def test_a_static_scheduler_needs_none() -> None:
     assert found["scx/command"].read_text() == "/scx/init\n"
 
 
-def test_no_scheduler_adds_no_file() -> None:
-    assert workload_files.scheduler_for_guest("") == {}
+def test_no_scheduler_and_no_settings_add_no_file() -> None:
+    assert workload_files.tuning_for_guest(BootDefinition()) == {}
+
+
+def test_paths_of_a_scheduler_may_have_spaces(tmp_path: Path) -> None:
+    """Its own, which is quoted then, and those of its libraries."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    (folder / "a.c").write_text("int there(void) { return 0; }\n")
+    (folder / "b.c").write_text("int there(void);\nint main(void) { return there(); }\n")
+    for words in (
+        ("-shared", "-fPIC", "-o", "libthere.so", "a.c"),
+        ("-o", "scx b", "b.c", "-L.", "-lthere", f"-Wl,-rpath,{folder}"),
+    ):
+        subprocess.run(["cc", *words], cwd=folder, check=True)
+    found = workload_files.scheduler_for_guest(f'"{folder}/scx b" -s 5')
+    assert (found["scx/scx b"], found["scx/lib/libthere.so"]) == (folder / "scx b", folder / "libthere.so")
+    assert found["scx/command"].read_text().split("\n")[-4:] == ["/scx/scx b", "-s", "5", ""]
+
+
+def test_the_settings_of_a_guest_are_a_list_of_files() -> None:
+    boot = catalog.load_system("linux:preempt=full:sysctl=kernel.printk=4 4 1 7").boot
+    assert workload_files.tuning_for_guest(boot)["settings"].read_text() == (
+        "preempt /sys/kernel/debug/sched/preempt\nsysctl /proc/sys/kernel/printk 4 4 1 7\n"
+    )
 
 
 def test_a_scheduler_that_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from benchgate.judge.checks import foreign
 from benchgate.judge.noise import Disturbance
 from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.judge.run_files import RunFiles
-from benchgate.plan import systemfile
+from benchgate.plan import catalog, systemfile
 from benchgate.run.thread_use import keep_samples
 from tests.unit.noise import counters
 from tests.wirekit import (
@@ -249,6 +249,34 @@ def test_a_failure_pattern_anywhere_on_the_console_refuses_the_run(tmp_path: Pat
         verify.verify_on(run, PRIMES, systemfile.load(SYSTEMS / "linux.yaml"))
 
 
+REPORTS = [
+    "WARNING: possible circular locking dependency detected",
+    "[    2.500000] WARNING: bad unlock balance detected!",
+    "[    2.500000][   T71] WARNING: CPU: 1 PID: 71 at kernel/sched/core.c:1 x+0x1/0x2",
+    "BUG: sleeping function called from invalid context at kernel/planted.c:3",
+    "BUG: KCSAN: data-race in plant / plant",
+    "INFO: trying to register non-static key.",
+    "rv: monitor wwnr does not allow event wakeup on state running",
+    "[    2.5] rv: rtapp_sleep[71]: violation detected",
+]
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_what_a_linux_reports_of_itself_refuses_the_run_and_is_named(tmp_path: Path, report: str) -> None:
+    """By the live watcher with the line itself; here it came after the end line."""
+    run = primes_run(tmp_path, GOOD + f"{report}\r\n".encode())
+    with pytest.raises(VerifyError, match="its console matches the failure pattern"):
+        verify.verify_on(run, PRIMES, catalog.load_system("linux"))
+
+
+@pytest.mark.parametrize(
+    "line", ["Spectre V2 : WARNING: Unprivileged eBPF is enabled", "rv: monitor wip is on"]
+)
+def test_other_lines_of_a_linux_do_not(tmp_path: Path, line: str) -> None:
+    run = primes_run(tmp_path, GOOD + f"{line}\r\n".encode())
+    assert verify.verify_on(run, PRIMES, catalog.load_system("linux")).work > 0
+
+
 def test_a_run_of_a_scheduler_in_bpf_needs_the_kernels_word_for_it(tmp_path: Path) -> None:
     linux = systemfile.load(SYSTEMS / "linux.yaml")
     system = replace(linux, boot=replace(linux.boot, scheduler="/b/scx_simple"))
@@ -265,6 +293,26 @@ def test_a_run_of_a_scheduler_in_bpf_needs_the_kernels_word_for_it(tmp_path: Pat
         VerifyError, match=r"benchfail: init: it ended.*; its program says: Failed to load skel"
     ):
         verify.verify_on(primes_run(tmp_path / "d", failed), PRIMES, system)
+
+
+def test_a_run_on_other_settings_is_refused_and_a_file_that_was_not_written_has_a_reason(
+    tmp_path: Path,
+) -> None:
+    system = catalog.load_system("linux:features=NO_X")
+    lines = b"".join(
+        b"benchset at=%b /sys/kernel/debug/sched/features = %%b\r\n" % at for at in (b"begin", b"end")
+    )
+    assert (
+        verify.verify_on(primes_run(tmp_path / "a", GOOD + lines % (b"NO_X", b"NO_X")), PRIMES, system).work
+        > 0
+    )
+    with pytest.raises(VerifyError, match=r"with features=NO_X: after the workload .* showed `X`"):
+        verify.verify_on(primes_run(tmp_path / "b", GOOD + lines % (b"NO_X", b"X")), PRIMES, system)
+    failed = b"benchfail: init: /sys/kernel/debug/sched/features: NO_X: No such file or directory\r\n"
+    with pytest.raises(
+        VerifyError, match=r"No such file or directory.*; so it is if the kernel was built without"
+    ):
+        verify.verify_on(primes_run(tmp_path / "c", failed), PRIMES, system)
 
 
 def test_only_a_system_with_foreign_na_may_omit_foreign_time(tmp_path: Path) -> None:

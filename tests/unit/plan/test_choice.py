@@ -126,12 +126,34 @@ def test_programs_of_one_name_and_one_program_with_other_words_are_told_apart(he
     assert all(name.startswith("linux.scx-scx_a_-s_1") for name in names(*words))
 
 
+@pytest.mark.parametrize("word", ["'a b/scx_a' -x 1", '"a b/scx_a" -x 1', "a b/scx_a -x 1"])
+def test_a_path_of_a_program_may_have_spaces(here: Path, word: str) -> None:
+    (here / "a b").mkdir()
+    (here / "a b/scx_a").write_bytes(b"a")
+    (found,) = choice.of_session(Options(systems=(f"linux:scx={word}",)))
+    assert found.boot.scheduler == f'"{here}/a b/scx_a" -x 1'
+    assert found.name == "linux.scx-scx_a_-x_1"
+    assert catalog.load_system(f"linux:scx={found.boot.scheduler}") == found
+    assert catalog.placed(f"linux:scx={word}", here) == f"linux:scx={found.boot.scheduler}"
+    assert choice.by_content(found).name.startswith("linux.scx-scx_a_-x_1-")
+
+
+def test_the_shortest_path_of_a_program_is_meant(here: Path) -> None:
+    (here / "scx_a").write_bytes(b"a")
+    (here / "scx_a -x").write_bytes(b"b")
+    assert catalog.load_system("linux:scx=scx_a -x").boot.scheduler == f"{here}/scx_a -x"
+
+
 @pytest.mark.parametrize(
     ("word", "said"),
     [
         ("linux:source=gone", "setting source: there is no folder .*/gone"),
         ("linux:source=gone@v6", "setting source: there is no folder .*/gone"),
-        ("linux:scx=gone -x", "setting scx: there is no file .*/gone; a path"),
+        (
+            "linux:scx=gone -x",
+            "setting scx: there is no file .*/gone; a path .*, and one with spaces needs quotes",
+        ),
+        ("linux:scx='gone -x", "setting scx: there is no file .*/'gone; a path"),
         ("linux:source=linux-source-6.12:config=./x.config", "setting config: there is no file .*/x.config"),
     ],
 )

@@ -138,6 +138,8 @@ settings:
   source: {source: ""}
   config: {config: sched_ext}
   scx: {program: ""}
+  smt: {shows: [/sys/devices/system/cpu/smt/control], append: "nosmt={value}", leaves_out: quiet, needs: SMT}
+  mask: {shows: ["/proc/irq/default_smp_affinity {value}"], as: text}
 boot: {kernel: build, source: ../linux, config: debug, scheduler: scx_a, initrd: workload}
 """,
     """\

@@ -32,6 +32,34 @@ dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
+class Shown(StrEnum):
+    """How a file of the kernel shows a value."""
+
+    TEXT = "text"  # as it was asked for, or marked by ( ) or [ ] among others
+    WORDS = "words"  # among other words
+    CPUS = "cpus"  # as a list of CPUs, such as 1-3
+
+
+@dataclass(frozen=True, slots=True)
+class SettingFile:
+    """A file of the kernel that must show what a setting asks for, while the workload runs."""
+
+    setting: str
+    """The setting with its value, as the user gave them."""
+    path: str
+    value: str
+    """What it must show."""
+    is_written: bool
+    """Whether PID 1 writes it; else the kernel has it from its command line."""
+    shown: Shown
+    needs: str
+    """What the kernel must be built with to have it."""
+
+    @property
+    def name(self) -> str:
+        return self.setting.partition("=")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class BootDefinition:
     """The files and words that QEMU boots; empty where the YAML file says nothing."""
@@ -54,6 +82,15 @@ class BootDefinition:
     """The parts of its configuration."""
     scheduler: str = ""
     """The program, with its arguments, that loads a scheduler in BPF before the guest is ready."""
+    kernel_files: tuple[SettingFile, ...] = ()
+    """The files of the kernel that settings write, and that show what became of them."""
+
+    @property
+    def tuning(self) -> str:
+        """What PID 1 does in each boot before the guest is ready; empty if nothing."""
+        if self.scheduler:
+            return "its scheduler in BPF takes charge in each boot"
+        return f"{self.kernel_files[0].setting} is set in each boot" if self.kernel_files else ""
 
     def at(self, cpus: int) -> BootDefinition:
         """The definition with the files for this CPU count."""

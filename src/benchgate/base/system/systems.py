@@ -25,6 +25,7 @@ from benchgate.base.system.boots import (
     ConsoleWords,
     End,
     QemuWords,
+    SettingFile,
     Smoke,
 )
 from benchgate.base.system.devices import Port
@@ -42,6 +43,7 @@ _LONGEST = 24
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]+")
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+\Z")
+_QUOTED = re.compile(r"""(["'])(.+?)\1(?=[ ]|\Z)""")
 _SIZE = re.compile(r"[1-9][0-9]{0,9}[kKmMgGtT]")
 """A size that QEMU's options for a machine and for a file of memory read in the same way."""
 _NOT_SAVED = frozenset(
@@ -92,13 +94,32 @@ class SettingForm(StrEnum):
 
     def path(self, part: str) -> str:
         """The path in a part; empty if it has none."""
+        return self.divided(part)[0]
+
+    def divided(self, part: str) -> tuple[str, str]:
+        """The path in a part, and what follows it. That of a program may be quoted."""
         if self is SettingForm.PROGRAM:
-            return part.partition(" ")[0]
+            if quoted := _QUOTED.match(part):
+                return quoted[2], part[quoted.end() :]
+            path, space, rest = part.partition(" ")
+            return path, space + rest
         if self is SettingForm.SOURCE:
-            path, at, _ = part.rpartition("@")
-            found = path if at and path else part
-            return "" if _PACKAGE.match(part) else found
-        return part if "/" in part or part.endswith(".config") else ""
+            path, at, revision = part.rpartition("@")
+            found = (path, at + revision) if at and path else (part, "")
+            return ("", part) if _PACKAGE.match(part) else found
+        return (part, "") if "/" in part or part.endswith(".config") else ("", part)
+
+    def short(self, part: str) -> str:
+        """The part with the last name of its path only."""
+        path, rest = self.divided(part)
+        return (PurePath(path).name if path else "") + rest
+
+    def with_path(self, path: str, rest: str) -> str:
+        """The part with this path."""
+        if self is SettingForm.PROGRAM and " " in path:
+            quote = "'" if '"' in path else '"'
+            return f"{quote}{path}{quote}{rest}"
+        return path + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +133,14 @@ class Settings:
     """The setting whose value is a git revision; empty if there is none."""
     forms: Mapping[str, SettingForm] = field(default_factory=dict)
     """What the value of a setting is that names files in another form than one path."""
+    kernel_files: tuple[SettingFile, ...] = ()
+    """The files of the kernel that chosen settings are about."""
+    appended: tuple[str, ...] = ()
+    """What chosen settings add to the kernel's command line."""
+    left_out: tuple[str, ...] = ()
+    """What they take from it."""
+    texts: tuple[str, ...] = ()
+    """The settings whose value is any text."""
 
     @property
     def chosen(self) -> Mapping[str, str]:
@@ -122,8 +151,10 @@ class Settings:
         """A chosen value as part of a cell's name: a file by its base name, a commit by its first digits."""
         value = self.values[name]
         if name in self.forms:
-            whole = self.forms[name].joined(PurePath(one).name for one in self.forms[name].parts(value))
+            whole = self.forms[name].joined(map(self.forms[name].short, self.forms[name].parts(value)))
             return _UNSAFE.sub("_", whole)[:_LONGEST] or "none"
+        if name in self.texts:
+            return _UNSAFE.sub("_", value)
         if name in self.files:
             return _UNSAFE.sub("_", PurePath(value).name)[:_LONGEST] or "file"
         if name == self.revision and _COMMIT.match(value):
@@ -219,8 +250,8 @@ class System:
             return "only a guest starts warm that is told after its boot what to run"
         if self.ask is AskMethod.CMDLINE and self.boot.initrd != WORKLOAD_INITRD:
             return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
-        if self.boot.scheduler:
-            return "its scheduler in BPF takes charge in each boot"
+        if self.boot.tuning:
+            return self.boot.tuning
         own = sorted(_NOT_SAVED.intersection(self.qemu.arguments))
         if self.boot.disks or self.ports or own:
             what = f"disks and no network, and `qemu.arguments` has {own[0]}" if own else "network"

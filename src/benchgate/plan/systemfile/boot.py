@@ -45,12 +45,15 @@ def read(top: Section, settings: Settings) -> BootDefinition:
     elif booted == BUILT_LINUX:
         words.refuse("`build` needs the source that it is built from: add `source`", "kernel")
     scheduler = filled(words.text("scheduler"), values)
-    if scheduler and filled(words.text("initrd"), values) != WORKLOAD_INITRD:
-        words.refuse(f"is started by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "scheduler")
+    if filled(words.text("initrd"), values) != WORKLOAD_INITRD:
+        if scheduler:
+            words.refuse(f"is started by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "scheduler")
+        for one in settings.kernel_files[:1]:
+            words.refuse(f"{one.setting} is set by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "initrd")
     found = BootDefinition(
         kernel=booted,
         initrd=filled(words.text("initrd"), values),
-        append=filled(words.text("append"), values),
+        append=_append(words, settings),
         symbols=filled(words.text("symbols"), values),
         disks=disks,
         firmware=filled(firmware, values),
@@ -59,12 +62,21 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         source=source,
         config=filled(words.text("config"), values),
         scheduler=scheduler,
+        kernel_files=settings.kernel_files,
     )
     for key in ("initrd", "append"):
         if words.has(key) and not (words.has("kernel") or words.refused("kernel")):
             words.refuse("is for a kernel that QEMU loads; add `kernel`, or leave this out", key)
     words.close()
     return found
+
+
+def _append(boot: Section, settings: Settings) -> str:
+    """The command line, with what chosen settings add to it and take from it."""
+    text = filled(boot.text("append"), settings.values)
+    for one in settings.left_out:
+        text = text.replace(one, "")
+    return " ".join(filter(None, (text, *settings.appended)))
 
 
 def _source(boot: Section, settings: Settings) -> str:

@@ -1,8 +1,9 @@
 """Reads `settings`: choices that the user makes when a system is named (`tern:sched=lottery`).
 
 A setting is one of several words (`choices` and `default`), a file (`file`, its default), a git revision of
-the sources (`revision`, its default), a source of Linux (`source`), parts of its configuration (`config`), or
-a program with arguments (`program`). Takes the top section, the system's name and the chosen settings; gives
+the sources (`revision`, its default), a source of Linux (`source`), parts of its configuration (`config`), a
+program with arguments (`program`), or what files of the kernel must show (`shows`), which has no default but
+the kernel's own. Takes the top section, the system's name and the chosen settings; gives
 the settings, and the name with those that differ from a default. Every guest has the setting `start`, where
 its runs begin. No file is looked at. Fails with CatalogError for the YAML file, UsageError for the choice. A
 setting may choose the architecture of the guests (`arch`); `read_arch` then puts the keys of its part of
@@ -13,12 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
+from benchgate.base.system.boots import SettingFile, Shown
 from benchgate.base.system.systems import SettingForm, Settings
-from benchgate.base.text import filled, suggestion
+from benchgate.base.text import filled, one_line, suggestion
 from benchgate.base.yaml.yamlfile import Section
 
 _NAMES = tuple(ARCHITECTURES)
@@ -27,6 +30,13 @@ SETTING = re.compile(r"(?!(?:out|n|source|workload|start)\Z)[a-z][a-z0-9_]{0,31}
 a source of Linux, which is not for build commands, may be called `source`."""
 _REVISION = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_./@{}^~+-]{0,199}\Z")
 _LONGEST_PATH = 4096
+_KERNEL_FOLDERS = ("/proc/", "/sys/")
+_VALUE = re.compile(r"""[!#-&(-~](?:[ !#-&(-~]*[!#-&(-~])?""")
+_PATH = re.compile(r"/[A-Za-z0-9_./@-]+")
+_CPUS = re.compile(r"[0-9]{1,4}(?:-[0-9]{1,4})?(?:,[0-9]{1,4}(?:-[0-9]{1,4})?)*")
+_LONGEST_VALUE = 80
+_MOST_FILES = 64
+"""So many does guest/init/tuned.c take."""
 _KEYS = {SettingForm.SOURCE: "source", SettingForm.CONFIG: "config", SettingForm.PROGRAM: "program"}
 
 
@@ -56,6 +66,7 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
     files: list[str] = []
     revision = ""
     forms: dict[str, SettingForm] = {}
+    tuned: dict[str, _SwitchEffect] = {}
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
             with words.optional(key) as one:
@@ -80,6 +91,9 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
                     values[key] = _file(name, key, chosen.get(key, defaults[key]))
                     if any(map(form.path, form.parts(values[key]))):
                         files.append(key)
+                elif one.has("shows"):
+                    values[key], defaults[key] = chosen.get(key, ""), ""
+                    tuned[key] = _tuned(one, name, key, values[key])
                 else:
                     choices = one.texts("choices")
                     defaults[key] = one.choice("default", choices)
@@ -88,8 +102,70 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
         values[START], defaults[START] = chosen[START], StartKind.COLD
     if unknown := sorted(set(chosen) - set(values) - {START}):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(values) or 'none'}")
-    found = Settings(values, defaults, tuple(files), revision, forms)
+    found = Settings(
+        values,
+        defaults,
+        tuple(files),
+        revision,
+        forms,
+        kernel_files=tuple(file for one in tuned.values() for file in one.files),
+        appended=tuple(one.appended for one in tuned.values() if one.appended),
+        left_out=tuple(one.left_out for one in tuned.values() if one.left_out),
+        texts=tuple(tuned),
+    )
+    if len(found.kernel_files) > _MOST_FILES:
+        raise UsageError(f"{name}: the settings are about more than {_MOST_FILES} files of the kernel")
     return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])
+
+
+# ---- what files of the kernel must show
+
+
+@dataclass(frozen=True, slots=True)
+class _SwitchEffect:
+    files: tuple[SettingFile, ...] = ()
+    appended: str = ""
+    left_out: str = ""
+
+
+def _tuned(one: Section, name: str, key: str, value: str) -> _SwitchEffect:
+    """What a setting of this kind with this value does; nothing if it was not chosen."""
+    lines, append, left_out = one.texts("shows"), one.text("append"), one.text("leaves_out")
+    shown, needs = Shown(one.choice("as")), one.text("needs")
+    for line in lines:
+        if not line.startswith(_KERNEL_FOLDERS):
+            one.refuse(f"`{line}` is no file of the kernel, in /proc or /sys", "shows")
+    if not value:
+        return _SwitchEffect()
+    wrong = f"{name}: setting {key}: `{one_line(value)}`"
+    if len(value) > _LONGEST_VALUE:
+        raise UsageError(f"{wrong} has more than {_LONGEST_VALUE} characters, and the name of a row says all")
+    if not _VALUE.fullmatch(value) or (append and " " in value):
+        raise UsageError(f"{wrong} is not a value that a kernel takes: printable ASCII without quotes")
+    if shown is Shown.CPUS and not _CPUS.fullmatch(value):
+        raise UsageError(f"{wrong} is not a list of CPUs such as 1,3 or 1-3")
+    parts = [value] if "{value}" in append else value.split("+")
+    files = tuple(
+        SettingFile(f"{key}={part}", *_file_with(line, part, wrong), shown, needs)
+        for part in parts
+        for line in lines
+    )
+    return _SwitchEffect(files, append.replace("{value}", value), left_out)
+
+
+def _file_with(line: str, part: str, wrong: str) -> tuple[str, str, bool]:
+    """The path, what it must show, and whether PID 1 writes that."""
+    name, value = "", part
+    if "{name}" in line:
+        name, equals, value = part.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"{wrong} is not NAME=VALUE, or several joined by +")
+        name = name if "/" in name else name.replace(".", "/")
+    path, space, text = line.partition(" ")
+    path = path.replace("{name}", name).replace("{value}", value)
+    if not _PATH.fullmatch(path) or {"", ".", ".."} & {*path.split("/")[1:]}:
+        raise UsageError(f"{wrong} names no file of the kernel: {path}")
+    return path, text.replace("{value}", value) if space else value, bool(space)
 
 
 def _choice(name: str, key: str, value: str, choices: tuple[str, ...]) -> str:

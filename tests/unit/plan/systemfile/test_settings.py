@@ -1,4 +1,4 @@
-"""Settings that are files and git revisions: what they replace, and what they add to the name."""
+"""Settings that are files, git revisions or switches of Linux: what they replace, and add to the name."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.snapshots import StartKind
+from benchgate.base.system.boots import SettingFile, Shown
 from benchgate.base.system.systems import System
 from benchgate.plan import systemfile
 from tests.unit.plan.test_systemfile import SELFTEST
@@ -149,6 +150,87 @@ def test_a_kernel_is_a_file_or_built() -> None:
 def test_only_our_pid_1_starts_a_scheduler() -> None:
     with pytest.raises(CatalogError, match="is started by our PID 1: write `initrd: workload`"):
         linux(LINUX.replace(", initrd: workload", ""), scx="/b/scx_simple")
+
+
+# ---- what files of the kernel must show
+
+SWITCHES = """\
+version: 1
+name: mine
+kind: qemu
+settings:
+  preempt: {shows: [/sys/p], append: "preempt={value}", leaves_out: "quiet ", needs: CONFIG_P}
+  cpus: {shows: [/sys/c], append: "isolcpus={value}", as: cpus}
+  slice: {shows: ["/sys/s {value}"]}
+  sysctl: {shows: ["/proc/sys/{name} {value}"]}
+  rv: {shows: ["/sys/rv/{value}/react printk", "/sys/rv/{value}/on 1"], append: loglevel=5}
+boot: {kernel: fetch:linux, initrd: workload, append: "quiet slice={slice}"}
+"""
+
+
+def test_settings_that_were_not_chosen_change_nothing() -> None:
+    found = linux(SWITCHES)
+    assert (found.name, found.boot.append, found.boot.kernel_files) == ("mine", "quiet slice=", ())
+    assert not found.why_only_cold
+
+
+def test_a_switch_is_a_word_of_the_command_line_or_files_that_are_written() -> None:
+    found = linux(SWITCHES, preempt="full", slice="3000000")
+    assert found.name == "mine.preempt-full.slice-3000000"
+    assert found.boot.append == "slice=3000000 preempt=full"
+    assert found.boot.kernel_files == (
+        SettingFile("preempt=full", "/sys/p", "full", False, Shown.TEXT, "CONFIG_P"),
+        SettingFile("slice=3000000", "/sys/s", "3000000", True, Shown.TEXT, ""),
+    )
+    assert found.why_only_cold == "preempt=full is set in each boot"
+
+
+def test_several_values_are_several_files_and_a_monitor_has_two() -> None:
+    found = linux(SWITCHES, sysctl="vm.swappiness=1+net/ipv4/x=a b")
+    assert found.name == "mine.sysctl-vm.swappiness_1+net_ipv4_x_a_b"
+    assert [(one.setting, one.path, one.value) for one in found.boot.kernel_files] == [
+        ("sysctl=vm.swappiness=1", "/proc/sys/vm/swappiness", "1"),
+        ("sysctl=net/ipv4/x=a b", "/proc/sys/net/ipv4/x", "a b"),
+    ]
+    monitor = linux(SWITCHES, rv="wwnr").boot
+    assert [(one.path, one.value) for one in monitor.kernel_files] == [
+        ("/sys/rv/wwnr/react", "printk"),
+        ("/sys/rv/wwnr/on", "1"),
+    ]
+    assert monitor.append == "quiet slice= loglevel=5"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"slice": "x" * 81}, "has more than 80 characters, and the name of a row says all"),
+        ({"slice": "a\nb"}, "is not a value that a kernel takes"),
+        ({"slice": '"a"'}, "is not a value that a kernel takes"),
+        ({"slice": " 1"}, "is not a value that a kernel takes"),
+        ({"preempt": "full init=/x"}, "is not a value that a kernel takes"),
+        ({"cpus": "all"}, "is not a list of CPUs such as 1,3 or 1-3"),
+        ({"cpus": "domain,1"}, "is not a list of CPUs such as 1,3 or 1-3"),
+        ({"sysctl": "vm.swappiness"}, "is not NAME=VALUE, or several joined by [+]"),
+        ({"sysctl": "vm.swappiness=1+"}, "is not NAME=VALUE, or several joined by [+]"),
+        ({"sysctl": "../../etc/passwd=1"}, "names no file of the kernel: /proc/sys/../../etc/passwd"),
+        ({"rv": "a b"}, "is not a value that a kernel takes"),
+        ({"rv": "../x"}, "names no file of the kernel: /sys/rv/../x/react"),
+        (
+            {"slice": "+".join("1" * 40), "sysctl": "+".join(["a=1"] * 20), "rv": "a+b+c"},
+            "about more than 64 files",
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_set_is_refused(chosen: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        linux(SWITCHES, **chosen)
+
+
+def test_only_our_pid_1_makes_settings_and_only_files_of_the_kernel_are_any() -> None:
+    with pytest.raises(CatalogError, match="slice=1 is set by our PID 1: write `initrd: workload`"):
+        linux(SWITCHES.replace(" initrd: workload,", ""), slice="1")
+    with pytest.raises(CatalogError, match=r"`/etc/x .value.` is no file of the kernel, in /proc or /sys"):
+        linux(SWITCHES.replace("/sys/s", "/etc/x"))
 
 
 # ---- where runs begin
