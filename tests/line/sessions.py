@@ -174,7 +174,7 @@ def linux_with(where: Path, name: str, words: str) -> Path:
     """Our Linux guest under another name, with additional words on its command line."""
     text = (REPO / "fixtures" / "systems" / "linux.yaml").read_text()
     assert "name: linux\n" in text
-    appends = {line for line in text.splitlines() if line.strip().startswith("append:")}
+    appends = {line for line in text.splitlines() if line.strip().startswith("append: console=")}
     assert len(appends) == 3  # one of each architecture
     path = where / f"{name}.yaml"
     text = text.replace("name: linux\n", f"name: {name}\nresult: {{system: linux}}\n")
