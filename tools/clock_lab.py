@@ -42,6 +42,7 @@ from benchgate.insn.plugin import FLAGS, UNCOUNTED, api_of, build, prepare
 from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
+from benchgate.run.end_memory import forgotten
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 ERRANDS = DATA / "errands" / "errands.c"
@@ -525,7 +526,7 @@ def table_counts(runs: list[str]) -> None:
 def _repeated(argv: list[str], folder: Path, run: Path, *without: str) -> list[str]:
     """Its command line without a person that starts it or types, with other files, and without the options
     of the clock that begin so."""
-    words, rest = list[str](), iter(argv)
+    words, rest = list[str](), iter(forgotten(argv))
     for word in rest:
         value = next(rest) if word in ("-chardev", "-mon", "-plugin") else ""
         if word == "-plugin":

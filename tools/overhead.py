@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from benchgate.base.system.qemu import CONTROLLED
+from benchgate.run.end_memory import forgotten
 
 LATEST = Path("reports") / "latest"
 BOOT_S = 600
@@ -27,7 +28,7 @@ def bare(argv: list[str], clock_log: Path) -> list[str]:
     """The argv of the same guest, without QMP and without waiting for `cont`."""
     at = argv.index(_QMP[1]) - 1
     assert tuple(argv[at : at + len(_QMP)]) == _QMP, argv
-    words = argv[:at] + argv[at + len(_QMP) :]
+    words = forgotten(argv[:at] + argv[at + len(_QMP) :])
     return [_with_log(word, clock_log) for word in words if word != "-S"]
 
 
