@@ -38,7 +38,7 @@ def long_waits(run: Path) -> list[dict[str, Any]]:
 def test_a_worker_waits_beside_an_idle_cpu_small(verdict: VerdictResult, pytestconfig: pytest.Config) -> None:
     """A futex's wake-up that chose the waker's own CPU is named with its symbols."""
     verdict.require_pass()
-    runs = Path(pytestconfig.getoption("--reports"), "latest", "runs").resolve()
+    runs = Path(pytestconfig.getoption("--reports") or "reports", "latest", "runs").resolve()
     wakes = [
         one["wake"]
         for run in sorted(runs.glob("*checksum*riscv64*"))
