@@ -44,6 +44,12 @@ class StartKind(StrEnum):
     """At a snapshot of the booted guest."""
 
 
+def boot_of(seed: int, boots: int) -> int:
+    """The seed of the boot behind a run's seed: of so many boots each in its turn. No boot has seed 0, with
+    which nothing is left to chance."""
+    return 1 + (seed - 1) % boots
+
+
 @dataclass(frozen=True, slots=True)
 class SnapshotRecord:
     """What is known of a snapshot. Equal inputs give equal memory and CPUs on every host."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.scenarios import (
     MOST_CPUS,
     MOST_GROUPS,
@@ -32,14 +33,13 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _POLICY = "SCHED_"
 _CPUS = 2
 """How many CPUs the guest has if no task names one."""
-_SECOND_NS = 1_000_000_000
 
 
 def parse(text: str, path: Path) -> Scenario:
     plain = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).replace("\t", " ")
     with yamlfile.collecting(yamlfile.parse(plain, path, RT_APP)) as top:
         with top.optional("global") as words:
-            length = words.integer("duration") * _SECOND_NS
+            length = words.integer("duration") * SECOND_NS
             usual = _policy(words, "default_policy")
             for key in IGNORED:
                 words.text(key)

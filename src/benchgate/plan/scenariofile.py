@@ -30,6 +30,7 @@ from benchgate.base.workload.metrics import (
 )
 from benchgate.base.workload.scenarios import (
     COUNTED,
+    LOOK_LIKE_WAITING,
     MOST_GROUPS,
     MOST_LIMITS,
     MOST_PHASES,
@@ -390,8 +391,9 @@ class _ScenarioReader:
                 self.top.refuse(f"{gate.name}: phase {gate.phase} ends before `within` has passed", "gates")
         for gate in scenario.gates if scenario.has_quota else ():
             if gate.seen in (Seen.LATENCY, Seen.WASTED):
-                why = "threads that a quota has stopped look like threads that wait"
-                self.top.refuse(f"{gate.name}: is of waits, and there is a quota: {why}", "gates")
+                self.top.refuse(
+                    f"{gate.name}: is of waits, and there is a quota: {LOOK_LIKE_WAITING}", "gates"
+                )
         self._check_masks(scenario)
 
     def _check_masks(self, scenario: Scenario) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchgate.base.errors import EvidenceError, HostError, UsageError
 from benchgate.base.files import file_digest
 from benchgate.base.runs import Image
-from benchgate.base.snapshots import RAM, SCHEMA, GuestSnapshot, read_record
+from benchgate.base.snapshots import RAM, SCHEMA, GuestSnapshot, boot_of, read_record
 from benchgate.base.system.qemu import comma_safe
 from benchgate.base.system.script import Script
 from benchgate.base.system.systems import System
@@ -48,8 +48,7 @@ class WarmStarts:
         self._made: dict[tuple[str, ...], GuestSnapshot] = {}
 
     def boot_of(self, seed: int) -> int:
-        """The seed of the boot behind this seed. No boot has seed 0, with which nothing is left to chance."""
-        return 1 + (seed - 1) % self.boots
+        return boot_of(seed, self.boots)
 
     def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> GuestSnapshot:
         """`boot`: its seed."""
@@ -145,9 +144,8 @@ def _named_files(system: System) -> list[Path]:
     """The files that a system's own arguments of QEMU name, as words or as values of their options."""
     words = (word.replace(",,", "\0") for word in system.qemu.arguments)
     parts = [part.replace("\0", ",") for word in words for part in re.split(r"[,=]", word)]
-    parts += [
-        word for word in system.qemu.arguments if word not in parts
-    ]  # a comma in one that is only a path
+    # A word that is only a path may have a comma.
+    parts += [word for word in system.qemu.arguments if word not in parts]
     found = [path for path in map(Path, parts) if path.exists() and path != Path()]
     for path in found:
         if not path.is_file() and path.is_absolute():

@@ -22,6 +22,7 @@ TURN_NS = 4
 """The instructions of one turn (guest/work.h), each of which is 1 ns of the ideal machine."""
 MOST_GROUPS, MOST_LIMITS, MOST_CHANGES, MOST_PHASES, MOST_THREADS, MOST_CPUS = 8, 4, 16, 16, 60, 16
 US = 1000
+LOOK_LIKE_WAITING = "threads that a quota has stopped look like threads that wait"
 NICE_ZERO = 20
 """Nice values are written from 0 on."""
 

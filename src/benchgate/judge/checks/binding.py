@@ -18,6 +18,7 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import Policy
 from benchgate.base.runs import Outcome, RawRun
+from benchgate.base.snapshots import boot_of
 from benchgate.base.void_rule import VoidRule
 from benchgate.judge.judged_run import JudgedRun
 
@@ -98,7 +99,7 @@ def _check_boots(judged: Iterable[JudgedRun], boots: int) -> None:
         if start is None:
             continue
         boot, digest = start
-        due = 1 + (one.run.seed - 1) % boots
+        due = boot_of(one.run.seed, boots)
         if boot != due:
             raise _wrong(one.run, f"it started at boot {boot}, and must at {due}")
         if known.setdefault((one.run.cell.id, due), digest) != digest:

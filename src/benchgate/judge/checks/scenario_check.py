@@ -71,12 +71,13 @@ def _seen(found: VerifiedRun, files: RunFiles, scenario: Scenario) -> SeenScenar
 
 def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife]:
     """The thread of each worker."""
-    events, opened = files.thread_events, files.clock_log.first_mark(MarkKind.TOTAL_BEGIN)
+    events = files.thread_events
     assert events is not None  # else there is no schedule
-    mark = next((one for one in files.clock_log.marks if one.kind == MarkKind.TOTAL_BEGIN), None)
-    if mark is None or opened is None:
+    opened = next((one for one in files.clock_log.marks if one.kind == MarkKind.TOTAL_BEGIN), None)
+    if opened is None:
         raise VerifyError("the record of threads has no window of the scenario")
-    coordinator = next((run.thread for run in schedule.runs[mark.vcpu] if run.begin <= opened < run.end), 0)
+    runs = schedule.runs[opened.vcpu]
+    coordinator = next((run.thread for run in runs if run.begin <= opened.time < run.end), 0)
     forks = [
         one
         for one in events.events

@@ -18,6 +18,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bucket_of
 from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST, observed
+from benchgate.base.workload.scenarios import LOOK_LIKE_WAITING
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
@@ -62,17 +63,12 @@ def with_threads(found: VerifiedRun, files: RunFiles, workload: Workload) -> Ver
         return replace(found, absent={**found.absent, **dict.fromkeys(names, why)})
     of_scenario = scenario_metrics(found, files, workload.scenario)
     if workload.scenario is not None and workload.scenario.has_quota:
-        why = "threads that a quota has stopped look like threads that wait"
-        skipped = {**found.skipped, **dict.fromkeys(OF_THREADS, why)}
+        skipped = {**found.skipped, **dict.fromkeys(OF_THREADS, LOOK_LIKE_WAITING)}
         return replace(found, metrics={**found.metrics, **of_scenario}, skipped=skipped)
     waits = {SCHED_WAIT: histogram_of(books.wait_lengths)}
     return replace(
         found,
-        metrics={
-            **found.metrics,
-            **thread_metrics(books),
-            **of_scenario,
-        },
+        metrics={**found.metrics, **thread_metrics(books), **of_scenario},
         histograms={**found.histograms, **waits},
     )
 
