@@ -139,7 +139,8 @@ def _sums(
 
 
 def _limits(parts: Sequence[tuple[float, float]], length: float) -> Interval:
-    return Interval(sum(least for least, _ in parts) / length, sum(most for _, most in parts) / length)
+    low, high = (math.fsum(part[which] for part in parts) / length for which in (0, 1))
+    return Interval(low, high)
 
 
 # ---- of the files of a run

@@ -147,17 +147,17 @@ def _both(_: int) -> float:
 
 def _inside(found: Sequence[float]) -> Law | None:
     one, b, *c = found
-    return Law(one, b / one, sum(c) / one) if one > 0 and b <= one else None
+    return Law(one, b / one, math.fsum(c) / one) if one > 0 and b <= one else None
 
 
 def _parallel(found: Sequence[float]) -> Law | None:
     one, *c = found
-    return Law(one, 0.0, sum(c) / one) if one > 0 else None
+    return Law(one, 0.0, math.fsum(c) / one) if one > 0 else None
 
 
 def _serial(found: Sequence[float]) -> Law | None:
     one, *c = found
-    return Law(one, 1.0, sum(c) / one) if one > 0 else None
+    return Law(one, 1.0, math.fsum(c) / one) if one > 0 else None
 
 
 _SIDES = ((_inside, (_a, _b, _c)), (_parallel, (_a, _c)), (_serial, (_both, _c)))

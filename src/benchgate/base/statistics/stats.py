@@ -201,7 +201,7 @@ def serial_dependence(*series: Sequence[float]) -> float:
     It is von Neumann's ratio of ranks (R. Bartels, JASA 77, 1982), pooled over the series. Ranks, because the
     noise of run times has a long tail. Series of fewer than 3 samples, or of equal ones, show nothing: 0.
     """
-    return sum(map(_resemblance, series)) / math.sqrt(len(series))
+    return math.fsum(map(_resemblance, series)) / math.sqrt(len(series))
 
 
 def _resemblance(samples: Sequence[float]) -> float:
@@ -209,10 +209,10 @@ def _resemblance(samples: Sequence[float]) -> float:
     n = len(samples)
     ranks = [sum(x < y for x in samples) + sum(x == y for x in samples) / 2 for y in samples]
     centre = statistics.fmean(ranks)
-    squares = sum((rank - centre) ** 2 for rank in ranks)
+    squares = math.fsum((rank - centre) ** 2 for rank in ranks)
     if n < 3 or squares == 0:
         return 0.0
-    ratio = sum((one - two) ** 2 for one, two in itertools.pairwise(ranks)) / squares
+    ratio = math.fsum((one - two) ** 2 for one, two in itertools.pairwise(ranks)) / squares
     variance = 4 * (n - 2) * (5 * n * n - 2 * n - 9) / (5 * n * (n + 1) * (n - 1) ** 2)
     return (2 - ratio) / math.sqrt(variance)
 

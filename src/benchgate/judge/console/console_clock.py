@@ -7,6 +7,7 @@ its own, the vCPUs did not run for so long, or a vCPU that the row counts did no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -209,7 +210,8 @@ def _late(begin: ConsoleLine, end: ConsoleLine) -> LateSightings | None:
 
 def _weighed(parts: Sequence[tuple[float, Interval]]) -> Interval:
     return Interval(
-        sum(share * one.low for share, one in parts), sum(share * one.high for share, one in parts)
+        math.fsum(share * one.low for share, one in parts),
+        math.fsum(share * one.high for share, one in parts),
     )
 
 

@@ -11,6 +11,7 @@ lane, so that `compare` never puts two lanes into one table. Does not fail.
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from typing import Any
 
@@ -118,7 +119,7 @@ def _stats(data: list[float]) -> dict[str, object]:
         "ld15iqr": next(one for one in ordered if one >= low),
         "hd15iqr": next(one for one in reversed(ordered) if one <= high),
         "ops": 1 / mean,
-        "total": sum(data),
+        "total": math.fsum(data),
         "data": data,
         "iterations": 1,
     }

@@ -7,6 +7,7 @@ failure or its system-out as well. INVALID and INCONCLUSIVE are failures, each o
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -34,7 +35,7 @@ def render(view: SessionView) -> str:
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
-        f'  <testsuite name="benchgate" {counts} time="{_time(sum(seconds.values()))}"{stamp}>',
+        f'  <testsuite name="benchgate" {counts} time="{_time(math.fsum(seconds.values()))}"{stamp}>',
         *_properties(_session(view), "    "),
         *(
             line

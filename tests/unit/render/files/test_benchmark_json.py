@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 import json
+import math
+import operator
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +49,28 @@ def test_pytest_benchmark_compare_reads_benchmark_json(tmp_path: Path) -> None:
     assert "primes-linux-smp2-tcg[total]" in done.stdout
     path.write_text("{}")
     assert "primes" not in compare(path).stdout
+
+
+def plain_sum(values: Iterable[float], start: float = 0) -> float:
+    """`sum` of Python 3.11."""
+    return functools.reduce(operator.add, values, start)
+
+
+def careful_sum(values: Iterable[float], start: float = 0) -> float:
+    """`sum` from Python 3.12 on: it makes up for what each addition of floats rounds off."""
+    parts = [start, *values]
+    return math.fsum(parts) if any(isinstance(one, float) for one in parts) else plain_sum(parts)
+
+
+def test_every_python_writes_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session is judged again by other versions of Python than the one that made it."""
+    seen = view(*rows(cell(1), [100_000_000] * 10))
+    assert plain_sum([0.1] * 10) != careful_sum([0.1] * 10)
+    texts = set()
+    for adds in (plain_sum, careful_sum):
+        monkeypatch.setattr(builtins, "sum", adds)
+        texts.add(benchmark_json.render(seen))
+    assert len(texts) == 1
 
 
 def test_benchmark_json_has_every_field_and_seconds_only_in_stats() -> None:
