@@ -38,6 +38,8 @@ def serve(fault: str, mips: float) -> int:
         time.sleep(steps * 10 / (mips * 1e6))
         if fault == "hangs later":
             time.sleep(6000)
+        if fault == "resets later":
+            return 0  # -no-reboot
         if fault == "dies later":
             os.kill(os.getpid(), signal.SIGKILL)
         state = jump(0, steps) ^ jump(1, steps) ^ jump(2, steps) ^ jump(3, steps)

@@ -97,6 +97,7 @@ def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -
         ("hangs", r"no answer within 1\.5 s \(boot\)"),
         ("hangs later", r"no answer within .* steps\)"),
         ("dies later", "QEMU ended by signal SIGKILL"),
+        ("resets later", "QEMU ended with status 0: the probe guest was reset"),
         ("refuses", r"QEMU ended with status 1: qemu: no \\x1b\[31msuch\\x1b\[0m machine"),
         ("babbles", "printed no line end"),
         ("other guest", "printed 'Linux version 6.12' first"),

@@ -207,7 +207,7 @@ class ProbeGuest:
         self._child.wait(2.0)
         status = self._child.stop(0)
         how = f"with status {status}" if status >= 0 else f"by signal {signal.Signals(-status).name}"
-        message = last_line(self._errors)
+        message = last_line(self._errors) or ("the probe guest was reset" if status == 0 else "")
         return ProbeError(f"QEMU ended {how}" + (f": {message}" if message else ""))
 
 

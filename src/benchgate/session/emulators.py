@@ -25,6 +25,7 @@ from benchgate.build.fetch.store import FetchSession
 from benchgate.host import accel, capacity
 from benchgate.host.accel import AccelProbe
 from benchgate.host.capacity import CapacityPair
+from benchgate.host.probe import ProbeError
 from benchgate.insn.plugin import INLINE_API, api_of, source_digest
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -242,7 +243,10 @@ class Emulators:
         qemu, probe, bounds = self.qemus[emulator], self.probe(emulator), {}
         for count in counts:
             pairs = self._pairs.setdefault((row, count), [])
-            pairs += self.host.pairs(qemu, probe, pins[:count], len(pairs))
+            try:
+                pairs += self.host.pairs(qemu, probe, pins[:count], len(pairs))
+            except ProbeError as error:
+                raise ProbeError(f"the host's own speedup at {count} CPUs, beside {row}: {error}") from error
             found = capacity.estimate(probe.accel, pins[:count], pairs)
             lane = wall_lane(probe.accel)
             bounds[count] = CapacityBound(lane, count, found.ratio, found.low, found.high)

@@ -14,6 +14,9 @@ from benchgate.base.system.arch import RISCV64, X86_64, Architecture
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
+from benchgate.host import accel
+from benchgate.host.capacity import CapacityPair
+from benchgate.host.probe import ProbeError
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.run.argv import VmConfig
@@ -143,3 +146,20 @@ def test_a_qemu_that_can_simulate_a_memory_is_accepted(asked: Asked, monkeypatch
     made = with_clock((10, 0, 2), monkeypatch)
     made.choose(())
     assert made.no_machine == ""
+
+
+def test_a_probe_guest_that_fails_beside_a_row_is_named(
+    monkeypatch: pytest.MonkeyPatch, asked: Asked
+) -> None:
+    def pairs(*_: object) -> tuple[CapacityPair, ...]:
+        raise ProbeError("QEMU ended with status 0: the probe guest was reset")
+
+    probes = {Accel.KVM: accel.unusable(Accel.KVM, accel.ProbeState.USABLE, "")}
+    lane = VmChoice({Lane.KVM: VmConfig(fake(X86_64), Accel.KVM, "max")}, Accel.KVM, probes)
+    monkeypatch.setattr(vm_choice, "choose_vm", lambda *_: lane)
+    made = machines(Options())
+    made.fetch(BOTH[:1])
+    made.choose((0,))
+    monkeypatch.setattr(made.host, "pairs", pairs)
+    with pytest.raises(ProbeError, match="speedup at 2 CPUs, beside primes-linux: QEMU ended with status 0"):
+        made.sample_capacity("primes-linux", BOTH[0].emulator, (0, 1), (2,))
