@@ -116,13 +116,16 @@ def expected(words: Sequence[str]) -> int:
     return 5 if "--quick" in words else 0
 
 
-def sources_for(codename: str, stanzas: Sequence[sources.Stanza], here: sources.Release) -> str:
-    """A sources file for the release, on the mirror that this machine uses. FetchError: it uses none."""
+def sources_for(
+    codename: str, stanzas: Sequence[sources.Stanza], here: sources.Release, more: Sequence[str] = ()
+) -> str:
+    """A sources file for the release and `more` suites, on the mirror that this machine uses. FetchError: it
+    uses none."""
     if here.family != "debian":
         raise FetchError("this machine is not a Debian, so its apt names no mirror of Debian")
     wanted = sources.release({"ID": "debian", "VERSION_CODENAME": codename})
     assert wanted is not None
-    return sources.private_sources(list(stanzas), replace(wanted, suites=(codename,)), here)
+    return sources.private_sources(list(stanzas), replace(wanted, suites=(codename, *more)), here)
 
 
 def obstacle(user: int, which: Callable[[str], str | None]) -> str:
@@ -156,25 +159,29 @@ def environment(home: str, folder: str) -> list[str]:
     return ["env", "-i", f"--chdir={folder}", f"HOME={home}", f"PATH={path}", "LC_ALL=C.UTF-8", *kept]
 
 
+def bootstrap(root: Path, release: str, text: str, packages: Sequence[str], options: Sequence[str]) -> None:
+    """Makes a root of these packages. `text` is its sources file; `options` are more words of mmdebstrap."""
+    settings = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
+    reach = [f"--aptopt={line}" for line in settings.splitlines() if REACH_SETTINGS.fullmatch(line)]
+    words = [
+        "mmdebstrap",
+        "--quiet",
+        "--variant=minbase",
+        f"--include={','.join(packages)}",
+        *reach,
+        *options,
+    ]
+    subprocess.run([*words, RELEASES[release], str(root), "-"], input=text, text=True, check=True)
+
+
 def make(system: System, text: str, packages: Sequence[str] = ("ca-certificates",)) -> None:
     """Makes the system and copies the checkout into it."""
     print(f"fresh: making Debian {system.release} for {system.user} ...", flush=True)
-    settings = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
-    options = [f"--aptopt={line}" for line in settings.splitlines() if REACH_SETTINGS.fullmatch(line)]
     for place in (system.root.parent, *system.mounts):
         place.mkdir(parents=True, exist_ok=True)
-    if system.kept:
-        options += keeping(system.kept / "apt")
-    hook = 'chroot "$1" useradd --create-home user'
-    subprocess.run(
-        [
-            *("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}", *options),
-            *(f"--customize-hook={hook}", RELEASES[system.release], str(system.root), "-"),
-        ],
-        input=text,
-        text=True,
-        check=True,
-    )
+    options = keeping(system.kept / "apt") if system.kept else []
+    hook = '--customize-hook=chroot "$1" useradd --create-home user'
+    bootstrap(system.root, system.release, text, packages, [*options, hook])
     for name in REACH:
         if Path("/", name).exists():
             shutil.copy(Path("/", name), system.root / name)

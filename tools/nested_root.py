@@ -1,9 +1,10 @@
-"""The disk from which the nested machine boots: a small Debian with the product's packages and cache.
+"""The disk from which the nested machine boots, a small Debian with the product's packages and cache, and the
+QEMU that boots it.
 
-Takes a folder to keep things in; gives the disk, the kernel and an initramfs that finds the disk. A disk is
-made once for what it is made of: the packages, the Python lock, the locks of fetched programs and the sources
-that are compiled. The checkout itself is not part of it (tools/nested_kvm.py). Needs root, mmdebstrap, mke2fs
-and the network the first time. Fails with FetchError, or with the program that failed.
+Takes a folder to keep things in; gives the disk, the kernel, an initramfs that finds the disk, and QEMU. They
+are made once for what they are made of: the packages, the Python lock, the locks of fetched programs and the
+sources that are compiled. The checkout itself is not part of it (tools/nested_kvm.py). Needs root,
+mmdebstrap, mke2fs and the network the first time. Fails with FetchError, or with the program that failed.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ _FILL = (
 _NOTHING_DECIDED = (5, 75)
 """A quick session decides nothing, and on a busy host noise voids its runs; its cache is filled."""
 
+EMULATOR = "qemu-system-x86_64"
+_EMULATOR = """\
+#!/bin/sh
+root=$(dirname "$(readlink -f "$0")")/emulator
+export QEMU_MODULE_DIR="$root/usr/lib/x86_64-linux-gnu/qemu"
+exec "$root/lib64/ld-linux-x86-64.so.2" --library-path "$root/usr/lib/x86_64-linux-gnu" --argv0 "$0" \\
+    "$root/usr/bin/qemu-system-x86_64" -L "$root/usr/share/qemu" -L "$root/usr/share/seabios" "$@"
+"""
+
 _INIT = """\
 #!/bin/busybox sh
 b=/bin/busybox
@@ -76,6 +86,9 @@ class NestedDisk:
     image: Path
     kernel: Path
     initrd: Path
+    qemu: Path
+    """The newest one of Debian's backports, with libraries of its own. With the pinned one, 10.0.2, the
+    machine panicked or stood still in three of seven sessions."""
 
 
 def checkout_names() -> list[str]:
@@ -92,7 +105,7 @@ def checkout_names() -> list[str]:
 
 def digest_of(names: Iterable[str]) -> str:
     """Of the inputs of a disk among these files."""
-    found = hashlib.sha256(repr((RELEASE, PACKAGES, _FILL)).encode())
+    found = hashlib.sha256(repr((RELEASE, PACKAGES, _FILL, _EMULATOR)).encode())
     for name in names:
         if name.split("/")[0] in _INPUTS or name.startswith((*_INPUTS, *_MORE_INPUTS)):
             found.update(f"{name}\0".encode() + hashlib.sha256((fresh.HERE / name).read_bytes()).digest())
@@ -108,13 +121,14 @@ def disk(kept: Path) -> NestedDisk:
         new.mkdir(parents=True)
         _make(new)
         new.rename(place)
-    return NestedDisk(place / "disk.ext4", place / "vmlinuz", _initrd(place))
+    return NestedDisk(place / "disk.ext4", place / "vmlinuz", _initrd(place), place / EMULATOR)
 
 
 def _make(folder: Path) -> None:
     print("nested: making the disk (a few minutes, only once) ...", flush=True)
+    _make_emulator(folder)
     system = fresh.System(folder / "root", RELEASE, "root")
-    fresh.make(system, fresh.sources_for(fresh.RELEASES[RELEASE], sources.read(), this_release()), PACKAGES)
+    fresh.make(system, _sources(), PACKAGES)
     for name in checkout_names():
         shutil.copystat(fresh.HERE / name, system.root / CHECKOUT / name)
     for words in _FILL:
@@ -126,6 +140,19 @@ def _make(folder: Path) -> None:
     options = ("-q", "-t", "ext4", "-O", "^has_journal", "-d", str(system.root))
     subprocess.run(["mke2fs", *options, str(folder / "disk.ext4"), SIZE], check=True)
     shutil.rmtree(system.root)
+
+
+def _make_emulator(folder: Path) -> None:
+    """Its root is kept, because this host's libraries may be older than the program needs."""
+    newer = f"{fresh.RELEASES[RELEASE]}-backports"
+    wanted = [f'--aptopt=APT::Default-Release "{newer}"', '--aptopt=APT::Install-Recommends "false"']
+    fresh.bootstrap(folder / "emulator", RELEASE, _sources(newer), ["qemu-system-x86"], wanted)
+    (folder / EMULATOR).write_text(_EMULATOR)
+    (folder / EMULATOR).chmod(0o755)
+
+
+def _sources(*more: str) -> str:
+    return fresh.sources_for(fresh.RELEASES[RELEASE], sources.read(), this_release(), more)
 
 
 def _initrd(folder: Path) -> Path:

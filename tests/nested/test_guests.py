@@ -72,7 +72,7 @@ warmups: 1
 
 
 def test_both_clocks_measure(tmp_path: Path) -> None:
-    rows(tmp_path, '"primes", hi=300_000')
+    rows(tmp_path, '"primes", hi=1_000_000')
     session = on_kvm(tmp_path, "--clock=both", "--smp=1,2", "--runs=1", "--system=kernel")
     print(session.output)
     assert session.code == 0, session.output
@@ -112,7 +112,7 @@ def test_a_disk_and_a_firmware_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_more_vcpus_than_cpus_are_oversubscribed(tmp_path: Path) -> None:
-    rows(tmp_path)
+    rows(tmp_path, '"primes", hi=3_000_000')
     more = len(os.sched_getaffinity(0)) + 1
     words = (f"--smp={more}", "--oversubscribe", "--runs=1", "--system=kernel")
     session = measured(tmp_path, *words)

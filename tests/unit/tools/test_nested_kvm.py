@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.system.qemu import Qemu
 from tools import nested_kvm, nested_root
-from tools.nested_kvm import NestedMachine
+from tools.nested_kvm import CheckOutcome, NestedMachine
 from tools.nested_root import NestedDisk
 
 QEMU = Qemu(Path("/q"), {}, (), (10, 0, 2), "d")
-DISK = NestedDisk(Path("/d/disk.ext4"), Path("/d/vmlinuz"), Path("/d/initrd"))
+DISK = NestedDisk(Path("/d/disk.ext4"), Path("/d/vmlinuz"), Path("/d/initrd"), Path("/d/qemu"))
 NAMES = [
     "tests/nested/test_a.py::test_good",
     "tests/nested/test_a.py::test_bad[1]",
@@ -42,37 +43,76 @@ def test_each_collected_check_has_an_outcome_and_one_that_did_not_run_is_absent(
     assert [one.is_good for one in found] == [True, False, True, False, False]
 
 
-def test_a_machine_from_which_nothing_came_is_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert nested_kvm.judged(NAMES, tmp_path) == 1
-    assert "5 checks, 5 of them failed or did not run; 0 sessions" in capsys.readouterr().out
+def booted(monkeypatch: pytest.MonkeyPatch, *reports: str) -> list[list[str]]:
+    """Each machine leaves one of these reports, or none if it is empty. Gives the words of each."""
+    seen: list[list[str]] = []
 
-
-@pytest.mark.parametrize(("crashes", "boots"), [(0, 1), (2, 3), (9, 3)])
-def test_a_machine_that_crashed_boots_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crashes: int, boots: int
-) -> None:
-    booted: list[int] = []
-
-    def boot(*_: object) -> int:
-        booted.append(0)
-        if len(booted) > crashes:
-            (tmp_path / "junit.xml").write_text(REPORT)
+    def boot(_machine: object, _made: object, words: list[str], results: Path) -> int:
+        results.mkdir(parents=True)
+        if text := reports[len(seen)] if len(seen) < len(reports) else "":
+            (results / "junit.xml").write_text(text)
+        seen.append(words)
         return 0
 
     monkeypatch.setattr(nested_kvm, "boot", boot)
-    nested_kvm.boot_to_its_end(NestedMachine(), DISK, [], tmp_path)
-    assert len(booted) == boots
-    assert nested_kvm.judged(NAMES[:1], tmp_path) == (crashes >= 3)
+    return seen
 
 
-def test_a_session_that_is_not_intact_is_red(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "junit.xml").write_text(REPORT)
-    assert nested_kvm.judged(NAMES[:1], tmp_path) == 0
-    folder = tmp_path / "checks/test_good0/reports/runs/one"
+def checked(folder: Path, names: list[str]) -> list[CheckOutcome]:
+    return nested_kvm.checked(NestedMachine(), DISK, ["tests/nested"], names, folder)
+
+
+def test_machines_from_which_nothing_came_are_red(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines = booted(monkeypatch)
+    assert nested_kvm.judged(checked(tmp_path, NAMES), tmp_path) == 1
+    assert len(machines) == 3
+    assert "5 checks, 5 of them failed or did not run; 0 sessions" in capsys.readouterr().out
+
+
+def test_the_next_machine_runs_what_did_not_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = REPORT.replace('<failure message="1 == 2&#10;more"/>', "").replace('<error message="gone"/>', "")
+    machines = booted(monkeypatch, "", REPORT, good)
+    found = checked(tmp_path, NAMES[:4])
+    assert [one.word for one in found] == ["passed", "passed", "skipped", "passed"]
+    assert [words[:-2] for words in machines] == [["tests/nested"], NAMES[:4], [NAMES[1], NAMES[3]]]
+    assert (
+        "machine 2 of at most 3: failed: tests/nested/test_a.py::test_bad[1]: 1 == 2"
+        in capsys.readouterr().out
+    )
+
+
+def test_what_fails_in_every_machine_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machines = booted(monkeypatch, REPORT, REPORT, REPORT)
+    found = checked(tmp_path, NAMES[:2])
+    assert [one.is_good for one in found] == [True, False]
+    assert len(machines) == 3
+    assert nested_kvm.judged(found, tmp_path) == 1
+
+
+@pytest.mark.parametrize(("status", "is_good"), [(0, True), (11, True), (14, True), (10, False), (12, False)])
+def test_a_session_that_contradicts_itself_is_red(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    status: int,
+    is_good: bool,
+) -> None:
+    folder = tmp_path / "1/checks/test_good0/reports/runs/one"
     folder.mkdir(parents=True)
     (folder / "manifest.sha256").write_text("")
-    assert nested_kvm.judged(NAMES[:1], tmp_path) == 1
-    assert "1 sessions brought out, 1 of them not intact" in capsys.readouterr().out
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\necho 'benchmark.json does not follow'\nexit {status}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    good = [CheckOutcome(NAMES[0], "passed")]
+    assert nested_kvm.judged(good, tmp_path) == int(not is_good)
+    said = capsys.readouterr().out
+    assert f"1 sessions brought out, {int(not is_good)} of them not intact" in said
+    assert (f"exit {status}: benchmark.json does not follow" in said) is not is_good
 
 
 def test_the_machine_has_the_processor_and_topology_that_were_asked_for() -> None:
