@@ -188,7 +188,7 @@ def checked(
     machine: NestedMachine, made: NestedDisk, words: Sequence[str], names: Sequence[str], folder: Path
 ) -> list[CheckOutcome]:
     """The last outcome of each check. What did not pass in one machine is tried in the next, because TCG's
-    SVM is not perfect: with each QEMU, a guest or the machine was reset now and then without a cause of ours."""
+    SVM is not perfect: with each QEMU, a guest or the machine was reset now and then without a cause."""
     seen: dict[str, CheckOutcome] = {}
     for number in range(1, MOST_MACHINES + 1):
         left = [name for name in names if name not in seen or not seen[name].is_good]
