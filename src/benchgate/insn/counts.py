@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
-from benchgate.base.files import number
+from benchgate.insn.log_text import number
 
 SYSCALLS = "syscalls"
 OF_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")

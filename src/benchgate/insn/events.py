@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 
 FILE_LIMIT = 24 << 20
 _N = r"(0|[1-9][0-9]{0,18})"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 from benchgate.insn.symbols import Symbols
 
 FILE_LIMIT = 256 << 20

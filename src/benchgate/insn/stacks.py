@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 from benchgate.insn.profile import place
 from benchgate.insn.symbols import Symbols
 

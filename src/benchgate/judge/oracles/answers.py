@@ -4,20 +4,16 @@ histograms.
 Takes the reports of a run's workers, or its OracleRun; gives nothing, the tasks, a sum or a histogram. Fails
 with VerifyError that names the worker. Exported from `benchgate`; our oracles and a user's own use the same
 functions.
-
-An `OracleRun` is what an oracle may ask for beside answers: the clock, the windows and the histograms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 
 from benchgate.base.cells import ParamValue
 from benchgate.base.errors import VerifyError
-from benchgate.base.runs import WorkerReport
-from benchgate.base.statistics.histogram import Histogram, merged
+from benchgate.base.runs import OracleRun, WorkerReport
+from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.metrics import SECOND_NS
 
 BALANCE = 0.02
@@ -179,22 +175,3 @@ def equal_cost(reports: Sequence[WorkerReport], key: str, grain: int) -> None:
                 f"unequal split: worker {report.id} had {key}={report.values[key]}, more than "
                 f"{BALANCE:.0%} from the mean {mean:.0f}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class OracleRun:
-    """The fourth parameter of a `check`. Times are the guest's own, in its unit."""
-
-    cpus: int
-    unit: str
-    hz: int | None
-    """How many of `unit` are one second; None if the guest did not say."""
-    work: int
-    total: int
-    by_worker: Mapping[str, tuple[Histogram, ...]]
-    """Each histogram's name, and one for each worker in the order of their ids."""
-
-    @property
-    def histograms(self) -> Mapping[str, Histogram]:
-        """The histograms by name, each merged over all workers."""
-        return MappingProxyType({name: merged(of_workers) for name, of_workers in self.by_worker.items()})
