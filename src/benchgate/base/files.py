@@ -32,9 +32,12 @@ _ZERO = bytes(PAGE)
 
 
 def read_json(text: str | bytes) -> Any:
-    """Parses unambiguous JSON; fails with ValueError (or RecursionError). Duplicate keys are refused because
-    readers disagree about which value counts; NaN and Infinity are refused because they are not JSON."""
-    return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    """Parses unambiguous JSON; fails with ValueError. Duplicate keys are refused because readers disagree
+    about which value counts; NaN and Infinity are refused because they are not JSON."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -180,7 +180,7 @@ def _json(path: Path, text: str) -> ComparisonSide:
         for name, one in read_key(dict[str, dict[str, object]], top, "benchmarks", "the file").items():
             if "per_iter_ns" in one:  # the others are figures without a unit
                 found[name] = _exact(one, name)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{path}: {error}") from None
     return _program(path, label, found)
 

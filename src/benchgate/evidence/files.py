@@ -92,7 +92,7 @@ def read_object(folder: Path, name: str) -> dict[str, object]:
     """A JSON object in a file below the folder."""
     try:
         data = read_json(read_text(folder, name))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{folder / name} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise EvidenceError(f"{folder / name} is not a JSON object")

@@ -64,7 +64,8 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
     void = excess(disturbance(files), rule) if is_judged(run) else ""
     window_ns = _window(files, transcript, void)
     parts = _parts(run, mix, transcript)
-    by_host = host_memory(run.folder, window_ns) if run.lane is Lane.KVM else None
+    counted = files.host_memory if run.lane is Lane.KVM else None
+    by_host = None if counted is None else host_memory(counted, window_ns)
     use, missing = _of_machine(files, mix) if by_host is None else _of_host(by_host)
     missing |= _missing(mix, transcript)
     return MixRun(

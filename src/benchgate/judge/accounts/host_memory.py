@@ -1,24 +1,17 @@
 """What a run on wall time used of the host's last cache and memory, from its memory.json.
 
-Takes a run's folder and the length of its window; gives a `HostMemory`, or None without such a file. The
-moved bytes are those between the ready line and the last line, at the mean rate of that time. Fails with
-VerifyError if the file cannot be read.
+Takes the record and the length of the window; gives a `HostMemory`. The moved bytes are those between the
+ready line and the last line, at the mean rate of that time. Does not fail.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_json, read_start
-from benchgate.base.jsonfields import read
 from benchgate.base.text import one_line
-from benchgate.run.thread_use import MEMORY_FILE, MemoryRecord, MemorySample
+from benchgate.run.thread_use import MemoryRecord, MemorySample
 
-_MOST_BYTES = 8 << 20
 _BEGINS, _ENDS = "ready", ("result", "end")
 
 
@@ -33,16 +26,7 @@ class HostMemory:
     """Why a figure is None."""
 
 
-def host_memory(folder: Path, window_ns: int) -> HostMemory | None:
-    path = folder / MEMORY_FILE
-    if not os.path.lexists(path):
-        return None
-    try:
-        record = read(MemoryRecord, read_json(read_start(path, _MOST_BYTES)), "memory")
-    except OSError as error:
-        raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise VerifyError(f"{path}: {error}") from error
+def host_memory(record: MemoryRecord, window_ns: int) -> HostMemory:
     inside, why, capacity = _inside(record.samples), one_line(record.why, 200), record.cache_bytes
     if not inside:
         return HostMemory(None, None, capacity, why or "no counter was read in the window")

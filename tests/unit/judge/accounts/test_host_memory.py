@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.judge.accounts.host_memory import HostMemory, host_memory
+from benchgate.judge.run_files import RunFiles
+from benchgate.run.thread_use import MemoryRecord
+from tests.unit.factories import cell, raw_run
 
 MS = 1_000_000
 
@@ -27,21 +31,24 @@ GOOD = [
 ]
 
 
-def written(folder: Path, samples: list[dict[str, object]], why: str = "", **more: object) -> Path:
-    value = {"why": why, "cache_bytes": 1 << 20, "samples": samples, **more}
-    (folder / "memory.json").write_text(json.dumps(value))
-    return folder
+def record(folder: Path, text: str) -> MemoryRecord | None:
+    (folder / "memory.json").write_text(text)
+    return RunFiles(replace(raw_run(cell(2)), folder=folder)).host_memory
+
+
+def seen(folder: Path, samples: list[dict[str, object]], why: str = "") -> HostMemory:
+    counted = record(folder, json.dumps({"why": why, "cache_bytes": 1 << 20, "samples": samples}))
+    assert counted
+    return host_memory(counted, 100 * MS)
 
 
 def test_the_most_held_and_the_bytes_at_the_mean_rate(tmp_path: Path) -> None:
     """4,000 bytes in 200 ms are 2,000 in a window of 100 ms; before and after it nothing counts."""
-    assert host_memory(written(tmp_path, GOOD), 100 * MS) == HostMemory(
-        80, 2_000, 1 << 20, "a counter could not be read in the window"
-    )
+    assert seen(tmp_path, GOOD) == HostMemory(80, 2_000, 1 << 20, "a counter could not be read in the window")
 
 
 def test_without_the_file_nothing_is_said(tmp_path: Path) -> None:
-    assert host_memory(tmp_path, MS) is None
+    assert RunFiles(replace(raw_run(cell(2)), folder=tmp_path)).host_memory is None
 
 
 @pytest.mark.parametrize(
@@ -60,15 +67,13 @@ def test_without_the_file_nothing_is_said(tmp_path: Path) -> None:
 def test_a_figure_that_is_not_known_is_none(
     tmp_path: Path, samples: list[dict[str, object]], held: int | None, moved: int | None
 ) -> None:
-    found = host_memory(written(tmp_path, samples), 100 * MS)
-    assert found is not None
+    found = seen(tmp_path, samples)
     assert (found.held_bytes, found.moved_bytes) == (held, moved)
     assert found.why
 
 
 def test_the_reason_of_the_host_is_given(tmp_path: Path) -> None:
-    found = host_memory(written(tmp_path, [], "only root may\x1b[2J"), MS)
-    assert found is not None
+    found = seen(tmp_path, [], "only root may\x1b[2J")
     assert found.why.startswith("only root may")
     assert "\x1b" not in found.why
 
@@ -86,6 +91,5 @@ def test_the_reason_of_the_host_is_given(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_nobody_wrote_so_is_refused(tmp_path: Path, text: str, why: str) -> None:
-    (tmp_path / "memory.json").write_text(text)
     with pytest.raises(VerifyError, match=why):
-        host_memory(tmp_path, MS)
+        record(tmp_path, text)
