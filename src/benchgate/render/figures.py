@@ -283,8 +283,8 @@ def comparable(base: ArmFigures, arm: ArmFigures) -> bool:
 
 
 def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[Verdict, ...]:
-    """The verdicts that compare this arm with another, worst first. One without a lane, because no run is
-    verified, is of this row by its id."""
+    """The verdicts that compare this arm with another, worst first. A verdict has no lane if no run is
+    verified; its id then tells the row."""
     wanted = (*key, cpus)
     return tuple(
         verdict

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
 from benchgate.host.memory import curve, draft_figures
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.known import (
     Basis,
     DraftCache,
@@ -32,7 +33,6 @@ from benchgate.host.memory.known import (
     renamed,
 )
 from benchgate.host.memory.survey import HUGE, PassSpread, SurveyResult
-from benchgate.host.memory.told import HostDescription
 from benchgate.host.procfs import as_list
 
 Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])

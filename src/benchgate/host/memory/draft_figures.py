@@ -15,6 +15,7 @@ from statistics import median
 from benchgate.base.text import counted
 from benchgate.host.memory import curve
 from benchgate.host.memory.curve import CapacityStep
+from benchgate.host.memory.host_description import CacheDescription
 from benchgate.host.memory.known import (
     Basis,
     DraftCache,
@@ -29,7 +30,6 @@ from benchgate.host.memory.known import (
     size_text,
 )
 from benchgate.host.memory.survey import PassSpread, SurveyResult
-from benchgate.host.memory.told import CacheDescription
 from benchgate.host.procfs import as_list
 
 LINE, WAYS = 64, 8

@@ -18,8 +18,8 @@ from benchgate.base.system.machines import LONGEST_NS
 from benchgate.base.text import counted
 from benchgate.host.memory import curve
 from benchgate.host.memory.curve import CurvePoint
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.meter import MeterSample
-from benchgate.host.memory.told import HostDescription
 
 SHORTEST_NS = 0.001
 """The file of curves has four digits."""
