@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchgate.base.text import UNAVAILABLE, one_line
+
 CPUS = Path("sys/devices/system/cpu")
 _MOST_CPUS = 65_536
 _LONGEST = 1 << 20
@@ -23,6 +25,17 @@ def text_of(path: Path) -> str | None:
             return stream.read(_LONGEST).decode(errors="replace").strip()
     except OSError:
         return None
+
+
+def fact(path: Path) -> str:
+    """A file's text as one line, or "unavailable"."""
+    return one_line(text_of(path) or "") or UNAVAILABLE
+
+
+def field(text: str, name: str) -> str:
+    """The value of the first line `name: value`, as in /proc/cpuinfo, or "unavailable"."""
+    found = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
+    return one_line(found[1]) if found else UNAVAILABLE
 
 
 def number_of(path: Path) -> int | None:

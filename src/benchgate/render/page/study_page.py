@@ -20,9 +20,8 @@ from benchgate.render.page.pictures.bars import Bar
 from benchgate.render.page.pictures.by_cpus import Panel, PlotLine, PlotPoint
 from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.pictures.spans import Spans, ValueSpan
-from benchgate.render.page.tables import figure, listed, more, table
+from benchgate.render.page.tables import figure, grid, listed, more
 from benchgate.render.tables import study as tables
-from benchgate.render.tables.study import Grid
 
 ALONE, MIXED = 0, 1
 """The looks of the same thing alone and in a mix."""
@@ -54,33 +53,33 @@ def _sections(outcome: StudyOutcome) -> Iterator[Section]:
     yield (
         "vectors",
         "Use of resources, alone",
-        join([_vector_panels(outcome), _grid(tables.vectors(outcome))]),
+        join([_vector_panels(outcome), grid(tables.vectors(outcome))]),
     )
     yield (
         "sensitivity",
         "Sensitivity",
-        join([_level_panels(outcome), _grid(tables.sensitivities(outcome))]),
+        join([_level_panels(outcome), grid(tables.sensitivities(outcome))]),
     )
     if outcome.mixes:
-        yield "mixes", "Mixes", _grid(tables.mixes(outcome))
+        yield "mixes", "Mixes", grid(tables.mixes(outcome))
     best = outcome.best
     if best is not None and not best.isolation.missing:
         yield (
             "isolation",
             "Isolation in the best mix",
-            join([_slowdowns(outcome), _grid(tables.slowdowns(best))]),
+            join([_slowdowns(outcome), grid(tables.slowdowns(best))]),
         )
-        yield "bottlenecks", "Bottlenecks", join([_use(outcome), _grid(tables.bottlenecks(best))])
+        yield "bottlenecks", "Bottlenecks", join([_use(outcome), grid(tables.bottlenecks(best))])
     if outcome.sweep:
         yield (
             "sweep",
             "One application over CPU counts",
-            join([_sweep(outcome), _grid(tables.sweep(outcome))]),
+            join([_sweep(outcome), grid(tables.sweep(outcome))]),
         )
     if outcome.mixes and any(one.slowdown for one in outcome.scaling):
-        yield "scaling", "Scaling while others run", join([_scaling(outcome), _grid(tables.scaling(outcome))])
+        yield "scaling", "Scaling while others run", join([_scaling(outcome), grid(tables.scaling(outcome))])
     if outcome.overcommit:
-        yield "overcommit", "Overcommitment", join([_overcommit(outcome), _grid(tables.overcommit(outcome))])
+        yield "overcommit", "Overcommitment", join([_overcommit(outcome), grid(tables.overcommit(outcome))])
     if outcome.validity is not None:
         yield "validity", "Does the composition matter?", _validity(outcome)
     if outcome.robustness is not None:
@@ -88,10 +87,6 @@ def _sections(outcome: StudyOutcome) -> Iterator[Section]:
     if outcome.invalid:
         runs = counted(len(outcome.invalid), "run")
         yield "invalid", "Runs without a result", more(runs, listed(outcome.invalid), is_open=True)
-
-
-def _grid(grid: Grid) -> Html:
-    return table(grid.title, grid.rows[0], grid.rows[1:], texts=grid.texts, prose=grid.prose)
 
 
 def _vector_panels(outcome: StudyOutcome) -> Html:
