@@ -56,7 +56,7 @@ def of_programs(qemu: Qemu | None, probes: Iterable[AccelProbe]) -> dict[str, An
 def of_host(topology: HostTopology, pins: Iterable[int], root: Path = Path("/")) -> dict[str, Any]:
     """What the measurements depend on."""
     cpuinfo = text_of(root / "proc/cpuinfo") or ""
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "sockets": _or_unavailable(topology.sockets),
         "cores": _or_unavailable(topology.cores),
         "threads": len(topology.online),
@@ -76,7 +76,7 @@ def of_host(topology: HostTopology, pins: Iterable[int], root: Path = Path("/"))
         "kernel": one_line(f"{platform.release()} {platform.version()}"),
         "isolation": asdict(topology.isolation),
     }
-    return found | _firmware(root, topology.hypervisor)
+    return facts | _firmware(root, topology.hypervisor)
 
 
 def apic_mode(root: Path = Path("/")) -> str:
@@ -146,17 +146,17 @@ def _memory(root: Path) -> int | str:
 
 def _kernel_log(root: Path) -> str:
     """The kernel's log, one record per read; empty if this user may not read it."""
-    found = bytearray()
+    log = bytearray()
     with contextlib.suppress(OSError):
         descriptor = os.open(root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            while len(found) < _LONGEST_LOG and (record := os.read(descriptor, 8192)):
-                found += record
+            while len(log) < _LONGEST_LOG and (record := os.read(descriptor, 8192)):
+                log += record
         except (BlockingIOError, BrokenPipeError):
             pass  # the end, or records were overwritten meanwhile: keep what was read
         finally:
             os.close(descriptor)
-    return found.decode(errors="replace")
+    return log.decode(errors="replace")
 
 
 def _or_unavailable(value: float | str | None) -> float | str:

@@ -46,7 +46,7 @@ def number_of(path: Path) -> int | None:
 
 def cpu_list(text: str) -> tuple[int, ...]:
     """The CPUs of a kernel list such as "0-2,5", in ascending order. Empty text means no CPU."""
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -55,8 +55,8 @@ def cpu_list(text: str) -> tuple[int, ...]:
         last = int(match[2] or match[1])
         if not first <= last < _MOST_CPUS:
             raise ValueError(f"not a range of CPUs: {part!r}")
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
+        cpus.update(range(first, last + 1))
+    return tuple(sorted(cpus))
 
 
 def cpu_list_of(path: Path) -> tuple[int, ...] | None:

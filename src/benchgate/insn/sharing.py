@@ -171,9 +171,9 @@ class _SharingReader:
             "more": lambda cpu, values: setattr(cpu, "more", values),
         }
         while (pattern := _CPU.get(word := self._now().partition(" ")[0])) is not None:
-            if not (found := pattern.fullmatch(self._now())):
+            if not (match := pattern.fullmatch(self._now())):
                 raise self.fail("this is not a line of a file of moved lines")
-            cpu, *values = map(int, found.groups())
+            cpu, *values = map(int, match.groups())
             if cpu >= self.vcpus:
                 raise self.fail(f"there is no vCPU {cpu}")
             add[word](known.setdefault(cpu, _Cpu()), tuple(values))

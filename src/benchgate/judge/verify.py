@@ -94,13 +94,13 @@ def _verified_on(
     codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
-        found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
-        if run.lane is not Lane.INSN and not found.void:
-            unseen = check_threads(files, found.unit, found.work)
-            used = cpu_use.of_printed(files, found.unit, found.work, found.total)
-            found = replace(found, void=unseen, cpu_work=CpuWork(used))
+        verified = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
+        if run.lane is not Lane.INSN and not verified.void:
+            unseen = check_threads(files, verified.unit, verified.work)
+            used = cpu_use.of_printed(files, verified.unit, verified.work, verified.total)
+            verified = replace(verified, void=unseen, cpu_work=CpuWork(used))
     else:
-        found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
+        verified = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = output_of(files, system)
         if system.console.counts_cpus:
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
@@ -111,8 +111,8 @@ def _verified_on(
         check_balance(files.clock)
         check_started(files.clock)
     start = None if files.start is None else (files.start.boot, files.start.digest)
-    found = replace(with_threads(found, files, workload), arch=system.arch.name, start=start)
-    return replace(found, promises=witnessed(found, files, workload, system))
+    verified = replace(with_threads(verified, files, workload), arch=system.arch.name, start=start)
+    return replace(verified, promises=witnessed(verified, files, workload, system))
 
 
 def output_of(files: RunFiles, system: System) -> GuestOutput:

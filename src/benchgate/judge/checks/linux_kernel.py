@@ -87,14 +87,14 @@ def _scheduler_words(text: bytes) -> str:
 
 
 def _facts(text: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    found = [(at.decode(), words.decode(errors="replace")) for at, words in _SCHEDULER.findall(text)]
-    if [at for at, _ in found] != ["begin", "end"]:
-        printed = ", ".join(at for at, _ in found) or "nothing"
+    lines = [(at.decode(), words.decode(errors="replace")) for at, words in _SCHEDULER.findall(text)]
+    if [at for at, _ in lines] != ["begin", "end"]:
+        printed = ", ".join(at for at, _ in lines) or "nothing"
         raise VerifyError(
             f"the guest must print once before and once after the workload which scheduler is in charge, and "
             f"it printed {printed}"
         )
-    begin, end = (dict(word.split("=", 1) for word in words.split()) for _, words in found)
+    begin, end = (dict(word.split("=", 1) for word in words.split()) for _, words in lines)
     for at, seen in (("begin", begin), ("end", end)):
         if lacks := [name for name in _FACTS if name not in seen]:
             raise VerifyError(f"the guest's line `benchscx at={at}` has no {lacks[0]}")
@@ -128,18 +128,19 @@ def _wrong_now(seen: Mapping[str, str]) -> str:
 
 
 def _check_settings(text: bytes, files: Sequence[SettingFile]) -> None:
-    expected = [(at, one) for at in _WHEN for one in files]
-    found = _SETTING.findall(text)
-    if [(at.decode(), path.decode()) for at, path, _, _ in found] != [(at, one.path) for at, one in expected]:
+    expected = [(at, file) for at in _WHEN for file in files]
+    lines = _SETTING.findall(text)
+    printed = [(at.decode(), path.decode()) for at, path, _, _ in lines]
+    if printed != [(at, file.path) for at, file in expected]:
         raise VerifyError(
             "the guest must print once before and once after the workload what each file of its settings "
-            f"shows, and it printed {len(found)} such lines of {len(expected)}"
+            f"shows, and it printed {len(lines)} such lines of {len(expected)}"
         )
-    for (at, one), (_, _, sign, shown) in zip(expected, found, strict=True):
-        if wrong := _wrong_setting(one, shown.decode(errors="replace"), is_read=sign == b"="):
+    for (at, file), (_, _, sign, shown) in zip(expected, lines, strict=True):
+        if wrong := _wrong_setting(file, shown.decode(errors="replace"), is_read=sign == b"="):
             why = _settings_words(text)
             raise VerifyError(
-                f"the kernel did not run with {one.setting}: {_WHEN[at]} the workload {wrong}"
+                f"the kernel did not run with {file.setting}: {_WHEN[at]} the workload {wrong}"
                 f"{why and f'; {why}'}"
             )
 

@@ -96,9 +96,9 @@ def expect_histogram(
     `by_worker` has, and no value above `at_most`, such as `run.total`."""
     if name not in run.by_worker:
         raise VerifyError(f"there is no histogram {name}")
-    found = run.histograms[name]
-    if count is not None and found.count != count:
-        raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
+    histogram = run.histograms[name]
+    if count is not None and histogram.count != count:
+        raise VerifyError(f"histogram {name} has {histogram.count} values, expected {count}")
     counts = [one.count for one in run.by_worker[name]]
     right = counts if by_worker is None else by_worker
     if len(right) != len(counts):
@@ -106,9 +106,9 @@ def expect_histogram(
     for worker, (has, wanted) in enumerate(zip(counts, right, strict=True)):
         if has != wanted:
             raise VerifyError(f"worker {worker} has {has} values in histogram {name}, expected {wanted}")
-    if at_most is not None and found.max > at_most:
-        raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
-    return found
+    if at_most is not None and histogram.max > at_most:
+        raise VerifyError(f"histogram {name} has a value of {histogram.max}, above {at_most}")
+    return histogram
 
 
 def expect_no_overlap(run: OracleRun, name: str) -> None:
@@ -124,7 +124,7 @@ def expect_no_overlap(run: OracleRun, name: str) -> None:
 def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:
     """Each worker's task from `lo` up to but not including `hi`. The tasks must cover first..end without a
     gap or an overlap."""
-    found = []
+    tasks = []
     at = first
     for report in reports:
         values = report.values
@@ -136,11 +136,11 @@ def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[
                 f"wrong task: worker {report.id} had {lo}..{hi}, but its range starts at {at}, "
                 f"and no range goes beyond {end}"
             )
-        found.append((lo, hi))
+        tasks.append((lo, hi))
         at = hi
     if at != end:
         raise VerifyError(f"wrong task: the workers' ranges end at {at}, but the work ends at {end}")
-    return found
+    return tasks
 
 
 def all_in_one(reports: Sequence[WorkerReport]) -> None:

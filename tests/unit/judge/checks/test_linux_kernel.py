@@ -68,10 +68,9 @@ def test_the_kernels_own_reason_ends_the_sentence() -> None:
     gone = "state=disabled ops=none switch_all=0 enable_seq=1 nr_rejected=0"
     with pytest.raises(VerifyError) as caught:
         check_kernel(scheduled(end=gone, more=STALLED), WITH)
-    assert str(caught.value) == (
-        "the scheduler in BPF was not in charge throughout: after the workload its state was `disabled`; the "
-        'kernel says: BPF scheduler "simple" disabled (runnable task stall); simple: bench[87] failed to run '
-        "for 30.004s"
+    assert str(caught.value).endswith(
+        'its state was `disabled`; the kernel says: BPF scheduler "simple" disabled (runnable task stall); '
+        "simple: bench[87] failed to run for 30.004s"
     )
 
 
@@ -158,14 +157,13 @@ def test_a_system_without_settings_needs_no_lines() -> None:
 def test_another_value_at_either_time_is_refused_with_the_kernels_words() -> None:
     other = (f"{PREEMPT} = none (voluntary) full ", BOTH[1])
     said = "benchset said: Dynamic Preempt: unsupported mode: full\n"
-    assert refusal(console(*other, said=said)) == (
-        f"the kernel did not run with preempt=full: before the workload {PREEMPT} showed "
-        "`none (voluntary) full`, not `full`; the kernel says: Dynamic Preempt: unsupported mode: full"
+    assert refusal(console(*other, said=said)).endswith(
+        f"before the workload {PREEMPT} showed `none (voluntary) full`, not `full`; the kernel says: Dynamic "
+        "Preempt: unsupported mode: full"
     )
-    assert refusal(console(*BOTH, end=(MARKED, f"{SLICE} = 750000 "))) == (
-        "the kernel did not run with base_slice_ns=3000000: after the workload "
-        f"{SLICE} showed `750000`, not `3000000`"
-    )
+    later = refusal(console(*BOTH, end=(MARKED, f"{SLICE} = 750000 ")))
+    assert "did not run with base_slice_ns=3000000" in later
+    assert later.endswith(f"after the workload {SLICE} showed `750000`, not `3000000`")
 
 
 def test_a_file_that_the_kernel_does_not_have_is_refused_with_what_it_needs() -> None:

@@ -73,8 +73,8 @@ class WorkerSleeps:
         Whatever time the waker wrote down before, the guest had read it by then: on any of its CPUs, because
         it is shown no time that is before one that it has seen, even where this CPU is behind another."""
         waits = []
-        for one in self.each:
-            woken = [(wake.read, ran) for wake, ran in one.wakes if self._is_by_worker(wake)]
+        for thread in self.each:
+            woken = [(wake.read, ran) for wake, ran in thread.wakes if self._is_by_worker(wake)]
             known = [WokenWait(read, max(0, ran - read)) for read, ran in woken if read is not None]
             if len(known) < len(woken):
                 return None
