@@ -33,7 +33,6 @@ HUGE_ENOUGH = 0.9
 """The part of the memory that must have been on huge pages for a chase on them to be one."""
 
 HUGE, SMALL, LOCAL, PAGES = "huge", "small", "local", "pages"
-KINDS = (HUGE, SMALL, LOCAL, PAGES)
 """The kinds of chases, which c/chase.c explains."""
 
 
