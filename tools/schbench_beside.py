@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base.runs import OracleRun
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.workloads import Workload
 from benchgate.build import programs
 from benchgate.judge import wire
-from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import ORACLES
 from benchgate.plan import catalog
 from benchgate.plan.workloadfile import fill

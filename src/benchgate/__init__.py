@@ -13,11 +13,10 @@ if TYPE_CHECKING:
     from benchgate.base.errors import BenchgateError, VerifyError
     from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Verdict, Word
     from benchgate.base.paths import data_root
-    from benchgate.base.runs import WorkerReport
+    from benchgate.base.runs import OracleRun, WorkerReport
     from benchgate.base.statistics.histogram import Histogram
     from benchgate.judge.gates.wording import verdict
     from benchgate.judge.oracles.answers import (
-        OracleRun,
         add_up,
         all_in_one,
         equal_cost,
@@ -54,9 +53,8 @@ _NAMES_BY_MODULE = {
     "base.gates": ("Arm", "Gate", "GateInput", "Policy", "Ruling", "Verdict", "Word"),
     "base.statistics.histogram": ("Histogram",),
     "base.paths": ("data_root",),
-    "base.runs": ("WorkerReport",),
+    "base.runs": ("OracleRun", "WorkerReport"),
     "judge.oracles.answers": (
-        "OracleRun",
         "add_up",
         "all_in_one",
         "equal_cost",

@@ -1,8 +1,7 @@
 """Strict JSON, logs, digests, sizes, lock files and syncing, for the modules that keep files on disk.
 
-Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error;
-`text_of` with VerifyError, and `number`, for the words of such a text, with ValueError. Only regular files
-are read, because a device or a FIFO has no end. `locked` is for a folder in which a study, an
+Takes paths, gives plain values. Fails with OSError, which the caller turns into its own stage's error. Only
+regular files are read, because a device or a FIFO has no end. `locked` is for a folder in which a study, an
 exploration or a bisect goes on: one process at a time writes there, and others get a UsageError.
 """
 
@@ -15,7 +14,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from benchgate.base.errors import UsageError, VerifyError
+from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
 
 TAIL_BYTES = 4096
@@ -31,15 +29,15 @@ TAIL_BYTES = 4096
 LOCK = "lock"
 PAGE, _AT_ONCE, _LARGE = 4096, 256, 64 << 20
 _ZERO = bytes(PAGE)
-_LIMIT = 2**63
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,19}")
-ADDRESS = re.compile(r"0|[1-9a-f][0-9a-f]{0,15}")
 
 
 def read_json(text: str | bytes) -> Any:
-    """Parses unambiguous JSON; fails with ValueError (or RecursionError). Duplicate keys are refused because
-    readers disagree about which value counts; NaN and Infinity are refused because they are not JSON."""
-    return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    """Parses unambiguous JSON; fails with ValueError. Duplicate keys are refused because readers disagree
+    about which value counts; NaN and Infinity are refused because they are not JSON."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_refuse_constant)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -67,24 +65,6 @@ def open_regular(path: Path, *, follow: bool = True) -> io.BufferedReader:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-
-
-def number(word: str, below: int = _LIMIT) -> int:
-    """A number of an untrusted text, in decimal digits."""
-    if not _NUMBER.fullmatch(word) or int(word) >= below:
-        raise ValueError(f"`{word[:40]}` is not a number below {below}")
-    return int(word)
-
-
-def text_of(path: Path, most: int, what: str) -> str:
-    """Reads a file of at most `most` bytes. `what` is its content for messages, such as `moved lines`."""
-    try:
-        raw = read_start(path, most)
-    except OSError as error:
-        raise VerifyError(f"cannot read the {what} {path}: {error.strerror}") from error
-    if len(raw) > most:
-        raise VerifyError(f"{path}: a file of {what} has at most {most} bytes")
-    return raw.decode("ascii", "replace")
 
 
 def read_start(path: Path, most: int, *, follow: bool = False) -> bytes:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from benchgate.base.cells import Cell, Lane, Placement, Window
 from benchgate.base.exploration import Exploration
 from benchgate.base.jsonfields import Between, PlainWord, Presence, Seconds
-from benchgate.base.statistics.histogram import Histogram
+from benchgate.base.statistics.histogram import Histogram, merged
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.machines import MemoryRange
 from benchgate.base.system.qemu import Qemu
@@ -360,3 +360,22 @@ class Measurement:
     """The architecture of the guest; empty if unknown."""
     cpu_work: tuple[CpuWork, ...] = ()
     """What is known about the CPUs in each sample; empty if nothing is."""
+
+
+@dataclass(frozen=True, slots=True)
+class OracleRun:
+    """The fourth parameter of a `check`. Times are the guest's own, in its unit."""
+
+    cpus: int
+    unit: str
+    hz: int | None
+    """How many of `unit` are one second; None if the guest did not say."""
+    work: int
+    total: int
+    by_worker: Mapping[str, tuple[Histogram, ...]]
+    """Each histogram's name, and one for each worker in the order of their ids."""
+
+    @property
+    def histograms(self) -> Mapping[str, Histogram]:
+        """The histograms by name, each merged over all workers."""
+        return MappingProxyType({name: merged(of_workers) for name, of_workers in self.by_worker.items()})

@@ -30,8 +30,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         help="at most this probability that a course without a change shows one (default: 0.05)",
     )
-    about = "columns (default: the screen's)"
-    parser.add_argument("--width", type=whole(1, 1000), default=None, metavar="N", help=about)
     about = "write a page: of the row, or of all rows"
     parser.add_argument("--html", type=Path, default=None, metavar="FILE", help=about)
 
@@ -50,7 +48,7 @@ def run(words: argparse.Namespace) -> int:
     elif not wanted.name:
         print(histories.rows_text(where))
     else:
-        print(histories.courses_text(where, wanted, words.width or shutil.get_terminal_size().columns))
+        print(histories.courses_text(where, wanted, shutil.get_terminal_size().columns))
     return 0
 
 

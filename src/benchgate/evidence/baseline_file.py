@@ -193,7 +193,7 @@ def read(path: Path) -> Baseline:
 def parse(text: str, where: str) -> Baseline:
     try:
         return _baseline(read_json(text))
-    except (ValueError, RecursionError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise EvidenceError(
             f"{where} is not a baseline: {one_line(str(error))}; next: take the committed file, or make it "
             "again with `benchgate baseline accept`"

@@ -95,7 +95,7 @@ def broken_link(links: Iterable[Link], session: str) -> Link | None:
 def _link(line: str, where: str) -> Link:
     try:
         link = read(Link, read_json(line), "the line")
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{where}: not a line of {ATTEMPTS}: {line!r:.120}") from error
     if not is_safe_name(link.folder) or not link.folder.startswith("runs/"):
         raise EvidenceError(f"{where}: an attempt's folder must be below runs/, not {link.folder!r:.120}")

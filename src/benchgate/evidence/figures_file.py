@@ -160,17 +160,17 @@ def larger_step(one: float | None, other: float | None) -> float | None:
 
 
 def _grouped(values: Iterable[MetricValue]) -> Mapping[FigureKey, Samples]:
-    found: dict[FigureKey, Samples] = {}
+    samples: dict[FigureKey, Samples] = {}
     for value in values:
         key = FigureKey(value.workload, value.params, value.cpus, value.metric, value.system)
         unit = unit_on(value.system, value.unit)
-        before = found.get(key, Samples(value.lane, unit, value.better, ()))
+        before = samples.get(key, Samples(value.lane, unit, value.better, ()))
         if (before.lane, before.unit) != (value.lane, unit):
             key = replace(key, what=f"{value.workload} ({value.lane})")
-            before = found.get(key, Samples(value.lane, unit, value.better, ()))
+            before = samples.get(key, Samples(value.lane, unit, value.better, ()))
         step = larger_step(before.step, value.step)
-        found[key] = replace(before, values=(*before.values, value.value), step=step)
-    return found
+        samples[key] = replace(before, values=(*before.values, value.value), step=step)
+    return samples
 
 
 def _json(path: Path, text: str) -> ComparisonSide:
@@ -180,7 +180,7 @@ def _json(path: Path, text: str) -> ComparisonSide:
         for name, one in read_key(dict[str, dict[str, object]], top, "benchmarks", "the file").items():
             if "per_iter_ns" in one:  # the others are figures without a unit
                 found[name] = _exact(one, name)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{path}: {error}") from None
     return _program(path, label, found)
 

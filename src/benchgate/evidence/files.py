@@ -40,7 +40,7 @@ def is_safe_name(name: str) -> bool:
 
 def files_below(folder: Path) -> tuple[str, ...]:
     """The relative path of every file, sorted. Anything but plain files and folders is refused."""
-    found: list[str] = []
+    paths: list[str] = []
     waiting = [""]
     while waiting:
         base = waiting.pop()
@@ -53,12 +53,12 @@ def files_below(folder: Path) -> tuple[str, ...]:
                 if stat.S_ISDIR(mode):
                     waiting.append(name)
                 elif stat.S_ISREG(mode):
-                    found.append(name)
+                    paths.append(name)
                 else:
                     raise EvidenceError(f"{folder}/{name} is not a plain file")
-        if len(found) + len(waiting) > MOST_FILES:
+        if len(paths) + len(waiting) > MOST_FILES:
             raise EvidenceError(f"{folder} has more than {MOST_FILES} files")
-    return tuple(sorted(found))
+    return tuple(sorted(paths))
 
 
 def empty_folders(folder: Path) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def read_object(folder: Path, name: str) -> dict[str, object]:
     """A JSON object in a file below the folder."""
     try:
         data = read_json(read_text(folder, name))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{folder / name} is not JSON: {error}") from None
     if not isinstance(data, dict):
         raise EvidenceError(f"{folder / name} is not a JSON object")

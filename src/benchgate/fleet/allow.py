@@ -26,7 +26,7 @@ NAMESPACE = "benchgate-fleet"
 _LARGEST = 1 << 20
 _NAMES = ("the manifest of the task", "its signature")
 _CLOCK = re.compile(r"\w+ \w+ ([0-9a-f]{64})")
-"""session.json has it so: level, mode and the digest of the plugin's sources."""
+"""A clock as session.json names it: level, mode and the digest of the plugin's sources."""
 
 
 @dataclass(frozen=True, slots=True)

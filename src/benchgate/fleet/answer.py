@@ -67,7 +67,7 @@ def read(data: object) -> WorkerAnswer:
     try:
         head = read_typed(WorkerAnswer, read_json(line), "its head")
         return replace(head, files=MappingProxyType(_unpacked(head.listed, packed)))
-    except (ValueError, RecursionError, zlib.error) as error:
+    except (ValueError, zlib.error) as error:
         raise FleetError(f"an answer that no worker of this version gives: {error}") from error
 
 

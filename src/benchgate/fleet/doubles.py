@@ -86,10 +86,9 @@ def ruling_of(first: tuple[str, Files], second: tuple[str, Files], third: tuple[
 
 
 def _record(files: Files) -> dict[str, object]:
-    try:
-        record = read_json(files[RUN])
-    except (KeyError, RecursionError) as error:
-        raise ValueError("it is missing, or cannot be read") from error
+    if RUN not in files:
+        raise ValueError("it is missing")
+    record = read_json(files[RUN])
     if not isinstance(record, dict):
         raise ValueError("it is not an object")  # noqa: TRY004 - the data is wrong, not an argument
     return record

@@ -64,7 +64,7 @@ def _run(files: Mapping[str, bytes], task: Task) -> ReceivedRun:
     try:
         raw = record.parsed(files[record.RUN], _NOWHERE, files.get(exploration.FILE, b""))
         argv, environment = read_json(files[ARGV]), read_json(files[ENVIRONMENT])
-    except (EvidenceError, ValueError, RecursionError) as error:
+    except (EvidenceError, ValueError) as error:
         raise FleetError(str(error)) from error
     if type(argv) is not list or type(environment) is not dict:
         raise FleetError(f"its {ARGV} is no list, or its {ENVIRONMENT} is no object")

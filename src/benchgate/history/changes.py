@@ -46,7 +46,6 @@ _NEAR = 2.3
 _THETAS = np.geomspace(1e-3, 40.0, 64)
 """The bound is valid at each; the smallest is taken."""
 
-Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 

@@ -23,7 +23,7 @@ from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.build.toolchain import compiler
 from benchgate.host.accel import AccelProbe
-from benchgate.host.procfs import CPUS, as_list, text_of
+from benchgate.host.procfs import CPUS, as_list, fact, field, text_of
 from benchgate.host.topology import HostTopology
 
 _APIC_BASE_MSR = 0x1B
@@ -55,7 +55,8 @@ def of_programs(qemu: Qemu | None, probes: Iterable[AccelProbe]) -> dict[str, An
 
 def of_host(topology: HostTopology, pins: Iterable[int], root: Path = Path("/")) -> dict[str, Any]:
     """What the measurements depend on."""
-    found: dict[str, Any] = {
+    cpuinfo = text_of(root / "proc/cpuinfo") or ""
+    facts: dict[str, Any] = {
         "sockets": _or_unavailable(topology.sockets),
         "cores": _or_unavailable(topology.cores),
         "threads": len(topology.online),
@@ -65,17 +66,17 @@ def of_host(topology: HostTopology, pins: Iterable[int], root: Path = Path("/"))
         "topology_hidden": topology.hidden,
         "hypervisor": topology.hypervisor,
         "pins": list(pins),
-        "cpu_model": _cpuinfo(root, "model name"),
-        "microcode": _cpuinfo(root, "microcode"),
+        "cpu_model": field(cpuinfo, "model name"),
+        "microcode": field(cpuinfo, "microcode"),
         "apic_mode": apic_mode(root),
-        "timer_source": _fact(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "timer_event": _fact(root / "sys/devices/system/clockevents/clockevent0/current_device"),
+        "timer_source": fact(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "timer_event": fact(root / "sys/devices/system/clockevents/clockevent0/current_device"),
         "frequency_policy": _frequency(root, topology.online[0]),
         "memory_kib": _memory(root),
         "kernel": one_line(f"{platform.release()} {platform.version()}"),
         "isolation": asdict(topology.isolation),
     }
-    return found | _firmware(root, topology.hypervisor)
+    return facts | _firmware(root, topology.hypervisor)
 
 
 def apic_mode(root: Path = Path("/")) -> str:
@@ -104,8 +105,8 @@ def compiler_version() -> str:
 def _firmware(root: Path, virtual: bool) -> dict[str, str]:
     """The facts in the firmware tables (DMI). In a virtual machine they name provider and instance."""
     dmi = root / "sys/class/dmi/id"
-    bios = [_fact(dmi / name) for name in ("bios_vendor", "bios_version", "bios_date")]
-    vendor, product = _fact(dmi / "sys_vendor"), _fact(dmi / "product_name")
+    bios = [fact(dmi / name) for name in ("bios_vendor", "bios_version", "bios_date")]
+    vendor, product = fact(dmi / "sys_vendor"), fact(dmi / "product_name")
     known = [word for word in bios if word != UNAVAILABLE]
     return {
         "firmware": " ".join(known) or UNAVAILABLE,
@@ -128,7 +129,7 @@ def _accelerator(probe: AccelProbe) -> dict[str, Any]:
 def _frequency(root: Path, cpu: int) -> str:
     """Driver and governor of the first CPU, and whether it may go above its nominal frequency."""
     folder = root / CPUS / f"cpu{cpu}" / "cpufreq"
-    driver, governor = _fact(folder / "scaling_driver"), _fact(folder / "scaling_governor")
+    driver, governor = fact(folder / "scaling_driver"), fact(folder / "scaling_governor")
     if UNAVAILABLE in (driver, governor):
         return UNAVAILABLE
     boost = text_of(root / CPUS / "cpufreq/boost")
@@ -143,29 +144,19 @@ def _memory(root: Path) -> int | str:
     return int(total[1]) if total else UNAVAILABLE
 
 
-def _cpuinfo(root: Path, field: str) -> str:
-    text = text_of(root / "proc/cpuinfo") or ""
-    match = re.search(rf"^{field}\s*:\s*(.+)$", text, re.MULTILINE)
-    return one_line(match[1]) if match else UNAVAILABLE
-
-
 def _kernel_log(root: Path) -> str:
     """The kernel's log, one record per read; empty if this user may not read it."""
-    found = bytearray()
+    log = bytearray()
     with contextlib.suppress(OSError):
         descriptor = os.open(root / "dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            while len(found) < _LONGEST_LOG and (record := os.read(descriptor, 8192)):
-                found += record
+            while len(log) < _LONGEST_LOG and (record := os.read(descriptor, 8192)):
+                log += record
         except (BlockingIOError, BrokenPipeError):
             pass  # the end, or records were overwritten meanwhile: keep what was read
         finally:
             os.close(descriptor)
-    return found.decode(errors="replace")
-
-
-def _fact(path: Path) -> str:
-    return one_line(text_of(path) or "") or UNAVAILABLE
+    return log.decode(errors="replace")
 
 
 def _or_unavailable(value: float | str | None) -> float | str:

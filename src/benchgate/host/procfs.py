@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchgate.base.text import UNAVAILABLE, one_line
+
 CPUS = Path("sys/devices/system/cpu")
 _MOST_CPUS = 65_536
 _LONGEST = 1 << 20
@@ -25,6 +27,17 @@ def text_of(path: Path) -> str | None:
         return None
 
 
+def fact(path: Path) -> str:
+    """A file's text as one line, or "unavailable"."""
+    return one_line(text_of(path) or "") or UNAVAILABLE
+
+
+def field(text: str, name: str) -> str:
+    """The value of the first line `name: value`, as in /proc/cpuinfo, or "unavailable"."""
+    found = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
+    return one_line(found[1]) if found else UNAVAILABLE
+
+
 def number_of(path: Path) -> int | None:
     """The whole number in a file; None if there is none."""
     text = text_of(path)
@@ -33,7 +46,7 @@ def number_of(path: Path) -> int | None:
 
 def cpu_list(text: str) -> tuple[int, ...]:
     """The CPUs of a kernel list such as "0-2,5", in ascending order. Empty text means no CPU."""
-    found: set[int] = set()
+    cpus: set[int] = set()
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -42,8 +55,8 @@ def cpu_list(text: str) -> tuple[int, ...]:
         last = int(match[2] or match[1])
         if not first <= last < _MOST_CPUS:
             raise ValueError(f"not a range of CPUs: {part!r}")
-        found.update(range(first, last + 1))
-    return tuple(sorted(found))
+        cpus.update(range(first, last + 1))
+    return tuple(sorted(cpus))
 
 
 def cpu_list_of(path: Path) -> tuple[int, ...] | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from benchgate.base.files import number
+from benchgate.insn.log_text import number
 
 MOST_COLUMNS = 200
 MOST_PAIRS = 4096

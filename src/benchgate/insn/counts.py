@@ -15,11 +15,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
-from benchgate.base.files import number
+from benchgate.insn.log_text import number
 
 SYSCALLS = "syscalls"
-OF_HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
-"""The names for which a system's `observe:` says where in the kernel they are (`ipis`: on x86-64)."""
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
 _ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked")

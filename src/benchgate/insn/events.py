@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 
 FILE_LIMIT = 24 << 20
 _N = r"(0|[1-9][0-9]{0,18})"
@@ -96,23 +96,23 @@ class _EventReader:
         )
 
     def _line(self, line: str) -> bool:
-        if found := _TURN.fullmatch(line):
-            vcpu, begin, end = map(int, found.groups()[1:])
-            self.turns.append(Turn(vcpu, begin, end, found[1] == "work"))
+        if match := _TURN.fullmatch(line):
+            vcpu, begin, end = map(int, match.groups()[1:])
+            self.turns.append(Turn(vcpu, begin, end, match[1] == "work"))
             return self._fits(vcpu, None) and begin < end
-        if found := _HALT.fullmatch(line):
-            vcpu, begin, end = map(int, found.groups()[:3])
-            self.halts.append(Halt(vcpu, begin, end, _sender(found[4])))
-            return self._fits(vcpu, _sender(found[4])) and begin <= end
-        if found := _REST.fullmatch(line):
-            vcpu, begin, end = map(int, found.groups())
+        if match := _HALT.fullmatch(line):
+            vcpu, begin, end = map(int, match.groups()[:3])
+            self.halts.append(Halt(vcpu, begin, end, _sender(match[4])))
+            return self._fits(vcpu, _sender(match[4])) and begin <= end
+        if match := _REST.fullmatch(line):
+            vcpu, begin, end = map(int, match.groups())
             self.halts.append(Halt(vcpu, begin, end, None, is_woken=False))
             return self._fits(vcpu) and begin < end
-        if found := _KICK.fullmatch(line):
-            self.kicks.append(Kick(int(found[1]), int(found[2]), _sender(found[3])))
-            return self._fits(int(found[1]), _sender(found[3]))
-        if (found := _OTHER.fullmatch(line)) and found[1] not in self.said:
-            self.said[found[1]] = int(found[2])
+        if match := _KICK.fullmatch(line):
+            self.kicks.append(Kick(int(match[1]), int(match[2]), _sender(match[3])))
+            return self._fits(int(match[1]), _sender(match[3]))
+        if (match := _OTHER.fullmatch(line)) and match[1] not in self.said:
+            self.said[match[1]] = int(match[2])
             return self.said.get("vcpus", 0) <= 256
         return False
 

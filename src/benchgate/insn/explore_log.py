@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from benchgate.base.exploration import MOST_NS, MOST_POINTS, StallPoint, Strategy
-from benchgate.base.files import ADDRESS, number
+from benchgate.insn.log_text import ADDRESS, number
 
 LOOKS = 20
 """This many places of a vCPU are kept, one for each of the clock's last beats (10 ms of guest time apart)."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import number, read_start
+from benchgate.base.files import read_start
 from benchgate.base.text import one_line
 from benchgate.insn.activity import ActivityReader
 from benchgate.insn.counts import CountsReader
@@ -28,6 +28,7 @@ from benchgate.insn.log import (
     VcpuTotals,
     VcpuWork,
 )
+from benchgate.insn.log_text import number
 from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchgate.base.files import ADDRESS, number
 from benchgate.base.runs import Disorder
+from benchgate.insn.log_text import ADDRESS, number
 
 BOOT, WINDOW = "boot", "window"
 PHASES = (BOOT, WINDOW)

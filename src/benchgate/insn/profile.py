@@ -20,6 +20,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.insn.symbols import Symbols
 
 FILE_LIMIT = 256 << 20
+MOST_SYMBOLS = 20
 _UPPER_HALF = 1 << 63
 _VCPU = re.compile(
     r"vcpu ([0-9]{1,3}) executed ([0-9]{1,20}) paused ([0-9]{1,20}) skipped ([0-9]{1,20}) "
@@ -131,8 +132,8 @@ def folded(profile: Profile) -> str:
     return "".join(f"{line}\n" for line in sorted(lines))
 
 
-def top_table(profile: Profile, rows: int = 20) -> str:
-    """Writes the parts of each vCPU's window, then the symbols with the most instructions."""
+def top_table(profile: Profile) -> str:
+    """Writes the parts of each vCPU's window, then the MOST_SYMBOLS symbols with the most instructions."""
     names = ["user", "kernel", "paused", "skipped", "halted"]
     if any(share.stalled for share in profile.vcpus):
         names.append("stalled")
@@ -142,6 +143,6 @@ def top_table(profile: Profile, rows: int = 20) -> str:
         lines.append(f"{vcpu:4}" + "".join(f" {figure / max(profile.window, 1):10.2%}" for figure in figures))
     lines.append("  instructions   share  symbol")
     total = sum(profile.symbols.values()) or 1
-    for (space, name), count in profile.by_symbol().most_common(rows):
+    for (space, name), count in profile.by_symbol().most_common(MOST_SYMBOLS):
         lines.append(f"{count:14} {count / total:7.2%}  {space} {name}")
     return "\n".join(lines) + "\n"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 from benchgate.insn.symbols import Symbols
 
 FILE_LIMIT = 256 << 20
@@ -171,9 +171,9 @@ class _SharingReader:
             "more": lambda cpu, values: setattr(cpu, "more", values),
         }
         while (pattern := _CPU.get(word := self._now().partition(" ")[0])) is not None:
-            if not (found := pattern.fullmatch(self._now())):
+            if not (match := pattern.fullmatch(self._now())):
                 raise self.fail("this is not a line of a file of moved lines")
-            cpu, *values = map(int, found.groups())
+            cpu, *values = map(int, match.groups())
             if cpu >= self.vcpus:
                 raise self.fail(f"there is no vCPU {cpu}")
             add[word](known.setdefault(cpu, _Cpu()), tuple(values))

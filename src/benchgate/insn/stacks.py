@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 from benchgate.insn.profile import place
 from benchgate.insn.symbols import Symbols
 
@@ -36,10 +36,10 @@ def read_stacks(path: Path, kernel: Symbols, user: Symbols | None = None) -> Sta
     if lines[:1] != ["insn-stacks 1"]:
         raise VerifyError(f"{path}: not a file of call stacks of a known version")
     nodes: dict[int, Stack] = {0: ()}
-    found: defaultdict[Stack, int] = defaultdict(int)
+    counts: defaultdict[Stack, int] = defaultdict(int)
     for number, line in enumerate(lines[1:], 2):
         if line.startswith("end ") and lines[number - 1 :] == [line, ""]:
-            return dict(found)
+            return dict(counts)
         if not line and number == len(lines):
             break
         node = _NODE.fullmatch(line)
@@ -49,7 +49,7 @@ def read_stacks(path: Path, kernel: Symbols, user: Symbols | None = None) -> Sta
         stack = (*nodes[int(node[2])], name) if int(node[1]) else ()
         nodes[int(node[1])] = stack
         if int(node[4]):
-            found[stack or (ELSEWHERE,)] += int(node[4])
+            counts[stack or (ELSEWHERE,)] += int(node[4])
     raise VerifyError(f"{path}: the file of call stacks is incomplete: it has no end line")
 
 
@@ -64,11 +64,11 @@ def folded(stacks: Stacks) -> str:
 
 
 def read_folded(path: Path) -> Stacks:
-    found: dict[Stack, int] = {}
+    stacks: dict[Stack, int] = {}
     for number, line in enumerate(text_of(path, FOLDED_LIMIT, "call stacks").splitlines(), 1):
         seen = _FOLDED.fullmatch(line)
         stack = tuple(seen[1].split(";")) if seen else ()
-        if seen is None or stack in found or not all(stack) or len(stack) > MOST_DEPTH:
+        if seen is None or stack in stacks or not all(stack) or len(stack) > MOST_DEPTH:
             raise VerifyError(f"{path}:{number}: this is not a folded stack, each once")
-        found[stack] = int(seen[2])
-    return found
+        stacks[stack] = int(seen[2])
+    return stacks

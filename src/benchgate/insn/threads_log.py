@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import text_of
+from benchgate.insn.log_text import text_of
 
 FILE_LIMIT = 64 << 20
 MOST_VCPUS = 256

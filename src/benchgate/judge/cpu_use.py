@@ -124,7 +124,7 @@ def _sums(
     activity: Activity, begin: int, end: int, share: Callable[[Column], float]
 ) -> list[tuple[float, float]]:
     """Gives the least and the most time in the window that each vCPU spent so."""
-    found = []
+    sums = []
     for vcpu in activity.vcpus:
         least = most = 0.0
         for number, column in enumerate(vcpu):
@@ -134,8 +134,8 @@ def _sums(
             spent = share(column) * (until - at)
             least += max(0.0, spent - (until - at - inside))
             most += min(spent, inside)
-        found.append((least, most))
-    return found
+        sums.append((least, most))
+    return sums
 
 
 def _limits(parts: Sequence[tuple[float, float]], length: float) -> Interval:

@@ -19,12 +19,10 @@ from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.window import AGREEMENT, AGREEMENT_NS
-from benchgate.judge.accounts import memory_books
-from benchgate.judge.accounts.memory_books import HostMemory
+from benchgate.judge.accounts.host_memory import HostMemory, host_memory
 from benchgate.judge.checks.agreement import check_host
 from benchgate.judge.checks.balance import check_balance
-from benchgate.judge.checks.kernel_settings import check_kernel_settings
-from benchgate.judge.checks.scheduler import check_scheduler
+from benchgate.judge.checks.linux_kernel import check_kernel
 from benchgate.judge.checks.transcript_checks import require_cpus
 from benchgate.judge.mix_lines import MixTranscript, PartLine, parse
 from benchgate.judge.mix_part import AS_PROCESS, MixPart, starvation, verify_part
@@ -60,14 +58,14 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
     except VerifyError as error:
         raise VerifyError(_with_names(str(error), mix)) from None
     check_failures(files.console, mix.system.console.failures)
-    check_scheduler(files.console, mix.system)
-    check_kernel_settings(files.console, mix.system)
+    check_kernel(files.console, mix.system)
     check_host(files, mix_guest.system_of(mix))
     _check_begin(mix, transcript)
     void = excess(disturbance(files), rule) if is_judged(run) else ""
     window_ns = _window(files, transcript, void)
     parts = _parts(run, mix, transcript)
-    by_host = memory_books.used(run.folder, window_ns) if run.lane is Lane.KVM else None
+    counted = files.host_memory if run.lane is Lane.KVM else None
+    by_host = None if counted is None else host_memory(counted, window_ns)
     use, missing = _of_machine(files, mix) if by_host is None else _of_host(by_host)
     missing |= _missing(mix, transcript)
     return MixRun(

@@ -33,13 +33,13 @@ from benchgate.judge.accounts.threads.schedule import Schedule, repeat_schedule
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 from benchgate.run.end_memory import EndMemory, read_memory
 from benchgate.run.pinning import ThreadPlace
-from benchgate.run.thread_use import HostRecord, UseSample
+from benchgate.run.thread_use import MEMORY_FILE, HostRecord, MemoryRecord, UseSample
 
 CONSOLE, ARGV, AFFINITY = "serial.log", "argv.json", "affinity.json"
 THREAD_EVENTS, UNOBSERVED = "threads.txt", "unobserved.txt"
 THREADS, HOST, CONVERSATION = "threads.json", "host.json", "conversation.json"
 _T = TypeVar("_T")
-_JSON_BYTES, _REASON_BYTES = 1 << 22, 1000
+_MOST_BYTES, _REASON_BYTES = 8 << 20, 1000
 _NOT_RECORDED = HostSnapshot(0, None, None, None, None, None)
 
 
@@ -86,11 +86,7 @@ class RunFiles:
     @cached_property
     def shape(self) -> str:
         """The machine that the clock was given; empty: the ideal one."""
-        path = self.run.folder / machine_shape.FILE
-        try:
-            return read_start(path, _JSON_BYTES).decode("ascii", "replace") if os.path.lexists(path) else ""
-        except OSError as error:
-            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+        return self._beside(machine_shape.FILE).decode("ascii", "replace")
 
     @cached_property
     def start(self) -> SnapshotRecord | None:
@@ -100,18 +96,13 @@ class RunFiles:
             return snapshots.read_record(self.run.folder) if os.path.lexists(path) else None
         except OSError as error:
             raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise VerifyError(f"{path}: {error}") from error
 
     @cached_property
     def words(self) -> str:
         """The words of its command line that came after its start; empty: there were none."""
-        path = self.run.folder / snapshots.WORDS
-        try:
-            raw = read_start(path, _JSON_BYTES) if os.path.lexists(path) else b""
-        except OSError as error:
-            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-        return raw.decode("utf-8", "replace").removesuffix("\n")
+        return self._beside(snapshots.WORDS).decode("utf-8", "replace").removesuffix("\n")
 
     @cached_property
     def end_memory(self) -> EndMemory | None:
@@ -178,12 +169,24 @@ class RunFiles:
     @cached_property
     def unobserved(self) -> str:
         """Why the guest's threads were not observed although a gate needs it; empty if nothing says so."""
-        path = self.run.folder / UNOBSERVED
+        return one_line(self._beside(UNOBSERVED), _REASON_BYTES)
+
+    @cached_property
+    def host_memory(self) -> MemoryRecord | None:
+        """What the host counted of its caches and memory; None: it was not asked to."""
+        there = os.path.lexists(self.run.folder / MEMORY_FILE)
+        return self._read(MemoryRecord, MEMORY_FILE, "memory") if there else None
+
+    def _beside(self, name: str) -> bytes:
+        """The content of a file that not every run has."""
+        return self._start_of(name) if os.path.lexists(self.run.folder / name) else b""
+
+    def _start_of(self, name: str) -> bytes:
+        path = self.run.folder / name
         try:
-            raw = read_start(path, _REASON_BYTES) if os.path.lexists(path) else b""
+            return read_start(path, _MOST_BYTES)
         except OSError as error:
             raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-        return one_line(raw, _REASON_BYTES)
 
     def _read(self, kind: type[_T], name: str, what: str) -> _T:
         try:
@@ -192,13 +195,10 @@ class RunFiles:
             raise VerifyError(f"{self.run.folder / name}: {error}") from error
 
     def json(self, name: str) -> Any:
-        path = self.run.folder / name
         try:
-            return read_json(read_start(path, _JSON_BYTES))
-        except OSError as error:
-            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise VerifyError(f"{path} is not JSON: {error}") from error
+            return read_json(self._start_of(name))
+        except ValueError as error:
+            raise VerifyError(f"{self.run.folder / name} is not JSON: {error}") from error
 
     @cached_property
     def clock_log(self) -> ClockLog:

@@ -15,7 +15,7 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.console.console_text import by_lines, plain
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploration import Exploration
-from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, RawRun, Resolution, VerifiedRun
+from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, OracleRun, RawRun, Resolution, VerifiedRun
 from benchgate.base.system.boots import WORKLOAD_INITRD, EndBy
 from benchgate.base.system.devices import host_ports, port_values
 from benchgate.base.system.results import ResultDefinition, ResultFormat
@@ -26,12 +26,10 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.window import agree
 from benchgate.judge import cpu_use, wire
-from benchgate.judge.checks import linux_options
 from benchgate.judge.checks.agreement import check_agreement
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.foreign import check_foreign
-from benchgate.judge.checks.kernel_settings import check_kernel_settings, why_not_made
-from benchgate.judge.checks.scheduler import check_scheduler, kernel_reason
+from benchgate.judge.checks.linux_kernel import check_kernel, hint
 from benchgate.judge.checks.thread_record import with_threads
 from benchgate.judge.checks.transcript_checks import (
     check_books,
@@ -49,7 +47,6 @@ from benchgate.judge.console.printed import check_threads
 from benchgate.judge.cpu_use import may_sleep
 from benchgate.judge.metrics import computed, without_value
 from benchgate.judge.noise import NOT_KNOWN, disturbance, excess, is_judged
-from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import ORACLES, check_answers, reported
 from benchgate.judge.run_files import ARGV, RunFiles, read_console
 from benchgate.judge.wire import MAX_HZ, Transcript
@@ -85,20 +82,10 @@ def verify_on(
         raise
     except VerifyError as error:
         ours = system.boot.initrd == WORKLOAD_INITRD
-        hint = _hint(run, system, str(error)) if ours else ""
-        if not hint:
+        more = hint(run, read_console(run), str(error), system) if ours else ""
+        if not more:
             raise
-        raise VerifyError(f"{error}{hint}") from error
-
-
-def _hint(run: RawRun, system: System, reason: str) -> str:
-    """What the console of our Linux guest shows of why it is refused, as the end of the sentence."""
-    console = read_console(run)
-    why = kernel_reason(console) if system.boot.scheduler else ""
-    why = why or why_not_made(console, reason, system)
-    if not why:
-        return linux_options.missing(run, console, reason)
-    return "" if why in reason else f"; {why}"
+        raise VerifyError(f"{error}{more}") from error
 
 
 def _verified_on(
@@ -107,26 +94,25 @@ def _verified_on(
     codes = None if system.end.by is EndBy.KILL else system.end.exit_codes
     files = RunFiles(run)
     if system.result.format is not ResultFormat.BENCH:
-        found = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
-        if run.lane is not Lane.INSN and not found.void:
-            unseen = check_threads(files, found.unit, found.work)
-            used = cpu_use.of_printed(files, found.unit, found.work, found.total)
-            found = replace(found, void=unseen, cpu_work=CpuWork(used))
+        verified = verify_printed(files, workload, system, exit_codes=codes, rule=rule)
+        if run.lane is not Lane.INSN and not verified.void:
+            unseen = check_threads(files, verified.unit, verified.work)
+            used = cpu_use.of_printed(files, verified.unit, verified.work, verified.total)
+            verified = replace(verified, void=unseen, cpu_work=CpuWork(used))
     else:
-        found = verify(files, workload, system.result, exit_codes=codes, rule=rule)
+        verified = verify(files, workload, system.result, exit_codes=codes, rule=rule)
         output = output_of(files, system)
         if system.console.counts_cpus:
             require_cpus(run.cell.cpus, patterns.online_cpus(output, system))
     check_failures(files.console, system.console.failures)
-    check_scheduler(files.console, system)
-    check_kernel_settings(files.console, system)
+    check_kernel(files.console, system)
     check_agreement(files, system, exploration)
     if run.lane is Lane.INSN:
         check_balance(files.clock)
         check_started(files.clock)
     start = None if files.start is None else (files.start.boot, files.start.digest)
-    found = replace(with_threads(found, files, workload), arch=system.arch.name, start=start)
-    return replace(found, promises=witnessed(found, files, workload, system))
+    verified = replace(with_threads(verified, files, workload), arch=system.arch.name, start=start)
+    return replace(verified, promises=witnessed(verified, files, workload, system))
 
 
 def output_of(files: RunFiles, system: System) -> GuestOutput:

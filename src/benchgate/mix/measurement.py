@@ -22,18 +22,10 @@ from benchgate.base.statistics.stats import median_quantiles, ratio_interval
 from benchgate.mix.study import RESOURCES, Kept, Study
 from benchgate.mix.study_orders import alone_key, input_of, seeds
 
-UNITS: Mapping[str, str] = {
-    "cpu": "ns of CPU time",
-    "cache": "bytes",
-    "bandwidth": "bytes",
-    "memory": "bytes",
-    "disk": "bytes",
-    "network": "bytes",
-}
-"""Units of `use` in the window and `capacity`; of cache and memory it is the most at one time."""
-
 _Resource = Annotated[str, Matches("|".join(RESOURCES), "a resource")]
 _Figures = Mapping[_Resource, int | None]
+"""What is used of each resource in the window, or the capacity: ns of CPU time, bytes of the others; of cache
+and memory it is the most at one time."""
 ALPHA = 0.05
 DIGITS = 6
 """Decimals of a share or a sensitivity. The programme is solved with what the tables say, so that anyone can

@@ -119,19 +119,18 @@ class Robustness:
     """Its objective over that of the draw's best mix, in the worst draw in which it fits."""
 
 
-def assess(  # noqa: PLR0913, PLR0917 - what was chosen, and from what
+def assess(
     applications: Applications,
     vectors: Sequence[Vector],
     sigmas: Sequence[Sigma],
     capacity: Mapping[str, Fraction],
     mix: Counts,
-    draws: int = DRAWS,
 ) -> Robustness:
     source = random.Random(SEED)  # noqa: S311 - no secret
     chosen: dict[str, int] = {}
     ratios: list[Fraction] = []
     solved: dict[object, tuple[str, Fraction]] = {}
-    for _ in range(draws):
+    for _ in range(DRAWS):
         one = _drawn(applications, vectors, sigmas, source)
         key = tuple(each.use for each in one.inputs), tuple(one.sensitivity.values())
         if key not in solved:  # without noise all draws are one
@@ -143,10 +142,10 @@ def assess(  # noqa: PLR0913, PLR0917 - what was chosen, and from what
             ratios.append(again.objective / objective)
     ordered = sorted(chosen.items(), key=lambda item: (-item[1], item[0]))
     return Robustness(
-        draws=draws,
+        draws=DRAWS,
         chosen=tuple(ordered),
-        same=chosen.get(mix_name(mix), 0) / draws,
-        fits=len(ratios) / draws,
+        same=chosen.get(mix_name(mix), 0) / DRAWS,
+        fits=len(ratios) / DRAWS,
         least=float(min(ratios, default=Fraction(0))),
     )
 

@@ -232,8 +232,8 @@ class _ScenarioReader:
             words.refuse(f"there is no {what} `{name}`; {suggestion(name, known, there)}", key)
         return 0
 
-    def _group_of(self, words: Section, key: str = "group") -> int:
-        return self._one_of(words, key, [one.name for one in self.groups], "group")
+    def _group_of(self, words: Section) -> int:
+        return self._one_of(words, "group", [one.name for one in self.groups], "group")
 
     def _settings(self, words: Section) -> ThreadSettings:
         policy = RunPolicy(words.choice("policy")) if words.has("policy") else None

@@ -236,7 +236,7 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
 def _speedups(
     view: SessionView, key: SeriesKey, row: str, base: ArmFigures, arm: ArmFigures
 ) -> dict[Window, Speedup]:
-    found: dict[Window, Speedup] = {}
+    speedups: dict[Window, Speedup] = {}
     asked = () if arm.is_variant else _verdicts(view, key, row, arm.cpus)
     for place, window in enumerate((Window.WORK, Window.TOTAL)):
         of_window = (one for one in asked if one.metric == window)
@@ -248,7 +248,7 @@ def _speedups(
         sign = verdict.sign if verdict else ""
         if verdict and verdict.ratio and verdict.low and verdict.high and verdict.base_cpus:
             interval, runs = Interval(verdict.low, verdict.high), verdict.runs
-            found[window] = Speedup(
+            speedups[window] = Speedup(
                 verdict.base_cpus, verdict.ratio, interval, threshold, word, runs, sign, paired
             )
         elif is_comparable:
@@ -256,8 +256,8 @@ def _speedups(
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
             speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, sign, paired)
             invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
-            found[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
-    return found
+            speedups[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
+    return speedups
 
 
 def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
@@ -283,8 +283,8 @@ def comparable(base: ArmFigures, arm: ArmFigures) -> bool:
 
 
 def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[Verdict, ...]:
-    """The verdicts that compare this arm with another, worst first. One without a lane, because no run is
-    verified, is of this row by its id."""
+    """The verdicts that compare this arm with another, worst first. A verdict has no lane if no run is
+    verified; its id then tells the row."""
     wanted = (*key, cpus)
     return tuple(
         verdict

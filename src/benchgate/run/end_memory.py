@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.files import PAGE, data_of, open_regular, pages, text_of
+from benchgate.base.files import PAGE, data_of, open_regular, pages
 from benchgate.base.runs import Ending
 from benchgate.base.snapshots import RAM, GuestSnapshot
 from benchgate.base.system.machines import MemoryRange
+from benchgate.insn.log_text import text_of
 
 FILE = "memory.txt"
 """The file's name in a run's folder."""

@@ -57,7 +57,7 @@ def unanswered(folder: Path) -> str:
         reason = read(_MissingAnswer, read_json(read_start(path, _FILE_BYTES)), "the oracle").failed
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{path} is not a file that benchgate wrote: {error}.") from error
     return visible(reason) or "the oracle failed"
 
@@ -82,7 +82,7 @@ def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRu
     path = folder / RUN
     try:
         return _from_json(read_json(text), folder, exploration)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise EvidenceError(f"{path} is not a run that benchgate wrote: {error}.") from error
 
 

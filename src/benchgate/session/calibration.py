@@ -25,11 +25,11 @@ from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import UNAVAILABLE, one_line, percent
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.host import lock, topology
-from benchgate.host.memory import curve, file_text, meter, told
+from benchgate.host.memory import curve, file_text, host_description, meter
 from benchgate.host.memory.curve import CacheStatement, CurvePoint
 from benchgate.host.memory.draft import Draft, draft, usable
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.survey import HUGE, LOCAL, PAGES, SMALL, MeterCall, SurveyResult, plan_for, survey
-from benchgate.host.memory.told import HostDescription
 from benchgate.host.noise import HostSnapshot, host_snapshot
 from benchgate.plan import machinefile
 from benchgate.render.page.pictures import latency
@@ -127,12 +127,12 @@ def _told() -> tuple[HostDescription, tuple[str, ...]]:
     """What the host tells of as many CPUs as a machine may have, and a remark on those beyond."""
     seen = topology.read()
     if len(seen.usable) <= MAX_CPUS:
-        return told.read(seen), ()
+        return host_description.read(seen), ()
     first = topology.read(affinity=seen.usable[:MAX_CPUS])
     remark = (
         f"a machine has at most {MAX_CPUS} CPUs: the first of the {len(seen.usable)} that may be used here"
     )
-    return told.read(first), (remark,)
+    return host_description.read(first), (remark,)
 
 
 def show(machine: Machine) -> str:

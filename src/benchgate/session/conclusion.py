@@ -29,7 +29,8 @@ from benchgate.judge import wire
 from benchgate.judge.accounts import attribution
 from benchgate.judge.accounts.distributions import distributions, merged_percentiles
 from benchgate.judge.accounts.memory_books import run_books
-from benchgate.judge.accounts.sensitivity import floors, outliers, resolutions, ungated
+from benchgate.judge.accounts.outliers import outliers
+from benchgate.judge.accounts.sensitivity import floors, resolutions, ungated
 from benchgate.judge.accounts.sharing import recorded
 from benchgate.judge.accounts.thread_timeline import thread_timelines
 from benchgate.judge.accounts.timeline import flames, timelines

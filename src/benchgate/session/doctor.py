@@ -153,9 +153,7 @@ class HostFacts:
     """What is known of guests of other architectures."""
 
 
-def doctor_facts(
-    host: Host, found: HostFacts, thresholds: Mapping[int, float] = THRESHOLDS
-) -> tuple[ScreenRow, ...]:
+def doctor_facts(host: Host, found: HostFacts) -> tuple[ScreenRow, ...]:
     """The screen's rows, in order."""
     rows = [*_topology_rows(host.topology, host.pins)]
     probes = host.probes.values()
@@ -164,7 +162,7 @@ def doctor_facts(
     rows += [ScreenRow("qemu", found.qemu), ScreenRow("linux", found.linux)]
     rows += [ScreenRow("compiler", found.compiler), ScreenRow("other CPUs", found.others)]
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
-        rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in thresholds.items()]))
+        rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in THRESHOLDS.items()]))
     rows.append(ScreenRow("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))
     present = ", ".join(name for name, there in found.detectors.items() if there) or "none"
     absent = ", ".join(name for name, there in found.detectors.items() if not there)

@@ -29,7 +29,7 @@ from benchgate.evidence.files import write_whole
 from benchgate.host import noise
 from benchgate.host.accel import AccelProbe
 from benchgate.host.fitness import Host
-from benchgate.host.procfs import text_of
+from benchgate.host.procfs import fact, field, text_of
 from benchgate.host.topology import HostTopology
 
 FORMAT: Final = "benchgate-kvm-report"
@@ -97,12 +97,12 @@ def collect(host: Host, qemu: Qemu, root: Path = Path("/")) -> KvmReport:
         format=FORMAT,
         version=VERSION,
         cpu={
-            name: _field(cpuinfo, name)
+            name: field(cpuinfo, name)
             for name in ("vendor_id", "cpu family", "model", "stepping", "model name")
         },
         flags=tuple(sorted(FLAGS.intersection(flags[1].split() if flags else ()))),
         kernel=one_line(platform.release()),
-        clocksource=_fact(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clocksource=fact(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
         topology=host.topology,
         pins=host.pins,
         modules=_modules(root),
@@ -118,7 +118,7 @@ def collect(host: Host, qemu: Qemu, root: Path = Path("/")) -> KvmReport:
             for (accel, cpus), why in host.unmeasured.items()
         ),
         counters={
-            "perf paranoid": _fact(root / "proc/sys/kernel/perf_event_paranoid"),
+            "perf paranoid": fact(root / "proc/sys/kernel/perf_event_paranoid"),
             "perf host": _counted("cycles:u"),
             "perf guest": _counted("cycles:G"),
             "resctrl": "mounted" if (root / "sys/fs/resctrl/schemata").exists() else "not mounted",
@@ -136,7 +136,7 @@ def _modules(root: Path) -> Mapping[str, Mapping[str, str]]:
     for name in MODULES:
         folder = root / "sys/module" / name
         if folder.is_dir():
-            found[name] = {one.name: _fact(one) for one in sorted((folder / "parameters").glob("*"))}
+            found[name] = {one.name: fact(one) for one in sorted((folder / "parameters").glob("*"))}
     return found
 
 
@@ -163,12 +163,3 @@ def _counted(event: str) -> str:
 def _without_home(text: str) -> str:
     home = str(Path.home())
     return text.replace(home, "~") if len(home) > 1 else text
-
-
-def _field(text: str, name: str) -> str:
-    found = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
-    return one_line(found[1]) if found else UNAVAILABLE
-
-
-def _fact(path: Path) -> str:
-    return one_line(text_of(path) or "") or UNAVAILABLE

@@ -46,7 +46,7 @@ def pack(request: RunRequest) -> TaskPackage:
         ("argv.json", "{", "Expecting"),
         ("argv.json", "{}", "argv.json is no list"),
         ("argv.json", "[1]", "something that is no text"),
-        ("environment.json", "[" * 100_000, "recursion"),
+        ("environment.json", "[" * 100_000, "nested too deeply"),
         ("environment.json", '{"A": [1]}', "something that is no text"),
         ("run.json", "[]", "is not a run that benchgate wrote"),
         ("run.json", None, "its folder has no run.json"),

@@ -18,10 +18,10 @@ from benchgate.base.errors import HostError, UsageError
 from benchgate.base.system.machines import Machine
 from benchgate.host import lock
 from benchgate.host import topology as host_topology
-from benchgate.host.memory import told
+from benchgate.host.memory import host_description
 from benchgate.host.memory.curve import curves_text, load_curves
+from benchgate.host.memory.host_description import CacheDescription, HostDescription
 from benchgate.host.memory.meter import MeterSample
-from benchgate.host.memory.told import CacheDescription, HostDescription
 from benchgate.host.noise import HostSnapshot
 from benchgate.host.topology import CpuIsolation, HostTopology, LogicalCpu
 from benchgate.plan import machinefile
@@ -45,7 +45,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         happened.append("free")
 
     monkeypatch.setattr(lock, "measuring", measuring)
-    monkeypatch.setattr(told, "read", lambda _: told_of())
+    monkeypatch.setattr(host_description, "read", lambda _: told_of())
     monkeypatch.chdir(tmp_path)
     return happened
 
@@ -229,7 +229,7 @@ def test_of_many_cpus_the_first_64_are_measured(monkeypatch: pytest.MonkeyPatch)
         return told_of()
 
     monkeypatch.setattr(host_topology, "read", read)
-    monkeypatch.setattr(told, "read", told_by)
+    monkeypatch.setattr(host_description, "read", told_by)
     assert "a machine has at most 64 CPUs: the first of the 100 that may be used here" in calibrated()
     assert asked == [tuple(range(64))]
 
@@ -362,7 +362,7 @@ def test_another_cluster_is_no_nearer_than_the_last_cache() -> None:
 def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
     change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(told, "read", lambda _: dataclasses.replace(told_of(), **change))
+    monkeypatch.setattr(host_description, "read", lambda _: dataclasses.replace(told_of(), **change))
     done = calibration.calibrate(
         Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=MadeUp()
     )

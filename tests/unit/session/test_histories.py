@@ -153,7 +153,8 @@ def test_the_command_lists_and_draws(
     assert cli.main(["history"]) == 0
     assert "primes-linux" in capsys.readouterr().out
     for width in ("56", "72", "200"):
-        assert cli.main(["history", "primes-linux", "--width", width]) == 0
+        monkeypatch.setenv("COLUMNS", width)
+        assert cli.main(["history", "primes-linux"]) == 0
         assert max(map(len, capsys.readouterr().out.splitlines())) <= int(width)
 
 

@@ -106,6 +106,8 @@ class BootDefinition:
 
 @dataclass(frozen=True, slots=True)
 class QemuWords:
+    """What a system says of QEMU's command line; `{n}` is the CPU count."""
+
     machine: str = "q35"
     cpu: str = ""
     memory: str = "256M"

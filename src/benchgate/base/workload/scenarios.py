@@ -41,6 +41,7 @@ class WorkKind(StrEnum):
     CHAIN = "chain"
     """The threads of the group wake each other in a ring, by a futex."""
     YIELD = "yield"
+    """It gives its CPU to another thread by sched_yield."""
     FAULTS = "faults"
     """It touches `count` fresh pages and gives them back."""
     CALLS = "calls"
@@ -88,9 +89,9 @@ class ThreadSettings:
     nice: int | None = None
     policy: RunPolicy | None = None
     priority: int = 0
-    """Of a policy for real time, from 1."""
+    """The priority of a policy for real time, from 1."""
     cpus: int = 0
-    """A mask."""
+    """The mask of the CPUs that it may use."""
     into: int | None = None
     """The number of a control group, from 1; 0: none."""
 
@@ -108,6 +109,7 @@ class Limits:
     """CPU time in each period; 0: no limit."""
     period_ns: int = 0
     cpus: int = 0
+    """The mask of the CPUs that its threads may use."""
 
     @property
     def is_empty(self) -> bool:
@@ -126,7 +128,7 @@ class ThreadGroup:
     settings: ThreadSettings = ThreadSettings()
     begin_ns: int = 0
     end_ns: int | None = None
-    """None: at the scenario's end."""
+    """When its threads end; None: with the scenario."""
 
     @property
     def turns(self) -> int:
@@ -167,9 +169,9 @@ class ScenarioGate:
     weights: Mapping[str, int] = field(default_factory=dict)
     """The groups of threads that it is about, the first one first."""
     within_ns: int = 0
-    """So long after the phase began it counts."""
+    """How long after the begin of its phase the figure begins to count."""
     percent: float = 100.0
-    """Of `latency`."""
+    """Which percentile of `latency` it is."""
     at_least: float | None = None
     at_most: float | None = None
 
@@ -178,15 +180,15 @@ class ScenarioGate:
 class Scenario:
     name: str
     finds: str
-    """The fault that it is there to find."""
+    """The fault of a scheduler that this scenario finds."""
     cpus: int
     length_ns: int
     groups: tuple[ThreadGroup, ...]
     controls: tuple[ControlGroup, ...] = ()
     phases: tuple[ScenarioPhase, ...] = ()
-    """By time; the first one begins at 0."""
+    """The phases in the order of time; the first one begins at 0."""
     changes: tuple[ScenarioChange, ...] = ()
-    """By time."""
+    """The changes in the order of time."""
     gates: tuple[ScenarioGate, ...] = ()
 
     @property
@@ -203,7 +205,7 @@ class Scenario:
 
     @property
     def workers(self) -> int:
-        """With the director, who makes the changes."""
+        """The number of all threads; one more, the director, makes the changes if there are any."""
         return sum(group.threads for group in self.groups) + bool(self.changes)
 
     def group(self, name: str) -> int:

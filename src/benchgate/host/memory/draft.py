@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
 from benchgate.host.memory import curve, draft_figures
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.known import (
     Basis,
     DraftCache,
@@ -32,7 +33,6 @@ from benchgate.host.memory.known import (
     renamed,
 )
 from benchgate.host.memory.survey import HUGE, PassSpread, SurveyResult
-from benchgate.host.memory.told import HostDescription
 from benchgate.host.procfs import as_list
 
 Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])
@@ -166,17 +166,17 @@ def clusters_of(of: Evidence, cores: Groups) -> tuple[Groups, str]:
         for pair, ns in shares.items()
         if ns < limit or (pair in transfers and transfers[pair].low < limit)
     ]
-    found = tuple(joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
+    clusters = tuple(joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
     seen = ", ".join(f"{one}-{two} {ns:.1f} ns" for (one, two), ns in list(shares.items())[:6])
     why = f"measured: what one CPU has loaded into the last cache costs the other {seen}"
     if moved := [pair for pair in near if shares[pair] >= limit]:
         why += f", but lines move between {_pairs(moved)} faster than from memory"
-    if told and set(map(frozenset, told)) != set(map(frozenset, found)):
+    if told and set(map(frozenset, told)) != set(map(frozenset, clusters)):
         of.say(
             f"the host tells that CPUs {' and '.join(map(as_list, told))} share the last cache, but what "
-            f"one has loaded costs the other {seen}: the file has {_count(found)}"
+            f"one has loaded costs the other {seen}: the file has {_count(clusters)}"
         )
-    return found, why
+    return clusters, why
 
 
 def nested(of: Evidence, groups: Groups, clusters: Groups) -> Groups:

@@ -15,6 +15,7 @@ from statistics import median
 from benchgate.base.text import counted
 from benchgate.host.memory import curve
 from benchgate.host.memory.curve import CapacityStep
+from benchgate.host.memory.host_description import CacheDescription
 from benchgate.host.memory.known import (
     Basis,
     DraftCache,
@@ -29,7 +30,6 @@ from benchgate.host.memory.known import (
     size_text,
 )
 from benchgate.host.memory.survey import PassSpread, SurveyResult
-from benchgate.host.memory.told import CacheDescription
 from benchgate.host.procfs import as_list
 
 LINE, WAYS = 64, 8
@@ -193,7 +193,7 @@ def transfers(
             by_key[key].append((pair, of.seen.transfers[pair]))
     if len(of.told.cpus) < 2:
         of.say("transfers of lines: unavailable: this process may use one CPU only")
-    found: dict[str, DraftFigure] = {}
+    figures: dict[str, DraftFigure] = {}
     floor = float(next(cache.latency.ns for cache in caches if cache.latency))
     for key in ("cluster_ns", "across_ns", "socket_ns"):
         if key in by_key or is_needed(key, clusters, sockets):
@@ -201,9 +201,9 @@ def transfers(
                 floor = max(
                     floor, float(next(cache.latency.ns for cache in reversed(caches) if cache.latency))
                 )
-            found[key] = _transfer(of, key, by_key.get(key, []), floor)
-            floor = max(floor, found[key].value)
-    return found
+            figures[key] = _transfer(of, key, by_key.get(key, []), floor)
+            floor = max(floor, figures[key].value)
+    return figures
 
 
 def _transfer(
@@ -235,14 +235,14 @@ def atomic(of: Evidence) -> DraftFigure:
 
 
 def interrupt(of: Evidence) -> DraftFigure:
-    found = list(of.seen.interrupts.values())
-    if not found:
+    spreads = list(of.seen.interrupts.values())
+    if not spreads:
         why = "no interrupt between CPUs could be measured" if len(of.told.cpus) > 1 else "there is one CPU"
         return DraftFigure(500, Basis.ASSUMED, why)
-    values = [one.value for one in found]
+    values = [one.value for one in spreads]
     why = (
-        f"measured: {range_text([end for one in found for end in (one.low, one.high)])} there and back with "
-        "membarrier(); half of it is the receiver's"
+        f"measured: {range_text([end for one in spreads for end in (one.low, one.high)])} there and back "
+        "with membarrier(); half of it is the receiver's"
     )
     why += "; the hypervisor's part is in it" if of.told.is_virtual else ""
     return DraftFigure(median(values) / 2, Basis.ASSUMED, why)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from benchgate.host.memory.curve import CapacityStep, LatencyLevel
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.survey import SurveyResult
-from benchgate.host.memory.told import HostDescription
 
 
 class Basis(StrEnum):

@@ -18,8 +18,8 @@ from benchgate.base.system.machines import LONGEST_NS
 from benchgate.base.text import counted
 from benchgate.host.memory import curve
 from benchgate.host.memory.curve import CurvePoint
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.meter import MeterSample
-from benchgate.host.memory.told import HostDescription
 
 SHORTEST_NS = 0.001
 """The file of curves has four digits."""
@@ -33,7 +33,6 @@ HUGE_ENOUGH = 0.9
 """The part of the memory that must have been on huge pages for a chase on them to be one."""
 
 HUGE, SMALL, LOCAL, PAGES = "huge", "small", "local", "pages"
-KINDS = (HUGE, SMALL, LOCAL, PAGES)
 """The kinds of chases, which c/chase.c explains."""
 
 
@@ -116,14 +115,14 @@ class SurveyResult:
 
 def sizes(plan: SurveyPlan, told: HostDescription) -> tuple[int, ...]:
     """Sizes of arrays in whole pages: evenly spaced in logarithms, and each that the host tells."""
-    found = {
+    array_sizes = {
         cache.size for cache in told.caches if cache.kind != "Instruction" and cache.size <= plan.largest
     }
     for n in itertools.count():
         size = round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE
         if size > plan.largest:
-            return tuple(sorted(found))
-        found.add(size)
+            return tuple(sorted(array_sizes))
+        array_sizes.add(size)
     raise AssertionError
 
 
@@ -213,34 +212,34 @@ class _Survey:
         return self._measure(words, seen)
 
     def _pairs(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], dict[str, PassSpread]]:
-        found = {}
-        for n, (one, two) in enumerate(pairs, 1):
-            self._progress(f"lines between CPUs {one} and {two}: pair {n} of {len(pairs)}")
-            found[one, two] = _by_name(self._measure(["pair", one, two, self._plan.passes]))
-        silent = [f"{one}-{two}" for (one, two), names in found.items() if len(names) < 2]
+        samples = {}
+        for n, (first, second) in enumerate(pairs, 1):
+            self._progress(f"lines between CPUs {first} and {second}: pair {n} of {len(pairs)}")
+            samples[first, second] = _by_name(self._measure(["pair", first, second, self._plan.passes]))
+        silent = [f"{first}-{second}" for (first, second), names in samples.items() if len(names) < 2]
         if silent:
             self._missing.append(
                 f"transfers between CPUs {', '.join(silent)}: one of both was off its CPU for too long"
             )
-        return found
+        return samples
 
     def _interrupts(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PassSpread]:
         """Measures the pairs with the first CPU only: they tell near from far."""
-        found: dict[tuple[int, int], PassSpread] = {}
-        for one, two in [pair for pair in pairs if pair[0] == self._told.cpus[0]]:
-            self._progress(f"interrupts from CPU {one} to CPU {two}")
+        spreads: dict[tuple[int, int], PassSpread] = {}
+        for sender, receiver in [pair for pair in pairs if pair[0] == self._told.cpus[0]]:
+            self._progress(f"interrupts from CPU {sender} to CPU {receiver}")
             try:
-                samples = _by_name(self._measure(["interrupt", one, two, self._plan.passes]))
+                samples = _by_name(self._measure(["interrupt", sender, receiver, self._plan.passes]))
             except HostError as error:
                 self._missing.append(f"interrupts between CPUs: {error}")
-                return found
+                return spreads
             if "interrupt" in samples:
-                found[one, two] = samples["interrupt"]
+                spreads[sender, receiver] = samples["interrupt"]
             else:
                 self._missing.append(
-                    f"interrupts from CPU {one} to {two}: CPU {two} was busy with other work"
+                    f"interrupts from CPU {sender} to {receiver}: CPU {receiver} was busy with other work"
                 )
-        return found
+        return spreads
 
     def _shares(self, base: SurveyResult, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         """Empty unless the curve has a shared level: private caches, one beyond them, memory."""
@@ -248,12 +247,12 @@ class _Survey:
         if len(edges) < 3 or not pairs:
             return {}
         between = round((edges[-2].high * edges[-1].low) ** 0.5) // PAGE * PAGE
-        found = {}
-        for one, two in pairs:
-            self._progress(f"whether CPUs {one} and {two} share a cache")
-            samples = _by_name(self._measure(["share", one, two, self._plan.passes, between]))
-            found[one, two] = samples["other"].low
-        return found
+        costs = {}
+        for first, second in pairs:
+            self._progress(f"whether CPUs {first} and {second} share a cache")
+            samples = _by_name(self._measure(["share", first, second, self._plan.passes, between]))
+            costs[first, second] = samples["other"].low
+        return costs
 
     def _streams(self) -> dict[tuple[int, ...], PassSpread]:
         """The bandwidth of the first CPU alone, and of each node's CPUs together."""

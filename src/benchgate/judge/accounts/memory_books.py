@@ -4,28 +4,18 @@ Takes judged runs; gives the books of each that counts, those of each cell's med
 VerifyError if a log cannot be read. Of the books of median runs it gives what the vCPUs of each cell spent
 together in the window (`Spending`), and of two cells of a row what the larger one spent more, by cause, the
 largest part first (`Growth`): why the row does not scale.
-
-Also what a run on wall time used of the host's last cache and memory, from its memory.json: the bytes
-between the ready line and the last line, at the mean rate of that time.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base.errors import VerifyError
-from benchgate.base.files import read_json, read_start
-from benchgate.base.jsonfields import read
 from benchgate.base.runs import Disorder, VerifiedRun
-from benchgate.base.text import one_line
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of
 from benchgate.judge.run_files import RunFiles
-from benchgate.run.thread_use import MEMORY_FILE, MemoryRecord, MemorySample
 
 CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -150,54 +140,3 @@ def _growth(small: Spending, large: Spending) -> Growth:
     causes = sorted(((part, ns) for part, ns in more.items() if ns > 0), key=lambda one: -one[1])
     used, needed = large.of.total * large.of.cpus, small.of.total * small.of.cpus
     return Growth(small, large, needed / used, tuple(causes))
-
-
-_MOST_BYTES = 8 << 20
-_BEGINS, _ENDS = "ready", ("result", "end")
-
-
-@dataclass(frozen=True, slots=True)
-class HostMemory:
-    held_bytes: int | None
-    """The most at one moment between the ready line and the last one."""
-    moved_bytes: int | None
-    cache_bytes: int | None
-    """The size of the last caches."""
-    why: str
-    """Why a figure is None."""
-
-
-def used(folder: Path, window_ns: int) -> HostMemory | None:
-    path = folder / MEMORY_FILE
-    if not os.path.lexists(path):
-        return None
-    try:
-        record = read(MemoryRecord, read_json(read_start(path, _MOST_BYTES)), "memory")
-    except OSError as error:
-        raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise VerifyError(f"{path}: {error}") from error
-    inside, why, capacity = _inside(record.samples), one_line(record.why, 200), record.cache_bytes
-    if not inside:
-        return HostMemory(None, None, capacity, why or "no counter was read in the window")
-    held = [one.counters.held_bytes for one in inside]
-    known = [one for one in held if one is not None]
-    most = max(known) if len(known) == len(held) else None
-    return HostMemory(
-        most, _moved(inside, window_ns), capacity, why or "a counter could not be read in the window"
-    )
-
-
-def _inside(samples: Sequence[MemorySample]) -> Sequence[MemorySample]:
-    """The samples begin at the ready line and end at the last line seen; there are none if one is missing."""
-    begins = [n for n, sample in enumerate(samples) if sample.moment == _BEGINS]
-    ends = [n for n, sample in enumerate(samples) if sample.moment in _ENDS]
-    return samples[begins[0] : ends[-1] + 1] if begins and ends and begins[0] < ends[-1] else ()
-
-
-def _moved(inside: Sequence[MemorySample], window_ns: int) -> int | None:
-    first, last = inside[0].counters, inside[-1].counters
-    if first.moved_bytes is None or last.moved_bytes is None or first.moved_bytes > last.moved_bytes:
-        return None
-    span = last.time_ns - first.time_ns
-    return (last.moved_bytes - first.moved_bytes) * window_ns // span if span > 0 else None

@@ -9,22 +9,17 @@ ratio of both medians would be 1 but for noise. The exact bootstrap gives the di
 arms being resamples of the arm's own runs, and the floor is the end of its interval, at the policy's alpha: a
 difference below it is no difference. On the instruction clock the samples are seeds, so the floor is that of
 interleavings.
-
-Also the runs that are far from their arm's median, and what sets them apart.
 """
 
 from __future__ import annotations
 
-import statistics
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Arm, Gate
-from benchgate.base.runs import Disorder, Resolution, VerifiedRun
+from benchgate.base.runs import Disorder, Resolution
 from benchgate.base.statistics.stats import coefficient_of_variation, median, ratio_interval
-from benchgate.base.text import counted
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 
 
@@ -112,65 +107,3 @@ def ungated(cells: Iterable[Cell], gates: Iterable[Gate]) -> tuple[UngatedRow, .
             rows.setdefault(cell.row, {})[cell.cpus] = cell.id in used
     found = ((row, tuple(sorted(count for count in of if not of[count]))) for row, of in rows.items())
     return tuple(UngatedRow(row, counts) for row, counts in found if counts)
-
-
-FEWEST_RUNS = 5
-SHARE, SPREADS = 0.05, 7
-"""An outlying run differs from the median by more than this share of it, and by more than this many median
-absolute deviations."""
-FOREIGN_FACTOR = 2
-
-
-def outliers(runs: Sequence[JudgedRun]) -> tuple[str, ...]:
-    arms = counted_by_cell(runs).values()
-    found = sorted((run.run.attempt, text) for arm in arms for run, text in _outlying(arm))
-    return tuple(text for _, text in found)
-
-
-def _outlying(arm: Sequence[VerifiedRun]) -> Iterator[tuple[VerifiedRun, str]]:
-    if len(arm) < FEWEST_RUNS:
-        return
-    middle = statistics.median(run.work for run in arm)
-    spread = statistics.median(abs(run.work - middle) for run in arm)
-    reach = max(SHARE * middle, SPREADS * spread)
-    usual = [run for run in arm if abs(run.work - middle) <= reach]
-    for run in arm:
-        if abs(run.work - middle) > reach:
-            why = "; ".join(_apart(run, usual)) or "its workers' CPUs are like those of the other runs"
-            times = f"{run.work / middle:.2f} times the median of {run.run.cell.id}"
-            yield run, f"{_name(run)} took {times}: {why}"
-
-
-def _name(run: VerifiedRun) -> str:
-    seed = f" (seed {run.run.seed})" if run.run.lane is Lane.INSN else ""
-    return f"run {run.run.attempt:04}{seed}"
-
-
-def _apart(run: VerifiedRun, usual: Sequence[VerifiedRun]) -> Iterator[str]:
-    shared, moved = _shared(run), _moved(run)
-    if len(shared) > max(len(_shared(one)) for one in usual):
-        yield f"more than one worker began on {_listed([f'CPU {cpu}' for cpu in shared])}"
-    if len(moved) > max(len(_moved(one)) for one in usual):
-        yield _listed(moved)
-    most = max(one.foreign or 0 for one in usual)
-    if run.foreign is not None and run.foreign > FOREIGN_FACTOR * most:
-        yield f"{run.foreign:,} {run.unit} of foreign CPU time, at most {most:,} in the other runs"
-
-
-def _shared(run: VerifiedRun) -> list[int]:
-    """The CPUs on which several workers began."""
-    begun = Counter(worker.cpu for worker in run.workers)
-    return sorted(cpu for cpu, workers in begun.items() if workers > 1)
-
-
-def _moved(run: VerifiedRun) -> list[str]:
-    return [
-        f"worker {worker.id} moved from CPU {worker.cpu} to {worker.cpu_end}"
-        for worker in run.workers
-        if worker.cpu != worker.cpu_end
-    ]
-
-
-def _listed(parts: Sequence[str], most: int = 3) -> str:
-    more = [f"{counted(len(parts) - most, 'other')}"] if len(parts) > most else []
-    return ", ".join([*parts[:most], *more])

@@ -136,9 +136,9 @@ def _symbols_in(waits: Sequence[ThreadWait], symbols: Symbols) -> Symbols:
     return symbols.containing({place for wait in waits if wait.wake for place in wait.wake.trail})
 
 
-def named_threads(books: ThreadBooks, most: int = MOST_BOOKS) -> tuple[NamedThread, ...]:
+def named_threads(books: ThreadBooks) -> tuple[NamedThread, ...]:
     names = names_of(books.threads)
-    shown = busiest(books.threads, most)
+    shown = busiest(books.threads, MOST_BOOKS)
     return tuple(NamedThread(names[one.thread], one, books.longest_waits.get(one.thread, 0)) for one in shown)
 
 

@@ -43,7 +43,7 @@ from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import OF_PROGRAM, TOTAL, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
-from benchgate.judge.accounts.threads.lateness import WorkerSleeps, worker_sleeps
+from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")

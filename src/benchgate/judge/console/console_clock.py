@@ -137,13 +137,13 @@ class ConsoleClock:
     def check_operations(self, operations: Operations) -> None:
         """Each operation took the time that passed between its line and the one before it: not more, and not
         much less, although the program may prepare something first and prints the line itself."""
-        for name, one in operations.measured.items():
-            passed = self.record(one.line).time - self.record(one.after).time
-            if not LEAST_PART * passed <= one.total_ns <= (1 + AGREEMENT) * passed:
+        for name, operation in operations.measured.items():
+            passed = self.record(operation.line).time - self.record(operation.after).time
+            if not LEAST_PART * passed <= operation.total_ns <= (1 + AGREEMENT) * passed:
                 raise VerifyError(
-                    f"{name}: the guest claims {one.total_ns} ns, but on the instruction clock {passed} ns "
-                    f"passed since the line before, and at least {LEAST_PART:.0%} of that must be the "
-                    "operation's"
+                    f"{name}: the guest claims {operation.total_ns} ns, but on the instruction clock "
+                    f"{passed} ns passed since the line before, and at least {LEAST_PART:.0%} of that must "
+                    "be the operation's"
                 )
 
     def late_in(self, operations: Iterable[Operation]) -> LateSightings | None:

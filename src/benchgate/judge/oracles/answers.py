@@ -4,20 +4,16 @@ histograms.
 Takes the reports of a run's workers, or its OracleRun; gives nothing, the tasks, a sum or a histogram. Fails
 with VerifyError that names the worker. Exported from `benchgate`; our oracles and a user's own use the same
 functions.
-
-An `OracleRun` is what an oracle may ask for beside answers: the clock, the windows and the histograms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 
 from benchgate.base.cells import ParamValue
 from benchgate.base.errors import VerifyError
-from benchgate.base.runs import WorkerReport
-from benchgate.base.statistics.histogram import Histogram, merged
+from benchgate.base.runs import OracleRun, WorkerReport
+from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.metrics import SECOND_NS
 
 BALANCE = 0.02
@@ -100,9 +96,9 @@ def expect_histogram(
     `by_worker` has, and no value above `at_most`, such as `run.total`."""
     if name not in run.by_worker:
         raise VerifyError(f"there is no histogram {name}")
-    found = run.histograms[name]
-    if count is not None and found.count != count:
-        raise VerifyError(f"histogram {name} has {found.count} values, expected {count}")
+    histogram = run.histograms[name]
+    if count is not None and histogram.count != count:
+        raise VerifyError(f"histogram {name} has {histogram.count} values, expected {count}")
     counts = [one.count for one in run.by_worker[name]]
     right = counts if by_worker is None else by_worker
     if len(right) != len(counts):
@@ -110,9 +106,9 @@ def expect_histogram(
     for worker, (has, wanted) in enumerate(zip(counts, right, strict=True)):
         if has != wanted:
             raise VerifyError(f"worker {worker} has {has} values in histogram {name}, expected {wanted}")
-    if at_most is not None and found.max > at_most:
-        raise VerifyError(f"histogram {name} has a value of {found.max}, above {at_most}")
-    return found
+    if at_most is not None and histogram.max > at_most:
+        raise VerifyError(f"histogram {name} has a value of {histogram.max}, above {at_most}")
+    return histogram
 
 
 def expect_no_overlap(run: OracleRun, name: str) -> None:
@@ -128,7 +124,7 @@ def expect_no_overlap(run: OracleRun, name: str) -> None:
 def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[int, int]]:
     """Each worker's task from `lo` up to but not including `hi`. The tasks must cover first..end without a
     gap or an overlap."""
-    found = []
+    tasks = []
     at = first
     for report in reports:
         values = report.values
@@ -140,11 +136,11 @@ def ranges(reports: Sequence[WorkerReport], first: int, end: int) -> list[tuple[
                 f"wrong task: worker {report.id} had {lo}..{hi}, but its range starts at {at}, "
                 f"and no range goes beyond {end}"
             )
-        found.append((lo, hi))
+        tasks.append((lo, hi))
         at = hi
     if at != end:
         raise VerifyError(f"wrong task: the workers' ranges end at {at}, but the work ends at {end}")
-    return found
+    return tasks
 
 
 def all_in_one(reports: Sequence[WorkerReport]) -> None:
@@ -179,22 +175,3 @@ def equal_cost(reports: Sequence[WorkerReport], key: str, grain: int) -> None:
                 f"unequal split: worker {report.id} had {key}={report.values[key]}, more than "
                 f"{BALANCE:.0%} from the mean {mean:.0f}"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class OracleRun:
-    """The fourth parameter of a `check`. Times are the guest's own, in its unit."""
-
-    cpus: int
-    unit: str
-    hz: int | None
-    """How many of `unit` are one second; None if the guest did not say."""
-    work: int
-    total: int
-    by_worker: Mapping[str, tuple[Histogram, ...]]
-    """Each histogram's name, and one for each worker in the order of their ids."""
-
-    @property
-    def histograms(self) -> Mapping[str, Histogram]:
-        """The histograms by name, each merged over all workers."""
-        return MappingProxyType({name: merged(of_workers) for name, of_workers in self.by_worker.items()})

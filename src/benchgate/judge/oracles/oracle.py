@@ -29,13 +29,12 @@ from pathlib import Path
 from benchgate.base.cells import Params, ParamValue, Window
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.jsonfields import as_json
-from benchgate.base.runs import WorkerReport
+from benchgate.base.runs import OracleRun, WorkerReport
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
 from benchgate.judge.console import tool_result
 from benchgate.judge.metrics import MetricSource
-from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle_process import (
     LIMITS,
     NoAnswerError,

@@ -99,8 +99,7 @@ def _answer(check: Any, question: Any) -> tuple[str, str]:
     from benchgate.base.errors import VerifyError  # noqa: PLC0415
     from benchgate.base.jsonfields import read  # noqa: PLC0415
     from benchgate.base.pyfile import described  # noqa: PLC0415
-    from benchgate.base.runs import WorkerReport  # noqa: PLC0415
-    from benchgate.judge.oracles.answers import OracleRun  # noqa: PLC0415
+    from benchgate.base.runs import OracleRun, WorkerReport  # noqa: PLC0415
 
     reports = [WorkerReport(**report) for report in question["reports"]]
     more = {"run": read(OracleRun, question["run"], "the run")} if _wants_run(check) else {}

@@ -192,7 +192,7 @@ class _OracleAnswer:
 def _read(answer: bytes, token: str) -> tuple[str, str]:
     try:
         said = read(_OracleAnswer, read_json(answer), "the answer")
-    except (RecursionError, ValueError) as error:
+    except ValueError as error:
         raise NoAnswerError(f"its process wrote something else on its answer channel: {error}") from None
     if said.token != token:
         raise NoAnswerError("its process answered another question")

@@ -25,17 +25,17 @@ SECONDS = {"ns": 1e-9, "insn": 1e-9}
 
 
 def render(view: SessionView) -> str:
-    found = entries(view)
+    figures = entries(view)
     data = {
         "machine_info": dict(view.machine) | {"isolation": view.isolation},
         "commit_info": {"id": view.commit or "unavailable"},
-        "benchmarks": [one for one in found if "stats" in one],
+        "benchmarks": [one for one in figures if "stats" in one],
         "benchgate": {
             "session": view.id,
             "state": view.state,
             "is_verified": view.is_verified,
             "labels": list(view.labels),
-            "other_units": [one for one in found if "stats" not in one],
+            "other_units": [one for one in figures if "stats" not in one],
         },
         "datetime": view.started,
         "version": f"benchgate {view.version}".strip(),

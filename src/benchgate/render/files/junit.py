@@ -70,15 +70,15 @@ def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
     """The medians of the metrics that the workload declares, in the gate's arm; and as `NAME.merged` each
     percentile of all runs together."""
     key = (verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.lane)
-    found: dict[str, str] = {}
+    medians: dict[str, str] = {}
     for series in series_of(view):
         if (series.system, series.workload, series.params, series.mode, series.lane) == key:
             arms = [one for one in series.arms if one.cpus == verdict.cpus and not one.is_variant]
             every = [metric for arm in arms for metric in arm.metrics if metric.metric.name not in WINDOWS]
-            found |= {one.metric.name: _figure(stats.median(one.values), one.unit) for one in every}
+            medians |= {one.metric.name: _figure(stats.median(one.values), one.unit) for one in every}
             both = [(one, one.merged) for one in every if one.merged is not None]
-            found |= {f"{one.metric.name}.merged": _figure(value, one.unit) for one, value in both}
-    return found
+            medians |= {f"{one.metric.name}.merged": _figure(value, one.unit) for one, value in both}
+    return medians
 
 
 def _figure(value: float, unit: str) -> str:

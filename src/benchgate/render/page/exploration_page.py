@@ -16,9 +16,8 @@ from benchgate.render.page.page import Section, document
 from benchgate.render.page.pictures import exploration
 from benchgate.render.page.pictures.exploration import Dot, Stretch
 from benchgate.render.page.pictures.frame import short
-from benchgate.render.page.tables import commands, figure, listed, more, scrolling, table
+from benchgate.render.page.tables import commands, figure, grid, listed, more, scrolling
 from benchgate.render.tables import finds as tables
-from benchgate.render.tables.study import Grid
 
 LONG_LIST = 12
 """A longer group of finds shows the others on request."""
@@ -45,13 +44,9 @@ def _sections(state: ExplorationResult, of_find: Mapping[str, str]) -> Iterator[
     for number, (name, finds) in enumerate(state.groups, 1):
         title = f"Group {number}: {finds[0].kind}, {counted(len(finds), 'find')}"
         yield f"group-{number}", title, _group(name, finds, of_find)
-    yield "runs", "Runs", join([_panels(state), _grid(tables.strategies(state))])
+    yield "runs", "Runs", join([_panels(state), grid(tables.strategies(state))])
     if state.finds:
-        yield "finds", "All finds", _grid(tables.finds(state, lambda name: of_find.get(name, "")))
-
-
-def _grid(grid: Grid) -> Html:
-    return table(grid.title, grid.rows[0], grid.rows[1:], texts=grid.texts, prose=grid.prose)
+        yield "finds", "All finds", grid(tables.finds(state, lambda name: of_find.get(name, "")))
 
 
 # ---- a group

@@ -20,9 +20,8 @@ from benchgate.render.page.pictures.bars import Bar
 from benchgate.render.page.pictures.by_cpus import Panel, PlotLine, PlotPoint
 from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.pictures.spans import Spans, ValueSpan
-from benchgate.render.page.tables import figure, listed, more, table
+from benchgate.render.page.tables import figure, grid, listed, more
 from benchgate.render.tables import study as tables
-from benchgate.render.tables.study import Grid
 
 ALONE, MIXED = 0, 1
 """The looks of the same thing alone and in a mix."""
@@ -54,33 +53,33 @@ def _sections(outcome: StudyOutcome) -> Iterator[Section]:
     yield (
         "vectors",
         "Use of resources, alone",
-        join([_vector_panels(outcome), _grid(tables.vectors(outcome))]),
+        join([_vector_panels(outcome), grid(tables.vectors(outcome))]),
     )
     yield (
         "sensitivity",
         "Sensitivity",
-        join([_level_panels(outcome), _grid(tables.sensitivities(outcome))]),
+        join([_level_panels(outcome), grid(tables.sensitivities(outcome))]),
     )
     if outcome.mixes:
-        yield "mixes", "Mixes", _grid(tables.mixes(outcome))
+        yield "mixes", "Mixes", grid(tables.mixes(outcome))
     best = outcome.best
     if best is not None and not best.isolation.missing:
         yield (
             "isolation",
             "Isolation in the best mix",
-            join([_slowdowns(outcome), _grid(tables.slowdowns(best))]),
+            join([_slowdowns(outcome), grid(tables.slowdowns(best))]),
         )
-        yield "bottlenecks", "Bottlenecks", join([_use(outcome), _grid(tables.bottlenecks(best))])
+        yield "bottlenecks", "Bottlenecks", join([_use(outcome), grid(tables.bottlenecks(best))])
     if outcome.sweep:
         yield (
             "sweep",
             "One application over CPU counts",
-            join([_sweep(outcome), _grid(tables.sweep(outcome))]),
+            join([_sweep(outcome), grid(tables.sweep(outcome))]),
         )
     if outcome.mixes and any(one.slowdown for one in outcome.scaling):
-        yield "scaling", "Scaling while others run", join([_scaling(outcome), _grid(tables.scaling(outcome))])
+        yield "scaling", "Scaling while others run", join([_scaling(outcome), grid(tables.scaling(outcome))])
     if outcome.overcommit:
-        yield "overcommit", "Overcommitment", join([_overcommit(outcome), _grid(tables.overcommit(outcome))])
+        yield "overcommit", "Overcommitment", join([_overcommit(outcome), grid(tables.overcommit(outcome))])
     if outcome.validity is not None:
         yield "validity", "Does the composition matter?", _validity(outcome)
     if outcome.robustness is not None:
@@ -90,18 +89,14 @@ def _sections(outcome: StudyOutcome) -> Iterator[Section]:
         yield "invalid", "Runs without a result", more(runs, listed(outcome.invalid), is_open=True)
 
 
-def _grid(grid: Grid) -> Html:
-    return table(grid.title, grid.rows[0], grid.rows[1:], texts=grid.texts, prose=grid.prose)
-
-
 def _vector_panels(outcome: StudyOutcome) -> Html:
     """A panel for each resource."""
     panels = []
     for resource in outcome.study.resources:
-        found = [(vector.input.name, vector.use.get(resource)) for vector in outcome.vectors]
+        uses = [(vector.input.name, vector.use.get(resource)) for vector in outcome.vectors]
         drawn = [
             Bar(n, name, (("share", float(used.value)),), percent(float(used.value)))
-            for n, (name, used) in enumerate(found)
+            for n, (name, used) in enumerate(uses)
             if used is not None
         ]
         if drawn:
@@ -130,12 +125,12 @@ def _level_panels(outcome: StudyOutcome) -> Html:
 def _kept(sigma: Sigma, look: int) -> PlotLine:
     """The line of the last limited input. A point is where the limit was: caches have whole ways."""
     last = sigma.levels[-1].input
-    found = sorted(
+    at_limits = sorted(
         (round(100 * level.fraction), float(level.kept)) for level in sigma.levels if level.input == last
     )
     points = [
         PlotPoint(at, kept, title=f"{sigma.resource} {at}%: {percent(kept)}")
-        for at, kept in [*found, (100, 1.0)]
+        for at, kept in [*at_limits, (100, 1.0)]
     ]
     return PlotLine(look, sigma.resource, tuple(points))
 
@@ -167,13 +162,13 @@ def _sweep(outcome: StudyOutcome) -> Html:
     points = tuple(
         PlotPoint(
             one.cpus,
-            found.value,
-            low=found.low,
-            high=found.high,
-            title=f"{one.cpus} CPUs: {found.value:+.1%}",
+            slowdown.value,
+            low=slowdown.low,
+            high=slowdown.high,
+            title=f"{one.cpus} CPUs: {slowdown.value:+.1%}",
         )
         for one in outcome.sweep
-        if (found := one.slowdown) is not None
+        if (slowdown := one.slowdown) is not None
     )
     if not points:
         return join([])
@@ -185,12 +180,14 @@ def _sweep(outcome: StudyOutcome) -> Html:
 
 
 def _scaling(outcome: StudyOutcome) -> Html:
-    found = [(one.workers, one.slowdown) for one in outcome.scaling if one.slowdown is not None]
+    slowdowns = [
+        (slowdown.workers, slowdown.slowdown) for slowdown in outcome.scaling if slowdown.slowdown is not None
+    ]
     lines = []
     for look, name in ((ALONE, "beside a dummy"), (MIXED, "in a mix")):
         points = []
-        for workers, one in found:
-            scores = sorted(map(float, one.alone if look == ALONE else one.mixed))
+        for workers, slowdown in slowdowns:
+            scores = sorted(map(float, slowdown.alone if look == ALONE else slowdown.mixed))
             middle = scores[len(scores) // 2]
             points.append(PlotPoint(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
         lines.append(PlotLine(look, name, tuple(points)))
@@ -200,17 +197,19 @@ def _scaling(outcome: StudyOutcome) -> Html:
 
 
 def _overcommit(outcome: StudyOutcome) -> Html:
-    found = [(round(100 * by), one.isolation) for by, one in outcome.overcommit if not one.isolation.missing]
-    if not found:
+    isolations = [
+        (round(100 * by), one.isolation) for by, one in outcome.overcommit if not one.isolation.missing
+    ]
+    if not isolations:
         return join([])
     worst = tuple(
         PlotPoint(
             at, one.value, low=one.interval.low, high=one.interval.high, title=f"{at}%: {one.value:.3f}"
         )
-        for at, one in found
+        for at, one in isolations
     )
-    total = tuple(PlotPoint(at, 1 - one.total, title=f"{at}%: {1 - one.total:.3f}") for at, one in found)
-    fair = tuple(PlotPoint(at, min(1.0, 100 / at)) for at, _ in found)
+    total = tuple(PlotPoint(at, 1 - one.total, title=f"{at}%: {1 - one.total:.3f}") for at, one in isolations)
+    fair = tuple(PlotPoint(at, min(1.0, 100 / at)) for at, _ in isolations)
     lines = (
         PlotLine(0, "the slowest part", worst),
         PlotLine(1, "sum of scores", total),
@@ -222,10 +221,10 @@ def _overcommit(outcome: StudyOutcome) -> Html:
 
 
 def _validity(outcome: StudyOutcome) -> Html:
-    found = outcome.validity
-    if found is None:
+    validity = outcome.validity
+    if validity is None:
         return join([])
-    said = tag("p", f"{found.outcome}: {found.reason}")
+    said = tag("p", f"{validity.outcome}: {validity.reason}")
     mixes = [one for one in tables.near(outcome) if not one.isolation.missing]
     if not mixes:
         return said
@@ -245,15 +244,15 @@ def _validity(outcome: StudyOutcome) -> Html:
 
 
 def _robustness(outcome: StudyOutcome) -> Html:
-    found = outcome.robustness
-    if found is None:
+    robustness = outcome.robustness
+    if robustness is None:
         return join([])
     drawn = [
-        Bar(n, f"mix {n + 1}", (("draws", count / found.draws),), percent(count / found.draws))
-        for n, (_, count) in enumerate(found.chosen[:8])
+        Bar(n, f"mix {n + 1}", (("draws", count / robustness.draws),), percent(count / robustness.draws))
+        for n, (_, count) in enumerate(robustness.chosen[:8])
     ]
     title = "mixes that resampled figures choose, by their share of the draws"
-    names = legend([(n, f"mix {n + 1}: {name}") for n, (name, _) in enumerate(found.chosen[:8])])
+    names = legend([(n, f"mix {n + 1}: {name}") for n, (name, _) in enumerate(robustness.chosen[:8])])
     said = tag("p", tables.robustness_told(outcome))
     return join([said, figure(bars.draw(title, drawn, percent), title, names)])
 

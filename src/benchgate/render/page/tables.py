@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.tables.study import Grid
 from benchgate.render.view import SessionView
 
 NOTHING = "-"
@@ -46,6 +47,10 @@ def table(
     body = (_line(row, kinds) for row in rows)
     whole = tag("table", tag("caption", caption), tag("thead", top), tag("tbody", *body))
     return scrolling(caption, whole)
+
+
+def grid(of: Grid) -> Html:
+    return table(of.title, of.rows[0], of.rows[1:], texts=of.texts, prose=of.prose)
 
 
 def _line(row: Sequence[Child] | TableLine, kinds: Sequence[str | None]) -> Html:

@@ -21,7 +21,7 @@ _COMMIT = 10
 HEADING = ("session", "commit", "runs", "median", "interval", "")
 _LEAVE_OUT = (0, 1, 3, 0, 2, 0)
 """A narrow terminal leaves out the number of runs first, then the interval."""
-POINT, LEVEL, UNVERIFIED, BORDER = "*", "-", "?", "|"
+POINT, UNVERIFIED, BORDER = "*", "?", "|"
 
 
 def render(course: Course, width: int, listed: int = MOST_LISTED) -> list[str]:

@@ -114,11 +114,11 @@ def _grid(cells: Sequence[str]) -> str:
     return f"| {' | '.join(markdown(cell) for cell in cells)} |"
 
 
-def shared_lines_text(seen: Sharing, most: int = MOST_LINES) -> list[str]:
+def shared_lines_text(seen: Sharing) -> list[str]:
     """A table, then a sentence for each line."""
     if not seen.lines:
         return ["no line of memory moved between CPUs in the window"]
-    found = shared_lines(seen, most)
+    found = shared_lines(seen, MOST_LINES)
     rows = [[visible(cell) for cell in shared_line_row(one)] for one in found]
     table = columns.drawn([HEADS, *rows])
     return [*table, *(visible(one.said) for one in found), shared_lines_summary(seen)]

@@ -103,7 +103,7 @@ class ExplorationFolder:
         whole = text[: text.rfind("\n") + 1].splitlines()
         try:
             return tuple(read(RunLine, read_json(one), "a run") for one in whole)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise UsageError(f"{self.path / RUNS} cannot be read: {error}; next: another --out") from error
 
     # ---- finds

@@ -134,7 +134,7 @@ class StudyFolder:
             return ()
         try:
             return read(tuple[MixPlan, ...], read_json(read_text(self.path, MIXES)), "mixes")
-        except (EvidenceError, ValueError, RecursionError) as error:
+        except (EvidenceError, ValueError) as error:
             raise UsageError(f"{self.path / MIXES} cannot be read: {error}") from error
 
 

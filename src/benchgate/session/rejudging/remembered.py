@@ -136,7 +136,7 @@ def _recalled(folder: Path) -> tuple[OptionRecord, ...]:
     try:
         with place.open("rb") as stream:
             return read(tuple[OptionRecord, ...], read_json(stream.read(_MOST_BYTES)), "files of a session")
-    except (OSError, RecursionError, ValueError):
+    except (OSError, ValueError):
         return ()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchgate.base.errors import HostError
+from benchgate.host.memory.host_description import CacheDescription, HostDescription
 from benchgate.host.memory.meter import MeterSample
 from benchgate.host.memory.survey import SurveyPlan
-from benchgate.host.memory.told import CacheDescription, HostDescription
 from tests.unit.host.memory.curves import KIB, MEMORY_NS, MIB, THREE, Caches, sharp
 
 QUICK = SurveyPlan(3, 0, 2, 5, 64 * MIB, 16 * MIB)

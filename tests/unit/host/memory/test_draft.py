@@ -8,9 +8,9 @@ import re
 import pytest
 
 from benchgate.host.memory.draft import Draft, draft
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.known import Basis
 from benchgate.host.memory.survey import survey
-from benchgate.host.memory.told import HostDescription
 from tests.unit.host.memory.curves import KIB, MIB
 from tests.unit.host.memory.madeup import QUICK, MadeUp, told
 

@@ -10,8 +10,8 @@ import pytest
 from benchgate.base.system.machines import Machine
 from benchgate.host.memory import file_text
 from benchgate.host.memory.draft import draft
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.survey import survey
-from benchgate.host.memory.told import HostDescription
 from benchgate.plan import machinefile
 from tests.unit.host.memory.curves import KIB, MIB, THREE
 from tests.unit.host.memory.madeup import QUICK, MadeUp, told

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from benchgate.host.memory.curve import CurvePoint
+from benchgate.host.memory.host_description import HostDescription
 from benchgate.host.memory.meter import MeterSample
 from benchgate.host.memory.survey import SurveyResult, plan_for, points_of, sizes, survey
-from benchgate.host.memory.told import HostDescription
 from tests.unit.host.memory.curves import KIB, MIB, THREE
 from tests.unit.host.memory.madeup import FULL, QUICK, MadeUp, told
 

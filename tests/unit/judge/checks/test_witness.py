@@ -16,7 +16,7 @@ from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
-from benchgate.judge.accounts.threads.lateness import WokenWait
+from benchgate.judge.accounts.threads.worker_sleeps import WokenWait
 from benchgate.judge.checks import witness
 from benchgate.judge.checks.thread_record import histogram_of
 from benchgate.judge.run_files import RunFiles

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.base.runs import WorkerReport
+from benchgate.base.runs import OracleRun, WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.judge.oracles import answers
-from benchgate.judge.oracles.answers import OracleRun
 
 
 def report(number: int, **values: int) -> WorkerReport:

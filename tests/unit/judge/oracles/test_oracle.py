@@ -17,10 +17,9 @@ import pytest
 
 from benchgate.base import cpu_limit
 from benchgate.base.errors import OracleError, UsageError, VerifyError
-from benchgate.base.runs import WorkerReport
+from benchgate.base.runs import OracleRun, WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.judge.oracles import oracle_process
-from benchgate.judge.oracles.answers import OracleRun
 from benchgate.judge.oracles.oracle import Oracles
 from benchgate.judge.oracles.oracle_process import OracleLimits
 from tests.machines import PATIENCE_S, wait_until

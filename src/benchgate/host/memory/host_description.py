@@ -28,26 +28,26 @@ class CacheDescription:
     ways: int | None
     line: int | None
     shared: tuple[int, ...]
-    """The CPUs that share it; empty: it does not tell."""
+    """The CPUs that share it; empty if the host does not tell them."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostDescription:
     cpus: tuple[int, ...]
-    """That may be used, in ascending order."""
+    """The CPUs that may be used, in ascending order."""
     caches: tuple[CacheDescription, ...]
     """The caches of the first of these CPUs."""
     l3_groups: tuple[tuple[int, ...], ...]
-    """The usable CPUs by the L3 that they are told to share; empty if that is not told of each."""
+    """The usable CPUs by the L3 that they are told to share; empty if one has none."""
     sockets: tuple[tuple[int, ...], ...]
-    """The usable CPUs by socket; empty if it is not told."""
+    """The usable CPUs by socket; empty if the host does not tell."""
     cores: tuple[tuple[int, ...], ...]
     """The usable CPUs by core: those of one core are hyperthreads."""
     nodes: tuple[tuple[int, ...], ...]
-    """The usable CPUs by node; empty if it is not told."""
+    """The usable CPUs by node; empty if the host does not tell."""
     is_virtual: bool
     model: str
-    """The name of the processor; empty if it is not told."""
+    """The name of the processor; empty if the host does not tell."""
 
     def cache(self, level: int, kind: str) -> CacheDescription | None:
         fitting = (cache for cache in self.caches if cache.level == level and cache.kind in (kind, "Unified"))
@@ -108,10 +108,11 @@ def _grouped(cpus: tuple[int, ...], labels: list[tuple[int, ...]]) -> tuple[tupl
 
 
 def _nodes(cpus: tuple[int, ...], root: Path) -> tuple[tuple[int, ...], ...]:
-    lists = [cpu_list_of(one / "cpulist") or () for one in sorted((root / _NODES).glob("node[0-9]*"))]
-    found = [tuple(cpu for cpu in cpus if cpu in one) for one in lists]
-    filled = tuple(sorted(one for one in found if one))
-    return filled if {cpu for one in filled for cpu in one} == set(cpus) else ()
+    """The usable CPUs by node; none unless each CPU is on one."""
+    lists = [cpu_list_of(node / "cpulist") or () for node in sorted((root / _NODES).glob("node[0-9]*"))]
+    usable = [tuple(cpu for cpu in cpus if cpu in of_node) for of_node in lists]
+    nodes = tuple(sorted(filter(None, usable)))
+    return nodes if {cpu for node in nodes for cpu in node} == set(cpus) else ()
 
 
 def _model(root: Path) -> str:

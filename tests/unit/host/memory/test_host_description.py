@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchgate.host import topology
-from benchgate.host.memory import told
-from benchgate.host.memory.told import CacheDescription, HostDescription
+from benchgate.host.memory import host_description
+from benchgate.host.memory.host_description import CacheDescription, HostDescription
 from tests.unit.conftest import Tree, host_files
 
 ALONE = {0: "0", 1: "1", 2: "2", 3: "3"}
@@ -29,7 +29,7 @@ def all_caches(cpu: int, l3: str) -> dict[str, str]:
 
 
 def read(root: Path, usable: tuple[int, ...] = (0, 1, 2, 3)) -> HostDescription:
-    return told.read(topology.read(root, affinity=usable), root)
+    return host_description.read(topology.read(root, affinity=usable), root)
 
 
 def test_a_complete_host(tree: Tree) -> None:
