@@ -130,7 +130,7 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
         "machine": shape_of(planned.system, planned.cell.cpus),
         **{f"file {name}": digest for name, digest in image.digests.items() if name not in later},
         **{f"file of arguments {number}": file_digest(path) for number, path in enumerate(named)},
-        "qemu": vm.qemu.digest,
+        "qemu": f"{vm.qemu.version_text} {vm.qemu.digest}",  # a script's digest is not that of its QEMU
         "clock": source_digest(),
         "words": words.replace("\0", " "),
         "prompt": "" if script is None else _awaited(script),

@@ -69,7 +69,7 @@ def test_the_key_has_everything_else() -> None:
     assert own == {
         "file kernel": "aa",
         "file start": "bb",
-        "qemu": "q",
+        "qemu": "10.0.2 q",
         "clock": plugin.source_digest(),
         "prompt": "",
         "quiet": "10000000",
@@ -129,6 +129,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], Inputs]] = {
     "the kernel": lambda _: inputs(cell(), place("/home", kernel="ab")),
     "the archive of PID 1": lambda _: inputs(cell(), place("/home", start="ab")),
     "QEMU": lambda _: other_qemu(digest="r"),
+    "the QEMU that a script starts": lambda _: other_qemu(version=(11, 1, 3)),
     "the clock": other_clock,
     "the CPU model": lambda _: inputs(cell(), (USUAL[0], replace(USUAL[1], cpu_model="max"))),
     "the kernel's words": lambda _: other_system(with_append),
