@@ -125,7 +125,7 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
         for form in (comma_safe(str(path)), str(path)):  # as a part of a word, and as a whole one
             words = words.replace(form, f"{{{name}}}")
     script = argv.script(planned, _MARK)
-    later = () if image.start is None else ("initrd",)
+    later = frozenset() if image.start is None else image.later
     return {
         "machine": shape_of(planned.system, planned.cell.cpus),
         **{f"file {name}": digest for name, digest in image.digests.items() if name not in later},

@@ -91,6 +91,17 @@ def test_a_workload_its_parameters_and_its_files_come_after_the_start() -> None:
     assert inputs(one, USUAL) == inputs(other, (more, vm))
 
 
+def test_what_an_image_says_comes_later_is_not_in_the_key() -> None:
+    """The programs of a mix, for example, and its plan; but the programs of a cold guest are."""
+    image, vm = USUAL
+    mixes = [
+        replace(image, digests={**DIGESTS, "mix": plan}, later=frozenset({"initrd", "mix"})) for plan in "xy"
+    ]
+    assert inputs(cell(), (mixes[0], vm)) == inputs(cell(), (mixes[1], vm)) == inputs(cell(), USUAL)
+    cold = [replace(one, start=None) for one in mixes]
+    assert inputs(cell(), (cold[0], vm)) != inputs(cell(), (cold[1], vm))
+
+
 def other_clock(monkeypatch: pytest.MonkeyPatch) -> Inputs:
     monkeypatch.setattr(warm_starts, "source_digest", lambda: "other")
     return inputs(cell(), USUAL)
