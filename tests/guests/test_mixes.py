@@ -73,7 +73,7 @@ def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
 def test_mixes_start_at_one_snapshot_if_asked(lab: MixBooter, tmp_path: Path) -> None:
     """Their programs come after the start, and so does the module that drives their disk, so that nothing has
     been read of it before."""
-    small = {"count": 1, "blocks": 8, "block_kb": 4, "rounds": 1}
+    files = of("files#1", "files", count=1, blocks=8, block_kb=4, rounds=1)
     starts = []
     for name, last in (("a", part("well#2")), ("b", of("primes#1", "primes", hi=20_000))):
         (tmp_path / name).mkdir()
@@ -81,7 +81,7 @@ def test_mixes_start_at_one_snapshot_if_asked(lab: MixBooter, tmp_path: Path) ->
     assert starts[0] == starts[1]
     for name in ("c", "d"):
         (tmp_path / name).mkdir()
-        assert warm(lab, tmp_path / name, of("files#1", "files", **small), Part("dummy#1", None)) != starts[0]
+        assert warm(lab, tmp_path / name, files, Part("dummy#1", None)) != starts[0]
     logs, consoles = (
         [read(tmp_path / name) for name in ("c", "d")]
         for read in (
