@@ -23,6 +23,7 @@
 #define LOOK_MS 100      // between two looks for something to start; a snapshot is taken in the first wait
 #define DIRECTORY 0x19   // selects the list of files
 #define READ_BIT 2       // in `control`
+#define SKIP_BIT 4       // the same
 #define SELECT_BIT 8     // the same; the upper 16 bits are what is selected
 #define ERROR_BIT 1
 #define NOTHING_BYTES 16 // a file that is not larger stands for one that comes later
@@ -105,19 +106,32 @@ static uint64_t physical(const void *at) {
     return n == sizeof entry ? (entry & ((UINT64_C(1) << 55) - 1)) * PAGE : 0;
 }
 
-// Reads on in what is selected, or from its begin if `select` is not 0.
-static int read_device(void *into, uint32_t length, uint16_t select) {
-    uint32_t control = READ_BIT | (select ? SELECT_BIT | (uint32_t)select << 16 : 0);
-    volatile struct transfer *transfer = &request.transfer;
-    uint64_t data = physical(page), place = physical(&request);
-    if (data == 0 || place == 0)
-        return 0;
-    transfer->length = big32(length);
-    transfer->address = big64(data);
-    transfer->control = big32(control);
+static uint64_t request_place, page_place;
+
+// To ask the kernel at each transfer costs more than all else that is done here.
+static int locate(void) {
+    request_place = physical(&request);
+    page_place = physical(page);
+    return request_place != 0 && page_place != 0;
+}
+
+static int transfer(uint64_t place, uint32_t length, uint32_t control) {
+    volatile struct transfer *asked = &request.transfer;
+    asked->length = big32(length);
+    asked->address = big64(place);
+    asked->control = big32(control);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    submit(place);
-    if (transfer->control != 0)
+    submit(request_place);
+    return asked->control == 0;
+}
+
+// Reads on in what is selected, or from its begin if `select` is not 0.
+static int read_page(uint32_t length, uint16_t select) {
+    return transfer(page_place, length, READ_BIT | (select ? SELECT_BIT | (uint32_t)select << 16 : 0));
+}
+
+static int read_device(void *into, uint32_t length, uint16_t select) {
+    if (!read_page(length, select))
         return 0;
     memcpy(into, page, length);
     return 1;
@@ -138,21 +152,9 @@ static int find(const char *name, struct entry *found) {
     return 0;
 }
 
-// All bytes of the file, with a 0 after them; NULL if there is none, or only one that stands for it.
-static uint8_t *content(const char *name, size_t *length) {
-    struct entry entry;
-    if (!find(name, &entry) || big32(entry.size) <= NOTHING_BYTES)
-        return NULL;
-    *length = big32(entry.size);
-    uint8_t *bytes = malloc(*length + 1);
-    for (size_t at = 0; bytes != NULL && at < *length; at += PAGE) {
-        uint32_t part = *length - at < PAGE ? (uint32_t)(*length - at) : PAGE;
-        if (!read_device(bytes + at, part, at ? 0 : big16(entry.select)))
-            return NULL;
-    }
-    if (bytes != NULL)
-        bytes[*length] = 0;
-    return bytes;
+// False if there is none, or only one that stands for it.
+static int find_later(const char *name, struct entry *found) {
+    return find(name, found) && big32(found->size) > NOTHING_BYTES;
 }
 
 // ---- the archive, in the form `newc` (Linux's driver-api/early-userspace/buffer-format.rst)
@@ -169,37 +171,60 @@ static size_t padded(size_t length) {
     return (length + 3) / 4 * 4;
 }
 
-static int put(const char *name, mode_t mode, const uint8_t *bytes, size_t length) {
-    if (S_ISDIR(mode))
-        return mkdir(name, mode & 07777) == 0 || errno == EEXIST;
-    if (!S_ISREG(mode) || strcmp(name, "init") == 0) // this program is running
-        return 1;
-    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode & 07777);
-    if (fd < 0)
-        return 0;
+// Takes bytes of the archive, which is selected, or goes over them.
+static int skip(size_t length) {
+    return length == 0 || transfer(0, (uint32_t)length, SKIP_BIT);
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t length) {
     while (length > 0) {
         ssize_t n = write(fd, bytes, length);
         if (n <= 0)
-            break;
+            return 0;
         bytes += n;
         length -= (size_t)n;
     }
-    return close(fd) == 0 && length == 0;
+    return 1;
+}
+
+static int create(const char *name, mode_t mode) {
+    return open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode & 07777);
+}
+
+// A page of it is in memory at a time: to hold all of it costs more than to write it.
+static int take(const char *name, mode_t mode, size_t length) {
+    if (S_ISDIR(mode) && mkdir(name, mode & 07777) != 0 && errno != EEXIST)
+        return 0;
+    if (!S_ISREG(mode) || strcmp(name, "init") == 0) // this program is running
+        return skip(length);
+    int fd = create(name, mode), good = fd >= 0;
+    while (good && length > 0) {
+        uint32_t part = length < PAGE ? (uint32_t)length : PAGE;
+        good = read_page(part, 0) && write_all(fd, page, part);
+        length -= part;
+    }
+    return fd >= 0 && close(fd) == 0 && good;
 }
 
 // QEMU's file is what this session built, so its lengths are right; another one ends the guest.
-static const char *unpack(const uint8_t *archive, size_t length) {
-    for (size_t at = 0; at + HEAD <= length && memcmp(archive + at, "070701", 6) == 0;) {
-        size_t size = field(archive + at, 6), name_size = field(archive + at, 11);
-        const char *name = (const char *)archive + at + HEAD;
-        size_t data = padded(at + HEAD + name_size);
-        if (name_size == 0 || data > length || size > length - data || name[name_size - 1] != 0)
+static const char *unpack(const struct entry *archive) {
+    size_t length = big32(archive->size);
+    uint8_t head[HEAD];
+    char name[PAGE];
+    for (size_t at = 0; at + HEAD <= length;) {
+        if (!read_device(head, HEAD, at ? 0 : big16(archive->select)) || memcmp(head, "070701", 6) != 0)
+            break;
+        size_t size = field(head, 6), name_size = field(head, 11), data = padded(at + HEAD + name_size);
+        size_t named = data - at - HEAD, next = padded(data + size);
+        if (name_size == 0 || named > sizeof name || data > length || size > length - data || next > length)
+            break;
+        if (!read_device(name, (uint32_t)named, 0) || name[name_size - 1] != 0)
             break;
         if (strcmp(name, "TRAILER!!!") == 0)
             return NULL;
-        if (!put(name, (mode_t)field(archive + at, 1), archive + data, size))
+        if (!take(name, (mode_t)field(head, 1), size) || !skip(next - data - size))
             return "an archived file";
-        at = padded(data + size);
+        at = next;
     }
     return "the archive";
 }
@@ -207,8 +232,11 @@ static const char *unpack(const uint8_t *archive, size_t length) {
 #define WORDS "/cmdline"
 
 // Every program reads its words where the kernel has them.
-static const char *place_words(const uint8_t *words, size_t length) {
-    if (!put(WORDS, S_IFREG | 0444, words, length))
+static const char *place_words(const struct entry *words) {
+    uint32_t length = big32(words->size);
+    int fd = create(WORDS, 0444);
+    int good = fd >= 0 && length <= PAGE && read_page(length, big16(words->select)) && write_all(fd, page, length);
+    if (fd < 0 || close(fd) != 0 || !good)
         return WORDS;
     return mount(WORDS, "/proc/cmdline", NULL, MS_BIND, NULL) == 0 ? NULL : "/proc/cmdline";
 }
@@ -224,20 +252,16 @@ const char *start_await(void) {
     static const char line[] = "benchwaits\n";
     if (write(STDOUT_FILENO, line, sizeof line - 1) < 0)
         return "the console";
-    size_t length = 0, size = 0;
-    uint8_t *archive;
+    struct entry archive, words;
     do {
         const struct timespec wait = {0, LOOK_MS * 1000000};
         nanosleep(&wait, NULL);
-        archive = content("opt/benchgate/files", &length);
-    } while (archive == NULL);
-    uint8_t *words = content("opt/benchgate/words", &size);
-    if (words == NULL)
+        if (!locate())
+            return "pagemap";
+    } while (!find_later("opt/benchgate/files", &archive));
+    if (!find_later("opt/benchgate/words", &words))
         return "the words";
-    if (chdir("/") != 0 || (why = unpack(archive, length)) != NULL)
+    if (chdir("/") != 0 || (why = unpack(&archive)) != NULL)
         return why;
-    why = place_words(words, size);
-    free(archive);
-    free(words);
-    return why;
+    return place_words(&words);
 }

@@ -13,6 +13,7 @@ import pytest
 
 from benchgate.base.mix_runs import Mix, Part, PartLimits
 from benchgate.base.runs import Ending
+from benchgate.base.snapshots import read_record
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.mix_verify import verify_mix
 from benchgate.plan import catalog
@@ -67,6 +68,37 @@ def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
     assert all(0 < (one.use["memory_bytes"] or 0) < run.memory_bytes for one in (attacker, well))
     assert run.missing.keys() == {"cache_bytes", "moved_bytes"}
     assert verify_mix(load(tmp_path), asked) == run
+
+
+def test_mixes_start_at_one_snapshot_if_asked(lab: MixBooter, tmp_path: Path) -> None:
+    """Their programs come after the start, and so does the module that drives their disk, so that nothing has
+    been read of it before."""
+    files = of("files#1", "files", count=1, blocks=8, block_kb=4, rounds=1)
+    starts = []
+    for name, last in (("a", part("well#2")), ("b", of("primes#1", "primes", hi=20_000))):
+        (tmp_path / name).mkdir()
+        starts.append(warm(lab, tmp_path / name, part("well#1"), last))
+    assert starts[0] == starts[1]
+    for name in ("c", "d"):
+        (tmp_path / name).mkdir()
+        assert warm(lab, tmp_path / name, files, Part("dummy#1", None)) != starts[0]
+    logs, consoles = (
+        [read(tmp_path / name) for name in ("c", "d")]
+        for read in (
+            lambda run: read_log(run / "clock.log").repeatable,
+            lambda run: (run / "serial.log").read_bytes(),
+        )
+    )
+    assert logs[0] == logs[1]
+    assert consoles[0] == consoles[1]
+
+
+def warm(lab: MixBooter, folder: Path, *parts: Part) -> str:
+    """Runs a mix; gives the digest of its snapshot."""
+    attempt = lab.run(replace(mix(*parts), system=catalog.load_system("linux:start=warm")), folder)
+    assert attempt.reason == ""
+    assert read_log(folder / "clock.log").start is not None
+    return read_record(folder).digest
 
 
 def booted(lab: MixBooter, folder: Path, *parts: Part, limit_ms: int = LIMIT_MS) -> MixAttempt:

@@ -71,6 +71,8 @@ class Image:
     firmware: Path | None = None
     start: Path | None = None
     """The archive with the PID 1 that waits in a snapshot until it gets `initrd`; None if it boots that."""
+    later: frozenset[str] = frozenset({"initrd"})
+    """The names of the digests of what comes after such a start."""
 
     @property
     def files(self) -> Mapping[str, Path]:

@@ -110,10 +110,13 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     if not archive.is_file():
         held = {name: path.read_bytes() for name, path in content.items()}
         archive.write_bytes(programs.initramfs({**held, PLAN: plan.encode()}))
-    disks = (disk(),) if mix.needs_disk else ()
+    disks, start = (disk(),) if mix.needs_disk else (), images.start(mix.system)
     digests |= asked
     digests |= {"disk": f"an empty ext2 file system of {DISK_BYTES} bytes"} if disks else {}
-    return Image(found, archive, None, digests, labels, disks=disks)
+    digests |= {"start": file_digest(start)} if start else {}
+    return Image(
+        found, archive, None, digests, labels, disks=disks, start=start, later=frozenset({PLAN, *content})
+    )
 
 
 def disk() -> Path:

@@ -41,10 +41,14 @@ need another linker."""
 _PT_INTERP = 3
 INLINE_API = 3
 """The plugin interface since QEMU 9.1: per-vCPU counters in translated code, conditional callbacks."""
+_DATA_API = 7
+"""The plugin interface since QEMU 11.1, which takes no older one: callbacks have other arguments."""
 
 
 def api_of(qemu: Qemu) -> int:
     """The plugin interface version to request from this QEMU."""
+    if qemu.version >= (11, 1, 0):
+        return _DATA_API
     if qemu.version >= (9, 1, 0):
         return INLINE_API
     return 2 if qemu.version >= (9, 0, 0) else 1

@@ -131,7 +131,7 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
 
 
 def _can_start_warm(name: str, chosen: Mapping[str, str]) -> bool:
-    return not system_with(name, chosen).why_only_cold
+    return not system_with(name, chosen).why_usually_cold
 
 
 def system_with(name: str, chosen: Mapping[str, str]) -> System:

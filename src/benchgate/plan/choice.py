@@ -48,7 +48,7 @@ def for_request(request: MarkRequest, options: Options) -> Options:
         return options
     words = {*(request.systems or options.systems), *(word for word in compared if not _LETTER.match(word))}
     systems = [catalog.load_system(word, options.linux_kernel) for word in words]
-    return replace(options, start=StartKind.COLD) if any(one.why_only_cold for one in systems) else options
+    return replace(options, start=StartKind.COLD) if any(one.why_usually_cold for one in systems) else options
 
 
 def letters(options: Options) -> Mapping[str, System]:

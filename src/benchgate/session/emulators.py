@@ -83,6 +83,18 @@ def require_machines(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
         raise UsageError("\n  ".join([f"QEMU refuses this ({counted(len(found), 'problem')}):", *found]))
 
 
+def require_saved(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
+    """UsageError for a cell that starts warm in a QEMU that does not save all of its machine."""
+    for planned, qemu in qemus:
+        since = planned.system.saved_since
+        if planned.starts_warm and qemu.version < since:
+            newer = ".".join(map(str, since[:2]))
+            raise UsageError(
+                f"{planned.system.name} cannot start warm: QEMU {qemu.version_text} does not save the timers "
+                f"of {planned.system.arch} machines; name QEMU {newer} or newer with --qemu, or start cold"
+            )
+
+
 def _no_machine(vm: VmConfig) -> str:
     """Why the instruction clock in this QEMU has no memory system; empty if it has, or there is no clock."""
     if vm.clock is None:
@@ -114,7 +126,9 @@ class Emulators:
                 self.qemus[name] = qemu_of(system, path, locked=self.options.locked, session=session)
 
     def check(self, cells: Iterable[PlannedCell]) -> None:
-        require_machines((one, self.qemus[one.system.emulator]) for one in largest(cells))
+        used = [(one, self.qemus[one.system.emulator]) for one in largest(cells)]
+        require_saved(used)
+        require_machines(used)
 
     def choose(self, pins: tuple[int, ...]) -> None:
         self._choices = self._chosen(self.options, pins)

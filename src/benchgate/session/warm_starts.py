@@ -125,12 +125,12 @@ def _inputs(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> Mapp
         for form in (comma_safe(str(path)), str(path)):  # as a part of a word, and as a whole one
             words = words.replace(form, f"{{{name}}}")
     script = argv.script(planned, _MARK)
-    later = () if image.start is None else ("initrd",)
+    later = frozenset() if image.start is None else image.later
     return {
         "machine": shape_of(planned.system, planned.cell.cpus),
         **{f"file {name}": digest for name, digest in image.digests.items() if name not in later},
         **{f"file of arguments {number}": file_digest(path) for number, path in enumerate(named)},
-        "qemu": vm.qemu.digest,
+        "qemu": f"{vm.qemu.version_text} {vm.qemu.digest}",  # a script's digest is not that of its QEMU
         "clock": source_digest(),
         "words": words.replace("\0", " "),
         "prompt": "" if script is None else _awaited(script),

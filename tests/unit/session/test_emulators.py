@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.cells import Accel, Lane
-from benchgate.base.errors import HostError
+from benchgate.base.cells import Accel, Cell, Lane, Placement
+from benchgate.base.errors import HostError, UsageError
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.arch import RISCV64, X86_64, Architecture
 from benchgate.base.system.qemu import Qemu
 from benchgate.base.system.systems import System
@@ -19,9 +20,10 @@ from benchgate.host.capacity import CapacityPair
 from benchgate.host.probe import ProbeError
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
+from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run.argv import VmConfig
 from benchgate.session import vm_choice
-from benchgate.session.emulators import Emulators
+from benchgate.session.emulators import Emulators, require_saved
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.vm_choice import VmChoice
 
@@ -143,9 +145,10 @@ def test_a_qemu_that_cannot_simulate_a_memory_is_refused_by_name(
 
 
 def test_a_qemu_that_can_simulate_a_memory_is_accepted(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = with_clock((10, 0, 2), monkeypatch)
-    made.choose(())
-    assert made.no_machine == ""
+    for version in ((10, 0, 2), (11, 1, 3)):
+        made = with_clock(version, monkeypatch)
+        made.choose(())
+        assert made.no_machine == ""
 
 
 def test_a_probe_guest_that_fails_beside_a_row_is_named(
@@ -163,3 +166,27 @@ def test_a_probe_guest_that_fails_beside_a_row_is_named(
     monkeypatch.setattr(made.host, "pairs", pairs)
     with pytest.raises(ProbeError, match="speedup at 2 CPUs, beside primes-linux: QEMU ended with status 0"):
         made.sample_capacity("primes-linux", BOTH[0].emulator, (0, 1), (2,))
+
+
+def cell_of(system: System) -> PlannedCell:
+    workload = catalog.load_workload("primes", system)
+    cell = Cell(system.name, workload.name, workload.mode, (), 2, "")
+    return PlannedCell(cell, system, workload, Seats(Lane.INSN, Placement.VIRTUAL, ()))
+
+
+def test_a_qemu_that_does_not_save_a_machine_is_refused_by_its_version() -> None:
+    warm = cell_of(catalog.load_system("linux:arch=riscv64:start=warm"))
+    old, new = (replace(fake(RISCV64), version=version) for version in ((11, 0, 9), (11, 1, 0)))
+    why = r"linux\.arch-riscv64\.start-warm cannot start warm: QEMU 11\.0\.9 does not save the timers of"
+    with pytest.raises(
+        UsageError, match=f"{why} riscv64 machines; name QEMU 11.1 or newer with --qemu, or start cold"
+    ):
+        require_saved([(warm, old)])
+    require_saved([(warm, new)])
+    require_saved([(replace(warm, system=warm.system.cold), old)])
+    require_saved([(cell_of(catalog.load_system("linux:start=warm")), fake(X86_64))])
+
+
+def test_such_a_machine_starts_cold_with_auto() -> None:
+    found = [catalog.load_system(word, None, "auto").boot.start for word in ("linux", "linux:arch=riscv64")]
+    assert found == [StartKind.WARM, StartKind.COLD]

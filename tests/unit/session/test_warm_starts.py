@@ -69,7 +69,7 @@ def test_the_key_has_everything_else() -> None:
     assert own == {
         "file kernel": "aa",
         "file start": "bb",
-        "qemu": "q",
+        "qemu": "10.0.2 q",
         "clock": plugin.source_digest(),
         "prompt": "",
         "quiet": "10000000",
@@ -89,6 +89,17 @@ def test_a_workload_its_parameters_and_its_files_come_after_the_start() -> None:
     image, vm = USUAL
     more = replace(image, initrd=Path("/other/initrd"), digests={**DIGESTS, "initrd": "dd"}, data_folder="/d")
     assert inputs(one, USUAL) == inputs(other, (more, vm))
+
+
+def test_what_an_image_says_comes_later_is_not_in_the_key() -> None:
+    """The programs of a mix, for example, and its plan; but the programs of a cold guest are."""
+    image, vm = USUAL
+    mixes = [
+        replace(image, digests={**DIGESTS, "mix": plan}, later=frozenset({"initrd", "mix"})) for plan in "xy"
+    ]
+    assert inputs(cell(), (mixes[0], vm)) == inputs(cell(), (mixes[1], vm)) == inputs(cell(), USUAL)
+    cold = [replace(one, start=None) for one in mixes]
+    assert inputs(cell(), (cold[0], vm)) != inputs(cell(), (cold[1], vm))
 
 
 def other_clock(monkeypatch: pytest.MonkeyPatch) -> Inputs:
@@ -129,6 +140,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], Inputs]] = {
     "the kernel": lambda _: inputs(cell(), place("/home", kernel="ab")),
     "the archive of PID 1": lambda _: inputs(cell(), place("/home", start="ab")),
     "QEMU": lambda _: other_qemu(digest="r"),
+    "the QEMU that a script starts": lambda _: other_qemu(version=(11, 1, 3)),
     "the clock": other_clock,
     "the CPU model": lambda _: inputs(cell(), (USUAL[0], replace(USUAL[1], cpu_model="max"))),
     "the kernel's words": lambda _: other_system(with_append),

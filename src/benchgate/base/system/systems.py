@@ -46,6 +46,8 @@ _PACKAGE = re.compile(r"linux-source-[0-9]+\.[0-9]+\Z")
 _QUOTED = re.compile(r"""(["'])(.+?)\1(?=[ ]|\Z)""")
 _SIZE = re.compile(r"[1-9][0-9]{0,9}[kKmMgGtT]")
 """A size that QEMU's options for a machine and for a file of memory read in the same way."""
+_RISCV_SAVED = (11, 1, 0)
+"""QEMU before 10.2 saves no timers of the machine virt (hw/intc/riscv_aclint.c); 11.1 was tried."""
 _NOT_SAVED = frozenset(
     f"-{name}"
     for name in (
@@ -258,8 +260,17 @@ class System:
             return f"a snapshot has no {'disks' if self.boot.disks else what}"
         if self.qemu.memory and not _SIZE.fullmatch(self.qemu.memory):
             return f"its `qemu.memory` is `{one_line(self.qemu.memory, 40)}`, not a size such as 256M"
-        # hw/intc/riscv_aclint.c, up to QEMU 10.1
-        return "QEMU 10.0 saves no timers of RISC-V machines" if self.arch is RISCV64 else ""
+        return ""
+
+    @property
+    def why_usually_cold(self) -> str:
+        """Why its runs start at no snapshot unless somebody asks for it; empty if they do."""
+        return self.why_only_cold or ("most QEMUs cannot save it" if self.saved_since > (0, 0, 0) else "")
+
+    @property
+    def saved_since(self) -> tuple[int, int, int]:
+        """The first version of QEMU that saves this machine with all its timers."""
+        return _RISCV_SAVED if self.arch is RISCV64 else (0, 0, 0)
 
     @property
     def own_qemu(self) -> Path | None:

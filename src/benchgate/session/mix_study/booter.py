@@ -24,7 +24,6 @@ from benchgate.base.files import write_json
 from benchgate.base.identity import nonce_of_seed
 from benchgate.base.mix_runs import Mix, MixRun
 from benchgate.base.runs import Image, RawRun
-from benchgate.base.snapshots import StartKind
 from benchgate.base.text import visible
 from benchgate.base.workload.workloads import Workload
 from benchgate.build import mix_image
@@ -39,6 +38,7 @@ from benchgate.plan.seats import seat
 from benchgate.run import mix_guest
 from benchgate.run.argv import BootOptions
 from benchgate.run.attempt import RunRequest, execute
+from benchgate.session.emulators import require_saved
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 
@@ -111,9 +111,9 @@ class MixBooter:
         seats = seat(system, mix.program, mix.cell, bench.ground, self.options)
         if seats.skip:
             raise UsageError(f"mix on {mix.system.name}: {seats.skip}")
-        if system.boot.start is StartKind.WARM:
-            raise UsageError(f"mix on {mix.system.name}: mixes start cold; leave out start=warm")
-        return PlannedCell(mix.cell, system, mix.program, seats)
+        planned = PlannedCell(mix.cell, system, mix.program, seats)
+        require_saved([(planned, bench.emulators.qemus[system.emulator])])
+        return planned
 
     def _request(  # noqa: PLR0913 - keyword arguments
         self, mix: Mix, planned: PlannedCell, image: Image, folder: Path, *, seed: int, attempt: int

@@ -35,6 +35,8 @@ void clock_pause(void) {
     clock_lock();
     if (!clock_is_halted())
         journal_refuse("the host pauses a guest whose CPUs are not all halted");
+    for (unsigned c = 0; c < clock_machine.count; c++)
+        clock_forget_turn(c);
     clock_guest_started = false;
     clock_unlock();
 }

@@ -50,6 +50,10 @@ bool clock_wait_for_release(unsigned vcpu, long ns); // drops the lock while it 
 void clock_wake_main(void);
 bool clock_is_halted(void); // every vCPU; call with the lock held
 
+// ---- clock_vcpu.c
+
+void clock_forget_turn(unsigned vcpu); // call with the lock held, while it is halted
+
 // ---- clock_time.c: a vCPU's own time; call only in its own thread, except for clock_end_halt
 
 void clock_fold(unsigned vcpu);                        // adds what it executed to its time

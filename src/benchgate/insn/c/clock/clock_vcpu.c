@@ -86,6 +86,17 @@ static bool measures(unsigned c) {
     return clock_vcpus[c].in_a_row >= FEWEST_IN_A_ROW;
 }
 
+// Of a turn that ended in a halt the next one is not judged: a restored vCPU's counters begin at 0.
+void clock_forget_turn(unsigned c) {
+    struct clock_vcpu *v = &clock_vcpus[c];
+    v->paused = counter_paused(c);
+    v->waited = counter_waited(c);
+    v->calls = counter_calls(c);
+    v->stalled = counter_stalled(c);
+    v->clock_reads = counter_clock_reads(c);
+    v->called = v->close_calls = v->in_a_row = 0;
+}
+
 static void arrive(unsigned c, uint64_t stall) {
     clock_fold(c);
     clock_tell_turn(c);

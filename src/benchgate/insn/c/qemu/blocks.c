@@ -69,8 +69,7 @@ static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *se
         marks_instrument(insn, (unsigned)mark, left);
 }
 
-void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb) {
-    (void)id;
+void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
     counter_instrument(tb, total, find_spin(tb, total));

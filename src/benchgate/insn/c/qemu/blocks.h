@@ -8,6 +8,6 @@
 extern const struct arch *blocks_arch; // the guest's
 
 void blocks_setup(const struct arch *guest); // before the first translation
-void blocks_translated(uint64_t id, struct qemu_plugin_tb *tb);
+void blocks_translated(struct qemu_plugin_tb *tb);
 
 #endif

@@ -139,8 +139,7 @@ static void adopt(unsigned vcpu) {
     tsc_trap_this_thread();
 }
 
-static void appeared(uint64_t id, unsigned vcpu) {
-    (void)id;
+static void appeared(unsigned vcpu) {
     adopt(vcpu);
     threads_vcpu(vcpu);
     counts_vcpu(vcpu);
@@ -148,16 +147,14 @@ static void appeared(uint64_t id, unsigned vcpu) {
 
 static _Thread_local uint64_t waits_before;
 
-static void idle(uint64_t id, unsigned vcpu) {
-    (void)id;
+static void idle(unsigned vcpu) {
     adopt(vcpu);
     clock_checks.halts++;
     waits_before = clock_own_waits();
     clock_asleep(true);
 }
 
-static void resumed(uint64_t id, unsigned vcpu) {
-    (void)id;
+static void resumed(unsigned vcpu) {
     clock_asleep(false);
     if (clock_own_waits() == waits_before)
         journal_refuse("vCPU %u halted without pthread_cond_wait: this QEMU sleeps in another way", vcpu);
@@ -191,8 +188,7 @@ static void reached(unsigned vcpu, void *data) {
     clock_limit_reached(vcpu, data);
 }
 
-static void ended(uint64_t id, void *data) {
-    (void)id, (void)data;
+static void ended(void) {
     console_report();
     clock_report();
     delays_report();
@@ -205,6 +201,38 @@ static void ended(uint64_t id, void *data) {
     journal_line("check guest_tsc %llu", (unsigned long long)guest_tsc);
     journal_line("closed");
 }
+
+// ---- the same as this QEMU calls them
+
+#if INSN_API >= 7
+#define DATA , NULL
+#define CALLED_FOR_VCPU(event) \
+    static void on_##event(unsigned vcpu, void *data) { (void)data, event(vcpu); }
+
+static void on_translated(struct qemu_plugin_tb *tb, void *data) {
+    (void)data, blocks_translated(tb);
+}
+
+static void on_ended(void *data) {
+    (void)data, ended();
+}
+#else
+#define DATA
+#define CALLED_FOR_VCPU(event) \
+    static void on_##event(uint64_t id, unsigned vcpu) { (void)id, event(vcpu); }
+
+static void on_translated(uint64_t id, struct qemu_plugin_tb *tb) {
+    (void)id, blocks_translated(tb);
+}
+
+static void on_ended(uint64_t id, void *data) {
+    (void)id, (void)data, ended();
+}
+#endif
+
+CALLED_FOR_VCPU(appeared)
+CALLED_FOR_VCPU(idle)
+CALLED_FOR_VCPU(resumed)
 
 // ---- load
 
@@ -305,10 +333,10 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
     if (s.disks)
         pool_expect();
     tsc_trap_this_thread();
-    qemu_plugin_register_vcpu_init_cb(id, appeared);
-    qemu_plugin_register_vcpu_idle_cb(id, idle);
-    qemu_plugin_register_vcpu_resume_cb(id, resumed);
-    qemu_plugin_register_vcpu_tb_trans_cb(id, blocks_translated);
-    qemu_plugin_register_atexit_cb(id, ended, NULL);
+    qemu_plugin_register_vcpu_init_cb(id, on_appeared DATA);
+    qemu_plugin_register_vcpu_idle_cb(id, on_idle DATA);
+    qemu_plugin_register_vcpu_resume_cb(id, on_resumed DATA);
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translated DATA);
+    qemu_plugin_register_atexit_cb(id, on_ended, NULL);
     return 0;
 }

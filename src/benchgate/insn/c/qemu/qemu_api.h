@@ -1,6 +1,7 @@
 // The functions of QEMU's plugin interface that the clock uses, as QEMU documents them
 // (docs/devel/tcg-plugins); distributions ship no header for them. INSN_API is the requested version: 1 (QEMU
-// 7.2), 2 (QEMU 9.0) or 3 (QEMU 9.1: per-CPU counters in translated code, conditional callbacks).
+// 7.2), 2 (QEMU 9.0), 3 (QEMU 9.1: per-CPU counters in translated code, conditional callbacks) or 7 (QEMU 11.1,
+// which takes no older one: a callback is given the pointer with which it was registered, and no plugin's id).
 #ifndef QEMU_API_H
 #define QEMU_API_H
 
@@ -33,16 +34,25 @@ enum { QEMU_READS = 1, QEMU_WRITES = 2, QEMU_READS_AND_WRITES = 3 };
 
 struct qemu_hwaddr; // where in the guest's physical memory an access was
 
-typedef void qemu_vcpu_callback(uint64_t id, unsigned vcpu);
 typedef void qemu_exec_callback(unsigned vcpu, void *data);
 typedef void qemu_mem_callback(unsigned vcpu, uint32_t info, uint64_t address, void *data);
+
+#if INSN_API >= 7
+typedef void qemu_vcpu_callback(unsigned vcpu, void *data);
+typedef void qemu_trans_callback(struct qemu_plugin_tb *tb, void *data);
+typedef void qemu_exit_callback(void *data);
+#define QEMU_DATA , void *data
+#else
+typedef void qemu_vcpu_callback(uint64_t id, unsigned vcpu);
 typedef void qemu_trans_callback(uint64_t id, struct qemu_plugin_tb *tb);
 typedef void qemu_exit_callback(uint64_t id, void *data);
+#define QEMU_DATA
+#endif
 
-void qemu_plugin_register_vcpu_init_cb(uint64_t id, qemu_vcpu_callback *cb);
-void qemu_plugin_register_vcpu_idle_cb(uint64_t id, qemu_vcpu_callback *cb);
-void qemu_plugin_register_vcpu_resume_cb(uint64_t id, qemu_vcpu_callback *cb);
-void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, qemu_trans_callback *cb);
+void qemu_plugin_register_vcpu_init_cb(uint64_t id, qemu_vcpu_callback *cb QEMU_DATA);
+void qemu_plugin_register_vcpu_idle_cb(uint64_t id, qemu_vcpu_callback *cb QEMU_DATA);
+void qemu_plugin_register_vcpu_resume_cb(uint64_t id, qemu_vcpu_callback *cb QEMU_DATA);
+void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, qemu_trans_callback *cb QEMU_DATA);
 void qemu_plugin_register_atexit_cb(uint64_t id, qemu_exit_callback *cb, void *data);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, qemu_exec_callback *cb, int flags,
                                           void *data);
@@ -84,18 +94,21 @@ struct qemu_bytes {
     uint8_t *data;
     unsigned length;
 };
+struct qemu_descriptor { // of a register; newer QEMUs have more in it
+    struct qemu_register *handle;
+    const char *name, *feature;
+};
 struct qemu_registers {
-    struct {
-        struct qemu_register *handle;
-        const char *name, *feature;
-    } *descriptors;
+    const uint8_t *descriptors;
     unsigned count;
 };
+unsigned g_array_get_element_size(const struct qemu_registers *array);
 struct qemu_bytes *g_byte_array_new(void);
 struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *array, unsigned length);
-// Call both in the vCPU's own thread; the second one in a callback with QEMU_READS_REGS only. It appends.
+// Call both in the vCPU's own thread; the second one in a callback with QEMU_READS_REGS only. It appends what
+// it reads, and nothing if it fails. (Its result, which is not declared, has another type since API 6.)
 __attribute__((weak)) struct qemu_registers *qemu_plugin_get_registers(void);
-__attribute__((weak)) int qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into);
+__attribute__((weak)) void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into);
 __attribute__((weak)) bool qemu_plugin_read_memory_vaddr(uint64_t address, struct qemu_bytes *into,
                                                          size_t length);
 #else

@@ -49,6 +49,16 @@ static const char *name_of(unsigned which) {
     }
 }
 
+static struct qemu_register *find_register(const struct qemu_registers *all, const char *name) {
+    size_t each = g_array_get_element_size(all);
+    for (unsigned i = 0; i < all->count; i++) {
+        const struct qemu_descriptor *one = (const void *)(all->descriptors + i * each);
+        if (strcmp(one->name, name) == 0)
+            return one->handle;
+    }
+    return NULL;
+}
+
 bool guest_vcpu(unsigned vcpu) {
     struct reader *r = &readers[vcpu];
     if (r->bytes)
@@ -58,9 +68,7 @@ bool guest_vcpu(unsigned vcpu) {
     struct qemu_registers *all = qemu_plugin_get_registers();
     for (unsigned i = 0; i < REGISTERS; i++) {
         const char *name = name_of(i);
-        for (unsigned k = 0; name && k < all->count; k++)
-            if (strcmp(all->descriptors[k].name, name) == 0)
-                r->registers[i] = all->descriptors[k].handle;
+        r->registers[i] = name ? find_register(all, name) : NULL;
         r->is_named &= !name || r->registers[i];
     }
     return r->is_named;
@@ -76,10 +84,11 @@ static bool look_at_register(unsigned vcpu, unsigned which, uint64_t *value) {
     if (!r->registers[which])
         return false;
     g_byte_array_set_size(r->bytes, 0);
-    int length = qemu_plugin_read_register(r->registers[which], r->bytes);
+    qemu_plugin_read_register(r->registers[which], r->bytes);
+    unsigned length = r->bytes->length;
     if (length != 4 && length != 8)
         return false;
-    memcpy(value, r->bytes->data, (size_t)length); // little-endian
+    memcpy(value, r->bytes->data, length); // little-endian
     return true;
 }
 

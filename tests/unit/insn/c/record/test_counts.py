@@ -50,20 +50,25 @@ struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
     b->data = realloc(b->data, 64), b->length = n;
     return b;
 }
+struct newer { // a descriptor as QEMU 11.1 has it
+    struct qemu_descriptor one;
+    bool is_readonly;
+};
+unsigned g_array_get_element_size(const struct qemu_registers *all) { return sizeof(struct newer); }
 struct qemu_registers *qemu_plugin_get_registers(void) {
     struct qemu_registers *all = calloc(1, sizeof *all);
-    all->descriptors = calloc(COUNT, sizeof *all->descriptors), all->count = COUNT;
+    struct newer *each = calloc(COUNT, sizeof *each);
     for (int i = 0; i < COUNT; i++)
-        all->descriptors[i].name = names[i], all->descriptors[i].handle = (void *)(uintptr_t)(i + 1);
+        each[i].one.name = names[i], each[i].one.handle = (void *)(uintptr_t)(i + 1);
+    all->descriptors = (uint8_t *)each, all->count = COUNT;
     return all;
 }
-int qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
+void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
     unsigned n = (uintptr_t)handle - 1, size = n == CS ? 4 : 8;
     if (is_unreadable)
-        return -1;
+        return;
     g_byte_array_set_size(into, size);
     memcpy(into->data, &registers[n], size);
-    return size;
 }
 bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) { return false; }
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t size) { return (void *)rows; }

@@ -37,17 +37,22 @@ struct qemu_bytes *g_byte_array_set_size(struct qemu_bytes *b, unsigned n) {
     b->data = realloc(b->data, 65536), b->length = n;
     return b;
 }
+struct newer { // a descriptor as QEMU 11.1 has it
+    struct qemu_descriptor one;
+    bool is_readonly;
+};
+unsigned g_array_get_element_size(const struct qemu_registers *all) { return sizeof(struct newer); }
 struct qemu_registers *qemu_plugin_get_registers(void) {
     struct qemu_registers *all = calloc(1, sizeof *all);
-    all->descriptors = calloc(7, sizeof *all->descriptors), all->count = 7;
+    struct newer *each = calloc(7, sizeof *each);
     for (int i = 0; i < 7; i++)
-        all->descriptors[i].name = names[i], all->descriptors[i].handle = (void *)(uintptr_t)(i + 1);
+        each[i].one.name = names[i], each[i].one.handle = (void *)(uintptr_t)(i + 1);
+    all->descriptors = (uint8_t *)each, all->count = 7;
     return all;
 }
-int qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
+void qemu_plugin_read_register(struct qemu_register *handle, struct qemu_bytes *into) {
     g_byte_array_set_size(into, 8);
     memcpy(into->data, &registers[(uintptr_t)handle - 1], 8);
-    return 8;
 }
 bool qemu_plugin_read_memory_vaddr(uint64_t at, struct qemu_bytes *into, size_t n) {
     reads++;
