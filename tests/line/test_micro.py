@@ -27,7 +27,7 @@ def test_every_run_is_right(cell):
     cell.require_verified()
 """
 LINUX = "linux.start-warm"
-"""It costs a fifth of a cold start (docs/how-to/warm.md), and what an operation costs is the same."""
+"""It costs a quarter of a cold start (docs/how-to/warm.md), and what an operation costs is the same."""
 KEVLAR = {"label": "kevlar", "benchmarks": {"getpid": {"per_iter_ns": 2233600}}}
 
 

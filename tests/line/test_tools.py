@@ -73,7 +73,7 @@ def of_row(session: Session, row: str) -> dict[str, Any]:
 # ---- in the guest
 
 WARM, LINUX = "linux:start=warm", "linux.start-warm"
-"""A boot costs a fifth of a cold one, and programs come to it in the same way. tests/tools boots cold."""
+"""A boot costs a quarter of a cold one, and programs come to it in the same way. tests/tools boots cold."""
 
 
 @pytest.fixture(scope="module")
