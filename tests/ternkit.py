@@ -47,6 +47,7 @@ from benchgate.run.record import clock_log, load, smoke_folder
 from benchgate.run.smoke import as_smoke, smoke_watch
 from benchgate.run.watch import watch_for
 from benchgate.session import recordings
+from benchgate.session.warm_starts import WarmStarts
 from benchgate.session.workbench import SymbolFiles, kernel_symbols
 from tests.machines import PATIENT
 
@@ -73,6 +74,8 @@ class Bootkit:
     """The deadlines on wall time."""
     rule: VoidRule = DEFAULT
     _images: Images = field(default_factory=lambda: Images(False, lambda _: None))
+    _warm: WarmStarts = field(default_factory=lambda: WarmStarts(lambda _: None, boots=1))
+    """The snapshots of systems with `start=warm`, on the instruction clock."""
     _boots: int = 0
     _kept: dict[str, object] = field(default_factory=dict)
 
@@ -188,6 +191,8 @@ class Bootkit:
             words=words,
             records=recordings.records(folder, lines=lines, observed=observed),
         )
+        if planned.starts_warm:
+            boot = replace(boot, start=self._warm.of(planned, image, self._machine(), 1))
         spec = argv.guest_spec(planned, image, self._machine(), boot)
         script = argv.script(planned, nonce) if words is None else None
         if not self.insn:  # host time, of which a busy host needs much

@@ -48,7 +48,7 @@ from tools.clock_lab import (
 )
 
 NAMED_THREADS = ("-name", "guest=lab,debug-threads=on")
-SMALL = PRIMES.format(hi=300_000)
+SMALL = PRIMES.format(hi=150_000)
 HOST_CPUS = len(os.sched_getaffinity(0))
 
 

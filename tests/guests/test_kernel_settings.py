@@ -23,35 +23,32 @@ def shown(judged: JudgedRun) -> list[str]:
     return [" ".join(line.split()) for line in re.findall(r"^benchset at=(.*)", text, re.MULTILINE)]
 
 
-@pytest.mark.parametrize(
-    ("word", "seen"),
-    [
-        (
-            "preempt=full:nohz_full=1",
-            [
-                "/sys/kernel/debug/sched/preempt = none voluntary (full)",
-                "/sys/devices/system/cpu/nohz_full = 1",
-            ],
-        ),
-        (
-            "base_slice_ns=1234567:features=NO_RUN_TO_PARITY",
-            ["/sys/kernel/debug/sched/base_slice_ns = 1234567", "NO_RUN_TO_PARITY"],
-        ),
-        (
-            "sysctl=kernel.sched_autogroup_enabled=0+vm.swappiness=7",
-            ["/proc/sys/kernel/sched_autogroup_enabled = 0", "/proc/sys/vm/swappiness = 7"],
-        ),
-    ],
-    ids=["command line", "debugfs", "sysctl"],
+SETTINGS = (
+    *("preempt=full", "nohz_full=1"),  # by the command line
+    *("base_slice_ns=1234567", "features=NO_RUN_TO_PARITY"),  # in debugfs
+    "sysctl=kernel.sched_autogroup_enabled=0+vm.swappiness=7",
 )
-def test_a_setting_is_made_and_shown_before_and_after(insn: Bootkit, word: str, seen: list[str]) -> None:
-    judged = insn.run(f"linux:{word}", "primes", 2, SMALL)
+SEEN = (
+    "/sys/kernel/debug/sched/preempt = none voluntary (full)",
+    "/sys/devices/system/cpu/nohz_full = 1",
+    "/sys/kernel/debug/sched/base_slice_ns = 1234567",
+    "NO_RUN_TO_PARITY",
+    "/proc/sys/kernel/sched_autogroup_enabled = 0",
+    "/proc/sys/vm/swappiness = 7",
+)
+
+
+def test_each_setting_is_made_and_shown_before_and_after(insn: Bootkit) -> None:
+    """One boot has one of each kind."""
+    judged = insn.run(":".join(["linux", *SETTINGS]), "primes", 2, SMALL)
     assert judged.verified, judged.reason
     lines = shown(judged)
-    assert [line.partition(" ")[0] for line in lines] == ["begin", "begin", "end", "end"]
-    for expected, begin, end in zip(seen, lines[:2], lines[2:], strict=True):
-        assert expected in begin
-        assert begin.removeprefix("begin") == end.removeprefix("end")
+    begun, ended = ([one for one in lines if one.startswith(word)] for word in ("begin", "end"))
+    assert lines == [*begun, *ended]
+    assert [one.removeprefix("begin") for one in begun] == [one.removeprefix("end") for one in ended]
+    assert len(begun) == len(SEEN)
+    for expected in SEEN:
+        assert len([one for one in begun if expected in one]) == 1, lines
 
 
 @pytest.mark.parametrize(

@@ -67,18 +67,24 @@ def test_an_accident_is_named(booter: Booter, case: str, said: str) -> None:
     assert said in judged.reason
 
 
+STILL = "is not the last thing on the console, and its time"
+MORE = "is not the last thing on the console: more follows it in the line `$ talker: a driver"
+
+
 @pytest.mark.parametrize(
-    ("case", "said"),
+    ("clock", "case", "said"),
     [
-        (
-            "prompt-not-last",
-            "is not the last thing on the console: more follows it in the line `$ talker: a driver",
-        ),
-        ("endless", "is not the last thing on the console, and its time"),
+        (INSN, "prompt-not-last", MORE),
+        (WALL, "prompt-not-last", MORE),
+        (INSN, "endless", STILL),
+        (WALL, "stuck", STILL),  # one that computes costs all of the time on wall time
     ],
+    ids=["insn-not-last", "wall-not-last", "insn-endless", "wall-stuck"],
 )
-def test_a_prompt_that_never_comes_is_named(booter: Booter, case: str, said: str) -> None:
-    judged = booter.boot(f"lie={case}", hasty=True)
+def test_a_prompt_that_never_comes_is_named(
+    tmp_path: Path, kernel: Path, clock: bool, case: str, said: str
+) -> None:
+    judged = Booter(tmp_path, kernel, clock).boot(f"lie={case}", hasty=True)
     assert judged.verified is None
     assert said in judged.reason
 

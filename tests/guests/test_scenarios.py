@@ -46,6 +46,7 @@ def test_tern_says_which_scenarios_it_cannot_carry_out(name: str) -> None:
     )
 
 
+LINUX = "linux:start=warm"
 LIES = {
     "a group that begins too early": (
         "scenario-arrival",
@@ -56,21 +57,21 @@ LIES = {
     ),
     "an affinity that is not set": (
         "scenario-bound",
-        "linux",
+        LINUX,
         "director.h",
         ("port_allow_other(process, plan_of(to, 'm')) != 0", "plan_of(to, 'm') == 0"),
         "of group bound ran on CPU 1 for .*; from 0 ns on it may run on CPU 0 only",
     ),
     "a quota that is not set": (
         "scenario-quota",
-        "linux",
+        LINUX,
         "director.h",
         (".has_quota = plan_has(to, 'q'),", ".has_quota = 0,"),
         "control group capped ran for .* it may for at most 90,000,000",
     ),
     "a nice value that is not changed": (
         "scenario-renice",
-        "linux",
+        LINUX,
         "director.h",
         ("port_nice(process, (int)to->of['n' - 'a'] - NICE_ZERO) != 0", "process == 0"),
         "the machine contradicts the guest: `syscalls.setpriority >= 1` does not hold",

@@ -159,7 +159,7 @@ IPIS_IN_FLIGHT = 2
 """How many reschedule IPIs may be sent on one side of a border of the window and taken on the other."""
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("n", [1, 2, 5])
 def test_every_nth_reschedule_ipi_is_dropped(timed: Bootkit, n: int) -> None:
     """Each CPU counts its own IPIs and drops every Nth. The window may start and end anywhere between two
     drops."""

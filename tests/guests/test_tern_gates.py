@@ -19,13 +19,13 @@ from benchgate.judge import verify
 from benchgate.plan import catalog, systemfile
 from benchgate.run.record import load
 from tests.line.sessions import REPO, Session, gated_tern
-from tests.ternkit import Bootkit, judged_five_times
+from tests.ternkit import Bootkit, judged_five_times, light
 
 
 def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
     """No interrupt tells the second CPU that there is work, so the first does nearly all of it. With this
     fault every seed gives the same run (see the soak test below), so one run per arm is used five times."""
-    workload, system = catalog.load_workload("tasks"), catalog.load_system("kernel:fault=drop-ipi")
+    workload, system = catalog.load_workload("tasks"), light(catalog.load_system("kernel:fault=drop-ipi"))
     runs = [load(folder) for folder in sorted((dropped_ipis.folder / "runs").iterdir())]
     arms = []
     for cpus in (1, 2):

@@ -37,7 +37,7 @@ import pytest
 def test_every_run_is_right(cell):
     cell.require_verified()
 """
-STEPS = 4000
+STEPS = 1024
 # A fault's wrong copy of a function is reached through the right one, and must not be seen twice.
 TERN = ROW.format(
     systems="'kernel.yaml', 'kernel.yaml:fault=unlocked-count'", workload=f"'tasks', steps={STEPS}"
@@ -113,7 +113,7 @@ def test_the_books_agree_with_the_counters_of_tern(tern: Session, cpus: int) -> 
         assert switches == [counted.switches[cpu] for cpu in range(cpus)] == [*own.by_cpu["switches"]]
         moved = [counted.started_elsewhere[cpu] for cpu in range(cpus)]
         assert moved == [*own.by_cpu["migrations"]]
-        assert sum(switches) > 500
+        assert sum(switches) > STEPS // 8
         assert sum(one.migrations for one in books.threads) >= sum(moved) > 0
 
 

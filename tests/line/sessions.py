@@ -147,7 +147,7 @@ def gated_tern(where: Path, system: str, *words: str, more: str = "") -> Session
 
 def dropped_ipis(where: Path) -> Session:
     """A quick session of five boots, of a tern whose defect would fail the gate, on one host CPU."""
-    system = "kernel:fault=drop-ipi"
+    system = f"{light_tern(where).name}:fault=drop-ipi"
     more = LOCK_HOLDER.format(systems=f'"{system}"', workload='"tasks", steps=4000', holds=False)
     return gated_tern(where, system, "--quick", f"--cpus={max(os.sched_getaffinity(0))}", more=more)
 

@@ -89,14 +89,17 @@ def test_a_command_that_panics_with_more_cpus_is_for_one(
 
 
 def test_a_command_whose_prompt_never_comes_back_is_said(
-    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "mine.yaml"
-    words = ("--append", "lie=endless", "--send", "primes {workers} 20000", "--seconds", "12")
-    assert new_system(kernel, out, *words) == 0
+    """Its CPUs are halted, and there is a kernel for one CPU only: one that computes costs the whole of the
+    time at each CPU count."""
+    talker(tmp_path, cpus=1)
+    out, template = tmp_path / "mine.yaml", tmp_path / "talker-{n}.elf"
+    words = ("--append", "lie=stuck", "--send", "primes {workers} 20000", "--seconds", "12")
+    assert new_system(template, out, *words) == 0
     silent = "it printed nothing more, and its prompt did not come back"
     assert f"`primes 1 20000`: {silent}" in capsys.readouterr().err
-    assert f"# at 1, 2, 4 CPUs {silent}" in out.read_text()
+    assert f"# at 1 CPU {silent}" in out.read_text()
 
 
 def test_a_number_that_was_printed_before_the_work_is_no_answer(

@@ -13,11 +13,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
+
+if TYPE_CHECKING:
+    import pytest
 
 _ANSWER = "benchgate_answer"
 _QUIET = ("--collect-only", "-q")

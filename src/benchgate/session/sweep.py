@@ -194,7 +194,7 @@ class _State:
         arms = [p for p in self.cells.values() if not p.cell.variant]  # a variant is never gated
         wall = [p for p in arms if p.seats.lane in (Lane.KVM, Lane.TCG) and p.seats.pins]
         counts = tuple(sorted({p.cell.cpus for p in wall if 1 < p.cell.cpus <= len(p.seats.pins)}))
-        if counts:
+        if counts and len({p.cell.cpus for p in wall}) > 1:  # else there is no speedup that it could limit
             self.bounds = self.lab.capacity(self.sweep.row, counts)
 
     def _attempt(self, wishes: Sequence[_Wish]) -> None:

@@ -123,6 +123,15 @@ def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
     assert lab.capacities == [(2,)] * 5
 
 
+def test_a_row_of_one_cpu_count_has_no_speedup_that_the_hosts_capacity_could_limit() -> None:
+    lab, plan = FakeLab(), the_plan(2)
+    alone = replace(plan, cells=tuple(one for one in plan.cells if one.cell.cpus == 2), gates=())
+    assert len(alone.cells) == 1
+    sweep.run_sweep(alone, Options(), POLICY, lab, seed=1)
+    assert len(lab.asked) > 1
+    assert lab.capacities == []
+
+
 def disturbed(orders: Container[int], lab: FakeLab | None = None) -> FakeLab:
     lab = lab or FakeLab()
     lab.disturbed = orders

@@ -7,6 +7,7 @@ it gives the number or the pattern, or fails with ValueError; one mapping can be
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
 from pathlib import Path
@@ -40,7 +41,10 @@ def text_of(path: Path) -> str:
         raise CatalogError(f"{path}: is not UTF-8 at byte {error.start}") from error
 
 
+@functools.lru_cache(maxsize=64)
 def top_of(text: str, path: Path) -> yaml.MappingNode:
+    """The top of the same text and path is the same node, which nobody changes: what judges a session again
+    asks for its systems and workloads once for each run."""
     if len(text) > MAX_CHARACTERS:
         raise CatalogError(f"{path}: has {len(text)} characters, more than {MAX_CHARACTERS}")
     try:

@@ -29,6 +29,7 @@
 //                     panic-after      the same, after the result
 //                     reset-after      resets after the result
 //                     endless          prints the result, and never prompts again
+//                     stuck            the same, but its CPUs are halted
 //                     babble           prints one line for ever after the result
 //                     counts           the same, and no two lines are equal
 #include "talker.h"
@@ -113,11 +114,15 @@ static void panic(void) {
     machine_power_off();
 }
 
-static void die(void) {
-    text("primes: 5 devices do not answer\npanic: code 17 at 4711\n");
+static void stop(void) {
     machine_hold();
     for (;;)
         machine_rest();
+}
+
+static void die(void) {
+    text("primes: 5 devices do not answer\npanic: code 17 at 4711\n");
+    stop();
 }
 
 void primes_command(struct primes *asked) {
@@ -145,6 +150,8 @@ void primes_command(struct primes *asked) {
         panic();
     if (lie("reset-after"))
         machine_reset();
+    if (lie("stuck"))
+        stop();
     while (lie("endless"))
         bench_relax();
     while (lie("babble"))

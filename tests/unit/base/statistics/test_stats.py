@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Interval
@@ -135,6 +136,16 @@ def test_paired_log_t_with_a_quantile_from_a_printed_table() -> None:
     assert interval is not None
     assert math.log(interval.low) == pytest.approx(0.5 - 2.132 * error, abs=1e-5)
     assert math.log(interval.high) == pytest.approx(0.5 + 2.132 * error, abs=1e-5)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 4, 5, 6, 11, 25, 60])
+@pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.005, 0.001])
+def test_paired_log_t_with_the_quantile_of_scipy(runs: int, alpha: float) -> None:
+    logs = [math.sin(n) for n in range(runs)]
+    interval = stats.paired_log_interval([math.exp(one) for one in logs], [1.0] * runs, alpha)
+    assert interval is not None
+    reach = stdtrit(runs - 1, 1 - alpha) * statistics.stdev(logs) / math.sqrt(runs)
+    assert math.log(interval.high / interval.low) == pytest.approx(2 * reach, rel=1e-8, abs=1e-12)
 
 
 def test_samples_without_pairs_have_no_paired_interval() -> None:

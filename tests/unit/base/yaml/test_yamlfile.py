@@ -4,8 +4,10 @@ import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -295,3 +297,20 @@ def test_a_long_value_is_shortened_where_it_is_shown(
     said = str(error.value).removeprefix(str(tmp_path))
     assert len(said) < 250
     assert "..." in said
+
+
+def test_the_same_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another path it is read again, because messages name it."""
+    asked: list[str] = []
+    compose = yaml.compose
+
+    def counted(text: str, **words: Any) -> object:
+        asked.append(text)
+        return compose(text, **words)
+
+    monkeypatch.setattr(yaml, "compose", counted)
+    text = "count: 3  # read once\n"
+    for path in ("one.yaml", "one.yaml", "two.yaml"):
+        top = yamlfile.parse(text, Path(path), block(count=INTEGER))
+        assert top.integer("count", low=0, high=9) == 3
+    assert asked == [text] * 2
