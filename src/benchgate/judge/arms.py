@@ -2,8 +2,9 @@
 
 Takes planned cells, judged runs in the order of execution and the metrics that their workload declares; gives
 an `Arm` per cell. Two runs of one seed must be equal, and `difference` says where they are not. If the host
-killed a guest after its result, only the part that both runs have is compared. Fails with VerifyError if a
-console or a clock log cannot be read.
+ended a guest (after its result, at a failure that it printed, at a deadline), it did so at a moment of its
+own, and only the part that both runs have is compared. Fails with VerifyError if a console or a clock log
+cannot be read.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from types import MappingProxyType
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
-from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric, with_windows
+from benchgate.insn.explore_log import Delay
+from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.checks.witness_summary import told, witness_of
 from benchgate.judge.judged_run import JudgedRun
@@ -170,8 +173,16 @@ def difference(first: RawRun, second: RawRun) -> str:
                 f"{where}: mark {mark.kind} at {mark.time} on vCPU {mark.vcpu}, "
                 f"mark {other.kind} at {other.time} on vCPU {other.vcpu}"
             )
+    for one, other in zip(_stalls(logs[0]), _stalls(logs[1]), strict=False):
+        if one != other:
+            return f"{where} in their stalls: {one.point} at {one.time}, {other.point} at {other.time}"
+    if len({first.ending, second.ending} - {Ending.INTERRUPTED}) > 1:
+        return f"{where} in their ends: {first.ending}, {second.ending}"
     ended_by_host = None in (first.exit_status, second.exit_status)
-    if logs[0].marks != logs[1].marks or (logs[0].totals != logs[1].totals and not ended_by_host):
+    may_have_more = ended_by_host and second.ending is not Ending.DONE
+    if logs[0].marks != logs[1].marks and not may_have_more:
+        return f"{where} in their marks"
+    if logs[0].totals != logs[1].totals and not ended_by_host:
         return f"{where} in their instruction counts"
     files = RunFiles(first), RunFiles(second)
     one, two = (each.console for each in files)
@@ -181,6 +192,10 @@ def difference(first: RawRun, second: RawRun) -> str:
         return f"{where} in their consoles"
     found = _of_memory(files[0], files[1])
     return f"{where} in {found}" if found else ""
+
+
+def _stalls(log: ClockLog) -> tuple[Delay, ...]:
+    return log.explored.delays if log.explored else ()
 
 
 def _of_memory(one: RunFiles, other: RunFiles) -> str:
