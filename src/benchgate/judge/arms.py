@@ -167,20 +167,10 @@ def difference(first: RawRun, second: RawRun) -> str:
         return ""
     logs = read_log(first.clock_log), read_log(second.clock_log)
     where = f"{first.folder.name} and {second.folder.name} have the same seed {first.seed} but differ"
-    for mark, other in zip(logs[0].marks, logs[1].marks, strict=False):
-        if mark != other:
-            return (
-                f"{where}: mark {mark.kind} at {mark.time} on vCPU {mark.vcpu}, "
-                f"mark {other.kind} at {other.time} on vCPU {other.vcpu}"
-            )
-    for one, other in zip(_stalls(logs[0]), _stalls(logs[1]), strict=False):
-        if one != other:
-            return f"{where} in their stalls: {one.point} at {one.time}, {other.point} at {other.time}"
-    if len({first.ending, second.ending} - {Ending.INTERRUPTED}) > 1:
-        return f"{where} in their ends: {first.ending}, {second.ending}"
+    if found := _of_ends(first, second) or _of_common_events(*logs):
+        return f"{where}{found}"
     ended_by_host = None in (first.exit_status, second.exit_status)
-    may_have_more = ended_by_host and second.ending is not Ending.DONE
-    if logs[0].marks != logs[1].marks and not may_have_more:
+    if logs[0].marks != logs[1].marks and not (ended_by_host and second.ending is not Ending.DONE):
         return f"{where} in their marks"
     if logs[0].totals != logs[1].totals and not ended_by_host:
         return f"{where} in their instruction counts"
@@ -192,6 +182,25 @@ def difference(first: RawRun, second: RawRun) -> str:
         return f"{where} in their consoles"
     found = _of_memory(files[0], files[1])
     return f"{where} in {found}" if found else ""
+
+
+def _of_ends(first: RawRun, second: RawRun) -> str:
+    ends = {first.ending, second.ending} - {Ending.INTERRUPTED}
+    return f" in their ends: {first.ending}, {second.ending}" if len(ends) > 1 else ""
+
+
+def _of_common_events(one: ClockLog, two: ClockLog) -> str:
+    """The first mark or stall, of those that both have, in which they differ."""
+    for mark, other in zip(one.marks, two.marks, strict=False):
+        if mark != other:
+            return (
+                f": mark {mark.kind} at {mark.time} on vCPU {mark.vcpu}, "
+                f"mark {other.kind} at {other.time} on vCPU {other.vcpu}"
+            )
+    for stall, second in zip(_stalls(one), _stalls(two), strict=False):
+        if stall != second:
+            return f" in their stalls: {stall.point} at {stall.time}, {second.point} at {second.time}"
+    return ""
 
 
 def _stalls(log: ClockLog) -> tuple[Delay, ...]:

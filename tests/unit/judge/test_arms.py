@@ -163,7 +163,7 @@ STALL = "explore sync 9\ndelay 0 500 700 20 4198400\n"
         ({"mark": 11}, "mark 1 at 10"),
         (
             {"more": STALL.replace("700", "800")},
-            "in their stalls: StallPoint(vcpu=0, instruction=500, ns=700)",
+            "stalls: StallPoint(vcpu=0, instruction=500, ns=700)",
         ),
         ({"ending": Ending.RUN_DEADLINE}, "in their ends: failed, run-deadline"),
     ],
