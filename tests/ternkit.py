@@ -222,7 +222,9 @@ class Bootkit:
         assert observation
         assert kernel
         symbols = kernel_symbols(self._images, self.qemu, planned.system, planned.workload)
-        text = self.once(f"observe {kernel}", lambda: observe_file(observation, kernel, symbols or kernel))
+        text = self.once(
+            f"observe {kernel} {observation}", lambda: observe_file(observation, kernel, symbols or kernel)
+        )
         program = self._images.program(planned.system, planned.workload)
         return with_program(text, program, planned.functions) if program else text
 

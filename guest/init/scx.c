@@ -19,6 +19,7 @@
 #define MOST_WORDS 64
 #define STEP_MS 10
 #define DEADLINE_MS 60000
+#define LEAVE_MS 5000
 #define SHOWN_BYTES 2000 // the end of what the program has printed
 
 // The kernel's name of each fact, and ours.
@@ -132,6 +133,18 @@ int scx_start(void) {
     return 0;
 }
 
+// The kernel says why a scheduler left when it has left, and that takes a while.
+static void let_it_leave(void) {
+    const struct timespec step = {0, STEP_MS * 1000000};
+    char state[128];
+    for (int waited = 0; waited < LEAVE_MS; waited += STEP_MS) {
+        read_text(facts[0].file, state, sizeof state);
+        if (strcmp(state, "disabling") != 0)
+            return;
+        nanosleep(&step, NULL);
+    }
+}
+
 void scx_before(void) {
     look(&before);
 }
@@ -140,6 +153,7 @@ void scx_after(void) {
     struct facts after;
     int status;
     look(&after);
+    let_it_leave();
     if (waitpid(program, &status, WNOHANG) == program || strcmp(after.values[0], before.values[0]) != 0)
         print_log();
     print("begin", &before);

@@ -25,13 +25,14 @@ def shown(judged: JudgedRun) -> list[str]:
 
 SETTINGS = (
     *("preempt=full", "nohz_full=1"),  # by the command line
-    *("base_slice_ns=1234567", "features=NO_RUN_TO_PARITY"),  # in debugfs
+    *("base_slice_ns=1234567", "migration_cost_ns=0", "features=NO_RUN_TO_PARITY"),  # in debugfs
     "sysctl=kernel.sched_autogroup_enabled=0+vm.swappiness=7",
 )
 SEEN = (
     "/sys/kernel/debug/sched/preempt = none voluntary (full)",
     "/sys/devices/system/cpu/nohz_full = 1",
     "/sys/kernel/debug/sched/base_slice_ns = 1234567",
+    "/sys/kernel/debug/sched/migration_cost_ns = 0",
     "NO_RUN_TO_PARITY",
     "/proc/sys/kernel/sched_autogroup_enabled = 0",
     "/proc/sys/vm/swappiness = 7",

@@ -162,6 +162,7 @@ class RawRun:
     warmup: bool
     ending: Ending
     exit_status: Annotated[int, Between(-(2**63))] | None
+    """None if the host ended it, at a moment of its own."""
     guest_digest: str
     clock_log: Annotated[Path | None, Presence.APART] = None
     """The instruction clock's log; None on the other lanes."""

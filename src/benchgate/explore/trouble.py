@@ -66,6 +66,8 @@ class RunObservation:
     """Why a vCPU's books do not balance."""
     last_lines: tuple[str, ...] = ()
     """The last lines of its console that are not blank, safe to show."""
+    report: tuple[str, ...] = ()
+    """What its kernel reported of itself (kernel_report.py), safe to show."""
     typed_ns: int | None = None
     """When the first line was typed at its prompt; None: nothing was."""
     places: tuple[str, ...] = ()
@@ -148,7 +150,7 @@ def group_of(found: Trouble, made: RunObservation) -> str:
     if found.kind in _BY_PLACE and made.places:
         parts.append(f"at {', '.join(sorted(map(symbol, made.places)))}")
     if found.kind in _BY_CONSOLE:
-        parts += [masked(line) for line in made.last_lines[-LAST_LINES:]]
+        parts += [masked(line) for line in made.report or made.last_lines[-LAST_LINES:]]
     elif found.kind is not TroubleKind.SLOW:
         parts.append(masked(found.what))
     return " | ".join(parts)

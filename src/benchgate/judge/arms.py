@@ -2,8 +2,9 @@
 
 Takes planned cells, judged runs in the order of execution and the metrics that their workload declares; gives
 an `Arm` per cell. Two runs of one seed must be equal, and `difference` says where they are not. If the host
-killed a guest after its result, only the part that both runs have is compared. Fails with VerifyError if a
-console or a clock log cannot be read.
+ended a guest (after its result, at a failure that it printed, at a deadline), it did so at a moment of its
+own, and only the part that both runs have is compared. Fails with VerifyError if a console or a clock log
+cannot be read.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from types import MappingProxyType
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm
-from benchgate.base.runs import RawRun, VerifiedRun
+from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric, with_windows
+from benchgate.insn.explore_log import Delay
+from benchgate.insn.log import ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.judge.checks.witness_summary import told, witness_of
 from benchgate.judge.judged_run import JudgedRun
@@ -164,14 +167,12 @@ def difference(first: RawRun, second: RawRun) -> str:
         return ""
     logs = read_log(first.clock_log), read_log(second.clock_log)
     where = f"{first.folder.name} and {second.folder.name} have the same seed {first.seed} but differ"
-    for mark, other in zip(logs[0].marks, logs[1].marks, strict=False):
-        if mark != other:
-            return (
-                f"{where}: mark {mark.kind} at {mark.time} on vCPU {mark.vcpu}, "
-                f"mark {other.kind} at {other.time} on vCPU {other.vcpu}"
-            )
+    if found := _of_ends(first, second) or _of_common_events(*logs):
+        return f"{where}{found}"
     ended_by_host = None in (first.exit_status, second.exit_status)
-    if logs[0].marks != logs[1].marks or (logs[0].totals != logs[1].totals and not ended_by_host):
+    if logs[0].marks != logs[1].marks and not (ended_by_host and second.ending is not Ending.DONE):
+        return f"{where} in their marks"
+    if logs[0].totals != logs[1].totals and not ended_by_host:
         return f"{where} in their instruction counts"
     files = RunFiles(first), RunFiles(second)
     one, two = (each.console for each in files)
@@ -181,6 +182,29 @@ def difference(first: RawRun, second: RawRun) -> str:
         return f"{where} in their consoles"
     found = _of_memory(files[0], files[1])
     return f"{where} in {found}" if found else ""
+
+
+def _of_ends(first: RawRun, second: RawRun) -> str:
+    ends = {first.ending, second.ending} - {Ending.INTERRUPTED}
+    return f" in their ends: {first.ending}, {second.ending}" if len(ends) > 1 else ""
+
+
+def _of_common_events(one: ClockLog, two: ClockLog) -> str:
+    """The first mark or stall, of those that both have, in which they differ."""
+    for mark, other in zip(one.marks, two.marks, strict=False):
+        if mark != other:
+            return (
+                f": mark {mark.kind} at {mark.time} on vCPU {mark.vcpu}, "
+                f"mark {other.kind} at {other.time} on vCPU {other.vcpu}"
+            )
+    for stall, second in zip(_stalls(one), _stalls(two), strict=False):
+        if stall != second:
+            return f" in their stalls: {stall.point} at {stall.time}, {second.point} at {second.time}"
+    return ""
+
+
+def _stalls(log: ClockLog) -> tuple[Delay, ...]:
+    return log.explored.delays if log.explored else ()
 
 
 def _of_memory(one: RunFiles, other: RunFiles) -> str:

@@ -29,6 +29,7 @@ from benchgate.insn.log_reader import read_log
 from benchgate.insn.threads_log import ThreadEvents, read_thread_events
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
+from benchgate.judge.accounts.threads.pauses import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import Schedule, repeat_schedule
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 from benchgate.run.end_memory import EndMemory, read_memory
@@ -165,6 +166,10 @@ class RunFiles:
     def schedule(self) -> Schedule | None:
         """These events, repeated in their order."""
         return repeat_schedule(self.thread_events) if self.thread_events else None
+
+    @cached_property
+    def pauses(self) -> SchedulePauses | None:
+        return SchedulePauses(self.schedule) if self.schedule else None
 
     @cached_property
     def unobserved(self) -> str:

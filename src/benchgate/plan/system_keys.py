@@ -56,7 +56,11 @@ _SETTINGS = (
         )
     },
     {"source": Text("the default of a setting that is `boot.source`", may_be_empty=True)},
-    {"config": Text("the default of a setting that is `boot.config`", may_be_empty=True)},
+    {
+        "config": Text("the default of a setting that is `boot.config`", may_be_empty=True),
+        "with_part": Text("a part of the configuration that needs what `leaves_out` names", default=""),
+        "leaves_out": Text("what that part takes from boot.append", default=""),
+    },
     {"program": Text("the default of a setting that is a program with arguments", may_be_empty=True)},
     {
         "shows": Texts(

@@ -94,13 +94,14 @@ class ClockConsole(Console):
         with self._at_most(timeout):
             return super().expect_loop(searcher, None, *more)
 
-    def read_rest(self, seconds: float) -> None:
-        """Reads until the guest stands still or has ended, for at most `seconds`."""
+    def read_rest(self, seconds: float) -> bool:
+        """Reads until the guest stands still or has ended, for at most `seconds`; whether it has ended."""
         deadline = time.monotonic() + seconds
         with contextlib.suppress(pexpect.TIMEOUT):
             while self._runs:
                 self._await_stop(deadline)
                 self._output = b""
+        return self._has_ended
 
     @contextlib.contextmanager
     def _at_most(self, seconds: float | None) -> Iterator[None]:

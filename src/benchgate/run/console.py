@@ -144,12 +144,16 @@ class Console(fdspawn):  # type: ignore[misc] # pexpect has no types
         data = s.encode() if isinstance(s, str) else bytes(s)
         return self.send(data + b"\n")
 
-    def read_rest(self, seconds: float) -> None:
-        """Reads the console into the log until it ends, for at most `seconds`."""
+    def read_rest(self, seconds: float) -> bool:
+        """Reads the console into the log until it ends, for at most `seconds`; whether it ended."""
         deadline = time.monotonic() + seconds
-        with contextlib.suppress(pexpect.EOF, pexpect.TIMEOUT):
-            while (left := deadline - time.monotonic()) > 0:
-                self.read_nonblocking(_READ_BYTES, left)
+        with contextlib.suppress(pexpect.TIMEOUT):
+            try:
+                while (left := deadline - time.monotonic()) > 0:
+                    self.read_nonblocking(_READ_BYTES, left)
+            except pexpect.EOF:
+                return True
+        return False
 
 
 def readable(descriptor: int, seconds: float | None) -> bool:

@@ -54,6 +54,8 @@ class Follower:
     repetition: Repetition = field(init=False)
     has_result: bool = field(init=False, default=False)
     """Whether the line that shows the result was printed, so that only the end is awaited."""
+    has_closed: bool = field(init=False, default=False)
+    """Whether the console ended by itself after a failure."""
     rest: int = field(init=False, default=0)
     """How many bytes the guest printed after its result."""
     hush: Hush | None = field(init=False, default=None)
@@ -107,7 +109,8 @@ class Follower:
 
     def await_exit(self, seen: Observation) -> bool:
         """Whether the program exits by itself after its console was closed."""
-        return seen.cause is Cause.CLOSED and self.child.wait(self.limits.exit_s)
+        closed = seen.cause is Cause.CLOSED or self.has_closed
+        return closed and self.child.wait(self.limits.exit_s)
 
     def judge(self, seen: Observation, status: int | None) -> tuple[Ending, str]:
         """The ending and a sentence about it. `status` is None if the program had to be stopped."""
@@ -180,7 +183,7 @@ class Follower:
 
     def _failed(self, cause: Cause, line: bytes, note: str = "") -> Observation:
         with contextlib.suppress(FloodError):
-            self.console.read_rest(self.limits.linger_s)
+            self.has_closed = self.console.read_rest(self.limits.linger_s)
         return Observation(cause, self.stage, one_line(line), note)
 
 

@@ -35,7 +35,7 @@ from benchgate.run import pinning, snapshot, stale
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console, ConsoleLimits, SerialLog, piped
 from benchgate.run.end_memory import KeptMemory, leaves_memory
-from benchgate.run.ending import Cause, confirmed
+from benchgate.run.ending import confirmed
 from benchgate.run.follower import Follower, complaint
 from benchgate.run.pace import GuestPace, HostPace, TalkPace
 from benchgate.run.pinning import ThreadPlace
@@ -62,7 +62,8 @@ class GuestEnd:
     ending: Ending
     detail: str
     exit_status: int | None
-    """The exit status; None if it was killed after its result because its system cannot power off."""
+    """The exit status; None if the host ended it: after its result because its system cannot power off, after
+    a failure that it printed, or at a deadline."""
     samples: tuple[UseSample, ...] = ()
     """The host's accounting, as in threads.json and host.json."""
 
@@ -219,7 +220,7 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         guest.note_moment("exit" if exited else "stop")
         status = guest.child.stop(0 if exited else _STOP_GRACE_S)
         drained = guest.qmp.drain(_QMP_S)  # until QEMU's end of the socket is closed, which it is by now
-        own_status = None if seen.cause is Cause.FINISHED else status
+        own_status = status if exited else None
         reports = guest.qmp.guest_ends if drained else None
         judged = confirmed(follower.judge(seen, status if exited else None), reports, watch)
         if guest.kept_memory is not None and leaves_memory(judged[0], own_status):

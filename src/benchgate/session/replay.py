@@ -176,8 +176,7 @@ def _repeat(new: _Replay) -> tuple[str, bool]:
     )
     again = new.execute(wanted)
     difference = arms.difference(new.raw, again)
-    kept = ", console and memory" if again.folder.joinpath(MEMORY).exists() else " and console"
-    lines = [f"{order.out}: {difference or f'the same run: marks, counts{kept} are equal'}"]
+    lines = [f"{order.out}: {difference or f'the same run: {_equal_in(new.raw, again)}'}"]
     lines += _held(new, again, symbols)
     if wanted.profile is not None:
         lines.append(recordings.profile_table(order.out, symbols()))
@@ -192,6 +191,13 @@ def _repeat(new: _Replay) -> tuple[str, bool]:
     if wanted.events is not None:
         lines += recordings.write_trace(order.out, order.out / recordings.TRACE)
     return "\n".join(lines), not difference
+
+
+def _equal_in(raw: RawRun, again: RawRun) -> str:
+    if None in (raw.exit_status, again.exit_status):
+        return "marks and console are equal up to the end of the shorter one, which the host chose"
+    memory = again.folder.joinpath(MEMORY).exists()
+    return f"marks, counts{', console and memory' if memory else ' and console'} are equal"
 
 
 def _held(new: _Replay, again: RawRun, symbols: Callable[[], SymbolFiles]) -> list[str]:

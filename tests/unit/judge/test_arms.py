@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Arm
-from benchgate.base.runs import RawRun
+from benchgate.base.runs import Ending, RawRun
 from benchgate.base.workload.metrics import OF_THREADS, Metric, MetricDirection, MetricKind
 from benchgate.judge.arms import arms, difference, repeats
 from benchgate.judge.judged_run import JudgedRun
@@ -88,14 +88,26 @@ closed
 
 
 def run(
-    folder: Path, name: str, status: int | None, *, mark: int = 10, time: int = 99, said: str = "up"
+    folder: Path,
+    name: str,
+    status: int | None,
+    *,
+    mark: int = 10,
+    time: int = 99,
+    said: str = "up",
+    more: str = "",
+    ending: Ending = Ending.DONE,
 ) -> RawRun:
+    """`more`: other lines of the clock's log, after the mark."""
     place = folder / name
     place.mkdir()
-    (place / "clock.log").write_text(LOG.format(mark=mark, time=time))
+    log = LOG.format(mark=mark, time=time)
+    if "explore" in more:
+        log = log.replace("halted 0\n", "halted 0 delayed 0\n").replace("closed\n", "explored 1 1\nclosed\n")
+    (place / "clock.log").write_text(log.replace("vcpu 0 time", f"{more}vcpu 0 time"))
     (place / "serial.log").write_text(said)
     raw = factories.raw_run(factories.cell(1), lane=Lane.INSN, folder=place)
-    return replace(raw, exit_status=status, clock_log=place / "clock.log")
+    return replace(raw, exit_status=status, clock_log=place / "clock.log", ending=ending)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +117,9 @@ def run(
         ({"mark": 11}, "mark 1 at 10 on vCPU 0, mark 1 at 11 on vCPU 0"),
         ({"time": 98}, "instruction counts"),
         ({"said": "up again"}, "consoles"),
+        ({"more": "mark 02 0 11\n"}, "in their marks"),
+        ({"ending": Ending.FAILED}, "in their ends: done, failed"),
+        ({"ending": Ending.INTERRUPTED}, ""),
     ],
 )
 def test_two_complete_runs_of_one_seed_must_be_equal(
@@ -122,12 +137,44 @@ def test_two_complete_runs_of_one_seed_must_be_equal(
         ({"said": "up again"}, ""),
         ({"said": "down"}, "consoles"),
         ({"mark": 11}, "mark 1 at 10"),
+        ({"more": "mark 02 0 11\n"}, "in their marks"),
+        ({"ending": Ending.FAILED}, "in their ends: done, failed"),
     ],
 )
 def test_of_a_killed_guest_only_the_common_part_must_be_equal(
     tmp_path: Path, other: dict[str, int], said: str
 ) -> None:
     found = difference(run(tmp_path, "a", None), run(tmp_path, "b", None, **other))  # type: ignore[arg-type]
+    assert bool(found) == bool(said)
+    assert said in found
+
+
+REPORT = "BUG: sleeping function called from invalid context\n"
+STALL = "explore sync 9\ndelay 0 500 700 20 4198400\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"time": 98}, ""),
+        ({"said": f"{REPORT}Call Trace:\n"}, ""),
+        ({"more": f"{STALL}mark 02 0 21\n"}, ""),
+        ({"said": "BUG: something else\n"}, "consoles"),
+        ({"mark": 11}, "mark 1 at 10"),
+        (
+            {"more": STALL.replace("700", "800")},
+            "stalls: StallPoint(vcpu=0, instruction=500, ns=700)",
+        ),
+        ({"ending": Ending.RUN_DEADLINE}, "in their ends: failed, run-deadline"),
+    ],
+)
+def test_of_a_guest_that_the_host_ended_at_a_failure_only_the_common_part_must_be_equal(
+    tmp_path: Path, other: dict[str, str], said: str
+) -> None:
+    """It goes on until it is killed: how far it comes, the host's load decides."""
+    usual = {"said": REPORT, "more": STALL, "ending": Ending.FAILED}
+    one = run(tmp_path, "a", None, **usual)  # type: ignore[arg-type]
+    found = difference(one, run(tmp_path, "b", None, **{**usual, **other}))  # type: ignore[arg-type]
     assert bool(found) == bool(said)
     assert said in found
 

@@ -136,7 +136,7 @@ name: mine
 kind: qemu
 settings:
   source: {source: ""}
-  config: {config: sched_ext}
+  config: {config: sched_ext, with_part: rv, leaves_out: quiet}
   scx: {program: ""}
   smt: {shows: [/sys/devices/system/cpu/smt/control], append: "nosmt={value}", leaves_out: quiet, needs: SMT}
   mask: {shows: ["/proc/irq/default_smp_affinity {value}"], as: text}

@@ -26,8 +26,7 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.scenarios import Scenario, ScenarioGate, Seen, plan_params
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ForkEvent
-from benchgate.judge.accounts.threads.idleness import find_idleness
-from benchgate.judge.accounts.threads.lateness import find_waits
+from benchgate.judge.accounts.threads.pauses import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife
 from benchgate.judge.run_files import RunFiles
 
@@ -62,11 +61,11 @@ def require_plan(scenario: Scenario, params: Params) -> None:
 
 
 def _seen(found: VerifiedRun, files: RunFiles, scenario: Scenario) -> SeenScenario:
-    schedule = files.schedule
+    pauses = files.pauses
     begin = files.clock_log.first_mark(MarkKind.WORK_BEGIN)
-    if schedule is None or begin is None:
+    if pauses is None or begin is None:
         raise VerifyError("the record of threads has no work of the scenario")
-    return SeenScenario(scenario, schedule, begin, _workers(files, schedule, len(found.workers)))
+    return SeenScenario(scenario, pauses, begin, _workers(files, pauses.schedule, len(found.workers)))
 
 
 def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife]:
@@ -95,10 +94,14 @@ def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife
 @dataclass(frozen=True, slots=True)
 class SeenScenario:
     scenario: Scenario
-    schedule: Schedule
+    pauses: SchedulePauses
     begin: int
     """Of the work, by the clock."""
     workers: Sequence[ThreadLife]
+
+    @property
+    def schedule(self) -> Schedule:
+        return self.pauses.schedule
 
     def _span(self, begin_ns: int, end_ns: int) -> Span:
         return self.begin + begin_ns, min(self.begin + end_ns, self.schedule.end)
@@ -220,14 +223,13 @@ class SeenScenario:
     def _waits(self, lives: Sequence[ThreadLife], span: Span) -> Iterator[int]:
         """The waits for a CPU, as far as they lie in the span."""
         mine = {id(life) for life in lives}
-        for wait in find_waits(self.schedule):
+        for wait in self.pauses.waits:
             begin, end = max(wait.begin, span[0]), min(wait.end, span[1])
             if begin < end and id(self.schedule.lives[wait.life]) in mine:
                 yield end - begin
 
     def _wasted(self, span: Span) -> float:
-        stretches, _ = find_idleness(self.schedule)
-        lost = sum(max(0, min(one.end, span[1]) - max(one.begin, span[0])) for one in stretches)
+        lost = sum(max(0, min(one.end, span[1]) - max(one.begin, span[0])) for one in self.pauses.wasted)
         return lost / ((span[1] - span[0]) * self.schedule.vcpus)
 
 

@@ -67,6 +67,7 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
     revision = ""
     forms: dict[str, SettingForm] = {}
     tuned: dict[str, _SwitchEffect] = {}
+    left_out: list[str] = []
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
             with words.optional(key) as one:
@@ -91,6 +92,7 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
                     values[key] = _file(name, key, chosen.get(key, defaults[key]))
                     if any(map(form.path, form.parts(values[key]))):
                         files.append(key)
+                    left_out += _left_out_with_part(one, form, values[key])
                 elif one.has("shows"):
                     values[key], defaults[key] = chosen.get(key, ""), ""
                     tuned[key] = _tuned(one, name, key, values[key])
@@ -110,12 +112,20 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
         forms,
         kernel_files=tuple(file for one in tuned.values() for file in one.files),
         appended=tuple(one.appended for one in tuned.values() if one.appended),
-        left_out=tuple(one.left_out for one in tuned.values() if one.left_out),
+        left_out=(*left_out, *(one.left_out for one in tuned.values() if one.left_out)),
         texts=tuple(tuned),
     )
     if len(found.kernel_files) > _MOST_FILES:
         raise UsageError(f"{name}: the settings are about more than {_MOST_FILES} files of the kernel")
     return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])
+
+
+def _left_out_with_part(one: Section, form: SettingForm, value: str) -> list[str]:
+    """What a part of a configuration takes from the command line, if the value names it."""
+    if form is not SettingForm.CONFIG:
+        return []
+    part, text = one.text("with_part"), one.text("leaves_out")
+    return [text] if part in form.parts(value) else []
 
 
 # ---- what files of the kernel must show

@@ -23,6 +23,7 @@ from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
 from benchgate.build.images import guest_digest
 from benchgate.evidence import provenance
+from benchgate.explore.kernel_report import kernel_report
 from benchgate.explore.switch import place
 from benchgate.explore.trouble import RunObservation, settled
 from benchgate.insn.log import ClockLog
@@ -191,7 +192,9 @@ class GuestMaker:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
-        made = RunObservation(raw.ending, reason, work_ns, last_lines=_last_lines(raw))
+        lines = _lines(raw)
+        report = kernel_report(lines) if planned.system.boot.is_linux else ()
+        made = RunObservation(raw.ending, reason, work_ns, last_lines=lines[-LAST_LINES:], report=report)
         try:
             return self._with_clock(made, planned, read_log(clock_log(raw.folder)))
         except VerifyError as error:
@@ -235,10 +238,10 @@ def unbalanced(log: ClockLog) -> str:
     return ""
 
 
-def _last_lines(raw: RawRun) -> tuple[str, ...]:
+def _lines(raw: RawRun) -> tuple[str, ...]:
+    """The lines of its console that are not blank."""
     try:
         text = plain(read_console(raw))
     except VerifyError:
         return ()
-    lines = [line for line in text.split(b"\n") if line.strip()]
-    return tuple(one_line(line) for line in lines[-LAST_LINES:])
+    return tuple(one_line(line) for line in text.split(b"\n") if line.strip())

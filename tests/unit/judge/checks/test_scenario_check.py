@@ -21,6 +21,7 @@ from benchgate.base.workload.scenarios import (
     ThreadSettings,
     WorkKind,
 )
+from benchgate.judge.accounts.threads.pauses import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, Schedule, State, ThreadLife
 from benchgate.judge.checks.scenario_check import SeenScenario, require_plan
 from benchgate.plan import scenariofile
@@ -56,7 +57,7 @@ def seen(scenario: Scenario, *lives: ThreadLife) -> SeenScenario:
     schedule = Schedule(
         scenario.cpus, 0, end, False, tuple(lives), tuple(runs), ((),) * scenario.cpus, (), zeros
     )
-    return SeenScenario(scenario, schedule, BEGIN, lives)
+    return SeenScenario(scenario, SchedulePauses(schedule), BEGIN, lives)
 
 
 def group(name: str, threads: int = 1, **more: object) -> ThreadGroup:

@@ -185,6 +185,25 @@ def test_a_switch_is_a_word_of_the_command_line_or_files_that_are_written() -> N
     assert found.why_only_cold == "preempt=full is set in each boot"
 
 
+@pytest.mark.parametrize(
+    ("chosen", "append"),
+    [
+        ({}, "quiet initcall_blacklist=a,b"),
+        ({"config": "debug+/c/mine.config"}, "quiet initcall_blacklist=a,b"),
+        ({"config": "rv"}, "quiet initcall_blacklist=b"),
+        ({"config": "debug+rv", "rv": "wip"}, "quiet initcall_blacklist=b loglevel=5"),
+    ],
+)
+def test_a_part_of_the_configuration_keeps_what_its_kernel_cannot_do_without(
+    chosen: dict[str, str], append: str
+) -> None:
+    text = SWITCHES.replace(
+        "settings:\n", 'settings:\n  config: {config: base, with_part: rv, leaves_out: "a,"}\n'
+    )
+    text = text.replace("append: loglevel=5", 'append: loglevel=5, leaves_out: "a,"')
+    assert linux(text.replace("slice={slice}", "initcall_blacklist=a,b"), **chosen).boot.append == append
+
+
 def test_several_values_are_several_files_and_a_monitor_has_two() -> None:
     found = linux(SWITCHES, sysctl="vm.swappiness=1+net/ipv4/x=a b")
     assert found.name == "mine.sysctl-vm.swappiness_1+net_ipv4_x_a_b"

@@ -30,8 +30,8 @@ from benchgate.judge.accounts.threads.books import (
     WastedStretch,
     WastedTime,
 )
-from benchgate.judge.accounts.threads.idleness import find_idleness
-from benchgate.judge.accounts.threads.lateness import explain_waits, find_waits
+from benchgate.judge.accounts.threads.lateness import explain_waits
+from benchgate.judge.accounts.threads.pauses import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repeat_schedule
 from benchgate.judge.run_files import RunFiles
 
@@ -44,11 +44,11 @@ _Spent = TypeVar("_Spent")
 
 def books_of_run(files: RunFiles, *, explained: int = MOST_WAITS) -> ThreadBooks | None:
     """The books of a run; None if its threads were not observed."""
-    events, schedule = files.thread_events, files.schedule
-    if events is None or schedule is None:
+    events, pauses = files.thread_events, files.pauses
+    if events is None or pauses is None:
         return None
     marks = files.clock_log.marks if files.run.clock_log else ()
-    return thread_books(events, marks, places_in(files.shape), explained=explained, schedule=schedule)
+    return thread_books(events, marks, places_in(files.shape), explained=explained, pauses=pauses)
 
 
 def thread_books(
@@ -57,18 +57,17 @@ def thread_books(
     places: Sequence[CpuPlace] = (),
     *,
     explained: int = MOST_WAITS,
-    schedule: Schedule | None = None,
+    pauses: SchedulePauses | None = None,
 ) -> ThreadBooks:
     """`places`: of each CPU on a machine with memory; none on the ideal one. `explained`: how many waits are
-    explained, the longest first. `schedule`: of these events, if it is known."""
-    schedule = schedule or repeat_schedule(events)
+    explained, the longest first. `pauses`: of these events, if they are known."""
+    pauses = pauses or SchedulePauses(repeat_schedule(events))
+    schedule, waits, wasted = pauses.schedule, pauses.waits, pauses.wasted
     if places and len(places) != schedule.vcpus:
         raise VerifyError(
             f"{events.path} has {schedule.vcpus} vCPUs, but the run's machine has {len(places)}"
         )
     phases = phases_between(marks, schedule.begin, schedule.end)
-    wasted, excused = find_idleness(schedule)
-    waits = find_waits(schedule)
     books, slices = [], []
     for life in sorted(schedule.lives, key=lambda life: (life.thread, life.phases[0].begin)):
         mine = _slices(schedule, life)
@@ -91,8 +90,8 @@ def thread_books(
             )
         ),
         queues=tuple(_queue_steps(schedule)),
-        wasted=wasted,
-        excused=excused,
+        wasted=tuple(wasted),
+        excused=tuple(pauses.excused),
         waits=explain_waits(schedule, waits[:explained]),
         wait_lengths=tuple(wait.length for wait in reversed(waits)),
         longest_waits={schedule.lives[wait.life].thread: wait.length for wait in reversed(waits)},
