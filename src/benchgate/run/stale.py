@@ -26,6 +26,7 @@ from benchgate.base.process import start_time
 
 _RECORD_BYTES = 4096
 _MARK_LENGTH = 8
+_TRIES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,20 @@ def runtime_folder() -> Path:
 
 
 def _private(folder: Path) -> Path:
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
+    found = _made(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
         raise HostError(f"{folder} is not a private folder of this user. Remove it, or set XDG_RUNTIME_DIR.")
     return folder
+
+
+def _made(folder: Path) -> os.stat_result:
+    """Makes the folder if it is missing. Another session may remove it when its last guest ends."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(mode=0o700)
+        with contextlib.suppress(FileNotFoundError):
+            return folder.lstat()
+    raise HostError(f"another process keeps removing {folder}; set XDG_RUNTIME_DIR to another folder.")
 
 
 @contextlib.contextmanager
@@ -84,7 +93,7 @@ def recorded(pid: int, started: int | None, mark: str) -> Iterator[None]:
 
 def _write(record: Record) -> Path:
     text = json.dumps(asdict(record))
-    for _ in range(10):
+    for _ in range(_TRIES):
         path = runtime_folder() / f"guest-{record.pid}-{record.started}.json"
         # When the last guest of another session ends, that session may remove the folder between the two
         # calls.

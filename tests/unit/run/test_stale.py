@@ -149,3 +149,24 @@ def test_the_lack_of_any_folder_is_an_error(root: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("tempfile.tempdir", str(root / "gone too"))
     with pytest.raises(HostError, match=r"records of running guests: .*gone too.*Set XDG_RUNTIME_DIR"):
         runtime_folder()
+
+
+@pytest.mark.parametrize("times", [1, 3, 100])
+def test_a_folder_that_another_session_removes_meanwhile_is_made_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """The last guest of another session ends after this one has seen that the folder is there."""
+    left, real = [times], Path.mkdir
+
+    def mkdir(path: Path, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        real(path, mode, parents, exist_ok)
+        if left[0]:
+            left[0] -= 1
+            path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    if times < 100:
+        assert runtime_folder().parent == root
+        return
+    with pytest.raises(HostError, match="another process keeps removing"):
+        runtime_folder()
