@@ -1,7 +1,7 @@
 // A kernel that prints figures of its own is compared with these lines: what it claims must fit between them.
 //
 // A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the
-// guest's time, and what vCPUs had seen too late by then (clock_delays). Before it, `ran VCPU RAN WORKED` for
+// guest's time, and what vCPUs had seen too late by its last byte (clock_delays). Before it, `ran VCPU RAN WORKED` for
 // each vCPU whose totals have changed since the last such line, and what counts.h has counted, as long as half of
 // the room is left.
 #include "console.h"
@@ -19,6 +19,7 @@
 static unsigned vcpus;
 static uint64_t bytes, reported; // of the console; of those, up to the last line in the log
 static uint64_t last_byte;       // when it was printed
+static struct clock_delays late; // by then: a guest that waits for input is ended at a moment of the host
 static size_t left = MOST_BYTES;
 static struct clock_work last[LOCKSTEP_MAX];
 
@@ -43,16 +44,17 @@ static void end_line(void) {
     }
     left -= counts_line(left > MOST_BYTES / 2 ? left - MOST_BYTES / 2 : 0);
     uint64_t time = clock_here();
-    struct clock_delays seen = clock_delays(time);
     left -= journal_line("line %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, bytes, time,
-                         seen.handovers, seen.late, seen.pending);
+                         late.handovers, late.late, late.pending);
     reported = bytes;
     marks_line(bytes, time);
 }
 
 void console_wrote(const struct iovec *parts, size_t length) {
-    if (length)
+    if (length) {
         last_byte = clock_here();
+        late = clock_delays(last_byte);
+    }
     for (; length; parts++) {
         const char *text = parts->iov_base;
         size_t size = parts->iov_len < length ? parts->iov_len : length;
