@@ -1,4 +1,4 @@
-"""The text of a file that the plugin wrote, and the numbers in it.
+"""The text of a file that a run left, and the numbers in it.
 
 Takes an untrusted file or word. `text_of` fails with VerifyError, `number` with ValueError, to which its
 caller adds the line.

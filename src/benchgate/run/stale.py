@@ -69,7 +69,11 @@ def _made(folder: Path) -> os.stat_result:
             folder.mkdir(mode=0o700)
         with contextlib.suppress(FileNotFoundError):
             return folder.lstat()
-    raise HostError(f"another process keeps removing {folder}; set XDG_RUNTIME_DIR to another folder.")
+    raise _keeps_vanishing(folder)
+
+
+def _keeps_vanishing(folder: Path) -> HostError:
+    return HostError(f"another process keeps removing {folder}; set XDG_RUNTIME_DIR to another folder.")
 
 
 @contextlib.contextmanager
@@ -100,7 +104,7 @@ def _write(record: Record) -> Path:
         with contextlib.suppress(FileNotFoundError):
             path.write_text(text, encoding="utf-8")
             return path
-    raise HostError(f"another process keeps removing {path.parent}; set XDG_RUNTIME_DIR to another folder.")
+    raise _keeps_vanishing(path.parent)
 
 
 def sweep_stale() -> tuple[str, ...]:

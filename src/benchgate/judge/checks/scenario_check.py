@@ -75,8 +75,7 @@ def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife
     opened = next((one for one in files.clock_log.marks if one.kind == MarkKind.TOTAL_BEGIN), None)
     if opened is None:
         raise VerifyError("the record of threads has no window of the scenario")
-    runs = schedule.runs[opened.vcpu]
-    coordinator = next((run.thread for run in runs if run.begin <= opened.time < run.end), 0)
+    coordinator = schedule.thread_at(opened.vcpu, opened.time)
     forks = [
         one
         for one in events.events

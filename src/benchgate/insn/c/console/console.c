@@ -1,9 +1,9 @@
 // A kernel that prints figures of its own is compared with these lines: what it claims must fit between them.
 //
 // A line is `line BYTES TIME HANDOVERS LATE PENDING`: how many bytes the console had when it ended, the
-// guest's time, and what vCPUs had seen too late by its last byte (clock_delays). Before it, `ran VCPU RAN WORKED` for
-// each vCPU whose totals have changed since the last such line, and what counts.h has counted, as long as half of
-// the room is left.
+// guest's time, and what vCPUs had seen too late by its last byte (clock_delays). Before it, `ran VCPU RAN
+// WORKED` for each vCPU whose totals have changed since the last such line, and what counts.h has counted, as
+// long as half of the room is left.
 #include "console.h"
 
 #include "clock.h"
@@ -51,10 +51,10 @@ static void end_line(void) {
 }
 
 void console_wrote(const struct iovec *parts, size_t length) {
-    if (length) {
+    if (length)
         last_byte = clock_here();
+    if (length && vcpus)
         late = clock_delays(last_byte);
-    }
     for (; length; parts++) {
         const char *text = parts->iov_base;
         size_t size = parts->iov_len < length ? parts->iov_len : length;

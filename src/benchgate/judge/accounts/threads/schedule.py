@@ -124,6 +124,10 @@ class Schedule:
     online: tuple[int, ...]
     """By CPU: from when it counts as a CPU that could run something."""
 
+    def thread_at(self, cpu: int, time: int) -> int:
+        """The thread that runs on this CPU at this time of its own; IDLE if none does."""
+        return next((run.thread for run in self.runs[cpu] if run.begin <= time < run.end), IDLE)
+
 
 def repeat_schedule(events: ThreadEvents) -> Schedule:
     return _Repeater(events).repeat()

@@ -114,7 +114,7 @@ def _threads(schedule: Schedule, log: ClockLog) -> Iterator[ThreadSleeps]:
     for mark in log.marks:
         if mark.kind not in (MarkKind.WORK_BEGIN, MarkKind.WORK_END):
             continue
-        thread = _runs(schedule, mark.vcpu, mark.time)
+        thread = schedule.thread_at(mark.vcpu, mark.time)
         if mark.kind == MarkKind.WORK_BEGIN:
             begun[thread] = mark
         elif begin := begun.pop(thread, None):
@@ -127,11 +127,6 @@ def _threads(schedule: Schedule, log: ClockLog) -> Iterator[ThreadSleeps]:
 
 def _lives(life: ThreadLife, time: int) -> bool:
     return life.phases[0].begin <= time and not (life.now.state == "dead" and life.now.begin < time)
-
-
-def _runs(schedule: Schedule, cpu: int, time: int) -> int:
-    """The thread that runs on this CPU at this time of its own."""
-    return next((run.thread for run in schedule.runs[cpu] if run.begin <= time < run.end), IDLE)
 
 
 def _slept(life: ThreadLife, begin: ClockMark, end: ClockMark) -> ThreadSleeps:
