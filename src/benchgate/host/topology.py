@@ -124,20 +124,23 @@ def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> HostT
 def choose_pins(
     topology: HostTopology, requested: Sequence[int] | None = None, include_smt: bool = False
 ) -> tuple[int, ...]:
-    """The host CPUs to pin to, in order. Default: one logical CPU per core. With `include_smt` the other
-    hyperthreads follow at the end, so that small CPU counts still use distinct cores."""
+    """The host CPUs to pin to, in order. Default: one logical CPU per core, the cores of one socket together,
+    because some firmware numbers the CPUs of two sockets in turn. With `include_smt` the other hyperthreads
+    follow at the end, so that small CPU counts still use distinct cores."""
     if requested is not None:
         check_pins(topology, requested)
         return tuple(requested)
+    usable = sorted(
+        (cpu for cpu in topology.cpus if cpu.number in topology.usable),
+        key=lambda cpu: (cpu.socket or 0, cpu.number),
+    )
     first: dict[int, int] = {}
-    for number in topology.usable:
-        cpu = topology.cpu(number)
-        if cpu is not None:
-            first.setdefault(cpu.core, number)
+    for cpu in usable:
+        first.setdefault(cpu.core, cpu.number)
     if not first:
         raise UsageError(f"no online CPU is inside this process's affinity mask. {_which(topology)}")
-    pins = tuple(sorted(first.values()))
-    rest = tuple(number for number in topology.usable if number not in pins)
+    pins = tuple(first.values())
+    rest = tuple(cpu.number for cpu in usable if cpu.number not in pins)
     return pins + rest if include_smt else pins
 
 

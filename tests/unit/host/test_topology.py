@@ -10,7 +10,7 @@ import pytest
 from benchgate.base.cells import Placement
 from benchgate.base.errors import HostError, UsageError
 from benchgate.host import topology
-from tests.unit.conftest import Tree, host_files
+from tests.unit.conftest import Tree, host_files, topology_files
 
 FOUR_BY_TWO = {n: f"{n % 4},{n % 4 + 4}" for n in range(8)}
 """4 cores, 8 threads, numbered as Linux does on Intel: CPU 4 is the other hyperthread of CPU 0's core."""
@@ -30,6 +30,13 @@ def test_hyperthreads_with_neighbouring_numbers(tree: Tree) -> None:
     found = topology.read(tree(host_files("0-3", cores)), affinity=range(4))
     assert topology.choose_pins(found) == (0, 2)
     assert topology.choose_pins(found, include_smt=True) == (0, 2, 1, 3)
+
+
+def test_the_cores_of_one_socket_come_first_where_the_sockets_are_numbered_in_turn(tree: Tree) -> None:
+    files = host_files("0-7", FOUR_BY_TWO) | topology_files(FOUR_BY_TWO, {n: n % 2 for n in range(8)})
+    found = topology.read(tree(files), affinity=range(8))
+    assert topology.choose_pins(found) == (0, 2, 1, 3)
+    assert topology.choose_pins(found, include_smt=True) == (0, 2, 1, 3, 4, 6, 5, 7)
 
 
 @pytest.mark.parametrize(
