@@ -48,6 +48,8 @@ STEADY = ("-accel", "tcg,thread=single", "-icount", "shift=1")
 CPUs take turns: two compute no more than one."""
 OUT_BYTES = 2 << 30
 MOST_MACHINES = 3
+"""In which a check is tried."""
+CHECKS_OF_A_MACHINE = 5
 REPORT = "junit.xml"
 LONGEST_S = 5400
 
@@ -185,22 +187,23 @@ def boot(machine: NestedMachine, made: NestedDisk, words: Sequence[str], results
 
 
 def checked(
-    machine: NestedMachine, made: NestedDisk, words: Sequence[str], names: Sequence[str], folder: Path
+    machine: NestedMachine, made: NestedDisk, names: Sequence[str], folder: Path
 ) -> list[CheckOutcome]:
     """The last outcome of each check. What did not pass in one machine is tried in the next, because TCG's
-    SVM is not perfect: with each QEMU, a guest or the machine was reset now and then without a cause."""
+    SVM is not perfect: with each QEMU, a guest or the machine was reset now and then without a cause. Then
+    only the few checks of that machine are lost."""
     seen: dict[str, CheckOutcome] = {}
-    for number in range(1, MOST_MACHINES + 1):
+    for attempt in range(1, MOST_MACHINES + 1):
         left = [name for name in names if name not in seen or not seen[name].is_good]
-        if not left:
-            break
-        results = folder / str(number)
-        boot(machine, made, [*(words if number == 1 else left), "-v", "--color=no"], results)
-        report = results / REPORT
-        for one in outcomes(left, report.read_text(encoding="utf-8") if report.is_file() else ""):
-            seen[one.name] = one
-            if not one.is_good or number > 1:
-                print(f"nested: machine {number} of at most {MOST_MACHINES}: {one}", flush=True)
+        for first in range(0, len(left), CHECKS_OF_A_MACHINE):
+            group = left[first : first + CHECKS_OF_A_MACHINE]
+            results = folder / f"{attempt}-{first}"
+            boot(machine, made, [*group, "-v", "--color=no"], results)
+            report = results / REPORT
+            for one in outcomes(group, report.read_text(encoding="utf-8") if report.is_file() else ""):
+                seen[one.name] = one
+                if not one.is_good or attempt > 1:
+                    print(f"nested: machine {attempt} of at most {MOST_MACHINES}: {one}", flush=True)
     return [seen[name] for name in names]
 
 
@@ -297,8 +300,7 @@ def main(words: Sequence[str]) -> int:
     if problem := obstacle():
         print(f"nested: skipped: {problem}", file=sys.stderr)
         return NOTHING_DONE
-    chosen = checks_of(machines, rest)
-    names = collected(chosen)
+    names = collected(checks_of(machines, rest))
     try:
         made = disk(KEPT)
     except FetchError as error:
@@ -309,7 +311,7 @@ def main(words: Sequence[str]) -> int:
         results = folder / str(number) if len(machines) > 1 else folder
         print(f"nested: -smp {machine.smp} -cpu {machine.cpu} {machine.append}", flush=True)
         shutil.rmtree(results, ignore_errors=True)
-        status |= judged(checked(machine, made, chosen, names, results), results)
+        status |= judged(checked(machine, made, names, results), results)
     return status
 
 

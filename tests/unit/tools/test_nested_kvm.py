@@ -59,7 +59,7 @@ def booted(monkeypatch: pytest.MonkeyPatch, *reports: str) -> list[list[str]]:
 
 
 def checked(folder: Path, names: list[str]) -> list[CheckOutcome]:
-    return nested_kvm.checked(NestedMachine(), DISK, ["tests/nested"], names, folder)
+    return nested_kvm.checked(NestedMachine(), DISK, names, folder)
 
 
 def test_machines_from_which_nothing_came_are_red(
@@ -78,11 +78,22 @@ def test_the_next_machine_runs_what_did_not_pass(
     machines = booted(monkeypatch, "", REPORT, good)
     found = checked(tmp_path, NAMES[:4])
     assert [one.word for one in found] == ["passed", "passed", "skipped", "passed"]
-    assert [words[:-2] for words in machines] == [["tests/nested"], NAMES[:4], [NAMES[1], NAMES[3]]]
+    assert [words[:-2] for words in machines] == [NAMES[:4], NAMES[:4], [NAMES[1], NAMES[3]]]
     assert (
         "machine 2 of at most 3: failed: tests/nested/test_a.py::test_bad[1]: 1 == 2"
         in capsys.readouterr().out
     )
+
+
+def test_a_machine_that_dies_loses_only_its_own_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nested_kvm, "CHECKS_OF_A_MACHINE", 1)
+    machines = booted(monkeypatch, "", REPORT, REPORT)
+    found = checked(tmp_path, [NAMES[0], NAMES[2]])
+    assert [one.word for one in found] == ["passed", "skipped"]
+    assert [words[0] for words in machines] == [NAMES[0], NAMES[2], NAMES[0]]
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_what_fails_in_every_machine_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
