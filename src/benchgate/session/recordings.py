@@ -23,11 +23,17 @@ from benchgate.evidence.facts import stored_symbols, symbols_of
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.observe.resolve import FILE as OBSERVED
 from benchgate.insn.plugin import INLINE_API, api_of
-from benchgate.insn.profile import Profile, folded, read_profile, top_table
+from benchgate.insn.profile import (
+    Profile,
+    Stacks,
+    folded,
+    folded_stacks,
+    read_profile,
+    read_stacks,
+    top_table,
+)
 from benchgate.insn.sharing import Sharing, named, read_sharing
 from benchgate.insn.sharing import text as text_of_lines
-from benchgate.insn.stacks import Stacks, read_stacks
-from benchgate.insn.stacks import folded as folded_stacks
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.insn.threads_log import WakeEvent
 from benchgate.judge import wire

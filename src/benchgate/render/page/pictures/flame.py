@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from benchgate.insn.stacks import KERNEL, Stacks
+from benchgate.insn.profile import KERNEL, Stacks
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from benchgate.insn.activity import Activity, Column, Wakes
-from benchgate.insn.stacks import Stacks
+from benchgate.insn.profile import Stacks
 from benchgate.judge.accounts.timeline import Flame, Timeline, WorkerSpan
 from benchgate.render.page.details import flame, timeline
+from benchgate.render.page.details.timeline import Piece, Steps, WorkerTrack, picture
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
 from benchgate.render.page.pictures import flame as flame_picture
-from benchgate.render.page.pictures.lanes import Piece, Steps, WorkerTrack, picture
 from tests import pagekit
 from tests.unit.factories import scaled_view
 
