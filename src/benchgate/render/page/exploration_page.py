@@ -123,6 +123,8 @@ def _dot(line: RunLine, look: int, *, has_window: bool) -> Dot:
     return Dot(line.number, look, None if line.find else value, said)
 
 
+# ---- the pictures
+
 RUNS_LEFT, RUNS_TOP, HIGH, CROSSES, RUNS_FOOT = 56, 8, 120, 16, 30
 LANES_WIDTH, LANES_LEFT, LANES_RIGHT, LANES_TOP, LANE, GAP, LANES_FOOT = 720, 52, 12, 8, 30, 10, 34
 LETTER = 6.2

@@ -89,6 +89,8 @@ def _row(point: CoursePoint, unit: str) -> list[str | Html]:
     return [point.session, commit, point.guest[:12] or NOTHING, str(point.runs), median, interval, mark]
 
 
+# ---- the picture
+
 WIDTH, HEIGHT = 720, 260
 RIGHT, TOP, BOTTOM = 12, 22, 30
 LINES = 4

@@ -225,6 +225,8 @@ def _percentiles(key: tuple[str, str, int], shape: HistogramShape, distribution:
     return [f"{key[0]}: {key[1]}", shape.name, f"{distribution.count:,}", *values]
 
 
+# ---- the picture
+
 HEIGHT, BOTTOM = 170, 24
 EDGE = 24
 """No value is written below the axis so near to the right edge: it would leave the picture."""

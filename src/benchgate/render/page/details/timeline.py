@@ -163,6 +163,8 @@ def _times(pair: Wakes | None) -> str:
     return NOTHING if pair is None else f"{pair.wakes:,} / {pair.interrupts:,}"
 
 
+# ---- the picture
+
 WIDTH, LEFT, RIGHT, TOP = 360, 46, 8, 18
 ROW, STRIP, GAP = 10, 16, 8
 WORKERS, WORKED, SPUN = "s0", "s2", "s1"
