@@ -36,7 +36,6 @@ from benchgate.judge.decide import decide
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.noise import RunNoise
 from benchgate.judge.wire import parse
-from benchgate.plan import published
 from benchgate.render.view import SessionView
 from tests import schedulesim
 from tests.unit.factories import POLICY, arm, cell, raw_run, rows, run_row, scaled_view, verified, view
@@ -49,7 +48,7 @@ VOID_WHY = "run delay 6% (limit 2%)"
 
 
 def full_view(**changes: object) -> SessionView:
-    """Two systems, every outcome, a metric with its histogram, noise of the host, and the published rows."""
+    """Two systems, every outcome, a metric with its histogram, and noise of the host."""
     first = scaled_view()
     given: list[RunRow] = list(first.rows)
     for cpus, work in ((1, 1_200_000_000), (2, 640_000_000), (4, 350_000_000)):
@@ -70,7 +69,6 @@ def full_view(**changes: object) -> SessionView:
         "noise": noise,
         "distributions": distributions([judged_with_histogram()], {"primes-linux": {"wake_p99": P99}}),
         "merged": {"primes-linux-smp1": {"wake_p99": 6000.0}},
-        "published": published.rows_of({"primes"}),
         "envelope": (("cpu model", "Example"), ("kernel", "6.12")),
         "attributions": (attributed(),),
         "void_rule": "run delay 2%",

@@ -38,11 +38,11 @@ from benchgate.insn.log import AccessOrder, ClockLog
 from benchgate.insn.log_reader import read_log
 from benchgate.insn.machine_shape import shape
 from benchgate.insn.observe.resolve import observe_file
-from benchgate.insn.plugin import FLAGS, UNCOUNTED, api_of, build, prepare
+from benchgate.insn.plugin import FLAGS, api_of, build, prepare
 from benchgate.insn.symbols import linux_symbols
 from benchgate.insn.window import ClockWindow, window
 from benchgate.plan import catalog
-from benchgate.run.end_memory import forgotten
+from tools.overhead import forgotten
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 ERRANDS = DATA / "errands" / "errands.c"
@@ -495,6 +495,8 @@ def table_seen(runs: list[str]) -> None:
 
 
 PAIRS = 25
+UNCOUNTED = "-DINSN_UNCOUNTED"
+"""With this flag the plugin counts nothing for witnesses, which shows what counting costs."""
 
 
 def table_counts(runs: list[str]) -> None:

@@ -31,14 +31,13 @@ from benchgate.base.yaml.keys import (
 from benchgate.build.programs import RECIPES
 from benchgate.mix.study_keys import STUDY
 from benchgate.plan.machine_keys import MACHINE
-from benchgate.plan.policy_keys import POLICY
-from benchgate.plan.published import PUBLISHED
+from benchgate.plan.policyfile import POLICY
 from benchgate.plan.scenario_keys import SCENARIO
 from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.workload_keys import WORKLOAD
 
 Schema = dict[str, Any]
-FILES: tuple[YamlFile, ...] = (SYSTEM, WORKLOAD, MACHINE, POLICY, STUDY, RECIPES, PUBLISHED, SCENARIO)
+FILES: tuple[YamlFile, ...] = (SYSTEM, WORKLOAD, MACHINE, POLICY, STUDY, RECIPES, SCENARIO)
 DIALECT = "http://json-schema.org/draft-07/schema#"
 """The newest one that the YAML language server knows whole."""
 _FLAGS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False}

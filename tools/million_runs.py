@@ -20,11 +20,10 @@ from pathlib import Path
 from sqlalchemy import Select, func, select, text
 
 from benchgate.base.errors import BenchgateError
-from benchgate.history import place, reader, store, writer
+from benchgate.history import reader, store, writer
 from benchgate.history.course import course_of
 from benchgate.history.entry import CourseSeries, Entry
-from benchgate.history.place import Place
-from benchgate.history.store import RUNS, SERIES, SESSIONS
+from benchgate.history.store import RUNS, SERIES, SESSIONS, Place
 
 FIRST = datetime(2020, 1, 1, tzinfo=UTC)
 TIMES = 21
@@ -48,7 +47,7 @@ _ONE = CourseSeries(
 def main() -> int:
     words = _words()
     with tempfile.TemporaryDirectory() as folder:
-        where = place.find(words.db or str(Path(folder, "history.sqlite")), {})
+        where = store.find_place(words.db or str(Path(folder, "history.sqlite")), {})
         try:
             if not (where.file and where.file.exists()):
                 fill(where, words.sessions, words.rows, words.runs)

@@ -17,29 +17,27 @@ if TYPE_CHECKING:
     from benchgate.base.statistics.histogram import Histogram
     from benchgate.judge.gates.wording import verdict
     from benchgate.judge.oracles.answers import (
+        FOLD,
+        Words,
         add_up,
+        after_turns,
+        after_turns_from,
         all_in_one,
         equal_cost,
+        equal_share,
         equal_width,
         expect,
         expect_histogram,
         expect_inside,
         expect_no_overlap,
         expect_some,
+        folded,
+        random_numbers,
         ranges,
         summed,
         together,
-        whole,
-    )
-    from benchgate.judge.oracles.known_work import (
-        FOLD,
-        Words,
-        after_turns,
-        after_turns_from,
-        equal_share,
-        folded,
-        random_numbers,
         total,
+        whole,
     )
     from benchgate.plan.mark_table import GateMark
     from benchgate.render.view import SessionView
@@ -68,9 +66,6 @@ _NAMES_BY_MODULE = {
         "summed",
         "together",
         "whole",
-    ),
-    "judge.gates.wording": ("verdict",),
-    "judge.oracles.known_work": (
         "FOLD",
         "Words",
         "after_turns",
@@ -80,6 +75,7 @@ _NAMES_BY_MODULE = {
         "random_numbers",
         "total",
     ),
+    "judge.gates.wording": ("verdict",),
     "plan.mark_table": ("GateMark",),
     "render.view": ("SessionView",),
     "run.guest": ("RunningGuest",),

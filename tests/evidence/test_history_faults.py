@@ -13,9 +13,9 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from benchgate.base.errors import HistoryError
-from benchgate.history import place, reader, store
+from benchgate.history import reader, store
 from benchgate.history.course import course_of
-from benchgate.history.place import Place
+from benchgate.history.store import Place
 from benchgate.history.writer import ImportOutcome
 from tests import postgres
 from tests.machines import PATIENCE_S, wait_until
@@ -30,7 +30,7 @@ IMPORTER = """
 import sys, signal
 from pathlib import Path
 from sqlalchemy import Engine, event
-from benchgate.history import place, store, writer
+from benchgate.history import store, writer
 from tests.evidence.test_history_faults import MANY
 from tests.unit.history.entries import SERIES, entry
 
@@ -50,7 +50,7 @@ def stopped(connection, cursor, statement, *_):
     if statement.startswith(f"INSERT INTO {stage}"):
         stop()
 
-with store.writing(place.find(word, {})) as connection:
+with store.writing(store.find_place(word, {})) as connection:
     writer.write(connection, entry(1, {SERIES: MANY}))
     if stage == "commit":
         stop()
@@ -81,7 +81,7 @@ def word(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def where(word: str) -> Place:
-    return place.find(word, {})
+    return store.find_place(word, {})
 
 
 def kill_importer(word: str, folder: Path, stage: str) -> None:
@@ -148,7 +148,7 @@ def test_many_writers_on_one_server(word: str, where: Place) -> None:
         "import sys; from benchgate.history import place\n"
         "from tests.unit.history.entries import SERIES, entry\n"
         "from tests.unit.history.test_writer import FIVE, write\n"
-        "for n in range(8): write(place.find(sys.argv[1], {}), entry(n, {SERIES: FIVE}))\n"
+        "for n in range(8): write(store.find_place(sys.argv[1], {}), entry(n, {SERIES: FIVE}))\n"
     )
     root = Path(__file__).parents[2]
     running = [
@@ -161,7 +161,7 @@ def test_many_writers_on_one_server(word: str, where: Place) -> None:
 
 
 def test_the_server_reads_a_course_by_its_index(server: str) -> None:
-    where = place.find(server, {})
+    where = store.find_place(server, {})
     fill(where, [{SERIES: FIVE, EXACT: FIVE}] * 3)
     with store.reading(where) as connection:
         connection.execute(text("SET LOCAL enable_seqscan = off"))  # with so few rows it would not look at it

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.system.devices import Disk, Interface, disk_options
+from benchgate.base.system.qemu import Disk, Interface, disk_options
 from benchgate.build.toolchain import compiler
 from benchgate.insn.arguments import FINE, QUANTUM
 from benchgate.insn.log import AccessOrder, ClockLog

@@ -24,8 +24,7 @@ from benchgate.insn.arguments import QUANTUM, Records
 from benchgate.insn.events import read_events
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import FLAGS
-from benchgate.insn.profile import read_profile, top_table
-from benchgate.insn.stacks import read_stacks
+from benchgate.insn.profile import read_profile, read_stacks, top_table
 from benchgate.insn.symbols import linux_symbols, read_symbols
 from benchgate.insn.window import CALM
 from benchgate.plan import catalog

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from benchgate.history import place, reader, store
+from benchgate.history import reader, store
 from benchgate.session import histories
 from benchgate.session.histories import CourseQuery
 from tests.plugin.conftest import Rig
@@ -17,7 +17,7 @@ ROW = "primes.hi-10000-fake"
 
 
 def sessions(file: Path) -> list[str]:
-    with store.reading(place.find(str(file), {})) as connection:
+    with store.reading(store.find_place(str(file), {})) as connection:
         (found,) = reader.series_of(connection, f"{ROW}-smp2", "work")
         return [point.session for point in reader.points_of(connection, found.number)]
 
@@ -35,7 +35,7 @@ def test_sessions_import_themselves(rig: Rig, capsys: pytest.CaptureFixture[str]
     capsys.readouterr()
     assert cli.main(["history", "import", "--db", str(file), str(rig.latest)]) == 0
     assert "already in the history" in capsys.readouterr().out
-    (course,) = histories.courses(place.find(str(file), {}), CourseQuery(f"{ROW}-smp2"))
+    (course,) = histories.courses(store.find_place(str(file), {}), CourseQuery(f"{ROW}-smp2"))
     assert [point.median for point in course.points] == [10_000_000.0] * 2
     assert course.series.machine.startswith("cpu_model ")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchgate.base.system.devices import Disk, Interface, disk_options
+from benchgate.base.system.qemu import Disk, Interface, disk_options
 from benchgate.insn import plugin
 from benchgate.insn.plugin import FLAGS
 from tools.clock_lab import PRIMES, Boot, burning, errands, lab

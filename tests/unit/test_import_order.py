@@ -145,10 +145,8 @@ def test_an_oracle_imports_public_names_only(path: Path) -> None:
 
 def test_a_private_import_of_an_oracle_is_found() -> None:
     assert private_imports("from benchgate import FOLD\n") == []
-    assert private_imports("from benchgate.judge.oracles.known_work import FOLD\n") == [
-        "judge.oracles.known_work"
-    ]
-    assert private_imports("from benchgate.judge.oracles import known_work\n") == ["judge.oracles.known_work"]
+    assert private_imports("from benchgate.judge.oracles.answers import FOLD\n") == ["judge.oracles.answers"]
+    assert private_imports("from benchgate.judge.oracles import answers\n") == ["judge.oracles.answers"]
 
 
 def loaded_by(module: str) -> set[str]:

@@ -13,7 +13,7 @@ from benchgate.base.gates import Gate, GateInput, Word, sign_of
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.system.machines import unit_on
 from benchgate.judge.gates import judge
-from benchgate.judge.gates.rule import rule_of
+from benchgate.judge.gates.looks import rule_of
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.render.files import summary
 from benchgate.render.page.page import session_page

@@ -120,7 +120,7 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
 
 
 def disk() -> Path:
-    """An empty file system, with which each boot starts anew (base/system/devices.py)."""
+    """An empty file system, with which each boot starts anew (base/system/qemu.py)."""
 
     def make(files: Path) -> None:
         with (files / "ext2.img").open("wb") as stream:

@@ -38,10 +38,10 @@ def run(words: argparse.Namespace) -> int:
     import os
     import shutil
 
-    from benchgate.history import place
+    from benchgate.history import store
     from benchgate.session import histories
 
-    where = place.find(words.db, os.environ)
+    where = store.find_place(words.db, os.environ)
     wanted = histories.CourseQuery(words.row or "", words.metric, words.lane, words.last, words.error)
     if words.html:
         print(f"wrote {histories.write_page(where, wanted, words.html)}")
@@ -66,10 +66,10 @@ def run_import(words: argparse.Namespace) -> int:
     import os
 
     from benchgate.base.errors import BenchgateError, NeedsFilesError
-    from benchgate.history import place
+    from benchgate.history import store
     from benchgate.session import histories
 
-    where = place.find(words.db, os.environ)
+    where = store.find_place(words.db, os.environ)
     status = 0
     for folder in map(Path, words.folders):
         files = trusted(words, folder)

@@ -26,7 +26,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
     about = "default: host.yaml"
     calibrate.add_argument("--out", type=Path, default=Path("host.yaml"), metavar="FILE", help=about)
     calibrate.add_argument("--quick", action="store_true", help="fewer sizes and passes: seconds, and rough")
-    calibrate.add_argument("--force", action="store_true", help="replace the files")
     calibrate.set_defaults(command=_calibrate)
 
 
@@ -57,6 +56,6 @@ def _check(words: argparse.Namespace) -> int:
 def _calibrate(words: argparse.Namespace) -> int:
     from benchgate.session import calibration
 
-    done = calibration.calibrate(words.out, quick=words.quick, force=words.force, say=say)
+    done = calibration.calibrate(words.out, quick=words.quick, say=say)
     print(done.text)
     return 0 if done.agrees else 1

@@ -37,9 +37,9 @@ def run(words: argparse.Namespace) -> int:
 def _of_history(row: str, out: Path | None, db: str) -> Path:
     import os
 
-    from benchgate.history import place
+    from benchgate.history import store
     from benchgate.session import histories
     from benchgate.session.rejudging import rejudge
 
     file = out or Path(rejudge.file_name(f"history-{row}" if row else HISTORY))
-    return histories.write_page(place.find(db, os.environ), histories.CourseQuery(row), file)
+    return histories.write_page(store.find_place(db, os.environ), histories.CourseQuery(row), file)

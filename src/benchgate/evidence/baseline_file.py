@@ -40,8 +40,8 @@ from benchgate.base.jsonfields import (
 from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import WINDOWS, Metric
+from benchgate.evidence.facts import origin_of
 from benchgate.evidence.files import read_text, unwritable, write_whole
-from benchgate.evidence.origins import origin_of
 
 FORMAT, VERSION = "benchgate-baseline", 1
 LARGEST = 8 << 20

@@ -21,9 +21,9 @@ from benchgate.base.system.machines import IDEAL, machine_in, unit_on
 from benchgate.base.system.systems import SELFTEST
 from benchgate.base.workload.metrics import WINDOWS, MetricDirection
 from benchgate.evidence import metrics_csv, results_csv
+from benchgate.evidence.facts import machine_digests, machine_of
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.metrics_csv import MetricValue
-from benchgate.evidence.origins import machine_digests, machine_of
 from benchgate.evidence.session_folder import METRICS, RESULTS
 from benchgate.judge.console import bench_lines
 

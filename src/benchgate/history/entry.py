@@ -17,10 +17,9 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError, HistoryError
 from benchgate.base.system.machines import machine_in, unit_on
 from benchgate.base.text import UNAVAILABLE, one_line
-from benchgate.evidence.facts import read_policy
+from benchgate.evidence.facts import machine_digests, machine_of, read_policy
 from benchgate.evidence.figures_file import larger_step
 from benchgate.evidence.files import SESSION
-from benchgate.evidence.origins import machine_digests, machine_of
 from benchgate.evidence.results_csv import joined_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import SESSION_NAME

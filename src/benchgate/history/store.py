@@ -4,15 +4,20 @@ A series is one metric of one cell on one lane, and on wall time on one machine.
 session; its runs have the samples. Both are stored in the order in which a course reads them, so one row out
 of many is one stretch of each table.
 
+The database is a SQLite file, by default in the user's data folder, or one of PostgreSQL: `find_place` takes
+a word (a path or URL) and the environment, and gives a `Place`. A password never gets into a message.
+
 Takes a `Place`; gives connections of SQLAlchemy. A writer holds the database's own lock from the beginning of
 its transaction (BEGIN IMMEDIATE, or an advisory lock of the server), so that what it looked up is still true
-when it writes. A process that is killed leaves the last whole transaction. Every failure is a HistoryError.
+when it writes. A process that is killed leaves the last whole transaction. Every failure is a HistoryError,
+also the URL of another kind of database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import (
@@ -37,14 +42,65 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.engine import URL
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from benchgate.base.errors import HistoryError
 from benchgate.base.text import one_line
-from benchgate.history.place import SQLITE, Place
+
+VARIABLE = "BENCHGATE_HISTORY"
+FILE = "history.sqlite"
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    url: URL
+
+    @property
+    def file(self) -> Path | None:
+        """The SQLite file; None for a server."""
+        return Path(str(self.url.database)) if self.url.get_backend_name() == SQLITE else None
+
+    def __str__(self) -> str:
+        return str(self.file or self.url.render_as_string(hide_password=True))
+
+
+def find_place(word: str, environment: Mapping[str, str]) -> Place:
+    """The place that `word` names; if it is empty, the one of the environment, else the user's own."""
+    word = word or environment.get(VARIABLE, "")
+    if "://" in word:
+        return Place(_url(word))
+    return Place(URL.create(SQLITE, database=str(Path(word).absolute() if word else _own(environment))))
+
+
+def _own(environment: Mapping[str, str]) -> Path:
+    """By the XDG base directory specification, a relative XDG_DATA_HOME does not count."""
+    data = Path(environment.get("XDG_DATA_HOME", ""))
+    home = Path(environment["HOME"]) if environment.get("HOME") else Path.home()
+    return (data if data.is_absolute() else home / ".local/share") / "benchgate" / FILE
+
+
+def _url(word: str) -> URL:
+    try:
+        url = make_url(word)
+    except (ArgumentError, ValueError):
+        raise HistoryError(f"the history's URL is not valid; {_EXPECTED}") from None
+    kind = url.drivername.partition("+")[0]
+    if kind == POSTGRESQL and url.database:
+        return url.set(drivername="postgresql+psycopg")
+    if kind == SQLITE and url.database and not url.query and not url.database.startswith((":", "file:")):
+        return url.set(drivername=SQLITE, database=str(Path(url.database).absolute()))
+    raise HistoryError(f"the history cannot be in {url.render_as_string(hide_password=True)}; {_EXPECTED}")
+
+
+_EXPECTED = (
+    "give the path of a SQLite file, sqlite:////absolute/path, or postgresql://USER@HOST/DATABASE "
+    f"(option --db, or the variable {VARIABLE})"
+)
+
 
 VERSION = 2
 METADATA = MetaData()

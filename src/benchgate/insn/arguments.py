@@ -29,7 +29,7 @@ class Records:
     events: Path | None = None
     """The file for the window's turns, halts and wake-ups (insn/events.py)."""
     stacks: Path | None = None
-    """The file for the window's instructions by call stack (insn/stacks.py)."""
+    """The file for the window's instructions by call stack (insn/profile.py)."""
     sharing: Path | None = None
     """The file for memory lines that moved between CPUs (insn/sharing.py), on a machine with memory only."""
 

@@ -72,10 +72,6 @@ def c_folders() -> tuple[Path, ...]:
     return tuple(sorted({path.parent for path in SOURCE.rglob("*.h")}))
 
 
-UNCOUNTED = "-DINSN_UNCOUNTED"
-"""With it nothing is counted for witnesses, which shows what counting costs."""
-
-
 def build(api: int, *more: str) -> Path:
     """Gives the plugin for an interface from the cache, and builds it if necessary. `more`: flags."""
     define = f"-DINSN_API={api}"

@@ -1,6 +1,8 @@
-"""Verifies a run of a mix from its files; gives what each part did.
+"""Verifies a run of a mix from its files; gives what each part did, and what the host lost to all of them.
 
-Takes a RawRun and its Mix; reads the run's files. Fails with VerifyError; its message says what is wrong, and
+Takes a RawRun and its Mix; reads the run's files. On wall time memory.json says what was used of the host's
+last cache and memory: the moved bytes are those between the ready line and the last line, at the mean rate of
+that time. Fails with VerifyError; its message says what is wrong, and
 of which part. It can be repeated on any machine, from the files alone.
 """
 
@@ -8,18 +10,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.mix_runs import CACHE, GUEST_USES, MOVED, Mix, MixRun, Part, PartRun
 from benchgate.base.runs import RawRun
 from benchgate.base.system.systems import plain_name
+from benchgate.base.text import one_line
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.insn.memory_log import WINDOW
 from benchgate.insn.window import AGREEMENT, AGREEMENT_NS
-from benchgate.judge.accounts.host_memory import HostMemory, host_memory
 from benchgate.judge.checks.agreement import check_host
 from benchgate.judge.checks.balance import check_balance
 from benchgate.judge.checks.linux_kernel import check_kernel
@@ -30,6 +33,7 @@ from benchgate.judge.noise import disturbance, excess, is_judged
 from benchgate.judge.run_files import RunFiles
 from benchgate.judge.verify import INSN_UNIT, check_ending, check_failures, check_span
 from benchgate.run import mix_guest
+from benchgate.run.thread_use import MemoryRecord, MemorySample
 
 MIX_FILE = "mix.json"
 PAGE = 4096
@@ -199,3 +203,44 @@ def _missing(mix: Mix, seen: MixTranscript) -> Mapping[str, str]:
         for name, use in line.uses.items()
         if use.value is None
     }
+
+
+_BEGINS, _ENDS = "ready", ("result", "end")
+
+
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    held_bytes: int | None
+    """The most at one moment between the ready line and the last one."""
+    moved_bytes: int | None
+    cache_bytes: int | None
+    """The size of the last caches."""
+    why: str
+    """Why a figure is None."""
+
+
+def host_memory(record: MemoryRecord, window_ns: int) -> HostMemory:
+    inside, why, capacity = _inside(record.samples), one_line(record.why, 200), record.cache_bytes
+    if not inside:
+        return HostMemory(None, None, capacity, why or "no counter was read in the window")
+    held = [one.counters.held_bytes for one in inside]
+    known = [one for one in held if one is not None]
+    most = max(known) if len(known) == len(held) else None
+    return HostMemory(
+        most, _moved(inside, window_ns), capacity, why or "a counter could not be read in the window"
+    )
+
+
+def _inside(samples: Sequence[MemorySample]) -> Sequence[MemorySample]:
+    """The samples begin at the ready line and end at the last line seen; there are none if one is missing."""
+    begins = [n for n, sample in enumerate(samples) if sample.moment == _BEGINS]
+    ends = [n for n, sample in enumerate(samples) if sample.moment in _ENDS]
+    return samples[begins[0] : ends[-1] + 1] if begins and ends and begins[0] < ends[-1] else ()
+
+
+def _moved(inside: Sequence[MemorySample], window_ns: int) -> int | None:
+    first, last = inside[0].counters, inside[-1].counters
+    if first.moved_bytes is None or last.moved_bytes is None or first.moved_bytes > last.moved_bytes:
+        return None
+    span = last.time_ns - first.time_ns
+    return (last.moved_bytes - first.moved_bytes) * window_ns // span if span > 0 else None

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from benchgate.base import snapshots
-from benchgate.base.console.conversation import TypedLine, record_from_json
+from benchgate.base.conversation import TypedLine, record_from_json
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_json, read_start
 from benchgate.base.jsonfields import read
@@ -29,7 +29,7 @@ from benchgate.insn.log_reader import read_log
 from benchgate.insn.threads_log import ThreadEvents, read_thread_events
 from benchgate.insn.window import ClockWindow, window
 from benchgate.judge import wire
-from benchgate.judge.accounts.threads.pauses import SchedulePauses
+from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import Schedule, repeat_schedule
 from benchgate.judge.wire import MAX_CONSOLE_BYTES, Transcript
 from benchgate.run.end_memory import EndMemory, read_memory

@@ -12,12 +12,12 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from benchgate.base.cells import Lane, Window
-from benchgate.base.console.console_text import by_lines, plain
+from benchgate.base.console_text import by_lines, plain
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, OracleRun, RawRun, Resolution, VerifiedRun
 from benchgate.base.system.boots import WORKLOAD_INITRD, EndBy
-from benchgate.base.system.devices import host_ports, port_values
+from benchgate.base.system.qemu import host_ports, port_values
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import values_of
 from benchgate.base.system.systems import System

@@ -22,9 +22,9 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import read_start
 from benchgate.base.text import csv_field, visible
-from benchgate.mix.applications import ApplicationInput, Applications
 from benchgate.mix.isolation import MixIsolation
 from benchgate.mix.measurement import Estimate, decimals
+from benchgate.mix.programme import ApplicationInput, Applications
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study, written_number
 from benchgate.mix.vectors import Vector

@@ -18,8 +18,7 @@ from fractions import Fraction
 from itertools import permutations
 
 from benchgate.base.text import percent
-from benchgate.mix.applications import ApplicationInput, Applications, MixChoice
-from benchgate.mix.programme import FULL, MOST_INSTANCES
+from benchgate.mix.programme import FULL, MOST_INSTANCES, ApplicationInput, Applications, MixChoice
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study
 from benchgate.mix.vectors import Vector

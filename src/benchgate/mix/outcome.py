@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from benchgate.mix import findings, isolation, selection, sensitivity, vectors
-from benchgate.mix.applications import Applications
 from benchgate.mix.isolation import MixIsolation, Slowdown, Validity
 from benchgate.mix.measurement import Runs, valid, why_none
+from benchgate.mix.programme import Applications
 from benchgate.mix.selection import BEST, NEAR, MixPlan, Robustness, overcommit_role, scaling_role
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import DUMMY, Study

@@ -18,9 +18,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from benchgate.base.errors import UsageError
-from benchgate.mix.applications import Applications, MixChoice
 from benchgate.mix.measurement import Estimate, rounded
-from benchgate.mix.programme import FULL, best, is_maximal, near_best
+from benchgate.mix.programme import FULL, Applications, MixChoice, best, is_maximal, near_best
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study
 from benchgate.mix.study_orders import Counts, mix_name

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
 from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy, Shown
-from benchgate.base.system.devices import CARD, FORMATS, Interface
 from benchgate.base.system.observe import MOST_CALLS
-from benchgate.base.system.qemu import CONSOLES, SERIAL
+from benchgate.base.system.qemu import CARD, CONSOLES, FORMATS, SERIAL, Interface
 from benchgate.base.system.results import UNITS, ResultFormat
 from benchgate.base.system.systems import MAX_CPUS, SERVICES, AskMethod, SystemKind
 from benchgate.base.yaml.keys import (

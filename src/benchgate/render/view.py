@@ -33,7 +33,6 @@ from benchgate.judge.accounts.timeline import Flame, Timeline
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.noise import RunNoise
-from benchgate.plan.published import PublishedRow
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
@@ -99,8 +98,6 @@ class SessionView:
     """The metrics of a cell that are of lengths which only the guest saw, by cell id."""
     envelope: tuple[tuple[str, str], ...] = ()
     """All that session.json says of the host and the inputs: (name, text)."""
-    published: tuple[PublishedRow, ...] = ()
-    """What others published of this session's workloads; no gate reads it."""
     repeat: tuple[str, ...] = ()
     """Commands that repeat and check this session."""
     attributions: tuple[Table, ...] | None = None

@@ -19,10 +19,19 @@ from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
 from benchgate.base.snapshots import CACHES, RAM, WORDS, GuestSnapshot, StartKind
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
-from benchgate.base.system.devices import disk_options, network_options, port_values
 from benchgate.base.system.guest_topology import GuestTopology, backends_of, topology_of
 from benchgate.base.system.machines import MemoryRange
-from benchgate.base.system.qemu import DEFAULT_MODEL, Qemu, comma_safe, command, controlled, guest_name
+from benchgate.base.system.qemu import (
+    DEFAULT_MODEL,
+    Qemu,
+    comma_safe,
+    command,
+    controlled,
+    disk_options,
+    guest_name,
+    network_options,
+    port_values,
+)
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.script import Script, values_of
 from benchgate.base.system.systems import AskMethod, System

@@ -22,7 +22,7 @@ from typing import BinaryIO
 import pexpect
 from pexpect.fdpexpect import fdspawn
 
-from benchgate.base.console.console_text import Stream
+from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.files import TAIL_BYTES
 from benchgate.base.jsonfields import Seconds

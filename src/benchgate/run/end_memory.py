@@ -31,18 +31,12 @@ _HEAD = "benchgate-memory 1"
 _DIGITS, _PER_LINE = 8, 64
 _MOST_BYTES = 16 << 20
 _WHOLE = re.compile(r"digest ([0-9a-f]{64})")
-_KEPT = re.compile(r"memory-backend-file(,.*),mem-path=/proc/self/fd/\d+,share=on\Z", re.ASCII)
 _PAGES = re.compile(r"(0|[1-9a-f][0-9a-f]{0,15})((?: [0-9a-f]{8}){1,64})")
 
 
 def path_of(place: int) -> str:
     """The path by which QEMU opens the memory of this number."""
     return f"/proc/self/fd/{DESCRIPTORS[place]}"
-
-
-def forgotten(argv: Sequence[str]) -> list[str]:
-    """The same command line with memory that is gone at the end, for whoever has no descriptors for it."""
-    return [_KEPT.sub(r"memory-backend-ram\1", word) for word in argv]
 
 
 def keeps_memory(argv: Sequence[str]) -> bool:

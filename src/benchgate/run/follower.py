@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pexpect
 
-from benchgate.base.console.console_text import Stream
+from benchgate.base.console_text import Stream
 from benchgate.base.files import last_line
 from benchgate.base.process import Child
 from benchgate.base.runs import Deadlines, Ending

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchgate.base import exploration, process, snapshots
 from benchgate.base.cells import Lane
-from benchgate.base.console.conversation import TypedRecord
+from benchgate.base.conversation import TypedRecord
 from benchgate.base.errors import BootError
 from benchgate.base.files import write_json
 from benchgate.base.interrupts import held

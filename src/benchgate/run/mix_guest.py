@@ -12,7 +12,7 @@ from itertools import pairwise
 from benchgate.base.errors import UsageError
 from benchgate.base.mix_runs import DISK_SERVICE, NETWORK_SERVICE, WHOLE_PPM, WORKLOAD, Mix, Part
 from benchgate.base.system.boots import BootDefinition
-from benchgate.base.system.devices import Disk
+from benchgate.base.system.qemu import Disk
 from benchgate.base.system.systems import System
 from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.build.workload_files import GUEST_FOLDER

@@ -17,7 +17,7 @@ from pathlib import Path
 import pexpect
 
 from benchgate.base import process
-from benchgate.base.console.console_text import Stream
+from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.interrupts import held
 from benchgate.base.process import Child

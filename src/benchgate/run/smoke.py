@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.cells import SMOKE, Cell
-from benchgate.base.console.console_text import by_lines
+from benchgate.base.console_text import by_lines
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import Deadlines
 from benchgate.base.system.boots import EndBy, Smoke

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchgate.base.console.conversation import Conversation
+from benchgate.base.conversation import Conversation
 from benchgate.base.errors import BootError
 from benchgate.base.files import file_digest, pages_digest
 from benchgate.base.snapshots import CACHES, CONSOLE, RAM, STATE, GuestSnapshot, SnapshotRecord, keep_pages

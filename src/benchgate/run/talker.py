@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from benchgate.base.console.conversation import Conversation, NextLine, TypedLine
+from benchgate.base.conversation import Conversation, NextLine, TypedLine
 from benchgate.base.system.script import Script
 from benchgate.run.clock_console import ClockConsole
 from benchgate.run.console import Console

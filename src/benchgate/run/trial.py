@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from benchgate.base.cells import Accel
 from benchgate.base.process import capture
 from benchgate.base.system.boots import NO_FIRMWARE
-from benchgate.base.system.devices import empty_disk, network_options
 from benchgate.base.system.guest_topology import topology_of
-from benchgate.base.system.qemu import CONSOLES, SERIAL, Qemu, command
+from benchgate.base.system.qemu import CONSOLES, SERIAL, Qemu, command, empty_disk, network_options
 from benchgate.base.system.systems import System
 from benchgate.base.text import one_line
 

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from benchgate.base.console.console_text import by_lines
+from benchgate.base.console_text import by_lines
 from benchgate.base.jsonfields import As
 from benchgate.base.system.boots import REPEAT_BYTES, EndBy
 from benchgate.base.system.results import LineWindow, ResultDefinition, ResultFormat, ResultPattern
@@ -92,7 +92,7 @@ Pattern = Annotated[bytes, As(str, _encoded, _decoded)]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Regular expressions over bytes, matched against plain lines (base/console/console_text.py). A failure
+    """Regular expressions over bytes, matched against plain lines (base/console_text.py). A failure
     or a panic takes precedence over everything else."""
 
     ready: Pattern | None = None

@@ -76,13 +76,12 @@ def calibrate(
     out: Path,
     *,
     quick: bool,
-    force: bool,
     say: Callable[[str], None],
     measure: MeterCall = meter.measure,
 ) -> CalibrationResult:
     """Measures, writes the three files, and gives what there is to say about them."""
     files = files_of(out)
-    _check_free(files, force)
+    _check_free(files)
     name = _name_of(files.machine)
     found, others = _told()
     plan = plan_for(found, psutil.virtual_memory().available, quick=quick)
@@ -223,10 +222,10 @@ def _agreement(kind: str, wrong: Sequence[str]) -> list[str]:
     ]
 
 
-def _check_free(files: Files, force: bool) -> None:
+def _check_free(files: Files) -> None:
     for path in files.all:
-        if path.exists() and not force:
-            raise UsageError(f"{path} exists; give another name with --out, or --force to replace it")
+        if path.exists():
+            raise UsageError(f"{path} exists; give another name with --out, or remove it")
     if not files.machine.absolute().parent.is_dir():
         raise UsageError(f"{files.machine.absolute().parent} is not a folder; create it, or correct --out")
 

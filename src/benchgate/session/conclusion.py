@@ -41,7 +41,6 @@ from benchgate.judge.fits import fits
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.noise import noise_of
 from benchgate.judge.run_files import read_console
-from benchgate.plan import published
 from benchgate.render.view import SessionView, session_view
 from benchgate.session.rejudging.trust import TrustedPrograms
 
@@ -89,7 +88,6 @@ def view_of(
             cell_id: only_said(declared[some[0].run.cell.row], seen[cell_id])
             for cell_id, some in cells.items()
         },
-        published=published.rows_of({one.run.cell.workload for one in runs}),
         fits=tuple(fit for of in found for fit in fits(of, policy.alpha)),
         noise=noise_of((one.run for one in runs), policy.void),
         floors=tuple(floor for of in found for floor in floors(of, policy.alpha)),

@@ -34,12 +34,12 @@ from benchgate.evidence.metrics_csv import MetricValue
 from benchgate.evidence.results_csv import split_params
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import METRICS, RESULTS
-from benchgate.history import place, reader, store, writer
+from benchgate.history import reader, store, writer
 from benchgate.history.changes import ERROR, MOST_POINTS
 from benchgate.history.course import Course, course_of
 from benchgate.history.entry import CourseSeries, Entry, entry_of, require_time
-from benchgate.history.place import Place
 from benchgate.history.reader import StoredSession
+from benchgate.history.store import Place
 from benchgate.render.page import history_page
 from benchgate.render.tables import columns
 from benchgate.render.tables import course as course_table
@@ -136,7 +136,7 @@ def _unknown(connection: Connection, place: Place, wanted: CourseQuery) -> str:
 
 def read_side(word: str, db: str) -> ComparisonSide:
     wanted, _, system = word.partition(":")
-    with store.reading(place.find(db, os.environ)) as connection:
+    with store.reading(store.find_place(db, os.environ)) as connection:
         return side_of(reader.session_of(connection, wanted), system)
 
 
@@ -181,7 +181,7 @@ def import_session(folder: Path, where: Place, trusted: TrustedPrograms, *, unve
 def at_end(folder: Path, word: str, trusted: TrustedPrograms) -> str:
     """Serves `--history`: gives a sentence, also if the session is not imported."""
     try:
-        where = place.find(word, os.environ)
+        where = store.find_place(word, os.environ)
         return f"history {where}: {import_session(folder, where, trusted)}"
     except BenchgateError as error:
         return f"history: {error}"

@@ -30,16 +30,15 @@ from benchgate.base.system.systems import SystemKind
 from benchgate.base.workload.metrics import Metric
 from benchgate.build import cache_storage
 from benchgate.evidence import baseline_file, provenance, session_folder
-from benchgate.evidence.facts import bounds_of
+from benchgate.evidence.facts import bounds_of, origin_of
 from benchgate.evidence.files import SESSION, read_object
-from benchgate.evidence.origins import origin_of
 from benchgate.evidence.rows import row_of
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.judge import verify
 from benchgate.judge.checks import binding, smoke_check
 from benchgate.judge.judged_run import JudgedRun, judge_to_end
 from benchgate.judge.oracles.oracle import ORACLES
-from benchgate.plan import catalog, choice, idle_cpus
+from benchgate.plan import catalog, choice
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan, expected_runs
 from benchgate.render.view import SessionView
@@ -57,7 +56,7 @@ from benchgate.session.progress import Progress, figure
 from benchgate.session.recordings import RecordKeeper, SymbolKeeper
 from benchgate.session.rejudging import remembered
 from benchgate.session.rejudging.trust import TrustedPrograms
-from benchgate.session.remarks import guest_notes, machine_notes
+from benchgate.session.remarks import guest_notes, idle_cpus_notes, machine_notes
 from benchgate.session.resume import ResumingRunner
 from benchgate.session.sweep import PlannedRun, ends_sweep, first_runs
 from benchgate.session.workbench import Workbench
@@ -149,7 +148,7 @@ class MeasuringSession:
         remembered.keep(self._session.folder, cells, self._trusted)
         for line in (*choice.told(self.options), *machine_notes(sweeps), *guest_notes(sweeps)):
             self.note(line)
-        for line in idle_cpus.notes(sweeps):  # they were shown at collection
+        for line in idle_cpus_notes(sweeps):  # they were shown at collection
             self.keep(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))

@@ -23,11 +23,17 @@ from benchgate.evidence.facts import stored_symbols, symbols_of
 from benchgate.insn.arguments import NO_RECORDS, Records
 from benchgate.insn.observe.resolve import FILE as OBSERVED
 from benchgate.insn.plugin import INLINE_API, api_of
-from benchgate.insn.profile import Profile, folded, read_profile, top_table
+from benchgate.insn.profile import (
+    Profile,
+    Stacks,
+    folded,
+    folded_stacks,
+    read_profile,
+    read_stacks,
+    top_table,
+)
 from benchgate.insn.sharing import Sharing, named, read_sharing
 from benchgate.insn.sharing import text as text_of_lines
-from benchgate.insn.stacks import Stacks, read_stacks
-from benchgate.insn.stacks import folded as folded_stacks
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.insn.threads_log import WakeEvent
 from benchgate.judge import wire
@@ -38,7 +44,7 @@ from benchgate.judge.accounts.timeline import FOLDED
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.run_files import THREAD_EVENTS, UNOBSERVED, RunFiles, read_console
 from benchgate.plan.planned import PlannedCell
-from benchgate.render.page.pictures import flame, line_map
+from benchgate.render.page.details import flame, shared_lines
 from benchgate.render.tables import memory
 from benchgate.render.trace import trace
 from benchgate.run.record import load
@@ -139,7 +145,7 @@ def fold(file: Path, symbols: SymbolFiles) -> Stacks:
 def moved_lines(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
     """Writes the named lines and a picture next to the plugin's file."""
     seen, picture = name_lines(file, symbols), file.with_name(LINES_PICTURE)
-    picture.write_text(line_map.standalone(seen, label), encoding="utf-8")
+    picture.write_text(shared_lines.standalone(seen, label), encoding="utf-8")
     told = memory.shared_lines_text(seen)
     return [*told, f"picture: {picture}", f"the lines: {file.with_name(sharing.KEPT)}"]
 

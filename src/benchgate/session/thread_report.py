@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.cells import Lane
-from benchgate.base.console.console_text import plain
+from benchgate.base.console_text import plain
 from benchgate.base.errors import UsageError
 from benchgate.base.runs import RawRun
 from benchgate.base.text import counted

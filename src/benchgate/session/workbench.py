@@ -24,8 +24,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.errors import BuildError, FetchError, HostError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of
 from benchgate.base.runs import BootSpec, Image
-from benchgate.base.system.devices import Port
-from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.qemu import Port, Qemu
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.text import one_line
 from benchgate.base.workload.workloads import Workload

@@ -19,7 +19,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.workload.metrics import Metric, MetricDirection, MetricKind
 from benchgate.evidence import baseline_file
 from benchgate.evidence.baseline_file import OTHERS
-from benchgate.evidence.origins import MACHINE, origin_of
+from benchgate.evidence.facts import MACHINE, origin_of
 from tests.unit import baselines
 from tests.unit.baselines import figures, forged, written
 from tests.unit.factories import cell

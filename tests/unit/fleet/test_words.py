@@ -11,8 +11,16 @@ from benchgate.base.cells import Accel, Lane
 from benchgate.base.errors import RefusedError
 from benchgate.base.runs import Image
 from benchgate.base.system.arch import ARCHITECTURES
-from benchgate.base.system.devices import Disk, Interface, Port, disk_options, network_options
-from benchgate.base.system.qemu import CONSOLES, Qemu, controlled
+from benchgate.base.system.qemu import (
+    CONSOLES,
+    Disk,
+    Interface,
+    Port,
+    Qemu,
+    controlled,
+    disk_options,
+    network_options,
+)
 from benchgate.fleet.task import FolderFile, GuestFile, Item, Place, Word, WorkerPath, templated
 from benchgate.fleet.words import require, why_not
 from benchgate.plan import catalog

@@ -11,7 +11,7 @@ from sqlalchemy.engine import URL
 
 from benchgate.history import store, writer
 from benchgate.history.entry import CourseSeries, Entry
-from benchgate.history.place import Place
+from benchgate.history.store import Place
 
 SERIES = CourseSeries(
     row="primes-linux",

@@ -14,7 +14,7 @@ from benchgate.base.errors import HistoryError
 from benchgate.history import reader, store
 from benchgate.history.course import CoursePoint
 from benchgate.history.entry import CourseSeries
-from benchgate.history.place import Place
+from benchgate.history.store import Place
 from tests.unit.history.entries import EXACT, fill, place
 from tests.unit.history.entries import SERIES as ONE
 

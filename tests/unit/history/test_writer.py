@@ -13,8 +13,7 @@ from sqlalchemy import func, select
 from benchgate.base.errors import HistoryError
 from benchgate.history import reader, store, writer
 from benchgate.history.entry import Entry
-from benchgate.history.place import Place
-from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS
+from benchgate.history.store import POINTS, RUNS, SERIES, SESSIONS, Place
 from benchgate.history.writer import ImportOutcome
 from tests.machines import PATIENCE_S
 from tests.unit.history.entries import EXACT, entry, fill, place

@@ -15,8 +15,15 @@ from scipy.optimize import LinearConstraint, milp
 
 from benchgate.base.errors import UsageError
 from benchgate.mix import files, solver
-from benchgate.mix.applications import ApplicationInput, Applications, MixChoice
-from benchgate.mix.programme import FULL, best, instances_alone, near_best
+from benchgate.mix.programme import (
+    FULL,
+    ApplicationInput,
+    Applications,
+    MixChoice,
+    best,
+    instances_alone,
+    near_best,
+)
 from tests.unit.mix import paper
 
 

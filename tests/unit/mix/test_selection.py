@@ -11,9 +11,8 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.mix import files, selection
-from benchgate.mix.applications import ApplicationInput, Applications
 from benchgate.mix.measurement import figure
-from benchgate.mix.programme import best, is_maximal
+from benchgate.mix.programme import ApplicationInput, Applications, best, is_maximal
 from benchgate.mix.selection import BEST, NEAR, MixPlan, Robustness, Selection
 from benchgate.mix.sensitivity import Sigma
 from benchgate.mix.study import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.base.cells import Lane
-from benchgate.base.system.devices import Port
+from benchgate.base.system.qemu import Port
 from benchgate.plan.options import Options
 from benchgate.plan.seats import reseated, seat
 from tests.unit.plans import GROUND, planned

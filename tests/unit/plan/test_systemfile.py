@@ -14,7 +14,7 @@ from benchgate.base.errors import CatalogError
 from benchgate.base.system import boots, systems
 from benchgate.base.system.arch import AARCH64, X86_64
 from benchgate.base.system.boots import EndBy
-from benchgate.base.system.devices import Disk, Interface, Port
+from benchgate.base.system.qemu import Disk, Interface, Port
 from benchgate.base.system.results import ResultFormat
 from benchgate.base.system.systems import AskMethod, SystemKind
 from benchgate.base.workload.workloads import ParamSpec

@@ -15,9 +15,8 @@ from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Deadlines, Image
 from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord, StartKind
 from benchgate.base.system.boots import BootDefinition
-from benchgate.base.system.devices import Disk, Interface, Port
 from benchgate.base.system.machines import MemoryRange
-from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.qemu import Disk, Interface, Port, Qemu
 from benchgate.base.system.systems import AskMethod
 from benchgate.plan.catalog import load_system
 from benchgate.plan.planned import PlannedCell, Seats

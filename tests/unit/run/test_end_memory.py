@@ -18,7 +18,6 @@ from benchgate.base.system.machines import MemoryRange
 from benchgate.run.end_memory import (
     EndMemory,
     KeptMemory,
-    forgotten,
     keeps_memory,
     leaves_memory,
     path_of,
@@ -175,12 +174,3 @@ def test_a_command_line_asks_for_it_by_the_path_of_the_memory() -> None:
 def test_only_a_guest_that_came_to_its_end_leaves_its_memory(ending: Ending) -> None:
     assert leaves_memory(ending, 33) == (ending is Ending.DONE)
     assert not leaves_memory(ending, None)
-
-
-def test_a_command_line_can_be_repeated_without_the_descriptors() -> None:
-    kept = f"memory-backend-file,id=ram,size=512M,mem-path={path_of(0)},share=on"
-    assert forgotten(["-object", kept, "-m", "512M"]) == [
-        *("-object", "memory-backend-ram,id=ram,size=512M", "-m", "512M")
-    ]
-    other = "memory-backend-file,id=ram,size=512M,mem-path=/a/ram,share=on"
-    assert forgotten([other]) == [other]

@@ -51,9 +51,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def calibrated(measure: MadeUp | None = None, out: str = "host.yaml") -> str:
-    done = calibration.calibrate(
-        Path(out), quick=True, force=False, say=lambda _: None, measure=measure or MadeUp()
-    )
+    done = calibration.calibrate(Path(out), quick=True, say=lambda _: None, measure=measure or MadeUp())
     assert done.agrees
     return done.text
 
@@ -82,11 +80,9 @@ def test_it_holds_the_lock_while_it_measures(host: list[str]) -> None:
 
 def test_a_file_that_exists_stays(tmp_path: Path) -> None:
     (tmp_path / "host.svg").write_text("mine")
-    with pytest.raises(UsageError, match=r"host.svg exists; give another name with --out, or --force"):
+    with pytest.raises(UsageError, match=r"host.svg exists; give another name with --out, or remove it"):
         calibrated()
     assert (tmp_path / "host.svg").read_text() == "mine"
-    calibration.calibrate(Path("host.yaml"), quick=True, force=True, say=lambda _: None, measure=MadeUp())
-    assert (tmp_path / "host.svg").read_text() != "mine"
 
 
 @pytest.mark.parametrize(
@@ -241,7 +237,7 @@ def test_the_unit_of_time_is_named() -> None:
 def test_a_curve_of_more_levels_than_a_machine_has_is_no_agreement() -> None:
     four = ((16 << 10, 1.0), (128 << 10, 4.0), (1 << 20, 14.0), (8 << 20, 45.0))
     done = calibration.calibrate(
-        Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=MadeUp(caches=four)
+        Path("host.yaml"), quick=True, say=lambda _: None, measure=MadeUp(caches=four)
     )
     assert not done.agrees
     assert "DOES NOT agree with the curve (chase: huge)" in done.text
@@ -294,7 +290,7 @@ def test_a_measurement_that_no_file_can_hold_is_left_out_and_the_rest_kept(
     kind: str, value: float, key: str
 ) -> None:
     done = calibration.calibrate(
-        Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=Odd(kind=kind, value=value)
+        Path("host.yaml"), quick=True, say=lambda _: None, measure=Odd(kind=kind, value=value)
     )
     machine = machinefile.load(Path("host.yaml"))
     assert machine is not None
@@ -363,9 +359,7 @@ def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
     change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_description, "read", lambda _: dataclasses.replace(told_of(), **change))
-    done = calibration.calibrate(
-        Path("host.yaml"), quick=True, force=False, say=lambda _: None, measure=MadeUp()
-    )
+    done = calibration.calibrate(Path("host.yaml"), quick=True, say=lambda _: None, measure=MadeUp())
     machine = machinefile.load(Path("host.yaml"))
     assert machine is not None
     assert machine.memory_local_ns == 95

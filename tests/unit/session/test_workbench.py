@@ -14,8 +14,7 @@ from benchgate.base.errors import HostError, UsageError
 from benchgate.base.exploration import Strategy, usual
 from benchgate.base.runs import Image
 from benchgate.base.system.boots import Smoke
-from benchgate.base.system.devices import Port
-from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.qemu import Port, Qemu
 from benchgate.host import accel
 from benchgate.host.accel import AccelProbe, ProbeState
 from benchgate.plan.options import Options

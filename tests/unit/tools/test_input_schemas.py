@@ -41,10 +41,9 @@ from benchgate.base.yaml.keys import (
 from benchgate.build.programs import RECIPES, _recipes
 from benchgate.mix import studyfile
 from benchgate.mix.study_keys import STUDY
-from benchgate.plan import machinefile, policyfile, published, scenariofile, systemfile, workloadfile
+from benchgate.plan import machinefile, policyfile, scenariofile, systemfile, workloadfile
 from benchgate.plan.machine_keys import MACHINE
-from benchgate.plan.policy_keys import POLICY
-from benchgate.plan.published import PUBLISHED
+from benchgate.plan.policyfile import POLICY
 from benchgate.plan.scenario_keys import SCENARIO
 from benchgate.plan.system_keys import SYSTEM
 from benchgate.plan.workload_keys import WORKLOAD
@@ -331,27 +330,6 @@ programs:
   tool: {like: bench, hosted: [tool.c]}
 """,
 )
-FIGURES = (
-    """\
-source: a paper
-note: old
-workload: {name: primes, mode: process, hi: 10}
-rows:
-  - name: a row
-    workload: {name: primes, mode: thread, hi: 20}
-    commit: abc
-    host: a machine
-    date: 2026-01-01
-    runs: 5
-    note: new
-    smt: [4]
-    systems: {linux: {unit: ns, medians: {1: 10, 2: 6}, speedups: {2: 1.9}, speedups_total: {2: 1.8}}}
-    system: linux
-    percentiles: {wait: {50: 10, 99: 100}}
-    costs: {a: 10, b: 20}
-  - {name: another}
-""",
-)
 SCENARIOS = (
     """\
 name: mine
@@ -412,7 +390,6 @@ KINDS = (
     Kind(POLICY, POLICIES, policyfile.load),
     Kind(STUDY, STUDIES, studyfile.load),
     Kind(RECIPES, PROGRAMS, lambda path: _recipes.__wrapped__(path, "x86_64")),
-    Kind(PUBLISHED, FIGURES, published.read),
     Kind(SCENARIO, SCENARIOS, lambda path: scenariofile.parse(path.read_text(), path)),
 )
 OF_FILE = [pytest.param(kind, id=kind.file.name) for kind in KINDS]

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from benchgate.base.runs import Deadlines
 from benchgate.base.snapshots import StartKind
-from benchgate.base.system.devices import CARD, Disk
-from benchgate.base.system.qemu import GOOD_EXIT, SERIAL
+from benchgate.base.system.qemu import CARD, GOOD_EXIT, SERIAL, Disk
 
 DEFAULT_FIRMWARE = "default"
 """The firmware that QEMU has for its machine: SeaBIOS, OpenSBI, or none."""

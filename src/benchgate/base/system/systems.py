@@ -28,9 +28,9 @@ from benchgate.base.system.boots import (
     SettingFile,
     Smoke,
 )
-from benchgate.base.system.devices import Port
 from benchgate.base.system.machines import Machine, off_machine, on_machine
 from benchgate.base.system.observe import ObserveDefinition
+from benchgate.base.system.qemu import Port
 from benchgate.base.system.results import ResultDefinition, ResultFormat
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line, suggestion

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from benchgate.base.runs import VerifiedRun
 from benchgate.insn.activity import Activity
-from benchgate.insn.stacks import Stacks, read_folded
+from benchgate.insn.profile import Stacks, read_folded
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of, recordings
 from benchgate.judge.run_files import RunFiles
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from benchgate.base.console.console_text import plain
+from benchgate.base.console_text import plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun
 from benchgate.base.system.boots import SettingFile, Shown

@@ -26,7 +26,7 @@ from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.scenarios import Scenario, ScenarioGate, Seen, plan_params
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ForkEvent
-from benchgate.judge.accounts.threads.pauses import SchedulePauses
+from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife
 from benchgate.judge.run_files import RunFiles
 

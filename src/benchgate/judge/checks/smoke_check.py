@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchgate.base.console.console_text import plain
+from benchgate.base.console_text import plain
 from benchgate.base.errors import EvidenceError, VerifyError
 from benchgate.base.runs import Ending, RawRun
 from benchgate.base.system.boots import EndBy, Smoke

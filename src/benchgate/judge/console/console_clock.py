@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from benchgate.base.console import console_text
+from benchgate.base import console_text
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import CpuUse, OutsideUse
 from benchgate.base.statistics.stats import Interval

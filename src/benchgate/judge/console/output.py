@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchgate.base.console import console_text
-from benchgate.base.console.conversation import Conversation, TypedLine
+from benchgate.base import console_text
+from benchgate.base.conversation import Conversation, TypedLine
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.script import Script
 from benchgate.base.text import one_line

@@ -13,8 +13,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import rule_of
+from benchgate.judge.gates.looks import GateQuestion, rule_of
 
 KIND = "control"
 

@@ -16,8 +16,7 @@ from benchgate.base.statistics.stats import Interval
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.figures import GateFigures
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
+from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import number
 
 KIND = "efficiency"

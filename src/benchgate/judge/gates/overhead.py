@@ -17,8 +17,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, of_median
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
+from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import printed_step
 
 KIND = "overhead"

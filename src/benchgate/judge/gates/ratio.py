@@ -14,8 +14,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import require_one_bound, rule_of
+from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
 from benchgate.judge.gates.wording import reason, verdict
 
 KIND = "ratio"

@@ -22,8 +22,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import baseline_checks, figures, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import rule_of
+from benchgate.judge.gates.looks import GateQuestion, rule_of
 from benchgate.judge.gates.wording import informing, number, reason, subject
 
 KIND = "regression"

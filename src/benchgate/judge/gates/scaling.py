@@ -21,8 +21,7 @@ from benchgate.judge.fits import fit_of, residuals, times
 from benchgate.judge.gates import figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, dependence
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import require_between, require_one_bound, rule_of
+from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
 from benchgate.judge.gates.wording import number, printed_step
 
 KIND = "scaling"

@@ -19,7 +19,7 @@ from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import figures, looks, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures
-from benchgate.judge.gates.rule import require_between
+from benchgate.judge.gates.looks import require_between
 from benchgate.judge.gates.wording import number, reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"

@@ -20,8 +20,7 @@ from benchgate.base.workload.metrics import Metric, MetricDirection
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
-from benchgate.judge.gates.looks import GateQuestion
-from benchgate.judge.gates.rule import require_one_bound, rule_of
+from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
 from benchgate.judge.gates.wording import number, reason
 
 KIND = "weak"

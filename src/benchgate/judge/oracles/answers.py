@@ -1,14 +1,18 @@
-"""Checks for oracles: right values, tasks that cover the work exactly, shares of equal cost, complete
-histograms.
+"""What oracles ask of answers: right values, tasks that cover the work exactly, shares of equal cost,
+complete histograms; and the work of guest/work.h in closed form, by which they know the right values.
 
-Takes the reports of a run's workers, or its OracleRun; gives nothing, the tasks, a sum or a histogram. Fails
-with VerifyError that names the worker. Exported from `benchgate`; our oracles and a user's own use the same
-functions.
+The checks take the reports of a run's workers, or its OracleRun; they give nothing, the tasks, a sum or a
+histogram, and fail with VerifyError that names the worker. The closed forms take numbers or arrays of 64-bit
+words and give the same; all sums and products are modulo 2^64, and nothing fails. Exported from `benchgate`;
+our oracles and a user's own use the same functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchgate.base.cells import ParamValue
 from benchgate.base.errors import VerifyError
@@ -175,3 +179,55 @@ def equal_cost(reports: Sequence[WorkerReport], key: str, grain: int) -> None:
                 f"unequal split: worker {report.id} had {key}={report.values[key]}, more than "
                 f"{BALANCE:.0%} from the mean {mean:.0f}"
             )
+
+
+Words = NDArray[np.uint64]
+
+_MODULUS = 2**64
+TURN = (6364136223846793005, 1442695040888963407)
+"""The factor and the addend of one turn."""
+FOLD = 0x9FB21C651E98DF25
+
+
+def random_numbers(first: int, end: int, seed: int = 0) -> Words:
+    """Elements first..end-1 of the splitmix64 sequence for this seed."""
+    z = (np.arange(first, end, dtype=np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(seed)
+    z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    found: Words = z ^ z >> np.uint64(31)
+    return found
+
+
+def after_turns(start: Words, turns: Words | int) -> Words:
+    """What `turns` turns make of each number. 2 * n turns are the map of n turns, applied to itself; so each
+    bit of a number of turns takes one multiplication."""
+    value, left = np.broadcast_arrays(start, np.asarray(turns, dtype=np.uint64))
+    factor, addend = TURN
+    while left.any():
+        odd = (left & np.uint64(1)).astype(bool)
+        value = np.where(odd, value * np.uint64(factor) + np.uint64(addend), value)
+        factor, addend = factor * factor % _MODULUS, addend * (factor + 1) % _MODULUS
+        left = left >> np.uint64(1)
+    return np.array(value, dtype=np.uint64)
+
+
+def after_turns_from(start: int, turns: int) -> int:
+    """Turns one number any number of times: after 2^64 turns every number is what it was."""
+    return int(after_turns(np.array([start % _MODULUS], dtype=np.uint64), turns % _MODULUS)[0])
+
+
+def total(values: Words) -> int:
+    return int(values.sum(dtype=np.uint64))
+
+
+def folded(values: Words) -> int:
+    """fold * FOLD + value over all values in their order, from 0."""
+    powers = np.full(len(values), FOLD, dtype=np.uint64)
+    powers[:1] = 1
+    return total(values[::-1] * np.multiply.accumulate(powers))
+
+
+def equal_share(items: int, workers: int, worker: int) -> tuple[int, int]:
+    """The part of 0..items-1 that bench_share() gives to a worker: from lo up to but not including hi."""
+    return items * worker // workers, items * (worker + 1) // workers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from benchgate.base.console.console_text import by_lines
+from benchgate.base.console_text import by_lines
 from benchgate.base.runs import Deadlines
 from benchgate.base.system.boots import ConsoleWords, End, EndBy, Smoke
 from benchgate.base.text import filled

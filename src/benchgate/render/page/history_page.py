@@ -1,19 +1,22 @@
 """A page with the courses of a row: for each the picture, its changes, and a table of its sessions.
 
-Takes courses and where they come from; gives HTML in one text, by the same means as a session's page. Does
-not fail.
+Takes courses and where they come from; gives HTML in one text, by the same means as a session's page. In the
+picture every session is a dot with its interval, and sessions are equally far apart, because a level belongs
+to the sessions that measured it and not to the days between them. Does not fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from benchgate.base.statistics.stats import Spread
+from benchgate.base.statistics.stats import Spread, median
 from benchgate.base.text import counted
 from benchgate.history.course import Course, CoursePoint
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page import document
-from benchgate.render.page.pictures import course as picture
+from benchgate.render.page.pictures.frame import labels, ticks
 from benchgate.render.page.tables import NOTHING, listed, more, scrolling, table, used, word
 from benchgate.render.tables import course as told
 from benchgate.render.tables import units
@@ -58,7 +61,7 @@ def _body(course: Course) -> Html:
     of = course.series
     facts = [("parameters", of.params), ("machine", of.machine), ("placement", of.placement)]
     pairs = join(join([tag("dt", name), tag("dd", value)]) for name, value in facts if value)
-    drawn = scrolling(_title(course), picture.draw(course))
+    drawn = scrolling(_title(course), draw(course))
     older = f"; {counted(course.left_out, 'older session')} not shown" if course.left_out else ""
     caption = f"{counted(len(course.points), 'session')}{older}; dashed: the median of a level"
     heads, rows = used(HEADS, [_row(point, of.shown_unit) for point in reversed(course.points)])
@@ -84,3 +87,111 @@ def _row(point: CoursePoint, unit: str) -> list[str | Html]:
     mark = "" if point.verified else word("UNVERIFIED")
     median = units.shown(point.median, unit)
     return [point.session, commit, point.guest[:12] or NOTHING, str(point.runs), median, interval, mark]
+
+
+# ---- the picture
+
+WIDTH, HEIGHT = 720, 260
+RIGHT, TOP, BOTTOM = 12, 22, 30
+LINES = 4
+_LETTER = 6.5
+"""The width of a digit of a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CourseScale:
+    marks: tuple[float, ...]
+    """Round values, at which the grid has lines."""
+    count: int
+    unit: str
+
+    @property
+    def labels(self) -> list[str]:
+        return labels(self.marks, self.unit)
+
+    @property
+    def left(self) -> float:
+        """The room that the longest label needs."""
+        return 14 + _LETTER * max(map(len, self.labels))
+
+    def x(self, place: float) -> float:
+        return self.left + (WIDTH - self.left - RIGHT) * (place + 0.5) / self.count
+
+    def y(self, value: float) -> float:
+        low, high = self.marks[0], self.marks[-1]
+        return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
+
+
+def draw(course: Course) -> Html:
+    scale = _scale(course)
+    parts = (_grid(course, scale), _levels(course, scale), _dots(course, scale), _borders(course, scale))
+    return tag(
+        "svg",
+        *(join(part) for part in parts),
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width=WIDTH,
+        height=HEIGHT,
+        role="img",
+        aria_label=f"course of {course.series.cell} {course.series.metric}",
+    )
+
+
+def _scale(course: Course) -> _CourseScale:
+    """The scale leaves at least a tenth free above and below; a flat course lies in the middle."""
+    ends = [
+        end for point in course.points for end in (point.median, point.low, point.high) if end is not None
+    ]
+    low, high = min(ends), max(ends)
+    space = (high - low) / 10 or abs(high) / 100 or 1.0
+    marks = ticks(low - space, high + space, LINES)
+    return _CourseScale(marks, len(course.points), course.series.shown_unit)
+
+
+def _grid(course: Course, scale: _CourseScale) -> Iterator[Html]:
+    for n, (value, words) in enumerate(zip(scale.marks, scale.labels, strict=True)):
+        y = scale.y(value)
+        yield tag("line", x1=scale.left, y1=y, x2=WIDTH - RIGHT, y2=y, class_="grid" if n else "axis")
+        yield tag("text", words, x=scale.left - 6, y=y + 4, text_anchor="end")
+    ends = [(course.points[0], scale.left, "start"), (course.points[-1], WIDTH - RIGHT, "end")]
+    for point, x, anchor in ends[: len(course.points)]:
+        yield tag("text", point.started[:10], x=x, y=HEIGHT - 10, text_anchor=anchor)
+
+
+def _levels(course: Course, scale: _CourseScale) -> Iterator[Html]:
+    starts = [0, *(change.at for change in course.changes), len(course.points)]
+    for first, end in itertools.pairwise(starts):
+        medians = [point.median for point in course.points[first:end] if point.verified]
+        if medians:
+            y = scale.y(median(medians))
+            yield tag("line", x1=scale.x(first - 0.5), y1=y, x2=scale.x(end - 0.5), y2=y, class_="ideal")
+
+
+def _dots(course: Course, scale: _CourseScale) -> Iterator[Html]:
+    for n, point in enumerate(course.points):
+        x, y = scale.x(n), scale.y(point.median)
+        if point.low is not None and point.high is not None:
+            yield _upright(x, scale.y(point.low), scale.y(point.high), "s0", opacity=0.5)
+        title = tag("title", _told(point, course.series.shown_unit))
+        if point.verified:
+            yield tag("circle", title, cx=x, cy=y, r=3, fill="currentColor", class_="s0")
+        else:
+            yield tag("circle", title, cx=x, cy=y, r=4, fill="none", stroke="currentColor", class_="void")
+
+
+def _told(point: CoursePoint, unit: str) -> str:
+    mark = "" if point.verified else ", UNVERIFIED"
+    return f"{point.session}: {units.shown(point.median, unit)}, {point.runs} runs{mark}"
+
+
+def _borders(course: Course, scale: _CourseScale) -> Iterator[Html]:
+    for change in course.changes:
+        x = scale.x(change.at - 0.5)
+        yield _upright(x, TOP, HEIGHT - BOTTOM, "bad" if change.is_worse else "s0")
+        ratio = "" if change.ratio is None else f" {change.ratio:.3g}x"
+        said = f"{'worse' if change.is_worse else 'better'}{ratio}"
+        anchor = "end" if x > WIDTH * 0.8 else "start"
+        yield tag("text", said, x=x, y=TOP - 8, text_anchor=anchor, class_="strong")
+
+
+def _upright(x: float, low: float, high: float, colour: str, opacity: float = 1) -> Html:
+    return tag("line", x1=x, y1=low, x2=x, y2=high, stroke="currentColor", class_=colour, opacity=opacity)

@@ -14,10 +14,10 @@ from fractions import Fraction
 from statistics import median
 
 from benchgate.base.text import percent
-from benchgate.mix.applications import MixChoice
 from benchgate.mix.isolation import Slowdown
 from benchgate.mix.measurement import Estimate
 from benchgate.mix.outcome import MixResult, StudyOutcome
+from benchgate.mix.programme import MixChoice
 from benchgate.mix.selection import NEAR
 from benchgate.render.tables import columns
 

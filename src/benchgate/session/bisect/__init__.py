@@ -3,12 +3,15 @@
 Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked;
 gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
 PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session
-of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. Fails with
-UsageError.
+of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. `git bisect` chooses
+the commits, in a repository of its own that borrows the user's objects: the user's checkout, index, branches
+and bisect state are not touched. Fails with UsageError, which has git's words.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,12 +21,11 @@ from benchgate.base import files
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.systems import System
-from benchgate.base.text import counted, visible
+from benchgate.base.text import counted, one_line, visible
 from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
-from benchgate.session.bisect import history, state, step
-from benchgate.session.bisect.history import BisectChoice
+from benchgate.session.bisect import state, step
 from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 from benchgate.session.comparing import comparison
 
@@ -86,11 +88,11 @@ def run(order: BisectRequest, say: Say) -> tuple[str, int]:
             say(f"{counted(len(known.steps), 'step')} done before ({walk.folder / state.NAME}); going on")
         known = _ends(walk, known)
         while True:
-            chosen = history.next_commit(walk.folder, walk.repository, walk.paths, known)
+            chosen = next_commit(walk.folder, walk.repository, walk.paths, known)
             if not chosen.commit:
                 text = _answer(walk.folder, walk.question, walk.repository, known, chosen)
                 return text, 0 if chosen.first_bad else UNDECIDED
-            subject = history.subject_of(walk.repository, chosen.commit)
+            subject = subject_of(walk.repository, chosen.commit)
             say(f"about {chosen.left} left; testing {chosen.commit[:10]} ({subject})")
             known = walk.test(known, chosen.commit)
 
@@ -103,7 +105,7 @@ def _ends(walk: Walk, known: BisectState) -> BisectState:
     ):
         found = known.step(commit)
         if found is None:
-            walk.say(f"testing {name} {commit[:10]} ({history.subject_of(walk.repository, commit)})")
+            walk.say(f"testing {name} {commit[:10]} ({subject_of(walk.repository, commit)})")
             known = walk.test(known, commit)
             found = known.steps[-1]
         if found.term is not wanted:
@@ -208,7 +210,7 @@ def _answer(
 def _found(repository: Repository, commit: str) -> list[str]:
     done = git(repository.top, "log", "-1", "--format=%an, %ad", "--date=short", commit)
     return [
-        f"the first bad commit is {commit[:10]}: {history.subject_of(repository, commit)}",
+        f"the first bad commit is {commit[:10]}: {subject_of(repository, commit)}",
         f"  {done.stdout.strip()}; git -C {repository.top} show {commit[:10]}",
     ]
 
@@ -218,7 +220,7 @@ def _among(repository: Repository, known: BisectState, found: BisectChoice) -> l
     for commit in found.among:
         step = known.step(commit)
         lines.append(f"  {commit[:10]} {step.term if step else 'not tested'}: "
-                     f"{history.subject_of(repository, commit)}")  # fmt: skip
+                     f"{subject_of(repository, commit)}")  # fmt: skip
     return lines
 
 
@@ -239,3 +241,70 @@ def _against_good(folder: Path, step: BisectStep) -> list[str]:
     except UsageError as error:
         return [f"its figures have no counterpart in GOOD: {error}"]
     return ["", f"GOOD (A) and {step.commit[:10]} (B), measured in one session:", *table.split("\n")]
+
+
+# ---- which commit is next
+
+
+_FOLDER = "history.git"
+_FOUND = re.compile(r"^([0-9a-f]{40,64}) is the first bad commit$", re.MULTILINE)
+_LEFT = re.compile(r"roughly ([0-9]+) steps?")
+_ONLY_SKIPPED = 2
+"""The status of `git bisect` if all commits that could be the first bad one were skipped."""
+_COMMIT = re.compile(r"^[0-9a-f]{40,64}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class BisectChoice:
+    """The next thing is a commit to test, the first bad commit, or the commits among which it is."""
+
+    commit: str = ""
+    left: int = 0
+    """About how many steps there are, with this one."""
+    first_bad: str = ""
+    among: tuple[str, ...] = ()
+
+
+def next_commit(
+    folder: Path, repository: Repository, paths: Sequence[str], so_far: BisectState
+) -> BisectChoice:
+    """Begins anew and repeats all steps, so that it does not matter how the last call ended."""
+    place = _repository(folder / _FOLDER, repository, so_far)
+    known = [one for one in so_far.steps if one.commit not in (so_far.question.good, so_far.question.bad)]
+    said = _bisect(place, "start", "--no-checkout", so_far.question.bad, so_far.question.good, "--", *paths)
+    for made in known:
+        if said.first_bad or said.among:
+            break
+        said = _bisect(place, str(made.term), made.commit)
+    return said
+
+
+def subject_of(repository: Repository, commit: str) -> str:
+    done = git(repository.top, "log", "-1", "--format=%s", commit)
+    return one_line(done.stdout)
+
+
+def _repository(place: Path, repository: Repository, so_far: BisectState) -> Path:
+    shutil.rmtree(place, ignore_errors=True)
+    done = git(place.parent, "init", "--quiet", "--bare", str(place))
+    if done.returncode:
+        raise UsageError(f"git cannot make {place}: {one_line(done.stderr)}")
+    (place / "objects/info/alternates").write_text(f"{repository.common / 'objects'}\n", encoding="utf-8")
+    if (repository.common / "shallow").is_file():
+        shutil.copyfile(repository.common / "shallow", place / "shallow")
+    _ = git(place, "update-ref", "--no-deref", "HEAD", so_far.question.bad)  # `git bisect start` wants a HEAD
+    return place
+
+
+def _bisect(place: Path, *words: str) -> BisectChoice:
+    done = git(place, "bisect", *words)
+    if found := _FOUND.search(done.stdout):
+        return BisectChoice(first_bad=found[1])
+    if done.returncode == _ONLY_SKIPPED:
+        return BisectChoice(among=tuple(_COMMIT.findall(done.stdout)))
+    chosen = git(place, "rev-parse", "--verify", "--quiet", "BISECT_HEAD")
+    if done.returncode or chosen.returncode:
+        said = one_line(done.stderr or done.stdout, 400)
+        raise UsageError(f"git bisect {words[0]}: {said}")
+    left = _LEFT.search(done.stdout)
+    return BisectChoice(chosen.stdout.strip(), 1 + int(left[1]) if left else 1)

@@ -1,20 +1,24 @@
 """One step of a bisect: pytest measures GOOD and one other commit in one session.
 
 Takes the question, the systems of both commits and an empty folder; gives the `BisectStep`. The session's
-folder and pytest's output stay in the folder. Fails with UsageError if the step says nothing of the commit:
+folder and pytest's output stay in the folder. This module is also the plugin of the step's pytest: it writes
+down the error of benchgate that ended pytest. Fails with UsageError if the step says nothing of the commit:
 pytest could not begin, or its tests do not measure it. A build that fails is no error: the commit is skipped.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.errors import BuildError, UsageError
+import pytest
+
+from benchgate.base.errors import BenchgateError, BuildError, UsageError
 from benchgate.base.files import read_json
 from benchgate.base.gates import Word
 from benchgate.base.interrupts import held
@@ -28,7 +32,7 @@ from benchgate.judge.gates import ratio
 from benchgate.session import inner_pytest
 from benchgate.session.bisect.state import BisectQuestion, BisectStep, Term
 
-PLUGIN = "benchgate.session.bisect.ending_plugin"
+PLUGIN = "benchgate.session.bisect.step"
 _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
@@ -55,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class _PytestError:
-    """The error of benchgate that ended pytest, as ending_plugin.py writes it; empty if there was none."""
+    """The error of benchgate that ended pytest, as its plugin writes it; empty if there was none."""
 
     error: str = ""
     text: str = ""
@@ -142,3 +146,29 @@ def _verdicts(session: Path) -> list[Mapping[str, Any]]:
     except ValueError as error:
         raise UsageError(f"{session / VERDICTS} is not JSON: {error}") from error
     return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+# ---- in the step's pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    inner_pytest.declare(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(_Watcher())
+
+
+class _Watcher:
+    def __init__(self) -> None:
+        self._error: BenchgateError | None = None
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        found = excinfo.value.__context__
+        if isinstance(found, BenchgateError):
+            self._error = found
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        error = self._error
+        kind, text = ("", "") if error is None else (type(error).__name__, str(error))
+        inner_pytest.answer(config, json.dumps({"error": kind, "text": text}).encode())

@@ -21,9 +21,8 @@ from benchgate.base.system.systems import plain_name
 from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.evidence import baseline_file, check
-from benchgate.evidence.facts import read_plan, read_policy
+from benchgate.evidence.facts import origin_of, read_plan, read_policy
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of
-from benchgate.evidence.origins import origin_of
 from benchgate.judge.arms import arms
 from benchgate.judge.gates import regression
 from benchgate.plan import catalog

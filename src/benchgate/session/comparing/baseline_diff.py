@@ -21,8 +21,8 @@ from benchgate.base.text import counted, visible, with_interval
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.build.cache_storage import Notice
 from benchgate.evidence.baseline_file import OTHERS
+from benchgate.evidence.facts import origin_of
 from benchgate.evidence.files import SESSION
-from benchgate.evidence.origins import origin_of
 from benchgate.judge.gates import baseline_checks
 from benchgate.judge.gates.baseline_checks import exact
 from benchgate.render.tables import columns

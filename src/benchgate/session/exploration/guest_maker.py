@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchgate.base.console.console_text import plain
+from benchgate.base.console_text import plain
 from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
 from benchgate.base.runs import Ending, RawRun, VerifiedRun

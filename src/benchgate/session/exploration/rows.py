@@ -1,14 +1,18 @@
 """Which cells are explored: those of tests, as pytest itself collects them, or the smokes of systems.
 
-Takes an `ExplorationRequest`; gives the options and the planned cells. The tests are imported, not run. Fails
-with UsageError if pytest cannot collect them, or if nothing remains to explore.
+Takes an `ExplorationRequest`; gives the options and the planned cells. The tests are imported, not run: this
+module is also the plugin of a pytest that only collects, and hands over the cells of the items that pytest
+selected, after -k and -m. Fails with UsageError if pytest cannot collect them, or if nothing remains to
+explore.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
@@ -20,10 +24,10 @@ from benchgate.plan.planned import PlannedCell, Seats
 from benchgate.run import smoke
 from benchgate.session import inner_pytest
 from benchgate.session.exploration.request import ExplorationRequest
-from benchgate.session.exploration.rows_plugin import PickedRows
+from benchgate.session.pytest_hooks import pytest_items, pytest_run
 
 SMOKE_CPUS = (2, 4)
-PLUGIN = "benchgate.session.exploration.rows_plugin"
+PLUGIN = "benchgate.session.exploration.rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +119,29 @@ def _of_system(system: System, given: Sequence[int] | None) -> Iterable[PlannedC
     for cpus in counts:
         of = Cell(system.name, workload.name, workload.mode, (), cpus)
         yield PlannedCell(smoke.cell_of(of), system, workload, seats)
+
+
+# ---- in the pytest that collects
+
+
+@dataclass(frozen=True, slots=True)
+class PickedRows:
+    options: Options
+    cells: Mapping[str, PlannedCell]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    inner_pytest.declare(parser)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    inner_pytest.leave_the_cache(config)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    gates = pytest_items.gates(session.items)
+    found = [*pytest_items.cells(session.items), *(arm for gate in gates for arm in gate.arms)]
+    options = pytest_run.state_of(session.config).options
+    rows = PickedRows(options, {one.cell.id: one for one in found})
+    inner_pytest.answer(session.config, pickle.dumps(rows))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchgate.base.system.arch import ARCHITECTURES, Architecture
 from benchgate.base.system.boots import DEFAULT_FIRMWARE, NO_FIRMWARE, BootDefinition, QemuWords
-from benchgate.base.system.devices import Disk, Interface
+from benchgate.base.system.qemu import Disk, Interface
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.build.kernel_file import KernelFile, Media
 

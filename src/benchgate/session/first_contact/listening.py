@@ -15,7 +15,7 @@ from enum import StrEnum
 import pexpect
 import psutil
 
-from benchgate.base.console.console_text import Stream
+from benchgate.base.console_text import Stream
 from benchgate.base.errors import BootError
 from benchgate.base.runs import BootSpec
 from benchgate.base.system.boots import REPEAT_BYTES

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.system.boots import DEFAULT_FIRMWARE
-from benchgate.base.system.devices import Disk
+from benchgate.base.system.qemu import Disk
 from benchgate.base.system.results import TYPED
 from benchgate.base.system.systems import System
 from benchgate.base.text import one_line

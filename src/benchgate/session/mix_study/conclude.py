@@ -13,8 +13,8 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.evidence.files import write_whole
 from benchgate.mix import files, outcome, programme, selection
-from benchgate.mix.applications import Applications
 from benchgate.mix.outcome import ApplicationFigures, StudyOutcome
+from benchgate.mix.programme import Applications
 from benchgate.mix.selection import MixPlan
 from benchgate.mix.study import Study
 from benchgate.render.page import study_page

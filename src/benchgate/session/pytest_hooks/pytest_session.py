@@ -24,7 +24,7 @@ from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import one_line
 from benchgate.host import topology
 from benchgate.judge.oracles.oracle import ORACLES, require_loadable
-from benchgate.plan import catalog, idle_cpus, planner, preview
+from benchgate.plan import catalog, planner, preview
 from benchgate.plan.options import Options
 from benchgate.plan.planned import Ground, PlannedCell, PlannedGate, SweepPlan
 from benchgate.plan.seats import ground_of, reseat
@@ -40,6 +40,7 @@ from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress
 from benchgate.session.pytest_hooks import benchmark_partner
 from benchgate.session.pytest_hooks.results import RowResult
+from benchgate.session.remarks import idle_cpus_notes
 from benchgate.session.sweep import SweepResult, run_sweep
 from benchgate.session.workbench import require_counts
 
@@ -117,7 +118,7 @@ class PytestSession:
 
     def point_out(self) -> None:
         """A note, not a warning: with `-W error` advice would stop a session whose gates may be meant so."""
-        for line in idle_cpus.notes(self._sweeps.values()):
+        for line in idle_cpus_notes(self._sweeps.values()):
             self.progress.note(line)
 
     def describe(self) -> str:

@@ -21,7 +21,7 @@ from benchgate.base.workload.scenarios import (
     ThreadSettings,
     WorkKind,
 )
-from benchgate.judge.accounts.threads.pauses import SchedulePauses
+from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, Schedule, State, ThreadLife
 from benchgate.judge.checks.scenario_check import SeenScenario, require_plan
 from benchgate.plan import scenariofile

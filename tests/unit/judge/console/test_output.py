@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.base.console.conversation import TypedLine
+from benchgate.base.conversation import TypedLine
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.judge.console.output import of_console, of_conversation

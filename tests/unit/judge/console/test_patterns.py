@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchgate.base.cells import Mode
-from benchgate.base.console.conversation import TypedLine
+from benchgate.base.conversation import TypedLine
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun, Resolution, VerifiedRun
 from benchgate.base.system.boots import ConsoleWords

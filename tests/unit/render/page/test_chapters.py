@@ -8,18 +8,18 @@ from dataclasses import replace
 import pytest
 
 from benchgate.base.cells import Lane
-from benchgate.render.page.chapters import envelope, published, runs, side
+from benchgate.render.page.chapters import envelope, runs, side
+from benchgate.render.page.chapters.runs import MOST
 from benchgate.render.page.details import attribution, curves, metrics, phases
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
-from benchgate.render.page.pictures.strip import MOST
 from tests import pagekit
 from tests.pageviews import VOID_WHY, full_view, long_view, wide_view
 from tests.unit.factories import cell, raw_run, rows, run_row, view
 
 FULL = full_view()
 PAGE = page_view(FULL)
-NAMES = ["overview", "rows", "side", "runs", "floor", "published", "envelope", "again"]
+NAMES = ["overview", "rows", "side", "runs", "floor", "envelope", "again"]
 
 
 def text_of(html: str | None) -> str:
@@ -103,13 +103,6 @@ def test_metrics_have_percentiles_of_all_runs_together() -> None:
     assert "primes: wakelinux, tcg, smp15" in shown  # five values, by hand: 900, 1000, 1100, 1100, 9000
     row = shown.partition("primes: wakelinux, tcg, smp15")[2]
     assert re.match(r"1\.(09|10)\d us9\.000 us9\.000 us", row)  # buckets are 1/128 wide
-
-
-def test_published_rows_are_beside_ours_and_are_ratios_only() -> None:
-    shown = text_of(published.body(PAGE))
-    assert "caposprocess-scale, pinned1.873x1.475x" in shown
-    assert re.search(r"kernel, tcghere1\.872x3\.415x", shown)
-    assert "1639" not in shown.replace(",", "")
 
 
 def test_the_machine_has_all_its_facts() -> None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import cache
 
 from benchgate.mix import outcome
-from benchgate.mix.applications import ApplicationInput, MixChoice
 from benchgate.mix.outcome import StudyOutcome
+from benchgate.mix.programme import ApplicationInput, MixChoice
 from benchgate.mix.selection import MixPlan, Robustness
 from benchgate.render.tables import study
 from benchgate.render.tables import study as tables

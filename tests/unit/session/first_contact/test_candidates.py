@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.system.boots import NO_FIRMWARE
-from benchgate.base.system.devices import Interface
+from benchgate.base.system.qemu import Interface
 from benchgate.build.kernel_file import KernelFile, Media
 from benchgate.session.first_contact.candidates import MACHINES, GuestWords, candidates
 

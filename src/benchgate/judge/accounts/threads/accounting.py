@@ -30,8 +30,8 @@ from benchgate.judge.accounts.threads.books import (
     WastedStretch,
     WastedTime,
 )
+from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.lateness import explain_waits
-from benchgate.judge.accounts.threads.pauses import SchedulePauses
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repeat_schedule
 from benchgate.judge.run_files import RunFiles
 

@@ -1,6 +1,7 @@
 """Finds where CPUs idled although threads waited: the work conservation of a schedule.
 
-Takes a `Schedule`; gives stretches of wasted and of excused time, by time. Pure; nothing fails.
+Takes a `Schedule`; gives stretches of wasted and of excused time, by time. `SchedulePauses` works them out
+once, with the waits of lateness.py, whoever asks. Pure; nothing fails.
 
 The rule. A thread waits if it is runnable and the CPU on whose queue it stands runs another one. A CPU is
 free if it is idle and nothing stands on its own queue. A free CPU's time is wasted while a thread waits
@@ -16,12 +17,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 
 from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.books import ThreadWake, WastedStretch
+from benchgate.judge.accounts.threads.lateness import PlainWait, find_waits
 from benchgate.judge.accounts.threads.schedule import Schedule
 
 SETTLE = 100_000
@@ -228,3 +231,26 @@ class _IdleSearch:
         stretch = self.stretches.pop(cpu)
         threads = tuple(stretch.threads)
         self.found.append(WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned))
+
+
+@dataclass(frozen=True)
+class SchedulePauses:
+    schedule: Schedule
+
+    @cached_property
+    def waits(self) -> Sequence[PlainWait]:
+        """By length, the longest first."""
+        return find_waits(self.schedule)
+
+    @property
+    def wasted(self) -> Sequence[WastedStretch]:
+        """Where a CPU idled although a thread waited that may run there, by time."""
+        return self._idleness[0]
+
+    @property
+    def excused(self) -> Sequence[WastedStretch]:
+        return self._idleness[1]
+
+    @cached_property
+    def _idleness(self) -> tuple[tuple[WastedStretch, ...], tuple[WastedStretch, ...]]:
+        return find_idleness(self.schedule)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from benchgate.base.cells import Lane
@@ -10,6 +11,7 @@ from benchgate.base.runs import Resolution
 from benchgate.judge.accounts.distributions import distributions
 from benchgate.judge.gates import judge
 from benchgate.render.page.details import metrics
+from benchgate.render.page.details.metrics import HistogramShape, draw
 from benchgate.render.page.page_view import page_view
 from benchgate.render.view import SessionView
 from tests.pageviews import P99, judged_with_histogram
@@ -59,3 +61,24 @@ def test_panels_of_one_metric_have_one_axis() -> None:
     found = metrics.panels_of(page_view(view(*given)))
     assert len(found) == 2
     assert len({(one.panel.least, one.panel.most) for one in found}) == 1
+
+
+TWO = HistogramShape(0, "linux", ((8.0, 9.0, 30), (64.0, 70.0, 10)), 40)
+
+
+def test_the_height_is_the_share_of_the_values() -> None:
+    picture = draw("wake", [TWO], lambda value: f"{value:g}")
+    track = re.search(r'<path d="M([^"]+)" fill="currentColor"', picture)
+    assert track is not None
+    heights = [float(point.split()[1]) for point in track[1].split("L")]
+    ground, top = max(heights), min(heights)
+    assert heights.count(ground) == 4  # before, on both sides of the gap, after
+    second = sorted(set(heights))[1]
+    assert abs((ground - second) / (ground - top) - 10 / 30) < 0.01
+
+
+def test_every_system_has_its_outline_and_an_empty_one_none() -> None:
+    empty = HistogramShape(1, "own", (), 0)
+    picture = draw("wake", [TWO, empty, HistogramShape(2, "tern", ((1.0, 2.0, 1),), 1)], str)
+    assert re.findall(r'<g class="(s\d)">', picture) == ["s0", "s2"]
+    assert "<path" not in draw("wake", [empty], str)

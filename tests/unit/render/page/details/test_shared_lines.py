@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from dataclasses import replace
+
+import pytest
 
 from benchgate.judge.accounts.sharing import Recording
 from benchgate.render.page.details import shared_lines
@@ -42,3 +45,53 @@ def test_a_recording_without_moves_says_so_and_what_does_not_fit_is_named() -> N
     assert "Not drawn, because the page would be too large: runs/000" in text_of(
         shared_lines.body(page_view(view(moved_lines=many)))
     )
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(vcpus: int) -> ET.Element:
+    return ET.fromstring(shared_lines.standalone(sharing(vcpus), "moved lines"))
+
+
+def texts(picture: ET.Element) -> list[str]:
+    return [one.text or "" for one in picture.iter(f"{SVG}text")]
+
+
+def test_nothing_is_told_by_colour_alone() -> None:
+    picture = drawn(4)
+    said = texts(picture)
+    assert {"counters", "big_lock", "0xffff888000003000 (kernel)", "5,000", "1,100", "1,400"} <= set(said)
+    # Only the line of counters is shared falsely: one word, one dashed frame.
+    assert (said.count("false"), said.count("true")) == (1, 2)
+    frames = [one for one in picture.iter(f"{SVG}rect") if one.get("stroke-dasharray")]
+    assert len(frames) == 1
+    # Nine CPUs of the three lines write, so nine corners.
+    assert len([one for one in picture.iter(f"{SVG}path") if "l-6 6z" in (one.get("d") or "")]) == 9
+
+
+def test_a_screen_reader_has_the_sentences() -> None:
+    label = drawn(4).get("aria-label") or ""
+    assert "CPU 1 writes bytes 8-15" in label
+    assert label.count("false sharing") == 1
+    titles = [one.text or "" for one in drawn(4).iter(f"{SVG}title")]
+    assert "counters: CPU 3 took it 1,400 times; 5,000 reads, 5,000 writes" in titles
+
+
+def test_who_took_a_line_more_often_is_darker() -> None:
+    shades = [
+        float(one.get("fill-opacity") or 0)
+        for one in drawn(4).iter(f"{SVG}rect")
+        if one.get("fill") == "currentColor"
+    ]
+    assert shades[:4] == sorted(shades[:4])
+    assert shades[0] < shades[3]
+
+
+@pytest.mark.parametrize("vcpus", [1, 2, 8, 32, 64, 256])
+def test_every_box_is_inside_the_picture(vcpus: int) -> None:
+    picture = drawn(vcpus)
+    width = float(picture.get("width") or 0)
+    assert picture.get("viewBox") == f"0 0 {width:g} {float(picture.get('height') or 0):g}"
+    for box in picture.iter(f"{SVG}rect"):
+        assert float(box.get("x") or 0) + float(box.get("width") or 0) <= width

@@ -7,13 +7,12 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 from benchgate.insn.activity import Activity, Column, Wakes
-from benchgate.insn.stacks import Stacks
+from benchgate.insn.profile import Stacks
 from benchgate.judge.accounts.timeline import Flame, Timeline, WorkerSpan
 from benchgate.render.page.details import flame, timeline
+from benchgate.render.page.details.timeline import Piece, Steps, WorkerTrack, picture
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
-from benchgate.render.page.pictures import flame as flame_picture
-from benchgate.render.page.pictures.lanes import Piece, Steps, WorkerTrack, picture
 from tests import pagekit
 from tests.unit.factories import scaled_view
 
@@ -103,18 +102,18 @@ def test_a_flame_graph_has_a_box_for_each_function_with_its_share() -> None:
 
 
 def test_the_functions_of_a_flame_graph_are_in_a_table_too() -> None:
-    assert flame_picture.by_function(STACKS) == [
+    assert flame.by_function(STACKS) == [
         ("work", 70, 90),
         ("schedule_[k]", 20, 20),
         ("main", 10, 100),
     ]
     recursive: Stacks = {("f",): 1, ("f", "f"): 2}
-    assert flame_picture.by_function(recursive) == [("f", 3, 3)]
+    assert flame.by_function(recursive) == [("f", 3, 3)]
 
 
 def test_names_are_text_and_a_file_of_its_own_is_valid_xml() -> None:
     evil: Stacks = {("<script>alert(1)</script>",): 5}
-    svg = flame_picture.standalone(evil, "a & b")
+    svg = flame.standalone(evil, "a & b")
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "<script" not in svg
@@ -124,7 +123,7 @@ def test_names_are_text_and_a_file_of_its_own_is_valid_xml() -> None:
 def test_a_flame_graph_is_bounded() -> None:
     wide: Stacks = {("main", f"f{number}"): 1 for number in range(5_000)}
     deep: Stacks = {tuple(f"f{number}" for number in range(250)): 1}
-    assert str(flame_picture.picture(wide, "x")).count("<rect") == 1  # each callee is too narrow to see
-    assert str(flame_picture.picture(deep, "x")).count("<rect") <= flame_picture.MOST_ROWS
+    assert str(flame.picture(wide, "x")).count("<rect") == 1  # each callee is too narrow to see
+    assert str(flame.picture(deep, "x")).count("<rect") <= flame.MOST_ROWS
     many = tuple(Flame(f"c{number}", number, "f", STACKS) for number in range(3_000))
     assert len(str(flame.body(page_view(replace(scaled_view(), flames=many))))) < flame.MOST_BYTES + 200_000

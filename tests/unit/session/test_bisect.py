@@ -9,8 +9,7 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.build.revision import repository_of
-from benchgate.session.bisect import history
-from benchgate.session.bisect.history import BisectChoice
+from benchgate.session.bisect import BisectChoice, next_commit
 from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 from tests.gitkit import Repo
 
@@ -39,7 +38,7 @@ def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[Bise
     )
     tested: list[str] = []
     while True:
-        found = history.next_commit(out, repository_of(repo.folder), ("kernel",), known)
+        found = next_commit(out, repository_of(repo.folder), ("kernel",), known)
         if not found.commit:
             return found, tested
         assert found.commit not in tested

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchgate.base.console.console_text import Stream, by_lines, line_ends, plain, plain_with_moves
+from benchgate.base.console_text import Stream, by_lines, line_ends, plain, plain_with_moves
 
 CONSOLE = b"\x1b[2J\x1b[1;1Hboot\r\n\x1b[31mpanic:\x1b[0m no\rroot\n\x1b]0;title\x07$ "
 

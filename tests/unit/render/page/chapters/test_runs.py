@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from benchgate.render.page.pictures.strip import MOST, Bars, StripPoint, StripState, draw
+from benchgate.render.page.chapters.runs import MOST, Bars, StripPoint, StripState, draw
 
 
 def marks(count: int) -> list[StripPoint]:

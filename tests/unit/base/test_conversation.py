@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from benchgate.base.console.conversation import (
+from benchgate.base.conversation import (
     Conversation,
     NextLine,
     TypedLine,

@@ -6,25 +6,25 @@ import re
 
 import pytest
 
-from benchgate.render.page.pictures import course as picture
+from benchgate.render.page import history_page
 from tests.unit.render.tables.test_course import course
 
 
 @pytest.mark.parametrize("medians", [[100.0] * 5, [975_702_930.0, 975_702_931.0, 975_702_932.0], [1.0, 9e9]])
 def test_no_label_of_the_axis_is_there_twice(medians: list[float]) -> None:
-    drawn = picture.draw(course(medians))
+    drawn = history_page.draw(course(medians))
     labels = re.findall(r'<text x="[^"]*" y="[^"]*" text-anchor="end">([^<]*)</text>', drawn)
     values = [one for one in labels if not one.startswith("2026-")]
     assert len(set(values)) == len(values) > 2
 
 
 def test_the_grid_is_at_round_values() -> None:
-    drawn = picture.draw(course([103.0, 118.0, 127.0]))
+    drawn = history_page.draw(course([103.0, 118.0, 127.0]))
     assert re.findall(r">(\d+) insn<", drawn) == ["90", "100", "110", "120", "130", "140"]
 
 
 def test_the_least_and_the_largest_point_lie_inside() -> None:
-    drawn = picture.draw(course([103.0, 118.0, 127.0]))
+    drawn = history_page.draw(course([103.0, 118.0, 127.0]))
     heights = [float(y) for y in re.findall(r'<circle cx="[^"]*" cy="([^"]*)"', drawn)]
-    assert min(heights) > picture.TOP
-    assert max(heights) < picture.HEIGHT - picture.BOTTOM
+    assert min(heights) > history_page.TOP
+    assert max(heights) < history_page.HEIGHT - history_page.BOTTOM

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from benchgate.base.console.console_text import Stream
+from benchgate.base.console_text import Stream
 from benchgate.base.jsonfields import As, as_json, read, without_head
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.base.text import one_line
