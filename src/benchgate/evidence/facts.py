@@ -219,8 +219,8 @@ def stored_symbols(facts: Mapping[str, Any], where: str, *guests: str) -> Symbol
     return Symbols(addresses, ends, names)
 
 
-def bounds_of(found: Mapping[int, CapacityBound]) -> dict[str, Any]:
-    return {str(count): as_json(bound) for count, bound in found.items()}
+def bounds_of(bounds: Mapping[int, CapacityBound]) -> dict[str, Any]:
+    return {str(count): as_json(bound) for count, bound in bounds.items()}
 
 
 def read_bounds(facts: Mapping[str, Any], row: str, where: str) -> dict[int, CapacityBound]:
@@ -267,11 +267,11 @@ def machine_digests(facts: Mapping[str, Any], where: str) -> dict[str, str]:
 
 def _system(text: object, settings: Mapping[str, Any], emulator: object, machine: str) -> SystemOrigin:
     """A setting may be a file. Where it is plays no part: its content is in the guest's digest."""
-    found = emulator if isinstance(emulator, Mapping) else {}
+    opened = emulator if isinstance(emulator, Mapping) else {}
     chosen = {str(name): PurePath(str(value)).name for name, value in dict(settings).items()}
     definition = hashlib.sha256(f"{text}\n{_text(chosen)}\n".encode(errors="surrogatepass")).hexdigest()
-    clock = one_line(str(found.get("clock", "")), LONGEST)
-    return SystemOrigin(definition, str(found.get("digest", "")), clock, machine)
+    clock = one_line(str(opened.get("clock", "")), LONGEST)
+    return SystemOrigin(definition, str(opened.get("digest", "")), clock, machine)
 
 
 def _text(value: object) -> str:
@@ -280,10 +280,10 @@ def _text(value: object) -> str:
 
 def _part(facts: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
     """Absent in sessions of earlier versions."""
-    found = facts.get(name, {})
-    if not isinstance(found, Mapping):
-        raise EvidenceError(f"{where}: {name} is {found!r:.40}, not an object")
-    return found
+    part = facts.get(name, {})
+    if not isinstance(part, Mapping):
+        raise EvidenceError(f"{where}: {name} is {part!r:.40}, not an object")
+    return part
 
 
 # ---- the machine as one line

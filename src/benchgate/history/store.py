@@ -272,8 +272,8 @@ def _exists(connection: Connection) -> bool:
 
 def _version(connection: Connection) -> object:
     """None if the table of the version does not have exactly one."""
-    found = connection.execute(select(FORMAT.c.version)).scalars().all()
-    return found[0] if len(found) == 1 else None
+    versions = connection.execute(select(FORMAT.c.version)).scalars().all()
+    return versions[0] if len(versions) == 1 else None
 
 
 def _add_steps(connection: Connection) -> None:

@@ -190,10 +190,10 @@ def _of_machine(files: RunFiles, mix: Mix) -> tuple[dict[str, int | None], dict[
     return {**use, CACHE: min(shared, read * machine.line)}, {}
 
 
-def _of_host(found: HostMemory) -> tuple[dict[str, int | None], dict[str, str]]:
+def _of_host(memory: HostMemory) -> tuple[dict[str, int | None], dict[str, str]]:
     """What the host counted of the whole guest."""
-    use = {CACHE: found.held_bytes, MOVED: found.moved_bytes}
-    return use, {name: found.why for name, value in use.items() if value is None}
+    use = {CACHE: memory.held_bytes, MOVED: memory.moved_bytes}
+    return use, {name: memory.why for name, value in use.items() if value is None}
 
 
 def _missing(mix: Mix, seen: MixTranscript) -> Mapping[str, str]:
@@ -223,8 +223,8 @@ def host_memory(record: MemoryRecord, window_ns: int) -> HostMemory:
     inside, why, capacity = _inside(record.samples), one_line(record.why, 200), record.cache_bytes
     if not inside:
         return HostMemory(None, None, capacity, why or "no counter was read in the window")
-    held = [one.counters.held_bytes for one in inside]
-    known = [one for one in held if one is not None]
+    held = [sample.counters.held_bytes for sample in inside]
+    known = [size for size in held if size is not None]
     most = max(known) if len(known) == len(held) else None
     return HostMemory(
         most, _moved(inside, window_ns), capacity, why or "a counter could not be read in the window"

@@ -17,9 +17,9 @@ from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, OracleRun, RawRun, Resolution, VerifiedRun
 from benchgate.base.system.boots import WORKLOAD_INITRD, EndBy
-from benchgate.base.system.qemu import host_ports, port_values
+from benchgate.base.system.qemu import host_ports
 from benchgate.base.system.results import ResultDefinition, ResultFormat
-from benchgate.base.system.script import values_of
+from benchgate.base.system.script import port_values, values_of
 from benchgate.base.system.systems import System
 from benchgate.base.void_rule import NO_RULE, VoidRule
 from benchgate.base.workload.metrics import SECOND_NS

@@ -30,10 +30,9 @@ from benchgate.base.system.qemu import (
     disk_options,
     guest_name,
     network_options,
-    port_values,
 )
 from benchgate.base.system.results import ResultFormat
-from benchgate.base.system.script import Script, values_of
+from benchgate.base.system.script import Script, port_values, values_of
 from benchgate.base.system.systems import AskMethod, System
 from benchgate.base.text import filled
 from benchgate.base.workload.workloads import GUEST_FILES

@@ -123,7 +123,7 @@ def _compared_thresholds(gates: Sequence[Gate], differing: Sequence[str]) -> Seq
 
 
 def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
-    systems = {one.system.name: one.system for sweep in sweeps for one in sweep.runnable}
+    systems = {planned.system.name: planned.system for sweep in sweeps for planned in sweep.runnable}
     machines = {system.machine.name: system.machine for system in systems.values() if system.machine}
     said = [
         f"machine {machine.name} ({machine.digest[:_DIGITS]}): {machine.source}"
@@ -140,8 +140,8 @@ def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
 
 def guest_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
     rows: dict[str, list[int]] = {}
-    for one in (cell for sweep in sweeps for cell in sweep.runnable if cell.system.has_guest_per_count):
-        rows.setdefault(one.cell.row, []).append(one.cell.cpus)
+    for planned in (cell for sweep in sweeps for cell in sweep.runnable if cell.system.has_guest_per_count):
+        rows.setdefault(planned.cell.row, []).append(planned.cell.cpus)
     return tuple(
         f"{row}: its kernels differ: each of {', '.join(f'smp{cpus}' for cpus in sorted(set(counts)))} boots "
         "files of its own (`{n}` in its system's YAML), so a gate compares builds, too"

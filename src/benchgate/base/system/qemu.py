@@ -28,7 +28,6 @@ from pathlib import Path
 
 from benchgate.base.cells import Accel
 from benchgate.base.system.arch import X86_64, Architecture
-from benchgate.base.system.script import PORT
 
 QMP_DESCRIPTOR = 3
 NAME_TAG = "benchgate-"
@@ -237,15 +236,7 @@ def network_options(ports: Mapping[str, Port], hosts: Mapping[str, int], card: s
 
 def host_ports(argv: Sequence[str], ports: Mapping[str, Port]) -> dict[str, int]:
     """Maps each of the system's ports to the host's port."""
-    found = [pair for word in argv for pair in _FORWARD.findall(word)] if ports else []
-    if [guest for _, guest in found] != [str(port.guest) for port in ports.values()]:
+    forwards = [pair for word in argv for pair in _FORWARD.findall(word)] if ports else []
+    if [guest for _, guest in forwards] != [str(port.guest) for port in ports.values()]:
         raise ValueError("the command line has other host ports than the system's YAML")
-    return {name: int(host) for name, (host, _) in zip(ports, found, strict=True)}
-
-
-def port_values(hosts: Mapping[str, int]) -> dict[str, int]:
-    """The values of `{port.NAME}`, and of `{port}` if there is one port only."""
-    named = {f"{PORT}.{name}": port for name, port in hosts.items()}
-    if len(hosts) == 1:
-        named[PORT] = next(iter(hosts.values()))
-    return named
+    return {name: int(host) for name, (host, _) in zip(ports, forwards, strict=True)}

@@ -123,3 +123,11 @@ def values_of(cell: Cell, nonce: str) -> dict[str, object]:
     """The values of the places in a run of this cell."""
     run = dict(zip(OF_THE_RUN, (cell.program, cell.mode, cell.cpus, cell.cpus, nonce), strict=True))
     return {**run, **dict(cell.params)}
+
+
+def port_values(hosts: Mapping[str, int]) -> dict[str, int]:
+    """The values of `{port.NAME}`, and of `{port}` if there is one port only."""
+    named = {f"{PORT}.{name}": port for name, port in hosts.items()}
+    if len(hosts) == 1:
+        named[PORT] = next(iter(hosts.values()))
+    return named

@@ -16,8 +16,9 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import RawRun
 from benchgate.base.system.guest_topology import topology_of
-from benchgate.base.system.qemu import guest_name, host_ports, port_values
+from benchgate.base.system.qemu import guest_name, host_ports
 from benchgate.base.system.results import ResultFormat
+from benchgate.base.system.script import port_values
 from benchgate.base.system.systems import AskMethod, System, SystemKind
 from benchgate.base.text import filled, one_line
 from benchgate.base.workload.workloads import GUEST_FILES

@@ -19,8 +19,8 @@ from benchgate.base.system.boots import (
     Build,
     QemuWords,
 )
-from benchgate.base.system.qemu import MOST_PORTS, Disk, Interface, Port, port_values
-from benchgate.base.system.script import PORT, Script
+from benchgate.base.system.qemu import MOST_PORTS, Disk, Interface, Port
+from benchgate.base.system.script import PORT, Script, port_values
 from benchgate.base.system.systems import WORKTREE, SettingForm, Settings
 from benchgate.base.text import filled
 from benchgate.base.yaml.yaml_nodes import NAME

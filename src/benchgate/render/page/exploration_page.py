@@ -108,9 +108,9 @@ def _panels(state: ExplorationResult) -> Html:
     panels = []
     for cell in dict.fromkeys(line.cell for line in state.lines):
         mine = [line for line in state.lines if line.cell == cell]
-        has_window = any(one.work_ns for one in mine)
+        has_window = any(run.work_ns for run in mine)
         what = "timed window" if has_window else "guest time to the end"
-        dots = [_dot(one, names.index(one.strategy), has_window=has_window) for one in mine]
+        dots = [_dot(run, names.index(run.strategy), has_window=has_window) for run in mine]
         title = f"{cell}: {what} of each run; a cross is a find"
         drawn = draw_runs(title, dots, short, "run")
         panels.append(figure(drawn, title, legend([(n, name) for n, name in enumerate(names)])))

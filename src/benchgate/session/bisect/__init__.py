@@ -65,16 +65,16 @@ class Walk:
         folder = self._new_folder(len(known.steps) + 1, commit)
         good = self.system(self.question.good)
         other = None if commit == self.question.good else self.system(commit)
-        found = step.run(self.question, step.Pair(good, other), commit, folder)
-        known = known.with_step(found)
+        tested = step.run(self.question, step.Pair(good, other), commit, folder)
+        known = known.with_step(tested)
         state.write(self.folder, known)
-        self.say(f"{state.line(found)}")
+        self.say(f"{state.line(tested)}")
         return known
 
     def _new_folder(self, number: int, commit: str) -> Path:
         """A step that was interrupted left its folder, which is kept."""
         name = self.folder / "steps" / f"{number:02d}-{commit[:10]}"
-        free = next(one for one in _names(name) if not one.exists())
+        free = next(folder for folder in _names(name) if not folder.exists())
         free.mkdir(parents=True)
         return free
 
@@ -103,21 +103,21 @@ def _ends(walk: Walk, known: BisectState) -> BisectState:
         (walk.question.good, Term.GOOD, "GOOD"),
         (walk.question.bad, Term.BAD, "BAD"),
     ):
-        found = known.step(commit)
-        if found is None:
+        measured = known.step(commit)
+        if measured is None:
             walk.say(f"testing {name} {commit[:10]} ({subject_of(walk.repository, commit)})")
             known = walk.test(known, commit)
-            found = known.steps[-1]
-        if found.term is not wanted:
-            raise UsageError(_wrong_end(walk, found, name))
+            measured = known.steps[-1]
+        if measured.term is not wanted:
+            raise UsageError(_wrong_end(walk, measured, name))
     return known
 
 
-def _wrong_end(walk: Walk, found: BisectStep, name: str) -> str:
+def _wrong_end(walk: Walk, step: BisectStep, name: str) -> str:
     wanted = "pass" if name == "GOOD" else "fail"
     return (
-        f"{name} {found.commit[:10]} must {wanted}, and is {found.term}: {found.why}; choose another commit "
-        f"or threshold; its session: {walk.folder / found.session if found.session else 'none'}"
+        f"{name} {step.commit[:10]} must {wanted}, and is {step.term}: {step.why}; choose another commit "
+        f"or threshold; its session: {walk.folder / step.session if step.session else 'none'}"
     )
 
 
@@ -163,26 +163,26 @@ def _with_start(given: Sequence[str], arguments: tuple[str, ...]) -> tuple[str, 
 
 def _without(option: str, arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     """The values of an option, and the other arguments."""
-    found: list[str] = []
+    values: list[str] = []
     others: list[str] = []
     words = iter(arguments)
     for word in words:
         if word == option:
-            found.append(next(words, ""))
+            values.append(next(words, ""))
         elif word.startswith(f"{option}="):
-            found.append(word.partition("=")[2])
+            values.append(word.partition("=")[2])
         else:
             others.append(word)
-    return found, tuple(others)
+    return values, tuple(others)
 
 
-def _only_system(found: Sequence[str]) -> str:
-    if len(found) != 1 or not found[0]:
+def _only_system(systems: Sequence[str]) -> str:
+    if len(systems) != 1 or not systems[0]:
         raise UsageError(
             "bisect walks the source of one system: give pytest's --system once after `--`, as in "
             "`benchgate bisect v1.0 HEAD -- tests/smp --system bench/mine.yaml`"
         )
-    return found[0]
+    return systems[0]
 
 
 def _names(name: Path) -> Sequence[Path]:
@@ -190,15 +190,15 @@ def _names(name: Path) -> Sequence[Path]:
 
 
 def _answer(
-    folder: Path, question: BisectQuestion, repository: Repository, known: BisectState, found: BisectChoice
+    folder: Path, question: BisectQuestion, repository: Repository, known: BisectState, choice: BisectChoice
 ) -> str:
-    lines = _found(repository, found.first_bad) if found.first_bad else _among(repository, known, found)
-    step = known.step(found.first_bad) or _earliest_bad(known, found)
+    lines = _found(repository, choice.first_bad) if choice.first_bad else _among(repository, known, choice)
+    step = known.step(choice.first_bad) or _earliest_bad(known, choice)
     if step is not None:
         lines += ["", step.why, *_against_good(folder, step)]
-    skipped = [one for one in known.steps if one.term is Term.SKIP]
+    skipped = [skip for skip in known.steps if skip.term is Term.SKIP]
     if skipped:
-        lines += ["", "skipped:", *(f"  {state.line(one)}" for one in skipped)]
+        lines += ["", "skipped:", *(f"  {state.line(skip)}" for skip in skipped)]
     lines += [
         "",
         f"{len(known.steps)} steps, each with its session: {folder / state.LOG}, {folder / 'steps'}",
@@ -215,19 +215,19 @@ def _found(repository: Repository, commit: str) -> list[str]:
     ]
 
 
-def _among(repository: Repository, known: BisectState, found: BisectChoice) -> list[str]:
+def _among(repository: Repository, known: BisectState, choice: BisectChoice) -> list[str]:
     lines = ["the first bad commit is one of these, and the others of them could not be judged:"]
-    for commit in found.among:
+    for commit in choice.among:
         step = known.step(commit)
         lines.append(f"  {commit[:10]} {step.term if step else 'not tested'}: "
                      f"{subject_of(repository, commit)}")  # fmt: skip
     return lines
 
 
-def _earliest_bad(known: BisectState, found: BisectChoice) -> BisectStep | None:
+def _earliest_bad(known: BisectState, choice: BisectChoice) -> BisectStep | None:
     """Gives the first commit that was seen to be bad, among those of which one is the first bad one."""
-    steps = map(known.step, found.among)
-    return next((one for one in steps if one is not None and one.term is Term.BAD), None)
+    steps = map(known.step, choice.among)
+    return next((step for step in steps if step is not None and step.term is Term.BAD), None)
 
 
 def _against_good(folder: Path, step: BisectStep) -> list[str]:
@@ -270,7 +270,7 @@ def next_commit(
 ) -> BisectChoice:
     """Begins anew and repeats all steps, so that it does not matter how the last call ended."""
     place = _repository(folder / _FOLDER, repository, so_far)
-    known = [one for one in so_far.steps if one.commit not in (so_far.question.good, so_far.question.bad)]
+    known = [step for step in so_far.steps if step.commit not in (so_far.question.good, so_far.question.bad)]
     said = _bisect(place, "start", "--no-checkout", so_far.question.bad, so_far.question.good, "--", *paths)
     for made in known:
         if said.first_bad or said.among:
@@ -298,8 +298,8 @@ def _repository(place: Path, repository: Repository, so_far: BisectState) -> Pat
 
 def _bisect(place: Path, *words: str) -> BisectChoice:
     done = git(place, "bisect", *words)
-    if found := _FOUND.search(done.stdout):
-        return BisectChoice(first_bad=found[1])
+    if first_bad := _FOUND.search(done.stdout):
+        return BisectChoice(first_bad=first_bad[1])
     if done.returncode == _ONLY_SKIPPED:
         return BisectChoice(among=tuple(_COMMIT.findall(done.stdout)))
     chosen = git(place, "rev-parse", "--verify", "--quiet", "BISECT_HEAD")

@@ -101,9 +101,9 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
         (Word.INCONCLUSIVE, Term.SKIP),
         (Word.PASS, Term.GOOD),
     ):
-        if reasons := [str(one.get("reason")) for one in mine if one.get("outcome") == word]:
+        if reasons := [str(verdict.get("reason")) for verdict in mine if verdict.get("outcome") == word]:
             return term, one_line(reasons[0], _LONGEST)
-    if pair.other is None and mine and all(one.get("gate") == ratio.KIND for one in mine):
+    if pair.other is None and mine and all(verdict.get("gate") == ratio.KIND for verdict in mine):
         return Term.GOOD, "it is what the other commits are compared with"
     if mine:
         return Term.SKIP, one_line(f"nothing was decided: {mine[0].get('reason')}", _LONGEST)
@@ -111,7 +111,9 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
 
 
 def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
-    systems = [f"--system={_word(question, one)}" for one in (pair.good, pair.other) if one is not None]
+    systems = [
+        f"--system={_word(question, system)}" for system in (pair.good, pair.other) if system is not None
+    ]
     words = [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
     argv = inner_pytest.argv(PLUGIN, folder / _ENDED, words)
     with contextlib.ExitStack() as stack:
@@ -136,16 +138,18 @@ def _word(question: BisectQuestion, system: System) -> str:
 
 
 def _session_in(folder: Path) -> Path | None:
-    found = [one for one in folder.glob("runs/*") if SESSION_NAME.fullmatch(one.name)]
-    return found[0] if len(found) == 1 else None
+    sessions = [path for path in folder.glob("runs/*") if SESSION_NAME.fullmatch(path.name)]
+    return sessions[0] if len(sessions) == 1 else None
 
 
 def _verdicts(session: Path) -> list[Mapping[str, Any]]:
     try:
-        found = read_json(read_text(session, VERDICTS))
+        written = read_json(read_text(session, VERDICTS))
     except ValueError as error:
         raise UsageError(f"{session / VERDICTS} is not JSON: {error}") from error
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    return (
+        [verdict for verdict in written if isinstance(verdict, Mapping)] if isinstance(written, list) else []
+    )
 
 
 # ---- in the step's pytest
@@ -164,9 +168,9 @@ class _Watcher:
         self._error: BenchgateError | None = None
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        found = excinfo.value.__context__
-        if isinstance(found, BenchgateError):
-            self._error = found
+        cause = excinfo.value.__context__
+        if isinstance(cause, BenchgateError):
+            self._error = cause
 
     def pytest_unconfigure(self, config: pytest.Config) -> None:
         error = self._error

@@ -52,12 +52,12 @@ def _of_tests(asked: ExplorationRequest) -> RowSelection:
             "--system kernel --smoke"
         )
     answer = inner_pytest.collected(PLUGIN, asked.paths, _words(asked))
-    found: PickedRows = pickle.loads(answer)  # noqa: S301 - written by the process that was just started
-    cells, notes = _explorable(asked, found.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ()))
+    picked: PickedRows = pickle.loads(answer)  # noqa: S301 - written by the process that was just started
+    cells, notes = _explorable(asked, picked.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ()))
     if not cells:
         why = "; ".join(notes) or "pytest collected no test with the fixture `cell` or `verdict`"
         raise UsageError(f"nothing to explore below {' '.join(asked.paths)}: {why}")
-    return RowSelection(found.options, cells, notes)
+    return RowSelection(picked.options, cells, notes)
 
 
 def _words(asked: ExplorationRequest) -> list[str]:
@@ -103,7 +103,7 @@ def _smokes(asked: ExplorationRequest) -> RowSelection:
         raise UsageError("--smoke runs no pytest; leave out the words behind `--`")
     given = cpu_list("smp", asked.smp)
     options = replace(Options(), systems=asked.systems or Options().systems, smp=given, clock="insn", keep=0)
-    cells = [one for system in choice.of_session(options) for one in _of_system(system, given)]
+    cells = [cell for system in choice.of_session(options) for cell in _of_system(system, given)]
     return RowSelection(options, tuple(cells), ())
 
 
@@ -111,7 +111,7 @@ def _of_system(system: System, given: Sequence[int] | None) -> Iterable[PlannedC
     if system.smoke is None:
         raise UsageError(f"{system.file}: `smoke` is missing, so --smoke has nothing to boot; name tests")
     low, high = system.cpus
-    counts = [one for one in given or SMOKE_CPUS if low <= one <= high]
+    counts = [count for count in given or SMOKE_CPUS if low <= count <= high]
     if not counts:
         raise UsageError(f"--smp: {system.name} runs on {low} to {high} CPUs")
     workload = smoke.stand_in(system)
@@ -141,7 +141,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     gates = pytest_items.gates(session.items)
-    found = [*pytest_items.cells(session.items), *(arm for gate in gates for arm in gate.arms)]
+    planned = [*pytest_items.cells(session.items), *(arm for gate in gates for arm in gate.arms)]
     options = pytest_run.state_of(session.config).options
-    rows = PickedRows(options, {one.cell.id: one for one in found})
+    rows = PickedRows(options, {cell.cell.id: cell for cell in planned})
     inner_pytest.answer(session.config, pickle.dumps(rows))

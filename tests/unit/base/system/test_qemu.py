@@ -21,7 +21,6 @@ from benchgate.base.system.qemu import (
     guest_name,
     host_ports,
     network_options,
-    port_values,
     smp_option,
 )
 
@@ -196,8 +195,3 @@ def test_a_command_line_with_other_ports_is_refused(ports: dict[str, Port]) -> N
     argv = network_options(PORTS, {"web": 1, "ssh": 2}, "e1000")
     with pytest.raises(ValueError, match="other host ports than the system's YAML"):
         host_ports(argv, ports)
-
-
-def test_a_single_port_has_a_short_name() -> None:
-    assert port_values({"web": 7}) == {"port.web": 7, "port": 7}
-    assert port_values({"web": 7, "ssh": 8}) == {"port.web": 7, "port.ssh": 8}

@@ -6,7 +6,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Mode
 from benchgate.base.errors import UsageError
-from benchgate.base.system.script import Script, ScriptStep, values_of
+from benchgate.base.system.script import Script, ScriptStep, port_values, values_of
 
 CELL = Cell("sh", "count", Mode.PROCESS, (("hi", 3000), ("order", "up")), 2)
 
@@ -63,3 +63,8 @@ def test_what_is_typed_is_shown_before_a_run() -> None:
     )
     shown = Script("# ", steps).shown(values_of(CELL, "abc"))
     assert shown == "`primes 2 3000`; `get {port}\\x1b`"
+
+
+def test_a_single_port_has_a_short_name() -> None:
+    assert port_values({"web": 7}) == {"port.web": 7, "port": 7}
+    assert port_values({"web": 7, "ssh": 8}) == {"port.web": 7, "port.ssh": 8}

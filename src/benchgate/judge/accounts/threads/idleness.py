@@ -38,8 +38,9 @@ def find_idleness(schedule: Schedule) -> tuple[tuple[WastedStretch, ...], tuple[
     """The wasted stretches and the excused ones."""
     sweep = _IdleSearch(schedule)
     sweep.run()
-    by_time = sorted(sweep.found, key=lambda one: (one.begin, one.cpu))
-    return tuple(one for one in by_time if not one.is_pinned), tuple(one for one in by_time if one.is_pinned)
+    by_time = sorted(sweep.found, key=lambda stretch: (stretch.begin, stretch.cpu))
+    wasted = tuple(stretch for stretch in by_time if not stretch.is_pinned)
+    return wasted, tuple(stretch for stretch in by_time if stretch.is_pinned)
 
 
 @dataclass(slots=True)
@@ -218,14 +219,14 @@ class _IdleSearch:
                 self._open(cpu, now, is_pinned=is_pinned)
 
     def _is_free(self, cpu: int) -> bool:
-        return bool(self.waiting) and cpu in self.idle and all(one.is_late for one in self.on[cpu].values())
+        return bool(self.waiting) and cpu in self.idle and all(wait.is_late for wait in self.on[cpu].values())
 
     def _open(self, cpu: int, now: int, *, is_pinned: bool) -> None:
-        waiting = (one for one in self.waiting.values() if is_pinned or self.masks[one.life] >> cpu & 1)
+        waiting = (wait for wait in self.waiting.values() if is_pinned or self.masks[wait.life] >> cpu & 1)
         some = list(islice(waiting, MOST_THREADS))
         stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, is_pinned)
-        for one in some:
-            stretch.add(one.thread)
+        for wait in some:
+            stretch.add(wait.thread)
 
     def _close(self, cpu: int, now: int) -> None:
         stretch = self.stretches.pop(cpu)

@@ -112,7 +112,7 @@ def replay_command(view: SessionView, row: RunRow) -> str:
 
 def _counts(rows: Sequence[RunRow]) -> str:
     outcomes = Counter(row.outcome for row in rows)
-    counts = ", ".join(f"{outcomes[one]} {one}" for one in Outcome if outcomes[one])
+    counts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcomes[outcome])
     return f"{len(rows)} attempts: {counts}."
 
 
@@ -143,14 +143,16 @@ def _shown(row: RunRow, value: int | None) -> str:
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
     """One for each counter that the host offered in any run."""
     seen = [view.noise.get(row.run, NO_NOISE) for row in rows]
-    names = dict.fromkeys(name for one in seen for name, value in one.figures.items() if value is not None)
+    names = dict.fromkeys(
+        name for noise in seen for name, value in noise.figures.items() if value is not None
+    )
     return [
         Bars(
             name=name.replace("_", " "),
-            values=tuple(one.figures.get(name) for one in seen),
-            shown=tuple(_said(row, one, name) for row, one in zip(rows, seen, strict=True)),
+            values=tuple(noise.figures.get(name) for noise in seen),
+            shown=tuple(_said(row, noise, name) for row, noise in zip(rows, seen, strict=True)),
             least=LEAST.get(name, 1.0),
-            above=tuple(name in one.above for one in seen),
+            above=tuple(name in noise.above for noise in seen),
         )
         for name in names
     ]

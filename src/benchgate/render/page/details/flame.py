@@ -40,20 +40,20 @@ def about(page: PageView) -> str:
 def body(page: PageView) -> Html | None:
     if not page.view.flames:
         return None
-    shown = [(f"{one.folder}/stacks.folded", _recording(one)) for one in page.view.flames]
+    shown = [(f"{flame.folder}/stacks.folded", _recording(flame)) for flame in page.view.flames]
     drawn, cut = page.fitting(shown, MOST_BYTES)
     return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(one: Flame) -> Html:
-    total = sum(one.stacks.values()) or 1
-    name = f"{one.cell}, run {one.run:04}"
+def _recording(flame: Flame) -> Html:
+    total = sum(flame.stacks.values()) or 1
+    name = f"{flame.cell}, run {flame.run:04}"
     label = f"Flame graph of {name}; the table below has the same functions"
-    wide = scrolling(f"flame graph of {name}", picture(one.stacks, label, MOST_BOXES))
-    caption = f"{total:,} instructions; folded stacks for other programs: {one.folder}/stacks.folded"
+    wide = scrolling(f"flame graph of {name}", picture(flame.stacks, label, MOST_BOXES))
+    caption = f"{total:,} instructions; folded stacks for other programs: {flame.folder}/stacks.folded"
     rows = [
         [function, f"{own:,}", f"{own / total:.2%}", f"{whole / total:.2%}"]
-        for function, own, whole in by_function(one.stacks, MOST_FUNCTIONS)
+        for function, own, whole in by_function(flame.stacks, MOST_FUNCTIONS)
     ]
     functions = table("The functions that executed most instructions themselves", HEADS, rows)
     return more(name, figure(wide, caption), functions)

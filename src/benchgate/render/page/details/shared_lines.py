@@ -52,10 +52,10 @@ def _recording(view: SessionView, recording: Recording) -> Html:
         return more(name, tag("p", "No line of memory moved between CPUs in the window."))
     label = f"Lines that moved between CPUs, {name}; the table below has the same lines"
     drawn = scrolling(f"moved lines of {name}", picture(seen, label))
-    found = memory.shared_lines(seen, MOST_SAID)
-    rows = [[*memory.shared_line_row(line), line.kind] for line in found]
+    moved = memory.shared_lines(seen, MOST_SAID)
+    rows = [[*memory.shared_line_row(line), line.kind] for line in moved]
     lines = table("The lines that moved most", (*memory.HEADS, "kind"), rows, texts=2, prose=1)
-    said = listed([line.said for line in found])
+    said = listed([line.said for line in moved])
     return more(name, figure(drawn, memory.shared_lines_summary(seen)), said, lines, paste)
 
 

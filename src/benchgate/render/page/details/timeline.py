@@ -56,7 +56,7 @@ def body(page: PageView) -> Html | None:
 
 def _legend(every: Sequence[Timeline]) -> Html:
     entries = [_key(WORKERS, "worker")]
-    if any(one.activity for one in every):
+    if any(timeline.activity for timeline in every):
         entries += [_key(WORKED, "executes"), _key(SPUN, "only waits"), _key("halted", "halted")]
     return tag("ul", *entries, class_="legend")
 
@@ -73,9 +73,9 @@ def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
     told = f"{slowest.cell}: {_length(of[0].work, of[0].unit)}"
     if len(of) > 1:
         told += f", slowest {slowest.share:.2f} times the median"
-    longest = max(one.length for one in of)
-    figures = tag("div", *(_figure(one, longest) for one in of), class_="panels")
-    paste = [f"benchgate timeline {run_folder(view, one.folder)}" for one in of]
+    longest = max(timeline.length for timeline in of)
+    figures = tag("div", *(_figure(timeline, longest) for timeline in of), class_="panels")
+    paste = [f"benchgate timeline {run_folder(view, timeline.folder)}" for timeline in of]
     if slowest.seed is not None:
         paste.append(f"benchgate replay {run_folder(view, slowest.folder)} --timeline --flame")
     tables = [made for made in map(_wakes, of) if made is not None]
@@ -138,12 +138,12 @@ def _steps(activity: Activity, cpu: int) -> Steps:
 
 def _wakes(timeline: Timeline) -> Html | None:
     """A table of who woke whom: a row for each waker, a column for each CPU; of many CPUs the first ones."""
-    found = timeline.activity.wakes if timeline.activity else ()
-    if not found:
+    wakes = timeline.activity.wakes if timeline.activity else ()
+    if not wakes:
         return None
-    pairs = {(pair.by, pair.target): pair for pair in found}
-    targets = sorted({pair.target for pair in found})[:MOST_COLUMNS]
-    wakers = sorted({pair.by for pair in found}, key=lambda by: -1 if by is None else by)[:MOST_ROWS]
+    pairs = {(pair.by, pair.target): pair for pair in wakes}
+    targets = sorted({pair.target for pair in wakes})[:MOST_COLUMNS]
+    wakers = sorted({pair.by for pair in wakes}, key=lambda by: -1 if by is None else by)[:MOST_ROWS]
     rows: list[list[Child]] = [
         [_waker(by), *(_times(pairs.get((by, target))) for target in targets)] for by in wakers
     ]
