@@ -6,7 +6,7 @@ several keys.
 
 from __future__ import annotations
 
-from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, RunPolicy, Seen, WorkKind
+from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, CpuState, RunPolicy, Seen, WorkKind
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,
@@ -72,6 +72,10 @@ _CHANGE = Block(
     forms=(
         {"group": Text("the group of threads"), **_SETTINGS},
         {"control": Text("the control group"), **_LIMITS},
+        {
+            "cpu": Integer("a CPU, but not the first one", low=1, high=MOST_CPUS - 1),
+            "state": Choice("whether the kernel has it from then on (hotplug)", tuple(CpuState)),
+        },
     ),
 )
 _STEP: Table = {
