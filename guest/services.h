@@ -75,7 +75,8 @@ int port_allow(uint64_t cpus);
 // From now on the caller, and whatever it starts, is a group of its own, which the scheduler treats fairly
 // beside other groups, however many threads each has. In a process only. 0, or a negative error.
 int port_group(void);
-// Takes a CPU away from the system (online 0), or gives it back. In prepare() only. 0, or a negative error.
+// Takes a CPU away from the system (online 0), or gives it back, which takes tens of milliseconds. In prepare(),
+// or by one worker. CPU 0 stays. 0, or a negative error.
 int port_cpu_online(unsigned cpu, int online);
 
 // ---- control: what one worker may do to another one, by the number that port_process() gives it there. Each

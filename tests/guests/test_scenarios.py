@@ -40,10 +40,23 @@ def test_tern_says_which_scenarios_it_cannot_carry_out(name: str) -> None:
     workload = catalog.load_workload(f"scenario-{name}")
     assert workload.scenario is not None
     said = catalog.load_system("kernel").refuses(workload, workload.scenario.cpus)
-    needs = workload.scenario.needs_control
+    lacks = ["control"] if workload.scenario.needs_control else []
+    lacks += ["placement", "hotplug"] if workload.scenario.takes_cpus else []
     assert said == (
-        f"scenario-{name} needs control, which kernel does not have (`services` in its YAML)" if needs else ""
+        f"scenario-{name} needs {', '.join(lacks)}, which kernel does not have (`services` in its YAML)"
+        if lacks
+        else ""
     )
+
+
+def test_linux_on_riscv64_says_that_a_cpu_does_not_come_back_quietly() -> None:
+    workload = catalog.load_workload("scenario-unplug")
+    said = {
+        arch: catalog.load_system(f"linux:arch={arch}").refuses(workload, 4)
+        for arch in ("riscv64", "aarch64")
+    }
+    assert said["riscv64"].startswith("scenario-unplug needs hotplug, which linux.arch-riscv64 does not have")
+    assert said["aarch64"] == ""
 
 
 LINUX = "linux:start=warm"
@@ -68,6 +81,13 @@ LIES = {
         "director.h",
         (".has_quota = plan_has(to, 'q'),", ".has_quota = 0,"),
         "control group capped ran for .* it may for at most 90,000,000",
+    ),
+    "a CPU that is not taken away": (
+        "scenario-unplug",
+        LINUX,
+        "director.h",
+        ("port_cpu_online((unsigned)plan_of(to, online ? 'u' : 'x'), online) != 0", "online > 1"),
+        "of group threads ran on CPU 3 for .*; from 100,000,000 ns on it may run on CPU 0, 1, 2 only",
     ),
     "a nice value that is not changed": (
         "scenario-renice",

@@ -40,6 +40,7 @@ SCX = {
     "rebound": "home",
     "stays": "pong",
     "cpuset": "half",
+    "unplug": "gone",
 }
 """By scenario: the fault of the scheduler in BPF."""
 NO_GROUPS = ("weights", "reweight", "crowd", "moving", "quota", "requota")

@@ -1,7 +1,9 @@
-// Who runs where, and how: the settings of threads, the limits of control groups, and the time line.
+// Who runs where, and how: the settings of threads, the limits of control groups, CPUs that come and go, and
+// the time line.
 //
 // Takes entries of a plan; gives nothing, or ends the run with what could not be set. It needs the service
-// `control`; a program that is built without it can carry out only plans that set nothing.
+// `control`, and `placement` for CPUs; a program that is built without them can carry out only plans that set
+// nothing.
 #ifndef SCENARIO_DIRECTOR_H
 #define SCENARIO_DIRECTOR_H
 
@@ -38,6 +40,12 @@ static void set_limits(unsigned number, const struct plan_entry *to) {
         port_fail("the limits of a control group could not be set");
 }
 
+static inline void set_cpu(const struct plan_entry *to) {
+    int online = plan_has(to, 'u');
+    if (port_cpu_online((unsigned)plan_of(to, online ? 'u' : 'x'), online) != 0)
+        port_fail(online ? "a CPU could not be given back" : "a CPU could not be taken away");
+}
+
 // Makes the changes at their times. It goes before all others, so that the time line does not depend on the
 // scheduler that is tried.
 static void direct(const struct plan *plan, uint64_t start, const uint64_t *process, const unsigned *first) {
@@ -47,7 +55,9 @@ static void direct(const struct plan *plan, uint64_t start, const uint64_t *proc
         if (port_now() < due)
             port_sleep_until(due);
         unsigned group = (unsigned)plan_of(to, 'g');
-        if (plan_has(to, 'l'))
+        if (plan_moves_cpu(to))
+            set_cpu(to);
+        else if (plan_has(to, 'l'))
             set_limits((unsigned)plan_of(to, 'l'), to);
         else
             for (unsigned k = first[group]; k < first[group + 1]; k++)

@@ -5,7 +5,7 @@
 // follows each small letter:
 //
 //   G   t threads  k kind  r turns of a round  o operand (us, or how many)  b, e begin and end (us)
-//   E   t time (us)  g group, from 0, or l control group, from 1
+//   E   t time (us)  g group, from 0, or l control group, from 1, or a CPU that goes (x) or comes back (u)
 //   G E n nice + 20  s policy  y priority  m mask of CPUs  c control group, from 1
 //   L E w weight  q quota (us)  d period (us)  m mask of CPUs
 //
@@ -35,6 +35,17 @@ static inline int plan_has(const struct plan_entry *entry, char letter) {
 
 static inline uint64_t plan_of(const struct plan_entry *entry, char letter) {
     return (uint64_t)entry->of[letter - 'a'];
+}
+
+// Of CPUs that come and go only the programs of such plans have the code: each byte of a program counts in a
+// guest's figures.
+static inline int plan_moves_cpu(const struct plan_entry *entry) {
+#ifdef BENCH_NEEDS_PLACEMENT
+    return plan_has(entry, 'x') || plan_has(entry, 'u');
+#else
+    (void)entry;
+    return 0;
+#endif
 }
 
 static inline uint64_t plan_ticks(const struct plan_entry *entry, char letter) {

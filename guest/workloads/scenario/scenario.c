@@ -44,6 +44,8 @@ static const char *check_group(const struct plan *plan, const struct plan_entry 
 static const char *check_changes(const struct plan *plan) {
     for (unsigned i = 0; i < plan->changes; i++) {
         const struct plan_entry *to = &plan->change[i];
+        if (plan_moves_cpu(to))
+            continue;
         if (plan_has(to, 'l') ? plan_of(to, 'l') - 1 >= plan->limits : plan_of(to, 'g') >= plan->groups)
             return "a change of the plan is of no group of it";
         if (plan_of(to, 'c') > plan->limits)

@@ -6,7 +6,7 @@ several keys.
 
 from __future__ import annotations
 
-from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, RunPolicy, Seen, WorkKind
+from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, CpuState, RunPolicy, Seen, WorkKind
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,
@@ -72,6 +72,10 @@ _CHANGE = Block(
     forms=(
         {"group": Text("the group of threads"), **_SETTINGS},
         {"control": Text("the control group"), **_LIMITS},
+        {
+            "cpu": Integer("a CPU, but not the first one", low=1, high=MOST_CPUS - 1),
+            "state": Choice("whether the kernel has it from then on (hotplug)", tuple(CpuState)),
+        },
     ),
 )
 _STEP: Table = {
@@ -166,7 +170,18 @@ _TASK: Table = {
     "priority": Integer("the nice value, or the priority for real time", low=-20, high=80, otherwise="0"),
     "cpus": Integers("the CPUs where it may run", default=()),
 }
-IGNORED = ("calibration", "ftrace", "gnuplot", "lock_pages", "log_basename", "logdir", "log_size")
+OF_OTHER_EVENTS = ("cumulative_slack", "io_device", "mem_buffer_size", "pi_enabled")
+"""Settings of mutexes, input and output, memory and logged slack, which the known events do not have."""
+IGNORED = (
+    "calibration",
+    "ftrace",
+    "gnuplot",
+    "lock_pages",
+    "log_basename",
+    "logdir",
+    "log_size",
+    *OF_OTHER_EVENTS,
+)
 _GLOBAL: Table = {
     "duration": Integer("how long all of it lasts, in seconds", low=1, high=10),
     "default_policy": Text("the scheduling policy", default="SCHED_OTHER"),

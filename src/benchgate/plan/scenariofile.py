@@ -30,7 +30,9 @@ from benchgate.base.workload.metrics import (
 )
 from benchgate.base.workload.scenarios import (
     COUNTED,
+    HOTPLUG_NS,
     LOOK_LIKE_WAITING,
+    LOOKS_IDLE,
     MOST_GROUPS,
     MOST_LIMITS,
     MOST_PHASES,
@@ -38,6 +40,7 @@ from benchgate.base.workload.scenarios import (
     REAL_TIME,
     TIMED,
     ControlGroup,
+    CpuState,
     Limits,
     RunPolicy,
     Scenario,
@@ -62,6 +65,8 @@ from benchgate.plan.scenario_keys import SCENARIO
 JSON = ".json"
 CONTROL = "control"
 """The service that a scenario needs which sets anything."""
+HOTPLUG = ("placement", "hotplug")
+"""Those that one needs which takes CPUs away: the function, and that a CPU comes back without much work."""
 NOWHERE = "none"
 SHORTEST_NS, LONGEST_NS = 1_000_000, 10_000_000_000
 PERIOD_NS = 20_000_000
@@ -116,11 +121,18 @@ def as_workload(scenario: Scenario, base: Workload, path: Path) -> Workload:
         params=params,
         quick={},
         about=f"finds {scenario.finds}",
-        needs=(*base.needs, CONTROL) if scenario.needs_control else base.needs,
+        needs=(*base.needs, *_more_needs(scenario)),
         metrics={**base.metrics, **{one.name: _metric(one) for one in scenario.gates}},
         promises=(*base.promises, *_promises(scenario)),
         scenario=scenario,
     )
+
+
+def _more_needs(scenario: Scenario) -> Iterator[str]:
+    if scenario.needs_control:
+        yield CONTROL
+    if scenario.takes_cpus:
+        yield from HOTPLUG
 
 
 def _metric(gate: ScenarioGate) -> Metric:
@@ -144,6 +156,7 @@ def _promises(scenario: Scenario) -> Iterator[Promise]:
         made["sched_setscheduler"] += threads * (to.policy is not None)
         made["write"] += threads * (to.into is not None)
         made["write"] += bool(limits.weight) + (limits.quota_ns is not None) + bool(limits.cpus)
+        made["write"] += change.cpu is not None
     for call, count in made.items():
         if count:
             claim = witness.parse(f"syscalls.{call} >= {count}", lambda _: COUNT)
@@ -308,6 +321,10 @@ class _ScenarioReader:
     def _changes(self, step: Section) -> Iterator[ScenarioChange]:
         at = self._length(step, "at")
         for words in step.sections("changes"):
+            if words.has("cpu"):
+                yield self._cpu_change(at, words)
+                words.close()
+                continue
             if words.has("control"):
                 names = [one.name for one in self.controls]
                 control = self._one_of(words, "control", names, "control group")
@@ -321,6 +338,12 @@ class _ScenarioReader:
             words.close()
             yield change
         step.close()
+
+    def _cpu_change(self, at: int, words: Section) -> ScenarioChange:
+        cpu = words.integer("cpu")
+        if cpu >= self.cpus and not words.refused("cpu"):
+            words.refuse(f"is {cpu}, and the guest has CPUs from 0 to {self.cpus - 1}", "cpu")
+        return ScenarioChange(at, cpu=cpu, state=CpuState(words.choice("state")))
 
     def _gate(self, name: str, words: Section) -> ScenarioGate:
         if name in WINDOWS or name in OF_THREADS:
@@ -394,7 +417,35 @@ class _ScenarioReader:
                 self.top.refuse(
                     f"{gate.name}: is of waits, and there is a quota: {LOOK_LIKE_WAITING}", "gates"
                 )
+        for gate in scenario.gates:
+            if gate.seen is Seen.WASTED and not scenario.is_whole(*scenario.span(gate.phase, gate.within_ns)):
+                self.top.refuse(
+                    f"{gate.name}: a CPU is away in its time, or on its way, which takes up to "
+                    f"{_ms(HOTPLUG_NS)}: {LOOKS_IDLE}",
+                    "gates",
+                )
+        self._check_cpus(scenario)
         self._check_masks(scenario)
+
+    def _check_cpus(self, scenario: Scenario) -> None:
+        """The director waits until a CPU is away or back, and makes no other change meanwhile."""
+        ends = [*(phase.begin_ns for phase in scenario.phases[1:]), scenario.length_ns]
+        there = set(range(scenario.cpus))
+        for change in scenario.changes:
+            if change.cpu is None:
+                continue
+            comes = change.state is CpuState.ONLINE
+            if comes is (change.cpu in there):
+                self.top.refuse(
+                    f"CPU {change.cpu} is {change.state} already at {_ms(change.at_ns)}", "timeline"
+                )
+            (there.add if comes else there.discard)(change.cpu)
+            if min(end for end in ends if end > change.at_ns) < change.at_ns + HOTPLUG_NS:
+                self.top.refuse(
+                    f"a phase in which a CPU becomes {change.state} lasts at least {_ms(HOTPLUG_NS)}: that "
+                    f"may take so long (the one at {_ms(change.at_ns)})",
+                    "timeline",
+                )
 
     def _check_masks(self, scenario: Scenario) -> None:
         """A thread whose CPUs and whose control group's have none in common is put anywhere by the kernel."""
@@ -402,6 +453,10 @@ class _ScenarioReader:
             for phase in scenario.phases:
                 if not scenario.allowed(number, phase.begin_ns):
                     self.top.refuse(f"{group.name} may run on no CPU in phase {phase.name}", "groups")
+
+
+def _ms(ns: int) -> str:
+    return f"{ns / 10**6:g}ms"
 
 
 def load(path: Path, base: Workload, rtapp: Callable[[str, Path], Scenario]) -> Workload:

@@ -21,6 +21,7 @@ const volatile u32 fault = FAULT_NONE;
 const volatile u32 cpus = 1;
 
 static u64 now; // the virtual time of the thread that was served last
+static u64 left; // the CPUs that have been away
 
 struct known {
     u32 weight;
@@ -45,6 +46,13 @@ static bool is_bound(const struct task_struct *p) {
 
 static bool is_kernels(const struct task_struct *p) {
     return p->flags & PF_KTHREAD;
+}
+
+// Whether the faulty scheduler leaves this CPU idle.
+static bool is_forgotten(s32 cpu) {
+    if (fault == FAULT_GONE)
+        return left >> (cpu & 63) & 1;
+    return fault == FAULT_IDLE && cpu == (s32)cpus - 1;
 }
 
 static u32 half_of(s32 cpu) {
@@ -118,7 +126,7 @@ s32 BPF_STRUCT_OPS(faulty_select_cpu, struct task_struct *p, s32 prev_cpu, u64 w
     } else {
         cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &idle);
     }
-    if (idle && !(fault == FAULT_IDLE && cpu == (s32)cpus - 1))
+    if (idle && !is_forgotten(cpu))
         scx_bpf_dispatch(p, SCX_DSQ_LOCAL, slice_of(p), 0);
     return cpu;
 }
@@ -146,7 +154,7 @@ void BPF_STRUCT_OPS(faulty_enqueue, struct task_struct *p, u64 enq_flags) {
 }
 
 void BPF_STRUCT_OPS(faulty_dispatch, s32 cpu, struct task_struct *prev) {
-    if (fault == FAULT_IDLE && cpu == (s32)cpus - 1)
+    if (is_forgotten(cpu))
         return;
     if (fault == FAULT_STICK || fault == FAULT_HOME) {
         if (scx_bpf_consume(SHARED) || scx_bpf_consume(OF_CPU + cpu))
@@ -183,6 +191,13 @@ void BPF_STRUCT_OPS(faulty_enable, struct task_struct *p) {
     p->scx.dsq_vtime = now;
 }
 
+// Without these two the kernel throws a scheduler out when a CPU goes or comes.
+void BPF_STRUCT_OPS(faulty_cpu_offline, s32 cpu) {
+    left |= 1ull << (cpu & 63);
+}
+
+void BPF_STRUCT_OPS(faulty_cpu_online, s32 cpu) {}
+
 s32 BPF_STRUCT_OPS_SLEEPABLE(faulty_init) {
     for (u32 id = 0; id < 64 + OF_CPU && id < cpus + 2 + OF_CPU; id++) {
         s32 error = scx_bpf_create_dsq(id, -1);
@@ -203,6 +218,8 @@ SCX_OPS_DEFINE(faulty_ops,
                .running = (void *)faulty_running,
                .stopping = (void *)faulty_stopping,
                .enable = (void *)faulty_enable,
+               .cpu_online = (void *)faulty_cpu_online,
+               .cpu_offline = (void *)faulty_cpu_offline,
                .init = (void *)faulty_init,
                .exit = (void *)faulty_exit,
                .name = "faulty");

@@ -36,6 +36,36 @@ def test_tasks_become_groups(tmp_path: Path) -> None:
     assert catalog.load_workload(str(path)).name == "scenario-two_tasks"
 
 
+TUTORIAL = """\
+{
+\t"tasks" : {
+\t\t"worker" : { "run" : 3000, /* then it rests */ "sleep" : 7000, "loop" : -1 }
+\t},
+\t"global" : {
+\t\t"duration" : 1,
+\t\t"pi_enabled" : false,
+\t\t"io_device" : "/dev/null",
+\t\t"mem_buffer_size" : 1048576,
+\t\t"cumulative_slack" : true,
+\t\t"ftrace" : "main,task",
+\t\t"gnuplot" : true,
+\t}
+}
+"""
+
+
+def test_settings_of_events_that_are_not_there_do_not_matter() -> None:
+    """The files of rt-app's own tutorial have them, and a comma behind the last one."""
+    assert plan_text(parse(TUTORIAL, FILE)) == "Gt1k1r750000o7000"
+
+
+@pytest.mark.parametrize("word", ["lock", "iorun", "mem", "barrier", "phases"])
+def test_such_an_event_is_refused(word: str) -> None:
+    text = TUTORIAL.replace('"run" : 3000', f'"run" : 3000, "{word}" : 1')
+    with pytest.raises(CatalogError, match=f"tasks.worker.{word}: unknown key"):
+        parse(text, FILE)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -51,7 +81,7 @@ def test_tasks_become_groups(tmp_path: Path) -> None:
         ('"priority": 10', '"priority": 0', "priority: is 0, and of fifo it is from 1 on"),
         ('"priority": -5', '"priority": 30', "priority: is 30, and a nice value is at most 19"),
         ('"duration": 2', '"duration": -1', "9: global.duration: is -1, not between 1 and 10"),
-        ('"lock_pages": true', '"pi_enabled": true', "9: global.pi_enabled: unknown key"),
+        ('"lock_pages": true', '"lock_page": true', "9: global.lock_page: unknown key"),
         ('"global"', '"resources": {}, "global"', "9: resources: unknown key"),
         ("}\n}", "}", "is not YAML"),
     ],

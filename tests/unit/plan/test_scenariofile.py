@@ -93,6 +93,69 @@ def test_a_quota_holds_until_it_is_changed() -> None:
     assert "l1q0E" in plan_text(scenario)
 
 
+AWAY = """\
+name: away
+finds: a fault
+cpus: 2
+length: 400ms
+groups:
+  hogs: {threads: 3, work: spin}
+timeline:
+  - {phase: one, at: 100ms, changes: [{cpu: 1, state: offline}]}
+  - {phase: two, at: 250ms, changes: [{cpu: 1, state: online}]}
+gates:
+  idle: {of: wasted, phase: two, within: 100ms, at_most: 1%}
+"""
+
+
+def test_a_cpu_goes_and_comes_back() -> None:
+    scenario = parse(AWAY, FILE)
+    assert plan_text(scenario) == "Gt3r5000Et100000x1Et250000u1"
+    assert scenario.takes_cpus
+    assert [scenario.allowed(0, at * 10**6) for at in (0, 99, 100, 249, 250)] == [3, 3, 1, 1, 3]
+    # until 100 ms after a change the CPU is on its way
+    whole = [(0, 100), (0, 101), (349, 400), (350, 400), (150, 200), (200, 240)]
+    assert [scenario.is_whole(a * 10**6, b * 10**6) for a, b in whole] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert not parse(WHOLE, FILE).takes_cpus
+
+
+def test_what_takes_cpus_away_needs_hotplug(tmp_path: Path) -> None:
+    path = tmp_path / "any.yaml"
+    path.write_text(AWAY)
+    workload = catalog.load_workload(str(path))
+    assert workload.needs[-3:] == ("control", "placement", "hotplug")
+    assert workload.promises[-1].text == "syscalls.write >= 2"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("cpu: 1, state: offline", "cpu: 0, state: offline", "timeline.0.changes.0.cpu: is 0, not between 1"),
+        ("cpu: 1, state: offline", "cpu: 2, state: offline", "cpu: is 2, and the guest has CPUs from 0 to 1"),
+        ("cpu: 1, state: offline", "cpu: 1, state: gone", "state: is `gone`, not one of offline, online"),
+        ("cpu: 1, state: offline", "cpu: 1", "changes.0.state: is missing"),
+        ("cpu: 1, state: offline", "cpu: 1, state: online", "CPU 1 is online already at 100ms"),
+        ("at: 250ms", "at: 199ms", "at least 100ms: that may take so long (the one at 100ms)"),
+        ("length: 400ms", "length: 349ms", "at least 100ms: that may take so long (the one at 250ms)"),
+        ("within: 100ms", "within: 99ms", "idle: a CPU is away in its time, or on its way"),
+        ("phase: two, within", "phase: one, within", "a CPU that was taken away looks like an idle one"),
+        ("work: spin", 'work: spin, cpus: "1"', "hogs may run on no CPU in phase one"),
+    ],
+)  # fmt: skip
+def test_what_a_cpu_cannot_do_is_named(old: str, new: str, said: str) -> None:
+    assert AWAY.count(old) == 1
+    with pytest.raises(CatalogError) as caught:
+        parse(AWAY.replace(old, new), FILE)
+    assert said in str(caught.value), str(caught.value)
+
+
 def test_gates_are_metrics() -> None:
     scenario = parse(WHOLE, FILE)
     assert scenario.gates[0] == ScenarioGate(

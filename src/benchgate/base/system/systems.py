@@ -74,6 +74,7 @@ SERVICES = (
     "network",
     "placement",
     "control",
+    "hotplug",
     "signals",
     "programs",
 )

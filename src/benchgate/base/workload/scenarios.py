@@ -23,6 +23,9 @@ TURN_NS = 4
 MOST_GROUPS, MOST_LIMITS, MOST_CHANGES, MOST_PHASES, MOST_THREADS, MOST_CPUS = 8, 4, 16, 16, 60, 16
 US = 1000
 LOOK_LIKE_WAITING = "threads that a quota has stopped look like threads that wait"
+LOOKS_IDLE = "a CPU that was taken away looks like an idle one"
+HOTPLUG_NS = 100_000_000
+"""Linux takes 20 to 60 ms to take a CPU away or to give it back, most of it waits for ticks."""
 NICE_ZERO = 20
 """Nice values are written from 0 on."""
 
@@ -141,9 +144,17 @@ class ControlGroup:
     limits: Limits
 
 
+class CpuState(StrEnum):
+    """Whether the kernel has a CPU (hotplug)."""
+
+    OFFLINE = "offline"
+    ONLINE = "online"
+
+
 @dataclass(frozen=True, slots=True)
 class ScenarioChange:
-    """At one time, the settings of a group of threads or the limits of a control group."""
+    """At one time, the settings of a group of threads, the limits of a control group, or whether a CPU is
+    there."""
 
     at_ns: int
     group: int | None = None
@@ -151,6 +162,8 @@ class ScenarioChange:
     control: int | None = None
     """The number of a control group, from 0."""
     limits: Limits = Limits()
+    cpu: int | None = None
+    state: CpuState = CpuState.ONLINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +217,11 @@ class Scenario:
         return any(one.quota_ns for one in limits)
 
     @property
+    def takes_cpus(self) -> bool:
+        """Whether a CPU is taken away from the kernel."""
+        return any(change.cpu is not None for change in self.changes)
+
+    @property
     def workers(self) -> int:
         """The number of all threads; one more, the director, makes the changes if there are any."""
         return sum(group.threads for group in self.groups) + bool(self.changes)
@@ -215,6 +233,20 @@ class Scenario:
         """The workers that are threads of this group."""
         first = sum(one.threads for one in self.groups[:group])
         return range(first, first + self.groups[group].threads)
+
+    def online(self, at_ns: int) -> int:
+        """The mask of the CPUs that are there, after the changes of that time."""
+        away: set[int] = set()
+        for change in self.changes:
+            if change.at_ns <= at_ns and change.cpu is not None:
+                (away.add if change.state is CpuState.OFFLINE else away.discard)(change.cpu)
+        return (1 << self.cpus) - 1 - sum(1 << cpu for cpu in away)
+
+    def is_whole(self, begin_ns: int, end_ns: int) -> bool:
+        """Whether no CPU is away in this time, or on its way."""
+        changes = [change for change in self.changes if change.cpu is not None]
+        on_the_way = any(change.at_ns < end_ns and begin_ns < change.at_ns + HOTPLUG_NS for change in changes)
+        return not on_the_way and self.online(begin_ns) == (1 << self.cpus) - 1
 
     def allowed(self, group: int, at_ns: int) -> int:
         """The mask of the CPUs on which the threads of a group may run, after the changes of that time."""
@@ -229,7 +261,7 @@ class Scenario:
             elif change.group == group:
                 cpus = change.settings.cpus or cpus
                 into = into if change.settings.into is None else change.settings.into
-        return cpus & (limits[into - 1] if into else every)
+        return cpus & (limits[into - 1] if into else every) & self.online(at_ns)
 
     def control_of(self, group: int, at_ns: int) -> int | None:
         """The place of the control group in which a group of threads is, after the changes of that time."""
@@ -303,6 +335,8 @@ def _entries(scenario: Scenario) -> Iterator[str]:
             t=change.at_ns // US,
             g=None if change.group is None else change.group,
             l=None if change.control is None else change.control + 1,
+            x=change.cpu if change.state is CpuState.OFFLINE else None,
+            u=change.cpu if change.state is CpuState.ONLINE else None,
             **_settings(change.settings, policies),
             **{name: value for name, value in _limits(change.limits).items() if value is not None},
         )

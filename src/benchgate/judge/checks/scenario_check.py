@@ -8,9 +8,9 @@ time the director did not run, work outside of a group's phases, or more turns t
 Nothing here is what the guest printed, but how many workers there are and how many turns they made. The
 threads of the workers are the ones that the coordinator forked in the window, in order.
 
-Bounds. A change counts from SETTLED_NS on. A quota is kept if the threads of its control group ran for at
-most the quota of each period that lies in a stretch without changes, one quota more for a period that had
-begun, and OVERRUN_NS on each CPU, because the kernel looks at ticks.
+Bounds. A change counts from SETTLED_NS on, that of a CPU from HOTPLUG_NS on. A quota is kept if the threads
+of its control group ran for at most the quota of each period that lies in a stretch without changes, one
+quota more for a period that had begun, and OVERRUN_NS on each CPU, because the kernel looks at ticks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchgate.base.cells import Params
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import SECOND_NS
-from benchgate.base.workload.scenarios import Scenario, ScenarioGate, Seen, plan_params
+from benchgate.base.workload.scenarios import HOTPLUG_NS, Scenario, ScenarioGate, Seen, plan_params
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ForkEvent
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
@@ -132,10 +132,15 @@ class SeenScenario:
         times = sorted({0, *(change.at_ns for change in self.scenario.changes)})
         return list(zip(times, [*times[1:], self.scenario.length_ns], strict=True))
 
+    def _settled(self, begin_ns: int) -> int:
+        """From when on the changes of this time count."""
+        cpus = any(change.at_ns == begin_ns and change.cpu is not None for change in self.scenario.changes)
+        return begin_ns + (HOTPLUG_NS if cpus else SETTLED_NS if begin_ns else 0)
+
     def _check_places(self, group: int) -> None:
         for begin, end in self._stretches():
             allowed = self.scenario.allowed(group, begin)
-            span = self._span(begin + (SETTLED_NS if begin else 0), end)
+            span = self._span(self._settled(begin), end)
             for life in self._lives(group):
                 for _, phase, since, until in life.within(*span):
                     if phase.state == "running" and not allowed >> phase.cpu & 1:

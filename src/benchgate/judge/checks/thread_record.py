@@ -18,7 +18,7 @@ from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bucket_of
 from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST, observed
-from benchgate.base.workload.scenarios import LOOK_LIKE_WAITING
+from benchgate.base.workload.scenarios import LOOK_LIKE_WAITING, LOOKS_IDLE
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ThreadEvents
@@ -65,11 +65,19 @@ def with_threads(found: VerifiedRun, files: RunFiles, workload: Workload) -> Ver
     if workload.scenario is not None and workload.scenario.has_quota:
         skipped = {**found.skipped, **dict.fromkeys(OF_THREADS, LOOK_LIKE_WAITING)}
         return replace(found, metrics={**found.metrics, **of_scenario}, skipped=skipped)
-    waits = {SCHED_WAIT: histogram_of(books.wait_lengths)}
+    metrics, waits = thread_metrics(books), {SCHED_WAIT: histogram_of(books.wait_lengths)}
+    away = (
+        {WASTED, WASTED_LONGEST} if workload.scenario is not None and workload.scenario.takes_cpus else set()
+    )
     return replace(
         found,
-        metrics={**found.metrics, **thread_metrics(books), **of_scenario},
+        metrics={
+            **found.metrics,
+            **{name: value for name, value in metrics.items() if name not in away},
+            **of_scenario,
+        },
         histograms={**found.histograms, **waits},
+        skipped={**found.skipped, **dict.fromkeys(away, LOOKS_IDLE)},
     )
 
 

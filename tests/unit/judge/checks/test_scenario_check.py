@@ -10,6 +10,7 @@ import pytest
 from benchgate.base.errors import VerifyError
 from benchgate.base.workload.scenarios import (
     ControlGroup,
+    CpuState,
     Limits,
     RunPolicy,
     Scenario,
@@ -162,6 +163,23 @@ def test_a_thread_may_take_a_moment_to_leave() -> None:
 def test_a_thread_elsewhere_is_refused(parts: list[Part], said: str) -> None:
     with pytest.raises(VerifyError, match=said):
         seen(BOUND, life(1, *parts), DIRECTOR).check()
+
+
+def test_a_thread_leaves_a_cpu_that_was_taken_away() -> None:
+    of = scenario(
+        group("a"),
+        length=400,
+        changes=(
+            ScenarioChange(50 * MS, cpu=1, state=CpuState.OFFLINE),
+            ScenarioChange(200 * MS, cpu=1, state=CpuState.ONLINE),
+        ),
+    )
+    leads = life(9, (50, "running", 0), (51, "blocked", 0), (200, "running", 0), (201, "blocked", 0))
+    seen(of, life(1, (0, "running", 1), (150, "running", 0), (202, "running", 1)), leads).check()
+    with pytest.raises(
+        VerifyError, match=r"ran on CPU 1 for 1,000,000 ns, 150,000,000 ns after .* on CPU 0 only"
+    ):
+        seen(of, life(1, (0, "running", 1), (151, "running", 0)), leads).check()
 
 
 def test_a_director_that_did_not_run_is_refused() -> None:

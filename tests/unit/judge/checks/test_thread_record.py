@@ -71,6 +71,15 @@ def test_a_scenario_with_a_quota_has_its_own_figures_only(
     assert "wasted" not in run.metrics
 
 
+def test_a_cpu_that_was_away_wasted_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_record, "scenario_metrics", lambda *_: {"idle": 0.25})
+    run = judged(tmp_path, FILE, workload="scenario-unplug")
+    assert (run.metrics["idle"], set(run.skipped)) == (0.25, {"wasted", "wasted_longest"})
+    assert run.skipped["wasted"] == "a CPU that was taken away looks like an idle one"
+    assert "wasted" not in run.metrics
+    assert run.metrics["sched_wait_max"] >= 0
+
+
 def test_a_scenario_without_a_record_has_no_figures(tmp_path: Path) -> None:
     assert {*OF_THREADS, "used"} == set(judged(tmp_path, None, workload="scenario-quota").skipped)
 
