@@ -7,7 +7,9 @@ compiler does, and with FetchError if there is none for that architecture.
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
@@ -51,13 +53,24 @@ _PORTS = {
 def talker(folder: Path, guest: Architecture = X86_64, *, cpus: int = 0) -> Path:
     """The kernel with a prompt: tests/data/kernels/talker/talker.h says what it understands. `cpus`: built
     for so many; 0: for as many as there are."""
-    made, port = folder / f"talker-{cpus or guest}.elf", _PORTS[guest]
+    made = folder / f"talker-{cpus or guest}.elf"
+    made.write_bytes(_talker(guest, cpus))
+    made.chmod(0o755)
+    return made
+
+
+@cache
+def _talker(guest: Architecture, cpus: int) -> bytes:
+    """Built once for all tests of a process, which want it in a folder of their own."""
+    port = _PORTS[guest]
     common = (_TALKER / f"{name}.c" for name in ("talker", "shell", "primes", "lies", "input"))
     fixed = (f"-DFIXED_CPUS={cpus}",) if cpus else ()
     words = (*fixed, f"-I{GUEST}", f"-Wl,-T,{port.script}", *map(str, (*port.sources, *common)))
-    command = [*cross.compiler(guest).argv, *port.flags, *words, "-o", str(made)]
-    subprocess.run(command, check=True, timeout=PATIENCE_S)
-    return made
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder, "talker.elf")
+        command = [*cross.compiler(guest).argv, *port.flags, *words, "-o", str(made)]
+        subprocess.run(command, check=True, timeout=PATIENCE_S)
+        return made.read_bytes()
 
 
 def answerer(folder: Path) -> Path:

@@ -22,6 +22,7 @@ from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.files import PAGE, file_digest, pages_digest
 from benchgate.base.snapshots import CONSOLE, RAM, STATE, GuestSnapshot, StartKind
 from benchgate.base.system.arch import ARCHITECTURES
+from benchgate.base.system.script import Script
 from benchgate.build import cache
 from benchgate.build.fetch import inputs
 from benchgate.insn.log import ClockLog
@@ -45,7 +46,8 @@ from tests.line.sessions import PATIENCE_S, REPO, Session, run_benchgate, run_py
 from tests.line.test_prompt import ORACLE, SYSTEM, TESTS, WINDOWS, WORKLOAD
 
 NONCE = "0123456789abcdef"
-WHOLE = 512 << 20
+WHOLE = 64 << 20
+"""The memory of the kernel with a prompt."""
 TEST = """\
 import pytest
 
@@ -68,6 +70,10 @@ class Bench:
         image, vm = self.bench.image(self.planned), self.bench.emulators.vm(self.planned)
         return self.bench.warm.of(self.planned, image, vm, 1)
 
+    @property
+    def script(self) -> Script | None:
+        return argv.script(self.planned, NONCE)
+
     @contextmanager
     def started(self, folder: Path, boot: BootOptions, *, later: bool = True) -> Iterator[RunningGuest]:
         """A QEMU. Without `later` a guest that boots has from the begin what a restored one gets."""
@@ -86,7 +92,7 @@ class Bench:
                 for path in [content.get(one.partition(",")[0].rpartition("/")[2], "")]
             ]
             spec = replace(spec, argv=tuple(words))
-        typing = snapshot.typing_pace(None)
+        typing = snapshot.typing_pace(self.script)
         with guest.started(spec, folder, mark=NONCE, limits=ConsoleLimits(), typing=typing) as running:
             running.prepare()
             yield running
@@ -106,11 +112,6 @@ def made(machine: str, arch: str = "x86_64", qemu: Path | None = None) -> Bench:
     return Bench(bench, planned)
 
 
-@pytest.fixture(scope="module")
-def bench() -> Bench:
-    return made("ideal")
-
-
 def to_its_end(running: RunningGuest) -> None:
     """The guest runs from where it stands, with nothing typed."""
     running.leave_alone()
@@ -125,7 +126,7 @@ def log_of(folder: Path) -> ClockLog:
     return log
 
 
-@pytest.mark.parametrize("machine", ["ideal", "desktop8"])
+@pytest.mark.parametrize("machine", ["ideal", pytest.param("desktop8", marks=pytest.mark.long)])
 def test_a_restored_run_is_the_one_that_was_never_saved(machine: str, tmp_path: Path) -> None:
     """Instruction for instruction: every mark, each vCPU's time at the end, every byte of the console. QEMU
     is stopped for a moment: the clock then forgets how the last turn of each vCPU was spent, by which it
@@ -181,13 +182,14 @@ def restored_is_never_saved(bench: Bench, tmp_path: Path) -> None:
     assert (tmp_path / "first/serial.log").read_bytes() == (tmp_path / "on/serial.log").read_bytes()
 
 
-def test_the_restored_memory_is_that_of_the_saved_guest(bench: Bench, tmp_path: Path) -> None:
+def test_the_restored_memory_is_that_of_the_saved_guest(tmp_path: Path) -> None:
     """Page by page, as the CPUs see it: with the firmware's parts, which are no memory of the file."""
+    bench = prompted(tmp_path, "memory")
     boot = BootOptions(NONCE, seed=1, saves=tmp_path)
     with bench.started(tmp_path / "saved", boot) as one:
         one.go()
         assert one.talk is not None
-        snapshot._at_rest(one.console, one.talk, snapshot.readiness(None), 10**11)
+        snapshot._at_rest(one.console, one.talk, snapshot.readiness(bench.script), 10**11)
         one.talk.pause()
         one.qmp.execute("stop", seconds=60)
         saved = seen(one, tmp_path / "saved.bin")
@@ -206,11 +208,12 @@ def seen(running: RunningGuest, file: Path) -> bytes:
     return file.read_bytes()
 
 
-def test_the_same_guest_gives_the_same_snapshot(bench: Bench) -> None:
-    first = bench.snapshot.record
-    shutil.rmtree(bench.snapshot.folder.parent)
-    assert made("ideal").snapshot.record == first
-    assert (bench.snapshot.folder / RAM).stat().st_blocks * 512 < WHOLE / 4
+def test_the_same_guest_gives_the_same_snapshot(tmp_path: Path) -> None:
+    first = prompted(tmp_path, "repeats").snapshot
+    shutil.rmtree(first.folder.parent)
+    again = prompted(tmp_path, "repeats").snapshot
+    assert again.record == first.record
+    assert (again.folder / RAM).stat().st_blocks * 512 < WHOLE / 4
 
 
 @pytest.fixture(scope="module")
@@ -248,18 +251,21 @@ def prompt_files(place: Path) -> None:
     (place / "oracle.py").write_text(ORACLE)
 
 
-def test_a_kernel_starts_at_its_prompt(tmp_path: Path) -> None:
-    """Nothing in its YAML says that it can. The conversation is the one of the cold run."""
+@pytest.mark.parametrize("machine", ["ideal", "desktop8"])
+def test_a_kernel_starts_at_its_prompt(tmp_path: Path, machine: str) -> None:
+    """Nothing in its YAML says that it can. The conversation is the one of the cold run to the ns, also where
+    caches decide how long a line takes."""
     prompt_files(tmp_path)
     (tmp_path / "test_typed.py").write_text(TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', ""))
     said = {}
     for start in StartKind:
-        words = ("--clock=insn", "--smp=2", "--runs=1", f"--start={start}")
+        words = ("--clock=insn", "--smp=2", "--runs=1", f"--start={start}", f"--machine={machine}")
         session = run_pytest(tmp_path, "test_typed.py", *words)
         assert session.code == 0, session.output
         run = next((session.folder / "runs").glob("0001-*"))
         typed = json.loads((run / "conversation.json").read_text())["typed"]
-        said[start] = [(one["text"], one["at"]) for one in typed]
+        times = [one.time for one in read_log(clock_log(run)).totals]
+        said[start] = [(one["text"], one["at"]) for one in typed], (run / "serial.log").read_bytes(), times
     assert said[StartKind.WARM] == said[StartKind.COLD]
 
 

@@ -95,12 +95,12 @@ def paste(given: Pasted, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def one_of_each(given: Pasted) -> list[str]:
-    """Of the commands that differ only in which run of a cell they name, one. The others' runs are there."""
+    """Of the commands that differ only in which run they name, one. The others' runs are there."""
     kinds: dict[str, str] = {}
     for command in given.commands:
         named = [word for word in shlex.split(command) if "/runs/" in word]
         assert [word for word in named if not (given.folder / word).exists()] == []
-        kinds.setdefault(re.sub(r"/[0-9]{4}-", "/", command), command)
+        kinds.setdefault(re.sub(r"/runs/[^/' ]+", "/runs", command), command)
     return list(kinds.values())
 
 

@@ -21,9 +21,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-
 from benchgate.base.errors import UsageError
 
 MOST_WRONG = 300
@@ -184,6 +181,9 @@ class _Search:
 
     def solve(self, box: _InstanceBounds, weights: Sequence[Fraction], least: Fraction) -> Counts | None:
         """The solver's answer, which may be wrong by its tolerances."""
+        import numpy as np  # noqa: PLC0415 - scipy takes half a second, and every session loads this module
+        from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
+
         if box.is_empty:
             return None
         programme = self.programme

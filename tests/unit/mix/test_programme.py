@@ -272,7 +272,7 @@ def test_what_the_solver_prints_is_no_part_of_the_answer(
         ctypes.CDLL(None).puts(b"HighsMipSolverData::transformNewIntegerFeasibleSolution")
         return milp(*args, **words)
 
-    monkeypatch.setattr(solver, "milp", talks)
+    monkeypatch.setattr("scipy.optimize.milp", talks)
     (mix,) = best(papers, {})
     print(mix.objective)
     ctypes.CDLL(None).fflush(None)
