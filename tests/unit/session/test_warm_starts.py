@@ -21,7 +21,9 @@ from benchgate.build import cache
 from benchgate.insn import plugin
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.run import snapshot_cache
 from benchgate.run.argv import BootOptions, VmConfig
+from benchgate.run.snapshot_cache import BootToKeep
 from benchgate.session import warm_starts
 from benchgate.session.measuring_host import ThisHost
 from benchgate.session.warm_starts import WarmStarts
@@ -47,7 +49,7 @@ def cell(cpus: int = 2, word: str = "linux:start=warm") -> PlannedCell:
 
 
 def inputs(of: PlannedCell, where: tuple[Image, VmConfig], boot: int = 1) -> Inputs:
-    return dict(warm_starts._inputs(of, *where, boot))
+    return dict(warm_starts._boot(of, *where, boot).inputs)
 
 
 USUAL = place("/home/someone/cache")
@@ -103,7 +105,7 @@ def test_what_an_image_says_comes_later_is_not_in_the_key() -> None:
 
 
 def other_clock(monkeypatch: pytest.MonkeyPatch) -> Inputs:
-    monkeypatch.setattr(warm_starts, "source_digest", lambda: "other")
+    monkeypatch.setattr(snapshot_cache, "source_digest", lambda: "other")
     return inputs(cell(), USUAL)
 
 
@@ -244,18 +246,18 @@ class Maker:
     told: list[str] = field(default_factory=list)
     record: SnapshotRecord | None = RECORD
 
-    def make(self, files: Path, _: object, __: object, ___: object, boot: int, inputs: Inputs) -> None:
-        self.made.append(boot)
-        (files / "ram").write_bytes(b"memory of boot %d" % boot)
+    def make(self, files: Path, of: BootToKeep, inputs: Inputs) -> None:
+        self.made.append(of.boot)
+        (files / "ram").write_bytes(b"memory of boot %d" % of.boot)
         if self.record is not None:
-            replace(self.record, boot=boot, inputs=inputs).save(files)
+            replace(self.record, boot=of.boot, inputs=inputs).save(files)
 
 
 @pytest.fixture
 def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Maker]:
     found = Maker()
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(warm_starts, "_make", found.make)
+    monkeypatch.setattr(snapshot_cache, "_make", found.make)
     yield found
     release()
 
@@ -310,18 +312,13 @@ def test_workloads_and_runs_share_a_snapshot_and_cpu_counts_do_not(
     assert maker.made == [1, 1]
 
 
-def test_a_cold_system_has_no_snapshot_and_a_fleet_makes_none(
+def test_a_cold_system_has_no_snapshot(
     maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     made = bench(maker, monkeypatch)
     monkeypatch.setattr(made.images, "of", lambda *_: replace(USUAL[0], start=None))
     spec = made.request(cell(word="linux"), BootOptions(NONCE, seed=1), tmp_path).spec
     assert (spec.start, spec.words, maker.made) == (None, "", [])
-    there = bench(maker, monkeypatch, fleet="tcp://127.0.0.1:8786")
-    with pytest.raises(
-        UsageError, match=r"linux\.start-warm: workers of a fleet have no snapshots; start cold"
-    ):
-        there.request(cell(), BootOptions(NONCE, seed=1), tmp_path)
 
 
 def test_a_snapshot_is_kept_and_a_damaged_one_is_made_again(maker: Maker) -> None:
