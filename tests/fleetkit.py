@@ -124,14 +124,16 @@ class Fleet:
     def qemus(self) -> list[int]:
         return [pid for pid in self.guests() if b"qemu-system" in _executed(pid)]
 
-    def session(self, *words: str, hi: int = QUICK_HI, rows: int = 1) -> Session:
+    def session(
+        self, *words: str, hi: int = QUICK_HI, rows: int = 1, system: str = "kernel", seeds: int = SEEDS
+    ) -> Session:
         """A session that is measured on this fleet, unless the words say otherwise."""
         place = self.folder / f"session-{len(self.programs)}"
         place.mkdir()
         tests = (ROW.format(hi=hi + number) for number in range(rows))
         (place / "test_row.py").write_text(IMPORTS + "".join(tests))
         options = (
-            *("-p", "no:cacheprovider", "--system", "kernel", "--clock", "insn", "--seeds", str(SEEDS)),
+            *("-p", "no:cacheprovider", "--system", system, "--clock", "insn", "--seeds", str(seeds)),
             *("--reports", str(place / "reports"), "test_row.py"),
         )
         program = self.start("session", "-m", "pytest", *options, *words, cwd=place)
@@ -207,6 +209,10 @@ def assert_whole(made: Session) -> None:
     """Nothing is lost, and nothing is there twice."""
     assert made.ended() == 0, made.program.said
     assert made.seeds() == WHOLE
+    assert_verified(made)
+
+
+def assert_verified(made: Session) -> None:
     verified = [sys.executable, "-m", "benchgate.cli", "verify", str(made.folder)]
     done = subprocess.run(verified, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr

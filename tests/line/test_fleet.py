@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.fleet import doubles
 from tests import fleetkit
-from tests.fleetkit import assert_whole
+from tests.fleetkit import assert_verified, assert_whole
 from tests.twosessions import WHO, differences
 
 
@@ -29,3 +30,31 @@ def test_a_fleets_session_is_that_of_one_machine(tmp_path: Path) -> None:
     facts = json.loads((made.folder / "session.json").read_text())["fleet"]
     assert {one["name"]: one["runs"] for one in facts["workers"]} == {name: who.count(name) for name in who}
     assert facts["dropped"] == []
+
+
+def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path) -> None:
+    """Each worker makes the snapshots itself, and its runs are those of the session that measures here."""
+    fleetkit.require()
+    warm = {"system": "linux:start=warm", "seeds": 5}
+    with fleetkit.fleet(tmp_path) as fleet:
+        alone = fleet.session(**warm)
+        fleet.scheduler()
+        fleet.workers(left="good", right="good")
+        assert alone.ended() == 0, alone.program.said
+        made = fleet.session("--fleet", fleet.address, **warm)
+        assert made.ended() == 0, made.program.said
+        assert_verified(made)
+    ours, theirs = (
+        {run: without_memory(files) for run, files in one.runs().items()} for one in (alone, made)
+    )
+    assert sorted(theirs) == sorted(ours) == [(1, False), (1, True), *((seed, False) for seed in range(2, 6))]
+    assert {run: doubles.first_difference(theirs[run], ours[run]) for run in ours} == dict.fromkeys(ours, "")
+    boots = {run: json.loads(files["start.json"])["boot"] for run, files in theirs.items()}
+    assert boots == {run: run[0] for run in ours}
+    who = [json.loads(path.read_text())["worker"] for path in sorted(made.folder.glob(f"runs/*/{WHO}"))]
+    assert {who[0], who[1]} == {"left", "right"}
+
+
+def without_memory(files: dict[str, bytes]) -> dict[str, bytes]:
+    """No worker keeps the memory at the end of a run."""
+    return {name: content for name, content in files.items() if name != "memory.txt"}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from benchgate.base.files import PAGE, pages, read_json, read_start, write_json
 from benchgate.base.jsonfields import Between, as_json, read, without_head
@@ -70,8 +70,13 @@ class SnapshotRecord:
         """Of all its files."""
         return hashlib.sha256(str(sorted(self.digests.items())).encode()).hexdigest()
 
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is in its file."""
+        return {"schema": SCHEMA, **as_json(self)}
+
     def save(self, folder: Path) -> None:
-        write_json(folder / FILE, {"schema": SCHEMA, **as_json(self)})
+        write_json(folder / FILE, self.content)
 
 
 @dataclass(frozen=True, slots=True)

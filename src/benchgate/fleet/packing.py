@@ -22,6 +22,7 @@ from benchgate.base.errors import FleetError, RefusedError
 from benchgate.base.exploration import exploration_of
 from benchgate.base.files import file_digest
 from benchgate.base.runs import BootSpec, Uses
+from benchgate.base.snapshots import GuestSnapshot
 from benchgate.fleet import words
 from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.task import (
@@ -31,6 +32,7 @@ from benchgate.fleet.task import (
     FolderFile,
     GuestFile,
     Item,
+    KeptFile,
     Place,
     Task,
     WorkerPath,
@@ -82,7 +84,7 @@ def packed(
             Item(CLOCK, clock),
             *(Item(name.rstrip("0123456789"), sha256) for name, (_, sha256) in files.items()),
         ),
-        argv=templated(spec.argv, _places(request.folder, spec.uses, dict(files.values()))),
+        argv=templated(spec.argv, _places(request, spec.uses, dict(files.values()))),
         deadlines=spec.deadlines,
         cpus=spec.cpus,
         watch=request.watch or GUEST_WATCH,
@@ -91,6 +93,8 @@ def packed(
         talks=spec.talks,
         shape=spec.shape,
         exploration=spec.exploration.text if spec.exploration else "",
+        start=None if spec.start is None else spec.start.record,
+        words=spec.words,
         lane=spec.lane,
         pins=spec.pins,
         hold=hold,
@@ -105,16 +109,27 @@ def packed(
     return TaskPackage(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 
-def _places(folder: Path, uses: Uses, files: Mapping[Path, str]) -> dict[str, Place]:
+def _places(request: RunRequest, uses: Uses, files: Mapping[Path, str]) -> dict[str, Place]:
+    folder, start = request.folder, request.spec.start
     data: dict[str, Place] = {str(path): WorkerPath(f"data{n}") for n, path in enumerate(uses.qemu.data)}
     made: dict[str, Place] = {str(folder / name): FolderFile(name) for name in MADE}
     guest: dict[str, Place] = {str(path): GuestFile(sha256) for path, sha256 in files.items()}
     plugin: dict[str, Place] = {str(uses.plugin): WorkerPath(_PLUGIN)} if uses.plugin else {}
-    return {**data, **made, **guest, **plugin, str(uses.qemu.binary): WorkerPath(QEMU)}
+    kept: dict[str, Place] = (
+        {} if start is None else {str(start.folder / name): KeptFile(name) for name in start.record.digests}
+    )
+    return {**data, **made, **guest, **plugin, **kept, str(uses.qemu.binary): WorkerPath(QEMU)}
 
 
-def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str, Path]) -> RunRequest:
-    """`files`: where this worker has the guest's, by SHA-256. The folder exists and is empty."""
+def unpacked(
+    task: Task,
+    folder: Path,
+    equipment: Equipment,
+    files: Mapping[str, Path],
+    start: GuestSnapshot | None = None,
+) -> RunRequest:
+    """`files`: where this worker has the guest's, by SHA-256. The folder exists and is empty. `start`: the
+    snapshot of a task that has one."""
     own: dict[Place, str] = {
         WorkerPath(QEMU): str(equipment.qemu.binary),
         WorkerPath(_PLUGIN): str(equipment.plugin),
@@ -123,8 +138,11 @@ def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str,
     guest: dict[Place, str] = {GuestFile(sha256): str(path) for sha256, path in files.items()}
     made: dict[Place, str] = {FolderFile(name): str(folder / name) for name in MADE}
     places = {**own, **guest, **made}
+    kept = folder if start is None else start.folder
 
     def path_of(place: Place) -> str:
+        if isinstance(place, KeptFile):
+            return str(kept / place.name)
         if place not in places:
             raise RefusedError(f"the task names {place}, which this worker does not have")
         return places[place]
@@ -140,6 +158,8 @@ def unpacked(task: Task, folder: Path, equipment: Equipment, files: Mapping[str,
         talks=task.talks,
         shape=task.shape,
         exploration=exploration_of(task.exploration) if task.exploration else None,
+        start=start,
+        words=task.words,
     )
     return RunRequest(
         cell=task.cell,

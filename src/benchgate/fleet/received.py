@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base import exploration
+from benchgate.base import exploration, snapshots
 from benchgate.base.errors import EvidenceError, FleetError
 from benchgate.base.files import read_json, write_json
 from benchgate.base.runs import Ending, RawRun
@@ -71,6 +71,7 @@ def _run(files: Mapping[str, bytes], task: Task) -> ReceivedRun:
     if not all(type(one) is str for one in (*argv, *environment.values())):
         raise FleetError(f"its {ARGV} or {ENVIRONMENT} has something that is no text")
     _require_same(raw, task)
+    _require_start(files, task)
     return ReceivedRun(raw, tuple(argv), environment)
 
 
@@ -83,6 +84,19 @@ def _require_same(raw: RawRun, task: Task) -> None:
             )
     if (raw.exploration.text if raw.exploration else "") != task.exploration:
         raise FleetError("its folder is of another run: it was not explored as the task says")
+
+
+def _require_start(files: Mapping[str, bytes], task: Task) -> None:
+    """What a run says of its start is what its task did."""
+    try:
+        found = read_json(files.get(snapshots.FILE, b"null"))
+    except ValueError as error:
+        raise FleetError(f"its {snapshots.FILE} cannot be read: {error}") from error
+    words = f"{task.words}\n".encode() if task.words else b""
+    if found != (task.start and task.start.content):
+        raise FleetError("its folder is of another run: it did not start where the task says")
+    if files.get(snapshots.WORDS, b"") != words:
+        raise FleetError("its folder is of another run: its guest got other words than the task says")
 
 
 def kept(given: CheckedAnswer, request: RunRequest) -> RawRun:

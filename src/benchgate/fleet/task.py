@@ -35,6 +35,7 @@ from benchgate.base.jsonfields import (
     without_head,
 )
 from benchgate.base.runs import Deadlines
+from benchgate.base.snapshots import CACHES, RAM, WORDS, SnapshotRecord
 from benchgate.base.system.qemu import comma_safe
 from benchgate.base.system.script import Script
 from benchgate.insn import machine_shape
@@ -43,20 +44,24 @@ from benchgate.run.watch import Watch
 
 APPEND = "-append"
 QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE = "qemu", "clock", "kernel", "initrd", "disk", "firmware"
-ROLES = (QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE)
+START = "start"
+"""The archive with the PID 1 that waits in a snapshot."""
+ROLES = (QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE, START)
 """What a task names by digest; `clock` is that of the plugin's sources."""
 PROGRAMS = (QEMU, CLOCK)
 """They run on the worker itself, and never travel: a worker has its own."""
 OWN = re.compile(r"qemu|plugin|data[0-9]")
-MADE = ("clock.log", machine_shape.FILE, "exploration.txt")
+MADE = ("clock.log", machine_shape.FILE, "exploration.txt", WORDS)
 """The files of a run's folder that QEMU may be told of."""
+KEPT = re.compile(rf"{RAM}(?:-[a-z0-9]{{1,20}})?|{CACHES}")
+"""The files of a snapshot that QEMU may be told of."""
 LONGEST_TEXT = 1 << 16
 MOST_WORDS = 1000
 SHA256 = re.compile(r"[0-9a-f]{64}")
 _PLAIN = re.compile(r"/[A-Za-z0-9_./+@~-]*")
 _Text = Annotated[str, Printable(LONGEST_TEXT)]
 _Role = Annotated[str, Matches("|".join(ROLES), f"one of {', '.join(ROLES)}")]
-SCHEMA = 3
+SCHEMA = 4
 LARGEST = 4 << 20
 
 
@@ -81,7 +86,14 @@ class FolderFile:
     name: str
 
 
-Place = WorkerPath | GuestFile | FolderFile
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """A file of the snapshot from which the guest starts."""
+
+    name: str
+
+
+Place = WorkerPath | GuestFile | FolderFile | KeptFile
 Part = str | Place
 
 
@@ -96,6 +108,8 @@ def _read_part(value: object) -> Part:
             return GuestFile(sha256)
         case [("run", name)] if name in MADE:
             return FolderFile(name)
+        case [("start", name)] if KEPT.fullmatch(name):
+            return KeptFile(name)
     raise ValueError(f"a worker can have no {value!r:.120}")
 
 
@@ -107,6 +121,8 @@ def _stored_part(part: Part) -> object:
             return {"input": sha256}
         case FolderFile(name):
             return {"run": name}
+        case KeptFile(name):
+            return {"start": name}
     return part
 
 
@@ -167,6 +183,10 @@ class Task:
     shape: _Text = ""
     exploration: Annotated[str, As(str, _canonical, str)] = ""
     """The file with the strategy of an explored run; empty: none."""
+    start: SnapshotRecord | None = None
+    """The snapshot from which it starts, by digest: a worker makes its own (starts.py). None: it boots."""
+    words: _Text = ""
+    """The words of its kernel command line, if they come after its start."""
     lane: Lane = Lane.INSN
     pins: Annotated[tuple[int, ...], Size(0, MOST_WORDS)] = ()
     """The worker's CPUs, for a run in wall time."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import RefusedError
+from benchgate.base.snapshots import CACHES, RAM, WORDS
 from benchgate.base.system.qemu import CONSOLES, QMP_DESCRIPTOR, SERIAL, VIRTIO, guest_name
 from benchgate.base.text import one_line
 from benchgate.fleet.task import (
@@ -23,8 +24,10 @@ from benchgate.fleet.task import (
     KERNEL,
     ROLES,
     SHA256,
+    START,
     FolderFile,
     GuestFile,
+    KeptFile,
     Part,
     Task,
     Word,
@@ -32,7 +35,8 @@ from benchgate.fleet.task import (
 )
 
 _QEMU, _DATA, _PLUGIN, _RUN = "\ue000", "\ue001", "\ue002", "\ue003"
-_FILES = {KERNEL: "\ue004", INITRD: "\ue005", DISK: "\ue006", FIRMWARE: "\ue007"}
+_FILES = {KERNEL: "\ue004", INITRD: "\ue005", DISK: "\ue006", FIRMWARE: "\ue007", START: "\ue009"}
+_WORDS, _RAM, _CACHES = "\ue00a", "\ue00b", "\ue00c"
 """One character in the place of a part, by what it is; no text may have one of them."""
 _ANY_MARK = re.compile("[\ue000-\uefff]")
 _NAME = r"[A-Za-z0-9_.+-]+"
@@ -66,6 +70,12 @@ _DEVICE_KEYS = (
 )
 
 
+def _plugin(more: str = "") -> str:
+    """The clock's plugin with its options, and with these."""
+    one = rf"(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}{more}"
+    return rf"{_PLUGIN}(?:,(?:{one}))*"
+
+
 def _keyed(first: str, keys: tuple[str, ...], more: str = "") -> str:
     """A word that `key=value` follows."""
     return rf"(?:{first})(?:,(?:{'|'.join(map(re.escape, keys))})=[A-Za-z0-9_.:+-]*{more})*"
@@ -94,7 +104,7 @@ _VALUES: Mapping[str, str] = {
     "-bios": rf"none|{_FILES[FIRMWARE]}",
     APPEND: r"[^\ue000-\uefff]*",
     "-drive": _DISK,
-    "-plugin": rf"{_PLUGIN}(?:,(?:(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}))*",
+    "-plugin": _plugin(),
     "-object": r"main-loop,id=main-loop,thread-pool-min=1,thread-pool-max=1"
     r"|memory-backend-ram,id=node[0-9]+,size=[0-9]+",
     "-numa": r"(?:node|dist)(?:,(?:nodeid|memdev|cpus|src|dst|val)=[A-Za-z0-9-]+)*",
@@ -103,6 +113,17 @@ _VALUES: Mapping[str, str] = {
     "-seed": r"[0-9]{1,20}",
 }
 """What may stand behind an option."""
+_OF_A_START: Mapping[str, str] = {
+    "-incoming": "defer",
+    "-initrd": _FILES[START],
+    "-fw_cfg": rf"name=opt/benchgate/(?:files,file={_FILES[INITRD]}|words,file={_WORDS})",
+    "-machine": f"memory-backend={RAM}",
+    "-object": rf"memory-backend-file,id=(?:{RAM}|node[0-9]+),size=[0-9]+[KMG]?,mem-path={_RAM},"
+    r"share=off,readonly=on,rom=off",
+    "-plugin": _plugin(rf"|start=[0-9]{{1,20}}:[0-9]{{1,9}}|caches={_CACHES}"),
+}
+"""What also may, for a guest that starts at a snapshot. The worker made that itself, and nothing is written
+to it."""
 _TCG = r"tcg,thread=(?:multi|single)(?:,one-insn-per-tb=on)?"
 _ACCELERATORS = {Lane.INSN: _TCG, Lane.TCG: _TCG, Lane.KVM: "kvm"}
 """The host's KVM is for tasks in wall time only, which a worker makes for the session that holds it."""
@@ -142,12 +163,21 @@ def require(task: Task) -> None:
         option = _marked(word, roles)
         seen.add(option)
         if option not in _FLAGS:
-            allowed = _ACCELERATORS.get(task.lane) if option == "-accel" else _VALUES.get(option)
-            _require_value(option, next(words, None), allowed, roles)
+            _require_value(option, next(words, None), _allowed(option, task), roles)
     if missing := [one for one in _REQUIRED if one not in seen]:
         raise RefusedError(f"its command line lacks {missing[0]}, which benchgate always gives to QEMU")
     if (f"guest={guest_name(task.nonce)},debug-threads=on",) not in task.argv:
         raise RefusedError("its -name has not the task's nonce, by which a lost guest is recognised")
+    if ("-incoming" in seen) != (task.start is not None):
+        raise RefusedError("either its command line or the task has a snapshot to start from, and not both")
+
+
+def _allowed(option: str, task: Task) -> str | None:
+    """The form of what may stand behind this option; None: nothing."""
+    if option == "-accel":
+        return _ACCELERATORS.get(task.lane)
+    own = {} if task.start is None else _OF_A_START
+    return "|".join(forms[option] for forms in (_VALUES, own) if option in forms) or None
 
 
 def _require_value(option: str, value: Word | None, allowed: str | None, roles: Mapping[str, str]) -> None:
@@ -180,8 +210,10 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
             return part
         case WorkerPath(name):
             return {"qemu": _QEMU, "plugin": _PLUGIN}.get(name, _DATA)
-        case FolderFile():
-            return _RUN
+        case FolderFile(name):
+            return _WORDS if name == WORDS else _RUN
+        case KeptFile(name):
+            return _CACHES if name == CACHES else _RAM
         case GuestFile(sha256):
             # A file with two roles, such as an empty one, is rare enough to be refused.
             return roles.get(sha256, "") or "\ue008"

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import BenchgateError, RefusedError
-from benchgate.fleet import answer, host_json, packing
+from benchgate.build import cache_storage
+from benchgate.fleet import answer, host_json, packing, starts
 from benchgate.fleet.answer import WorkerAnswer
 from benchgate.fleet.equipment import Equipment, InputStore, equipment_for
 from benchgate.fleet.host_json import Reply
@@ -145,7 +146,9 @@ def _made(station: Station, who: tuple[str, str, str], asked: Task, equipment: E
         ).line
     with tempfile.TemporaryDirectory(prefix="run-", dir=station.runs) as name:
         files = {sha256: path for sha256, path in places.items() if path is not None}
-        execute(packing.unpacked(asked, Path(name), equipment, files), lambda _: _continue(station))
+        start = starts.start_of(asked, equipment, files, cache_storage.tell)
+        request = packing.unpacked(asked, Path(name), equipment, files, start)
+        execute(request, lambda _: _continue(station))
         return answer.made(*who, Path(name))
 
 

@@ -35,7 +35,7 @@ def of_session(options: Options) -> tuple[System, ...]:
 
 
 def _loaded(word: str, options: Options) -> System:
-    is_left_cold = options.start == AUTO and (options.clock != "insn" or options.fleet)
+    is_left_cold = options.start == AUTO and options.clock != "insn"
     start = StartKind.COLD if is_left_cold else options.start
     return catalog.load_system(word, options.linux_kernel, start)
 

@@ -170,8 +170,6 @@ class Workbench:
         """Adds the snapshot of a cell that starts warm."""
         if not planned.starts_warm or planned.seats.lane is not Lane.INSN:
             return boot
-        if self.options.fleet:
-            raise UsageError(f"{planned.system.name}: workers of a fleet have no snapshots; start cold")
         seed = self.warm.boot_of(boot.seed) if boot.boot is None else boot.boot
         return replace(boot, start=self.warm.of(planned, image, vm, seed))
 

@@ -4,12 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from benchgate.base.cells import Cell, Mode, Placement
-from benchgate.base.runs import Deadlines
-from benchgate.fleet.task import FolderFile, GuestFile, Item, Place, Task, WorkerPath, templated
+from benchgate.base.cells import Accel, Cell, Lane, Mode, Placement
+from benchgate.base.exploration import Exploration
+from benchgate.base.runs import Deadlines, Image
+from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord
+from benchgate.base.system.guest_topology import backends_of
+from benchgate.base.system.qemu import Qemu
+from benchgate.base.system.systems import System
+from benchgate.fleet.packing import packed
+from benchgate.fleet.task import (
+    FolderFile,
+    GuestFile,
+    Item,
+    Place,
+    Task,
+    WorkerPath,
+    task_of_bytes,
+    templated,
+)
+from benchgate.plan import catalog
+from benchgate.plan.planned import PlannedCell, Seats
+from benchgate.run.argv import BootOptions, VmConfig, guest_spec
+from benchgate.run.attempt import RunRequest
 from benchgate.run.watch import GUEST_WATCH
+from tests.unit.plans import planned
 
 NONCE = "0123456789abcdef"
 SHA = {
@@ -55,3 +76,57 @@ def task(**changed: Any) -> Task:
         watch=GUEST_WATCH,
     )
     return replace(made, **changed)
+
+
+RUN, KEPT = Path("/runs/0001"), Path("/cache/snapshot/ee/files")
+QEMU_HERE = Qemu(
+    Path("/cache/qemu/aa/bin/qemu-system-x86_64"),
+    {},
+    (Path("/cache/qemu/aa/share/qemu"), Path("/cache/qemu/aa/share/seabios")),
+    (10, 0, 2),
+    SHA["qemu"],
+)
+CLOCK_HERE = Path("/cache/insn/bb/clock.so")
+IMAGE_HERE = Image(
+    Path("/cache/linux/cc/vmlinuz"),
+    Path("/cache/initramfs/dd/initrd"),
+    None,
+    {"kernel": SHA["kernel"], "initrd": SHA["initrd"], "start": "9" * 64, "kernel_config": "f" * 64},
+    start=Path("/cache/start/ff/start.cpio"),
+)
+SHA_HERE: Mapping[Path, str] = {path: IMAGE_HERE.digests[name] for name, path in IMAGE_HERE.files.items()}
+
+
+def record(system: System, cpus: int) -> SnapshotRecord:
+    names = [f"ram-node{one.node}" for one in backends_of(system, cpus)] if has_nodes(system) else ["ram"]
+    names += [] if system.machine is None else ["caches"]
+    return SnapshotRecord(1_500_000_000, 70, 3, dict.fromkeys((*names, "state"), "a" * 64), {"x": "y"})
+
+
+def has_nodes(system: System) -> bool:
+    return system.machine is not None and len(system.machine.nodes) > 1
+
+
+def warm_cell(word: str = "linux:start=warm", machine: str = "ideal") -> PlannedCell:
+    system, on = catalog.load_system(word), catalog.load_machine(machine)
+    system = system if on is None else system.on(on)
+    return replace(planned(2), system=system, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+
+
+def vm_here(one: PlannedCell) -> VmConfig:
+    return VmConfig(replace(QEMU_HERE, guest=one.system.arch), Accel.TCG, "qemu64", CLOCK_HERE)
+
+
+def warm_request(one: PlannedCell, explored: Exploration | None = None) -> RunRequest:
+    """A run of seed 9 that starts at a snapshot of boot 3, as a session asks for it."""
+    start = GuestSnapshot(KEPT, record(one.system, one.cell.cpus))
+    boot = BootOptions(NONCE, log=RUN / "clock.log", seed=9, start=start, exploration=explored)
+    spec = guest_spec(one, IMAGE_HERE, vm_here(one), boot)
+    return RunRequest(
+        one.cell, spec, RUN, NONCE, 1, 0, 9, Placement.VIRTUAL, False, "e" * 64, watch=GUEST_WATCH
+    )
+
+
+def warm_task(one: PlannedCell | None = None, explored: Exploration | None = None) -> Task:
+    made = warm_request(one or warm_cell(), explored)
+    return task_of_bytes(packed(made, lambda path: SHA_HERE[path], SHA["clock"]).sent)

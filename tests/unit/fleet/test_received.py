@@ -14,6 +14,7 @@ from benchgate.base import exploration
 from benchgate.base.errors import FleetError
 from benchgate.base.exploration import Exploration, Strategy
 from benchgate.base.files import file_digest
+from benchgate.base.snapshots import SnapshotRecord
 from benchgate.fleet import answer
 from benchgate.fleet.packing import TaskPackage, packed
 from benchgate.fleet.received import received
@@ -88,6 +89,34 @@ def test_an_explored_run_is_that_of_its_task(asked: RunRequest, tmp_path: Path) 
         received(sent_back(wanted, tmp_path / "other", explored(another)), wanted)
     with pytest.raises(FleetError, match="it was not explored as the task says"):
         received(sent_back(wanted, tmp_path / "plain"), wanted)
+
+
+def test_a_warm_run_is_that_of_its_task(asked: RunRequest, tmp_path: Path) -> None:
+    start = SnapshotRecord(15, 7, 3, {"ram": "a" * 64}, {"words": "x"})
+    cold, words = pack(asked), "quiet bench.workload=primes"
+    wanted = replace(cold, task=replace(cold.task, start=start, words=words))
+
+    def started(record: SnapshotRecord, told: str) -> Callable[[Path], None]:
+        def change(folder: Path) -> None:
+            record.save(folder)
+            (folder / "words").write_text(told)
+
+        return change
+
+    right = started(start, f"{words}\n")
+    assert received(sent_back(wanted, tmp_path / "right", right), wanted).run is not None
+    others = {
+        "cold": (lambda _: None, "did not start where"),
+        "boot": (started(replace(start, boot=4), f"{words}\n"), "did not start where"),
+        "ram": (started(replace(start, digests={"ram": "b" * 64}), f"{words}\n"), "did not start where"),
+        "words": (started(start, f"{words} more\n"), "other words"),
+        "broken": (lambda folder: (folder / "start.json").write_text("{"), "start.json cannot be read"),
+    }
+    for name, (change, why) in others.items():
+        with pytest.raises(FleetError, match=why):
+            received(sent_back(wanted, tmp_path / name, change), wanted)
+    with pytest.raises(FleetError, match="did not start where"):
+        received(sent_back(cold, tmp_path / "warm", right), cold)
 
 
 def test_a_file_of_this_machine_is_never_read_for_a_worker(

@@ -21,12 +21,12 @@ from benchgate.base.system.qemu import (
     disk_options,
     network_options,
 )
-from benchgate.fleet.task import FolderFile, GuestFile, Item, Place, Word, WorkerPath, templated
+from benchgate.fleet.task import FolderFile, GuestFile, Item, KeptFile, Place, Word, WorkerPath, templated
 from benchgate.fleet.words import require, why_not
 from benchgate.plan import catalog
 from benchgate.run import argv
 from benchgate.run.argv import BootOptions, VmConfig
-from tests.unit.fleet.tasks import NONCE, SHA, task
+from tests.unit.fleet.tasks import NONCE, SHA, task, warm_cell, warm_task
 from tests.unit.plans import planned
 
 DISK = Item("disk", SHA["disk"])
@@ -173,6 +173,95 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
 @pytest.mark.parametrize(("words", "named"), HOSTILE, ids=[str(words[0]) for words, _ in HOSTILE])
 def test_what_reaches_more_than_the_guest_is_refused(words: tuple[str | Word, ...], named: str) -> None:
     assert named in with_words(*words)
+
+
+RAM, CACHES, WORDS = KeptFile("ram"), KeptFile("caches"), FolderFile("words")
+LATER, MAPPED = "name=opt/benchgate/", "share=off,readonly=on,rom=off"
+FILES = GuestFile(SHA["initrd"])
+MEMORY = "memory-backend-file,id=ram,size=512M,mem-path="
+OF_A_START: tuple[tuple[str | Word, ...], ...] = (
+    ("-incoming", "defer"),
+    ("-fw_cfg", (f"{LATER}files,file=", FILES)),
+    ("-fw_cfg", (f"{LATER}words,file=", WORDS)),
+    ("-machine", "memory-backend=ram"),
+    ("-object", (MEMORY, RAM, f",{MAPPED}")),
+    ("-plugin", (WorkerPath("plugin"), ",start=15:7,caches=", CACHES)),
+)
+HOSTILE_STARTS: tuple[tuple[str | Word, ...], ...] = (
+    ("-incoming", "exec:id"),
+    ("-incoming", "file:/etc/shadow"),
+    ("-incoming", "tcp:0:4444"),
+    ("-incoming",),
+    ("-fw_cfg", f"{LATER}files,file=/etc/shadow"),
+    ("-fw_cfg", f"{LATER}files,string=x"),
+    ("-fw_cfg", (f"{LATER}files,file=", RAM)),
+    ("-fw_cfg", (f"{LATER}words,file=", FILES)),
+    ("-fw_cfg", (f"{LATER}words,file=", FolderFile("clock.log"))),
+    ("-fw_cfg", ("name=opt/other,file=", FILES)),
+    ("-fw_cfg", ("name=etc/acpi/tables,file=", FILES)),
+    ("-machine", "memory-backend=other"),
+    ("-machine", "q35,memory-backend=ram"),
+    ("-object", (MEMORY, RAM, ",share=on")),
+    ("-object", (MEMORY, RAM, ",share=off,readonly=off,rom=off")),
+    ("-object", (MEMORY, RAM, f",{MAPPED},discard-data=on")),
+    ("-object", (MEMORY, CACHES, f",{MAPPED}")),
+    ("-object", (MEMORY, FILES, f",{MAPPED}")),
+    ("-object", (MEMORY, FolderFile("clock.log"), f",{MAPPED}")),
+    ("-object", f"{MEMORY}/dev/mem,{MAPPED}"),
+    ("-object", (MEMORY, RAM, "/../state", f",{MAPPED}")),
+    ("-plugin", (WorkerPath("plugin"), ",caches=/etc/shadow")),
+    ("-plugin", (WorkerPath("plugin"), ",caches=", RAM)),
+    ("-plugin", (WorkerPath("plugin"), ",out=", CACHES)),
+    ("-plugin", (WorkerPath("plugin"), ",out=", WORDS)),
+    ("-plugin", (WorkerPath("plugin"), ",start=x")),
+    ("-initrd", (RAM,)),
+    ("-kernel", (RAM,)),
+    ("-drive", ("id=disk0,if=none,file=", RAM, ",format=raw,snapshot=on")),
+    ("-loadvm", "x"),
+    ("-mem-path", (RAM,)),
+)
+
+
+def warm_with(*words: str | Word) -> str:
+    more = tuple((word,) if isinstance(word, str) else word for word in words)
+    one = warm_task()
+    return why_not(replace(one, argv=(*one.argv, *more)))
+
+
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        ("linux:start=warm", "ideal"),
+        ("linux:start=warm", "desktop8"),
+        ("linux:start=warm", "server2x16"),
+        ("linux:arch=aarch64:start=warm", "desktop8"),
+    ],
+)
+def test_what_we_ship_is_started_at_a_snapshot(name: str, machine: str) -> None:
+    assert why_not(warm_task(warm_cell(name, machine))) == ""
+
+
+@pytest.mark.parametrize("words", OF_A_START, ids=str)
+def test_words_of_a_start_are_for_a_guest_that_has_one(words: tuple[str | Word, ...]) -> None:
+    assert warm_with(*words) == ""
+    assert f"`{words[0]}" in with_words(*words)
+
+
+@pytest.mark.parametrize("words", HOSTILE_STARTS, ids=str)
+def test_a_guest_that_starts_at_a_snapshot_reaches_no_more(words: tuple[str | Word, ...]) -> None:
+    assert f"`{words[0]}" in warm_with(*words)
+
+
+@pytest.mark.parametrize(("words", "named"), HOSTILE, ids=[str(words[0]) for words, _ in HOSTILE])
+def test_what_is_refused_to_others_is_refused_to_it(words: tuple[str | Word, ...], named: str) -> None:
+    assert named.split(maxsplit=1)[0] in warm_with(*words)
+
+
+def test_a_snapshot_is_for_who_waits_for_it() -> None:
+    one = warm_task()
+    waits_not = tuple(word for word in one.argv if word not in (("-incoming",), ("defer",)))
+    assert "and not both" in why_not(replace(one, argv=waits_not))
+    assert "and not both" in why_not(replace(task(), start=one.start))
 
 
 @pytest.mark.parametrize("words", [("-m", "\uff15"), ("-smp", "\uff12"), ("-seed", "\u0663")])

@@ -210,7 +210,7 @@ FLEET = "tcp://127.0.0.1:8786"
         ("linux", {"start": "auto", "clock": "auto"}, "linux"),
         ("linux", {"start": "auto", "clock": "wall"}, "linux"),
         ("linux", {"start": "auto", "clock": "both"}, "linux"),
-        ("linux", {"start": "auto", "clock": "insn", "fleet": FLEET}, "linux"),
+        ("linux", {"start": "auto", "clock": "insn", "fleet": FLEET}, "linux.start-warm"),
         ("linux:arch=riscv64", {"start": "auto", "clock": "insn"}, "linux.arch-riscv64"),
         ("kernel", {"start": "auto", "clock": "insn"}, "kernel"),
         ("kernel:sched=rr", {"start": "auto", "clock": "insn"}, "kernel.sched-rr"),

@@ -312,9 +312,7 @@ def test_workloads_and_runs_share_a_snapshot_and_cpu_counts_do_not(
     assert maker.made == [1, 1]
 
 
-def test_a_cold_system_has_no_snapshot(
-    maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_cold_system_has_no_snapshot(maker: Maker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     made = bench(maker, monkeypatch)
     monkeypatch.setattr(made.images, "of", lambda *_: replace(USUAL[0], start=None))
     spec = made.request(cell(word="linux"), BootOptions(NONCE, seed=1), tmp_path).spec
