@@ -2,8 +2,9 @@
 
 Takes a task; RefusedError names the first word that is not known to be harmless, and what to do. Nothing is
 forbidden by name: what is not in the tables is refused, so a new option of QEMU is refused too. The words
-reach no file of the worker but the task's inputs, which are read, and the clock's log; no network, no other
-device of the host, and no monitor but benchgate's own. Pure.
+reach no file of the worker but the task's inputs and the snapshot that the worker made for it, which are
+read, and those of the run's folder; no network, no other device of the host, and no monitor but benchgate's
+own. Pure.
 """
 
 from __future__ import annotations
