@@ -34,7 +34,7 @@ from benchgate.session.workbench import Workbench
 
 ROWS = (
     *("primes", "checksum", "tasks", "mapreduce", "barrier", "contend", "service", "wake", "stencil"),
-    "schbench",
+    *("schbench", "dynamic", "spawn", "micro"),
 )
 CPUS = 2
 BOOTS = range(1, 6)
