@@ -35,13 +35,13 @@ def test_a_fleets_session_is_that_of_one_machine(tmp_path: Path) -> None:
 def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path) -> None:
     """Each worker makes the snapshots itself, and its runs are those of the session that measures here."""
     fleetkit.require()
-    system = "linux:start=warm"
+    warm = "linux:start=warm"
     with fleetkit.fleet(tmp_path) as fleet:
-        alone = fleet.session(system=system, seeds=1)
+        alone = fleet.session(system=warm, seeds=1)
         fleet.scheduler()
         fleet.workers(left="good", right="good")
         assert alone.ended() == 0, alone.program.said
-        made = fleet.session("--fleet", fleet.address, system=system, seeds=1)
+        made = fleet.session("--fleet", fleet.address, system=warm, seeds=1)
         assert made.ended() == 0, made.program.said
         assert_verified(made)
     ours, theirs = (

@@ -228,7 +228,7 @@ def test_a_system_starts_where_its_setting_says_else_the_option(
 
 @pytest.mark.parametrize("word", ["native", "kernel", "native:start=warm"])
 def test_a_system_that_cannot_start_warm_is_refused_if_it_is_asked_for(word: str) -> None:
-    with pytest.raises(UsageError, match=r"cannot start warm: .*; leave out start=warm, or --start"):
+    with pytest.raises(UsageError, match=r"cannot start warm: .*; leave out start=warm, or use --start auto"):
         names(word, clock="insn", start="warm")
 
 

@@ -365,6 +365,20 @@ gates:
   wait: {of: latency, group: hogs, percent: 99, phase: start, within: 2ms, at_least: 0ns, at_most: 4ms}
   idle: {of: wasted, phase: start, within: 2ms, at_least: 0, at_most: 1%}
 """,
+    """\
+name: mine
+finds: a fault
+about: a CPU goes and comes back
+cpus: 2
+length: 300ms
+groups: {hogs: {work: spin, threads: 2, run: 40us}}
+begin: whole
+timeline:
+  - {phase: gone, at: 100ms, changes: [{cpu: 1, state: offline}]}
+  - {phase: back, at: 200ms, changes: [{cpu: 1, state: online}]}
+gates:
+  used: {of: cpus, group: hogs, phase: gone, within: 20ms, at_least: 0.5, at_most: 1}
+""",
 )
 
 

@@ -50,7 +50,7 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
     found = _native(top, path, label) if kind is SystemKind.NATIVE else _guest(top, path, label, settings)
     if settings.values.get(START) == StartKind.WARM and (why := found.why_only_cold):
         cold = label.removesuffix(f".{START}-{StartKind.WARM}")
-        raise UsageError(f"{cold} cannot start warm: {why}; leave out start=warm, or --start")
+        raise UsageError(f"{cold} cannot start warm: {why}; leave out start=warm, or use --start auto")
     return found
 
 
