@@ -136,8 +136,8 @@ def test_the_operations_of_bench_lines_are_metrics_in_ns(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["linux", "native", "kernel"])
 def test_each_system_of_ours_says_what_it_has(name: str) -> None:
     """docs/reference/wire.md and guest/services.h promise these; tern has no files, no network, no placement,
-    no control, no hotplug and no signals, and runs no programs of Linux. A host's CPUs and processes are not a
-    workload's to place, take away or control."""
+    no control, no hotplug and no signals, and runs no programs of Linux. A host's CPUs and processes are not
+    a workload's to place, take away or control."""
     absent = {
         "linux": set(),
         "native": {"placement", "control", "hotplug"},
