@@ -7,6 +7,7 @@ them out one after another. As a module it has `pytest_in`, which starts it when
 
 from __future__ import annotations
 
+import atexit
 import functools
 import gc
 import importlib
@@ -54,7 +55,13 @@ def _server(python: tuple[tuple[str, str], ...]) -> _Server:
     with own:
         argv = [sys.executable, __file__, str(own.fileno())]
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, pass_fds=[own.fileno()])
+    atexit.register(_end, process, channel)
     return _Server(process, channel)
+
+
+def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
+    channel.close()
+    process.wait()
 
 
 def main(number: int) -> None:

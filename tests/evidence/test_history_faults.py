@@ -145,7 +145,7 @@ def test_an_unverified_session_is_replaced(where: Place) -> None:
 
 def test_many_writers_on_one_server(word: str, where: Place) -> None:
     code = (
-        "import sys; from benchgate.history import place\n"
+        "import sys; from benchgate.history import store\n"
         "from tests.unit.history.entries import SERIES, entry\n"
         "from tests.unit.history.test_writer import FIVE, write\n"
         "for n in range(8): write(store.find_place(sys.argv[1], {}), entry(n, {SERIES: FIVE}))\n"
