@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import sys
@@ -84,6 +85,12 @@ def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> bo
             return False
         time.sleep(0.01)
     return True
+
+
+def open_files() -> set[Path]:
+    """The descriptors of this process, without those that only garbage of earlier tests holds."""
+    gc.collect()
+    return set(Path("/proc/self/fd").iterdir())
 
 
 def processes_with(word: str) -> list[int]:

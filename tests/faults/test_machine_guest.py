@@ -28,7 +28,17 @@ from benchgate.run.console import ConsoleLimits
 from benchgate.run.guest import boot_interactive
 from benchgate.run.record import load
 from benchgate.run.watch import GUEST_WATCH
-from tests.machines import FAKE_QEMU, NONCE, PATIENCE_S, PATIENT, QUICK, boot, processes_with, request
+from tests.machines import (
+    FAKE_QEMU,
+    NONCE,
+    PATIENCE_S,
+    PATIENT,
+    QUICK,
+    boot,
+    open_files,
+    processes_with,
+    request,
+)
 
 HANGS_IN_BOOT = Deadlines(boot_s=2.0, run_s=PATIENCE_S)
 HANGS_IN_RUN = Deadlines(boot_s=PATIENCE_S, run_s=0.5)
@@ -41,11 +51,11 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "runtime"
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-    before = set(Path("/proc/self/fd").iterdir())
+    before = open_files()
     yield folder
     assert list(folder.iterdir()) == []
     assert processes_with(f"benchgate-{NONCE},") == []
-    assert set(Path("/proc/self/fd").iterdir()) == before
+    assert open_files() <= before
 
 
 def run(tmp_path: Path, play: str, deadlines: Deadlines = PATIENT, **limits: float) -> RawRun:

@@ -17,7 +17,7 @@ from benchgate.run import native
 from benchgate.run.attempt import execute
 from benchgate.run.console import ConsoleLimits
 from benchgate.run.record import load
-from tests.machines import NONCE, PATIENCE_S, PATIENT, QUICK, processes_with, request
+from tests.machines import NONCE, PATIENCE_S, PATIENT, QUICK, open_files, processes_with, request
 
 WIRE = "\\n".join(["@bench begin v=1 seq=0 crc=0", "@bench end lines=1 seq=1 crc=0", ""])
 WORKERS = """
@@ -43,11 +43,11 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder = tmp_path / "runtime"
     folder.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
-    before = set(Path("/proc/self/fd").iterdir())
+    before = open_files()
     yield
     assert list(folder.iterdir()) == []
     assert processes_with(f"bench.nonce={NONCE}") == []
-    assert set(Path("/proc/self/fd").iterdir()) == before
+    assert open_files() <= before
 
 
 def run(
