@@ -130,8 +130,9 @@ def choose_pins(
     if requested is not None:
         check_pins(topology, requested)
         return tuple(requested)
+    numbers = set(topology.usable)
     usable = sorted(
-        (cpu for cpu in topology.cpus if cpu.number in topology.usable),
+        (cpu for cpu in topology.cpus if cpu.number in numbers),
         key=lambda cpu: (cpu.socket or 0, cpu.number),
     )
     first: dict[int, int] = {}

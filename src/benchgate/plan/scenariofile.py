@@ -321,23 +321,25 @@ class _ScenarioReader:
     def _changes(self, step: Section) -> Iterator[ScenarioChange]:
         at = self._length(step, "at")
         for words in step.sections("changes"):
-            if words.has("cpu"):
-                yield self._cpu_change(at, words)
-                words.close()
-                continue
-            if words.has("control"):
-                names = [one.name for one in self.controls]
-                control = self._one_of(words, "control", names, "control group")
-                change = ScenarioChange(at, control=control, limits=self._limits(words))
-                is_empty = change.limits.is_empty
-            else:
-                change = ScenarioChange(at, group=self._group_of(words), settings=self._settings(words))
-                is_empty = change.settings.is_empty
-            if is_empty:
-                words.refuse("changes nothing")
+            change = self._change(at, words)
             words.close()
             yield change
         step.close()
+
+    def _change(self, at: int, words: Section) -> ScenarioChange:
+        if words.has("cpu"):
+            return self._cpu_change(at, words)
+        if words.has("control"):
+            names = [one.name for one in self.controls]
+            control = self._one_of(words, "control", names, "control group")
+            change = ScenarioChange(at, control=control, limits=self._limits(words))
+            is_empty = change.limits.is_empty
+        else:
+            change = ScenarioChange(at, group=self._group_of(words), settings=self._settings(words))
+            is_empty = change.settings.is_empty
+        if is_empty:
+            words.refuse("changes nothing")
+        return change
 
     def _cpu_change(self, at: int, words: Section) -> ScenarioChange:
         cpu = words.integer("cpu")
