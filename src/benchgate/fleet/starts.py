@@ -38,7 +38,7 @@ def start_of(
     if task.start is None:
         return None
     boot = _boot(task, task.start, equipment, files)
-    found = kept(boot, boot.inputs, notice)
+    found = kept(boot, notice)
     if differs := _difference(found.record, task.start):
         raise RefusedError(
             f"the snapshot that this worker makes for {task.cell.id}, boot {task.start.boot}, is not the "

@@ -86,8 +86,8 @@ def _awaited(script: Script) -> str:
     return "\n".join((script.ready, *before, script.steps[number].prompt))
 
 
-def kept(boot: BootToKeep, inputs: Mapping[str, str], notice: Notice) -> GuestSnapshot:
-    """`inputs`: those of the boot."""
+def kept(boot: BootToKeep, notice: Notice) -> GuestSnapshot:
+    inputs = boot.inputs
 
     def make(files: Path) -> None:
         notice(f"making a snapshot of {boot.told}")

@@ -39,10 +39,9 @@ class WarmStarts:
     def of(self, planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> GuestSnapshot:
         """`boot`: its seed."""
         wanted = _boot(planned, image, vm, boot)
-        inputs = wanted.inputs
-        known = tuple(f"{name} {value}" for name, value in inputs.items())
+        known = tuple(f"{name} {value}" for name, value in wanted.inputs.items())
         if known not in self._made:
-            self._made[known] = kept(wanted, inputs, self._notice)
+            self._made[known] = kept(wanted, self._notice)
         return self._made[known]
 
 
