@@ -65,7 +65,7 @@ def _end(process: subprocess.Popen[bytes], channel: socket.socket) -> None:
 
 
 def main(number: int) -> None:
-    """Returns in each fork, when it is to become pytest; in the server at the end of the one that asks."""
+    """A fork becomes pytest and exits as it does; the server returns when the one that asks has ended."""
     channel = socket.socket(fileno=number)
     for module in IMPORTED:
         importlib.import_module(module)
