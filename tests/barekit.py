@@ -75,9 +75,9 @@ class Bare:
 
     @property
     def took(self) -> int:
-        found = re.search(r"^bare \w+ took=(\d+)$", self.console, re.MULTILINE)
-        assert found, self.console + self.errors
-        return int(found[1])
+        match = re.search(r"^bare \w+ took=(\d+)$", self.console, re.MULTILINE)
+        assert match, self.console + self.errors
+        return int(match[1])
 
     @property
     def repeatable(self) -> tuple[int, str, object]:
@@ -145,7 +145,7 @@ def compiler_for(guest: Architecture) -> Compiler:
 @cache
 def kernel(guest: Architecture, folder: Path) -> Path:
     port, made = _PORTS[guest.name], folder / f"bare-{guest}.elf"
-    sources = (SOURCE / one for one in (f"{port.name}.S", f"{port.name}.c", "main.c", "cases.c"))
+    sources = (SOURCE / text for text in (f"{port.name}.S", f"{port.name}.c", "main.c", "cases.c"))
     argv = [*compiler_for(guest).argv, *_FLAGS, *port.flags, f"-Wl,--defsym=BASE={port.base:#x}"]
     subprocess.run([*argv, *map(str, sources), "-o", str(made)], check=True, timeout=PATIENCE_S)
     return made

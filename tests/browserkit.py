@@ -42,14 +42,14 @@ class Browser:
             message["sessionId"] = self.session
         os.write(self.to, json.dumps(message).encode() + b"\0")
         while True:
-            found = self._next()
-            if found.get("id") == self.number:
-                assert "error" not in found, f"{method}: {found['error']}"
-                answer: dict[str, Any] = found["result"]
+            result = self._next()
+            if result.get("id") == self.number:
+                assert "error" not in result, f"{method}: {result['error']}"
+                answer: dict[str, Any] = result["result"]
                 return answer
 
     def wait(self, method: str) -> None:
-        while not any(one.get("method") == method for one in self.events):
+        while not any(event.get("method") == method for event in self.events):
             self._next()
 
     def _next(self) -> dict[str, Any]:
@@ -91,12 +91,16 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """Everything that the browser logged, and every request beyond the page itself."""
-        said = [one["params"]["entry"]["text"] for one in self.events if one["method"] == "Log.entryAdded"]
-        said += [str(one["params"]) for one in self.events if one["method"] == "Runtime.consoleAPICalled"]
+        said = [
+            event["params"]["entry"]["text"] for event in self.events if event["method"] == "Log.entryAdded"
+        ]
+        said += [
+            str(event["params"]) for event in self.events if event["method"] == "Runtime.consoleAPICalled"
+        ]
         asked = [
-            one["params"]["request"]["url"]
-            for one in self.events
-            if one["method"] == "Network.requestWillBeSent"
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
         ]
         return [*said, *asked[1:]]
 
@@ -128,11 +132,11 @@ def browser(home: Path) -> Iterator[Browser]:
     )
     os.close(his_in)
     os.close(his_out)
-    found = Browser(process, to, of)
+    result = Browser(process, to, of)
     try:
-        yield found
-        found.session = ""
-        found.ask("Browser.close")
+        yield result
+        result.session = ""
+        result.ask("Browser.close")
     finally:
         os.close(to)
         os.close(of)

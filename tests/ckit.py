@@ -23,7 +23,7 @@ Texts = Mapping[str, str]
 
 def linked(made: Path, words: Sequence[str], sources: Texts, headers: Texts) -> Path:
     """`words` are for compiler and linker; the headers stand beside the sources."""
-    objects = [_object(tuple(words), *one, tuple(headers.items())) for one in sources.items()]
+    objects = [_object(tuple(words), *source, tuple(headers.items())) for source in sources.items()]
     run([*words, *map(str, objects), "-o", str(made)])
     return made
 

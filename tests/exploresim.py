@@ -56,13 +56,15 @@ def points_of(job: ExplorationJob) -> tuple[StallPoint, ...]:
         return tuple(
             sorted(StallPoint(pc >= BASES[1], pc % BASES[0], rng.randint(*lengths)) for pc in chosen)
         )
-    found = {(rng.randrange(2), rng.randrange(INSTRUCTIONS)): rng.randint(*LENGTHS) for _ in range(STALLS)}
-    return tuple(sorted(StallPoint(vcpu, at, ns) for (vcpu, at), ns in found.items()))
+    result = {(rng.randrange(2), rng.randrange(INSTRUCTIONS)): rng.randint(*LENGTHS) for _ in range(STALLS)}
+    return tuple(sorted(StallPoint(vcpu, at, ns) for (vcpu, at), ns in result.items()))
 
 
 def time_of(points: Sequence[StallPoint], vcpu: int, instruction: int) -> int:
     """The time when the vCPU executes an instruction: stalls before it, and at it, come first."""
-    return instruction + sum(one.ns for one in points if one.vcpu == vcpu and one.instruction <= instruction)
+    return instruction + sum(
+        point.ns for point in points if point.vcpu == vcpu and point.instruction <= instruction
+    )
 
 
 def fails(points: Sequence[StallPoint]) -> bool:
@@ -71,12 +73,14 @@ def fails(points: Sequence[StallPoint]) -> bool:
 
 def log_of(points: Sequence[StallPoint]) -> tuple[Delay, ...]:
     """A stall begins when its instruction would be executed without it."""
-    found = []
-    for one in points:
-        if one.instruction < INSTRUCTIONS:
-            time = time_of(points, one.vcpu, one.instruction) - one.ns
-            found.append(Delay(one.vcpu, one.instruction, one.ns, time, BASES[one.vcpu] + one.instruction))
-    return tuple(sorted(found, key=lambda one: (one.time, one.vcpu, one.instruction, -one.ns)))
+    delays = []
+    for point in points:
+        if point.instruction < INSTRUCTIONS:
+            time = time_of(points, point.vcpu, point.instruction) - point.ns
+            delays.append(
+                Delay(point.vcpu, point.instruction, point.ns, time, BASES[point.vcpu] + point.instruction)
+            )
+    return tuple(sorted(delays, key=lambda delay: (delay.time, delay.vcpu, delay.instruction, -delay.ns)))
 
 
 @dataclass
@@ -129,7 +133,7 @@ class Simulated:
             steps=len(job.exploration.places) or INSTRUCTIONS,
             stalls=log,
             all_stalls=len(log),
-            delayed_ns=sum(one.ns for one in points),
+            delayed_ns=sum(point.ns for point in points),
             last_lines=("tern: ready", "panic: cpu=1 why=assert") if bad else ("tern: ready",),
             places=("unpark+0x10", "park+0x20"),
         )
@@ -144,4 +148,4 @@ def opener(maker: Simulated, cells: Sequence[PlannedCell] = (), **facts: Any) ->
 
 
 def folder_files(folder: Path) -> list[str]:
-    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*") if one.is_file())
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())

@@ -56,9 +56,9 @@ class Program:
             return re.search(pattern, self.said) is not None or self.process.poll() is not None
 
         assert wait_until(has_said), f"never said {pattern!r}: {self.said}"
-        found = re.search(pattern, self.said)
-        assert found is not None, f"ended with {self.process.returncode} before {pattern!r}: {self.said}"
-        return found
+        match = re.search(pattern, self.said)
+        assert match is not None, f"ended with {self.process.returncode} before {pattern!r}: {self.said}"
+        return match
 
     def signal(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
@@ -105,8 +105,8 @@ class Fleet:
     def workers(self, **kinds: str) -> dict[str, Program]:
         """Starts a worker for each name; its kind says what it does wrong (tests/data/fleet/worker.py)."""
         made = {name: self.begin_worker(name, kind) for name, kind in kinds.items()}
-        for one in made.values():
-            one.await_said(UP)
+        for program in made.values():
+            program.await_said(UP)
         return made
 
     def begin_worker(self, name: str, kind: str = "good", *words: str) -> Program:
@@ -140,10 +140,10 @@ class Fleet:
         return Session(program, place / "reports")
 
     def close(self) -> None:
-        for one in reversed(self.programs):
-            if one.process.poll() is None:
-                one.process.kill()
-            one.process.wait(PATIENCE_S)
+        for program in reversed(self.programs):
+            if program.process.poll() is None:
+                program.process.kill()
+            program.process.wait(PATIENCE_S)
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,12 @@ class Session:
 
     def runs(self) -> dict[tuple[int, bool], dict[str, bytes]]:
         """The files of each run, by seed and whether it was the repeated one."""
-        found = {}
+        result = {}
         for place in sorted(self.folder.glob("runs/*")):
-            files = {one.name: one.read_bytes() for one in place.iterdir() if one.name != "worker.json"}
+            files = {path.name: path.read_bytes() for path in place.iterdir() if path.name != "worker.json"}
             record = doubles._record(files)
-            found[int(str(record["seed"])), bool(record["warmup"])] = files
-        return found
+            result[int(str(record["seed"])), bool(record["warmup"])] = files
+        return result
 
 
 def _executed(pid: int) -> bytes:

@@ -39,7 +39,7 @@ class _Port:
 
 def _virt(name: str, base: int, *flags: str) -> _Port:
     """A port to QEMU's virt machine, linked at `base`."""
-    own = tuple(_TALKER / one for one in (f"{name}.S", f"{name}.c", "fdt.c"))
+    own = tuple(_TALKER / text for text in (f"{name}.S", f"{name}.c", "fdt.c"))
     return _Port((*_FREESTANDING, *flags, f"-Wl,--defsym=BASE={base:#x}"), own, _TALKER / "bare.ld")
 
 

@@ -95,7 +95,7 @@ def open_files() -> set[Path]:
 
 def processes_with(word: str) -> list[int]:
     """The running processes with this word in argv. The guests of this test session have NONCE there."""
-    found = []
+    result = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
@@ -103,5 +103,5 @@ def processes_with(word: str) -> list[int]:
             except OSError:
                 continue
             if word.encode() in words:
-                found.append(int(entry.name))
-    return found
+                result.append(int(entry.name))
+    return result

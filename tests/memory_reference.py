@@ -141,8 +141,8 @@ class Cpu:
         self.tlbs = [Cache(entries // ways, ways) for _ in range(2)]
 
     def lose(self, line: int) -> None:
-        for one in (self.l1d, self.l1i, self.l2):
-            one.drop(line)
+        for cache in (self.l1d, self.l1i, self.l2):
+            cache.drop(line)
         del self.held[line]
 
 
@@ -250,22 +250,22 @@ class Reference:
 
     def node_of(self, line: int) -> int | None:
         address = line * self.shape.line
-        found = [r.node for r in self.shape.ranges if r.first <= address < r.first + r.bytes]
-        return found[0] if found else None
+        result = [r.node for r in self.shape.ranges if r.first <= address < r.first + r.bytes]
+        return result[0] if result else None
 
     def holders(self, line: int) -> list[int]:
         return [n for n, cpu in enumerate(self.cpus) if line in cpu.held]
 
     def owner(self, line: int) -> int | None:
-        found = [n for n in self.holders(line) if self.cpus[n].held[line] in ("E", "M")]
-        return found[0] if found else None
+        result = [n for n in self.holders(line) if self.cpus[n].held[line] in ("E", "M")]
+        return result[0] if result else None
 
     def l3s(self, line: int) -> list[int]:
         return [cluster for cluster, cache in self.l3.items() if line in cache]
 
     def modified_l3(self, line: int) -> int | None:
-        found = [cluster for cluster in self.l3s(line) if (cluster, line) in self.modified]
-        return found[0] if found else None
+        result = [cluster for cluster in self.l3s(line) if (cluster, line) in self.modified]
+        return result[0] if result else None
 
     def alone(self, a: int, line: int) -> bool:
         """Neither another L2 nor the L3 of another cluster has it."""

@@ -126,8 +126,8 @@ class Model:
         return dict(zip(lines, names, strict=True))
 
     def books(self, phase: int, cpu: int) -> Figures:
-        names = [*(f"accesses {one}" for one in KINDS)]
-        names += [f"{kind} {one}" for kind in ("count", "stall_ns") for one in CLASSES]
+        names = [*(f"accesses {text}" for text in KINDS)]
+        names += [f"{kind} {text}" for kind in ("count", "stall_ns") for text in CLASSES]
         return self._figures("replay_books", [*names, *COUNTS], phase, cpu)
 
     def order(self, phase: int) -> Figures:
@@ -192,12 +192,12 @@ def by_reference(shape: Shape, steps: Steps) -> Seen:
 
 
 def _held(slow: Reference, line: int) -> list[str]:
-    found = []
+    result = []
     for cpu in slow.cpus:
         cluster = cpu.place.cluster
         shared = "I" if cluster not in slow.l3s(line) else "M" if (cluster, line) in slow.modified else "S"
-        found.append(cpu.held.get(line, "I") + shared)
-    return found
+        result.append(cpu.held.get(line, "I") + shared)
+    return result
 
 
 def _take(slow: Reference, at: int, now: int, cpu: int, op: int) -> int:
@@ -214,24 +214,24 @@ def _take(slow: Reference, at: int, now: int, cpu: int, op: int) -> int:
     return slow.access(cpu, op, at, now)
 
 
-def first_difference(one: Seen, other: Seen, steps: Steps) -> str:
+def first_difference(seen: Seen, other: Seen, steps: Steps) -> str:
     """Empty if they are equal."""
     for n, (a, b) in enumerate(
-        zip(zip(*_each(one), strict=True), zip(*_each(other), strict=True), strict=True)
+        zip(zip(*_each(seen), strict=True), zip(*_each(other), strict=True), strict=True)
     ):
         if a != b:
             return f"step {n} {steps[n]}: stall and late {a}, and {b}"
-    for key, figures in one.books.items():
+    for key, figures in seen.books.items():
         for name in figures.keys() & other.books[key].keys():
             value = figures[name]
             if value != other.books[key][name]:
                 return f"phase and CPU {key}: {name}: {value}, and {other.books[key][name]}"
-    if one.order != other.order:
-        return f"order: {one.order}, and {other.order}"
-    for n, (x, y) in enumerate(zip_longest(one.moves, other.moves)):
+    if seen.order != other.order:
+        return f"order: {seen.order}, and {other.order}"
+    for n, (x, y) in enumerate(zip_longest(seen.moves, other.moves)):
         if x != y:
             return f"move {n}: {x}, and {y}"
-    for line, held in one.held.items():
+    for line, held in seen.held.items():
         if held != other.held[line]:
             return f"line {line} is held as {held}, and {other.held[line]}"
     return ""

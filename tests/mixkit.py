@@ -130,7 +130,7 @@ def mix_console(
     }
     lines = ["begin " + " ".join(f"{name}={value}" for name, value in words.items())]
     lines += [line for one in parts for line in one]
-    lines += [line for one in runs for line in one.lines()]
+    lines += [line for run in runs for line in run.lines()]
     lines += [f"window start={OPENED} end={STOPPED} ended={ended}", "foreign time=12345"]
     return console(*lines)
 

@@ -81,18 +81,18 @@ class Simulated:
         self.ran.append(key)
         if key in self.fails:
             return self.fails[key]
-        parts = [one for one in job.order.parts if one.input != DUMMY]
+        parts = [order for order in job.order.parts if order.input != DUMMY]
         limits = {}
         if job.limit is not None:
             limits[job.limit.resource] = job.limit.fraction
         needed: dict[str, Fraction] = {}
-        for one in parts:
-            for name, share in self._needs(one).items():
+        for order in parts:
+            for name, share in self._needs(order).items():
                 needed[name] = needed.get(name, Fraction(0)) + share
         granted = {
             name: min(Fraction(1), 1 / total) if total else Fraction(1) for name, total in needed.items()
         }
-        measured = [self._part(one, n, granted, limits, len(parts), key) for n, one in enumerate(parts)]
+        measured = [self._part(order, n, granted, limits, len(parts), key) for n, order in enumerate(parts)]
         return MixMeasurement(
             window_ns=WINDOW_NS,
             parts=tuple(measured),
@@ -101,19 +101,19 @@ class Simulated:
             missing=dict.fromkeys(self.unread, "the kernel has no file for it"),
         )
 
-    def _needs(self, one: PartOrder) -> Mapping[str, Fraction]:
-        return self.truth[one.input].needs
+    def _needs(self, order: PartOrder) -> Mapping[str, Fraction]:
+        return self.truth[order.input].needs
 
     def _part(  # noqa: PLR0917
         self,
-        one: PartOrder,
+        order: PartOrder,
         n: int,
         granted: Mapping[str, Fraction],
         limits: Mapping[str, Fraction],
         company: int,
         key: str,
     ) -> PartMeasurement:
-        truth = self.truth[one.input]
+        truth = self.truth[order.input]
         gets = {
             name: min(granted[name], limits.get(name, Fraction(1)) if n == 0 else Fraction(1))
             for name in truth.needs
@@ -123,44 +123,44 @@ class Simulated:
         )
         score = truth.score * (1 - lost)
         if company > 1:
-            score *= 1 - self.starves.get(one.input, Fraction(0))
-        score *= 1 + self.noise * _between(f"{key} {one.name}")
+            score *= 1 - self.starves.get(order.input, Fraction(0))
+        score *= 1 + self.noise * _between(f"{key} {order.name}")
         use = {
             name: None
             if name in self.unread
             else int(truth.needs.get(name, Fraction(0)) * gets.get(name, 1) * unit)
             for name, unit in UNITS.items()
         }
-        return PartMeasurement(one.name, score, 3, use)
+        return PartMeasurement(order.name, score, 3, use)
 
 
 def runs_of(study: Study, system: Simulated, *mixes: Counts) -> dict[str, StudyRun]:
     """Everything that a study measures, and these mixes, without a folder."""
-    made = {one.key: _done(system, MixJob(one, study)) for one in study_orders.alone(study)}
-    found = {one.input.name: one for one in vectors.compute(study, made)}
-    for one in study_orders.limited(study):
-        name = one.parts[0].input
-        if one.limit and uses_enough(study, found[name], one.limit.resource):
-            limit = amount(one.limit, found[name], [*alone(study, made, name).values()], WAYS)
+    made = {order.key: _done(system, MixJob(order, study)) for order in study_orders.alone(study)}
+    result = {vector.input.name: vector for vector in vectors.compute(study, made)}
+    for order in study_orders.limited(study):
+        name = order.parts[0].input
+        if order.limit and uses_enough(study, result[name], order.limit.resource):
+            limit = amount(order.limit, result[name], [*alone(study, made, name).values()], WAYS)
             assert not isinstance(limit, str)
-            made[one.key] = _done(system, MixJob(one, study, limit))
-    for one in (
+            made[order.key] = _done(system, MixJob(order, study, limit))
+    for order in (
         *study_orders.pressed(study),
         *study_orders.of_mixes(study, mixes),
         *study_orders.swept(study),
     ):
-        made[one.key] = _done(system, MixJob(one, study))
+        made[order.key] = _done(system, MixJob(order, study))
     return made
 
 
 def _done(system: Simulated, job: MixJob) -> StudyRun:
-    found = system.measured(job)
+    result = system.measured(job)
     fraction = None if job.limit is None else job.limit.fraction
     where = f"runs/{job.order.key}/1"
     return (
-        StudyRun(None, found, fraction, where)
-        if isinstance(found, str)
-        else StudyRun(found, "", fraction, where)
+        StudyRun(None, result, fraction, where)
+        if isinstance(result, str)
+        else StudyRun(result, "", fraction, where)
     )
 
 

@@ -79,8 +79,8 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def words(workload: Workload, count: int, /, **changes: object) -> dict[str, object]:
     params, _ = fill(workload, SMALL.get(workload.name, {}))
-    found = {"workload": workload.name, "mode": workload.mode, "workers": count, "cpus": count}
-    return {**found, "nonce": NONCE, **dict(params), **changes}
+    result = {"workload": workload.name, "mode": workload.mode, "workers": count, "cpus": count}
+    return {**result, "nonce": NONCE, **dict(params), **changes}
 
 
 def execute(workload: Workload, asked: dict[str, object]) -> subprocess.CompletedProcess[bytes]:

@@ -69,11 +69,11 @@ def runs_of(session: Session) -> Iterator[tuple[list[str], list[dict[str, Any]]]
 
 def guests() -> list[psutil.Process]:
     """The QEMUs that run."""
-    found = []
-    for one in psutil.process_iter(["name", "status"]):
-        if one.info["name"].startswith("qemu-system") and one.info["status"] != psutil.STATUS_ZOMBIE:
-            found.append(one)
-    return found
+    result = []
+    for process in psutil.process_iter(["name", "status"]):
+        if process.info["name"].startswith("qemu-system") and process.info["status"] != psutil.STATUS_ZOMBIE:
+            result.append(process)
+    return result
 
 
 @contextmanager

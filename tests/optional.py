@@ -59,8 +59,8 @@ class Program(Extra):
         """The program; empty if it is missing."""
         folders = [str(one) for place in self.places for one in sorted(Path("/").glob(place), reverse=True)]
         where = os.pathsep.join([*os.get_exec_path(), *folders])
-        found = (shutil.which(name, path=where) for name in self.names or (self.name,))
-        return next(filter(None, found), "")
+        result = (shutil.which(name, path=where) for name in self.names or (self.name,))
+        return next(filter(None, result), "")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def module(name: str) -> ModuleType:
 
 def said(table: Sequence[Extra]) -> str:
     """What the tests will not check here; empty if they check everything."""
-    lines = [f"run: {one}" for one in table if one.missing]
+    lines = [f"run: {extra}" for extra in table if extra.missing]
     return "\n".join([*lines, "run: ./run tools-for-tests gets what is missing."] if lines else [])
 
 
@@ -149,11 +149,11 @@ def call(words: Sequence[str]) -> int:
 
 def install(table: Sequence[Extra], user: int, run: Call) -> int:
     """Each package by itself, because a release may lack one of them."""
-    missing = [one for one in table if one.missing]
-    debs = list(dict.fromkeys(one.package for one in missing if isinstance(one, Program)))
-    for one in missing:
-        if isinstance(one, Module):
-            run([sys.executable, "-m", "pip", "install", "--quiet", one.package])
+    missing = [extra for extra in table if extra.missing]
+    debs = list(dict.fromkeys(extra.package for extra in missing if isinstance(extra, Program)))
+    for extra in missing:
+        if isinstance(extra, Module):
+            run([sys.executable, "-m", "pip", "install", "--quiet", extra.package])
     if debs and user != 0:
         print("run: as root, run", file=sys.stderr)
         print(f"    apt-get update && apt-get {' '.join((*INSTALL, *debs))}", file=sys.stderr)

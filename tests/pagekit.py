@@ -65,8 +65,8 @@ class Page(HTMLParser):
     @property
     def policy(self) -> str:
         """What the page lets a browser do."""
-        (found,) = [one for one in self.attributes("meta") if "http-equiv" in one]
-        return str(found["content"])
+        (result,) = [attribute for attribute in self.attributes("meta") if "http-equiv" in attribute]
+        return str(result["content"])
 
     @property
     def parts(self) -> list[str | None]:

@@ -86,7 +86,7 @@ def attributed() -> Table:
 
 def booked() -> tuple[RunBooks, ...]:
     """The books of the two cells of a row on a machine with memory."""
-    found = []
+    result = []
     with tempfile.TemporaryDirectory() as folder:
         for cpus, text in ((1, ONE_CPU), (2, LOG)):
             path = Path(folder) / f"{cpus}.log"
@@ -94,8 +94,8 @@ def booked() -> tuple[RunBooks, ...]:
             log = read_log(path)
             assert log.memory is not None
             names = (f"primes-linux-smp{cpus}", "primes-linux")
-            found.append(RunBooks(cpus, *names, cpus, 7, log.memory, log.orders, 12_000, is_median=True))
-    return tuple(found)
+            result.append(RunBooks(cpus, *names, cpus, 7, log.memory, log.orders, 12_000, is_median=True))
+    return tuple(result)
 
 
 def judged_with_histogram() -> JudgedRun:
@@ -135,7 +135,7 @@ def simulated(cpus: int, *, boxes: int = MOST_BOXES) -> ThreadTimeline:
         sketch=sketch(books, boxes),
         begin=books.begin,
         late=books.waits,
-        names={one.thread: one.name for one in books.threads},
+        names={book.thread: book.name for book in books.threads},
     )
 
 
@@ -210,9 +210,9 @@ def _wide_arm(of: Cell, made: Sequence[RunRow]) -> Arm:
     counted = [row for row in made if row.counts]
     bad = tuple(row.reason for row in made if row.outcome in (Outcome.INVALID, Outcome.CRASHED))
     works = [row.work or 0 for row in counted]
-    found = arm(of, works, lane=Lane.INSN, placement=Placement.VIRTUAL, unit="insn", invalid=bad)
+    result = arm(of, works, lane=Lane.INSN, placement=Placement.VIRTUAL, unit="insn", invalid=bad)
     folders = [f"runs/{row.run:04}-{of.id}" for row in made]
-    return replace(found, sample=folders[0], culprit=folders[0])
+    return replace(result, sample=folders[0], culprit=folders[0])
 
 
 @functools.cache

@@ -39,13 +39,13 @@ def _ordinary_user() -> dict[str, Any]:
 def server() -> Iterator[str]:
     """The URL of its database, as SQLAlchemy and benchgate understand it."""
     pytest.importorskip("psycopg", reason="the Python package psycopg is not installed")
-    found, user = programs(), _ordinary_user()
+    path, user = programs(), _ordinary_user()
     folder = Path(tempfile.mkdtemp(prefix="pg-", dir="/tmp"))  # a socket's path must be short
     try:
         if user:
             os.chown(folder, user["user"], user["group"])
         _run(
-            found / "initdb",
+            path / "initdb",
             "-D",
             f"{folder}/data",
             "-U",
@@ -58,7 +58,7 @@ def server() -> Iterator[str]:
             **user,
         )
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-        control = (found / "pg_ctl", "-D", f"{folder}/data", "-w", "-t", str(int(PATIENCE_S)))
+        control = (path / "pg_ctl", "-D", f"{folder}/data", "-w", "-t", str(int(PATIENCE_S)))
         _run(*control, "-l", f"{folder}/log", "-o", options, "start", **user)
         try:
             yield f"postgresql://tester@/postgres?host={folder}"

@@ -104,8 +104,8 @@ def primes_to(most: int) -> tuple[int, int]:
     for n in range(2, int(most**0.5) + 1):
         if is_prime[n]:
             is_prime[n * n :: n] = bytes(len(range(n * n, most + 1, n)))
-    found = [n for n in range(most + 1) if is_prime[n]]
-    return len(found), sum(found)
+    result = [n for n in range(most + 1) if is_prime[n]]
+    return len(result), sum(result)
 
 
 def check_idle_cpu(judged: JudgedRun) -> None:

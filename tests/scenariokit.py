@@ -10,9 +10,9 @@ from tests.ternkit import Bootkit
 
 
 def run_scenario(kit: Bootkit, system: System | str, workload: str | Workload) -> JudgedRun:
-    found = catalog.load_workload(workload) if isinstance(workload, str) else workload
-    assert found.scenario is not None
-    return kit.run(system, workload, found.scenario.cpus, threads=True)
+    result = catalog.load_workload(workload) if isinstance(workload, str) else workload
+    assert result.scenario is not None
+    return kit.run(system, workload, result.scenario.cpus, threads=True)
 
 
 def missed(judged: JudgedRun, workload: str) -> list[str]:
@@ -21,11 +21,11 @@ def missed(judged: JudgedRun, workload: str) -> list[str]:
     assert scenario is not None
     if judged.verified is None:
         return [judged.reason]
-    found = []
+    result = []
     for gate in scenario.gates:
         value = judged.verified.metrics[gate.name]
         if gate.at_least is not None and value < gate.at_least:
-            found.append(f"{gate.name}: {value:g} is less than {gate.at_least:g}")
+            result.append(f"{gate.name}: {value:g} is less than {gate.at_least:g}")
         if gate.at_most is not None and value > gate.at_most:
-            found.append(f"{gate.name}: {value:g} is more than {gate.at_most:g}")
-    return found
+            result.append(f"{gate.name}: {value:g} is more than {gate.at_most:g}")
+    return result

@@ -49,10 +49,10 @@ class Scheduler:
         self.lines = ["insn-threads 1", f"vcpus {cpus}"]
 
     def run(self, end: int, begin: int = 0) -> str:
-        for n, one in enumerate(self.threads):
-            one.cpu = n % len(self.cpus)
-            self.say("fork", 0, 0, one.id, 0, one.name.encode().hex())
-            self.at(1 + self.chance.randrange(max(one.sleep, 2)), "wake", n, 0)
+        for n, thread in enumerate(self.threads):
+            thread.cpu = n % len(self.cpus)
+            self.say("fork", 0, 0, thread.id, 0, thread.name.encode().hex())
+            self.at(1 + self.chance.randrange(max(thread.sleep, 2)), "wake", n, 0)
         opened = False
         while self.events and self.events[0][0] <= end:
             time, _, kind, what, turn = heapq.heappop(self.events)
@@ -74,17 +74,17 @@ class Scheduler:
         return len(self.cpus[cpu].queue) + (self.cpus[cpu].now is not None)
 
     def on_wake(self, time: int, what: int, _: int) -> None:
-        one = self.threads[what]
-        one.left = max(int(self.chance.expovariate(1 / one.burst)), 2_000)
+        thread = self.threads[what]
+        thread.left = max(int(self.chance.expovariate(1 / thread.burst)), 2_000)
         idle = [n for n in range(len(self.cpus)) if not self.length(n)]
-        if self.length(one.cpu) and idle and self.chance.random() < self.looks:
-            one.cpu = self.chance.choice(idle)
+        if self.length(thread.cpu) and idle and self.chance.random() < self.looks:
+            thread.cpu = self.chance.choice(idle)
         busy = [n for n, cpu in enumerate(self.cpus) if cpu.now]
-        by = self.chance.choice(busy) if busy and self.chance.random() < 0.7 else one.cpu
-        self.cpus[one.cpu].queue.append(one)
-        self.say("wake", by, time, one.id, one.cpu, self.length(one.cpu), "-")
-        if self.cpus[one.cpu].now is None:
-            self.at(time + SWITCH, "switch", one.cpu, self.cpus[one.cpu].turn)
+        by = self.chance.choice(busy) if busy and self.chance.random() < 0.7 else thread.cpu
+        self.cpus[thread.cpu].queue.append(thread)
+        self.say("wake", by, time, thread.id, thread.cpu, self.length(thread.cpu), "-")
+        if self.cpus[thread.cpu].now is None:
+            self.at(time + SWITCH, "switch", thread.cpu, self.cpus[thread.cpu].turn)
 
     def on_switch(self, time: int, what: int, turn: int) -> None:
         cpu = self.cpus[what]
@@ -96,18 +96,18 @@ class Scheduler:
         cpu = self.cpus[what]
         if cpu.turn != turn or cpu.now is None:
             return
-        one = cpu.now
-        one.left -= time - one.since
-        one.since = time
-        if one.left > 0 and not cpu.queue:
-            self.at(time + min(one.left, SLICE), "tick", what, turn)
+        thread = cpu.now
+        thread.left -= time - thread.since
+        thread.since = time
+        if thread.left > 0 and not cpu.queue:
+            self.at(time + min(thread.left, SLICE), "tick", what, turn)
             return
-        if one.left > 0:
-            cpu.queue.append(one)
+        if thread.left > 0:
+            cpu.queue.append(thread)
         else:
-            sleep = max(int(self.chance.expovariate(1 / one.sleep)), 1_500)
-            self.at(time + sleep, "wake", self.threads.index(one), 0)
-        self.change(time, what, "r" if one.left > 0 else "b")
+            sleep = max(int(self.chance.expovariate(1 / thread.sleep)), 1_500)
+            self.at(time + sleep, "wake", self.threads.index(thread), 0)
+        self.change(time, what, "r" if thread.left > 0 else "b")
 
     def change(self, time: int, what: int, state: str) -> None:
         cpu = self.cpus[what]
@@ -124,12 +124,12 @@ class Scheduler:
             self.at(time + min(cpu.now.left, SLICE), "tick", what, cpu.turn)
 
     def steal(self, time: int, what: int) -> None:
-        longest = max(self.cpus, key=lambda one: len(one.queue))
+        longest = max(self.cpus, key=lambda cpu: len(cpu.queue))
         if len(longest.queue) > 1 and self.chance.random() < self.looks:
-            one = longest.queue.pop()
-            self.say("migrate", what, time, one.id, one.cpu, what)
-            one.cpu = what
-            self.cpus[what].queue.append(one)
+            thread = longest.queue.pop()
+            self.say("migrate", what, time, thread.id, thread.cpu, what)
+            thread.cpu = what
+            self.cpus[what].queue.append(thread)
 
 
 def recorded(cpus: int, *, looks: float = 0.9, length: int = 60_000_000, seed: int = 1) -> str:

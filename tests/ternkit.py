@@ -85,8 +85,8 @@ class Bootkit:
         key = f"{what} {self.insn}"
         if key not in self._kept:
             self._kept[key] = make()
-        found: _T = self._kept[key]  # type: ignore[assignment]
-        return found
+        result: _T = self._kept[key]  # type: ignore[assignment]
+        return result
 
     @property
     def lane(self) -> Lane:
@@ -95,11 +95,11 @@ class Bootkit:
     def planned(
         self, system: System, workload: str | Workload, cpus: int, given: Params = NONE
     ) -> PlannedCell:
-        found = catalog.load_workload(workload) if isinstance(workload, str) else workload
+        result = catalog.load_workload(workload) if isinstance(workload, str) else workload
         system = light(system)
-        values, label = fill(found, given)
-        cell = Cell(system.name, found.name, found.mode, values, cpus, label)
-        return PlannedCell(cell, system, found, Seats(self.lane, Placement.VIRTUAL, ()))
+        values, label = fill(result, given)
+        cell = Cell(system.name, result.name, result.mode, values, cpus, label)
+        return PlannedCell(cell, system, result, Seats(self.lane, Placement.VIRTUAL, ()))
 
     def run(
         self,
@@ -122,7 +122,9 @@ class Bootkit:
         planned = self.planned(known, workload, cpus, given)
         observed = observed or (self._observed(planned) if threads else "")
         raw = self._execute(planned, measure=measure, lines=lines, observed=observed)
-        return judge_run(raw, lambda one: verify.verify_on(one, planned.workload, planned.system, self.rule))
+        return judge_run(
+            raw, lambda raw_run: verify.verify_on(raw_run, planned.workload, planned.system, self.rule)
+        )
 
     def words(self, system: System | str, cpus: int, words: str, passes: str = ANYTHING) -> RawRun:
         """One boot with this command line and no workload."""
@@ -276,9 +278,9 @@ def checks(raw: RawRun) -> dict[str, bool]:
 
 def on_machine(system: str, machine: str) -> System:
     """The system on another machine than q35, its default."""
-    found = catalog.load_system(system)
-    assert found.qemu.machine == "q35"
-    return replace(found, qemu=replace(found.qemu, machine=machine))
+    result = catalog.load_system(system)
+    assert result.qemu.machine == "q35"
+    return replace(result, qemu=replace(result.qemu, machine=machine))
 
 
 # ---- boots that several tests share; they differ in machine, build or clock

@@ -55,7 +55,9 @@ class SimulatedGuest:
         for now in range(self.steps):
             self.now = now
             if self.now == self.opens:  # whoever was not made by a fork must have been seen by now
-                self.lines += [f"allow 0 {self.now} {one.id} {one.mask:x}" for one in self.threads.values()]
+                self.lines += [
+                    f"allow 0 {self.now} {thread.id} {thread.mask:x}" for thread in self.threads.values()
+                ]
                 self.lines.append(f"open {self.now}")
             if self.now == self.closes:
                 self.lines.append(f"close {self.now}")
@@ -79,41 +81,45 @@ class SimulatedGuest:
         return self.opens <= self.now < self.closes
 
     def queue(self, cpu: int) -> list[SimulatedThread]:
-        return [one for one in self.threads.values() if one.state == "runnable" and one.cpu == cpu]
+        return [
+            thread for thread in self.threads.values() if thread.state == "runnable" and thread.cpu == cpu
+        ]
 
     def length(self, cpu: int) -> int:
         return len(self.queue(cpu)) + (self.current[cpu] != 0)
 
-    def put(self, one: SimulatedThread, cpu: int) -> None:
-        one.state, one.cpu, one.queued = "runnable", cpu, self.now
+    def put(self, thread: SimulatedThread, cpu: int) -> None:
+        thread.state, thread.cpu, thread.queued = "runnable", cpu, self.now
 
     def act(self, vcpu: int) -> None:
         pick = self.random.choice
-        blocked = [one for one in self.threads.values() if one.state == "blocked"]
-        waiting = [one for one in self.threads.values() if one.state == "runnable"]
+        blocked = [thread for thread in self.threads.values() if thread.state == "blocked"]
+        waiting = [thread for thread in self.threads.values() if thread.state == "runnable"]
         action = pick(["switch", "switch", "wake", "wake", "fork", "migrate", "allow"])
         if action == "switch":
             self.switch(vcpu)
         elif action == "wake" and blocked:
-            one = pick(blocked)
-            self.put(one, pick([cpu for cpu in range(self.cpus) if one.mask >> cpu & 1]))
+            thread = pick(blocked)
+            self.put(thread, pick([cpu for cpu in range(self.cpus) if thread.mask >> cpu & 1]))
             trail = pick(["-", "ffffffff81000010,ffffffff81000020"])
-            self.lines.append(f"wake {vcpu} {self.now} {one.id} {one.cpu} {self.length(one.cpu)} {trail}")
-            self.counts["wake", one.id] += self.is_open
+            self.lines.append(
+                f"wake {vcpu} {self.now} {thread.id} {thread.cpu} {self.length(thread.cpu)} {trail}"
+            )
+            self.counts["wake", thread.id] += self.is_open
         elif action == "fork" and self.current[vcpu] and len(self.threads) < 12:
             number = 10 + len(self.threads)
             self.threads[number] = SimulatedThread(number, "blocked", vcpu, self.every)
             self.lines.append(f"fork {vcpu} {self.now} {number} {self.current[vcpu]} 61")
         elif action == "migrate" and waiting:
-            one = pick(waiting)
-            to = pick([cpu for cpu in range(self.cpus) if one.mask >> cpu & 1])
-            if to != one.cpu:
-                self.lines.append(f"migrate {vcpu} {self.now} {one.id} {one.cpu} {to}")
-                self.put(one, to)
+            thread = pick(waiting)
+            to = pick([cpu for cpu in range(self.cpus) if thread.mask >> cpu & 1])
+            if to != thread.cpu:
+                self.lines.append(f"migrate {vcpu} {self.now} {thread.id} {thread.cpu} {to}")
+                self.put(thread, to)
         elif action == "allow" and blocked:
-            one = pick(blocked)
-            one.mask = self.random.randint(1, self.every)
-            self.lines.append(f"allow {vcpu} {self.now} {one.id} {one.mask:x}")
+            thread = pick(blocked)
+            thread.mask = self.random.randint(1, self.every)
+            self.lines.append(f"allow {vcpu} {self.now} {thread.id} {thread.mask:x}")
 
     def switch(self, vcpu: int) -> None:
         before, waiting = self.current[vcpu], self.queue(vcpu)
@@ -127,11 +133,11 @@ class SimulatedGuest:
         if after:
             after.state = "running"
         if before:
-            one = self.threads[before]
+            thread = self.threads[before]
             if state == "d":
                 self.lines.append(f"exit {vcpu} {self.now} {before}")
-            one.state = {"r": "runnable", "b": "blocked", "d": "dead"}[state]
-            one.queued = self.now
+            thread.state = {"r": "runnable", "b": "blocked", "d": "dead"}[state]
+            thread.queued = self.now
             self.counts["switch", before] += self.is_open
             self.counts["preempted", before] += self.is_open and state == "r"
         if not after:
@@ -145,22 +151,26 @@ class SimulatedGuest:
         """What the next ns is for each thread and each CPU."""
         if not self.is_open:
             return
-        for one in self.threads.values():
-            self.states[one.id, one.state] += 1
-            self.parts[self.phase, one.id, one.state, one.cpu] += 1
-        late = [one for one in self.threads.values() if one.state == "runnable" and self.is_late(one)]
+        for thread in self.threads.values():
+            self.states[thread.id, thread.state] += 1
+            self.parts[self.phase, thread.id, thread.state, thread.cpu] += 1
+        late = [
+            thread for thread in self.threads.values() if thread.state == "runnable" and self.is_late(thread)
+        ]
         waiting = late + [
-            one for one in self.threads.values() if one.state == "runnable" and self.current[one.cpu]
+            thread
+            for thread in self.threads.values()
+            if thread.state == "runnable" and self.current[thread.cpu]
         ]
         for cpu in range(self.cpus):
             if self.current[cpu]:
                 continue
             self.idle[cpu] += 1
-            if all(self.is_late(one) for one in self.queue(cpu)) and waiting:
-                may = any(one.mask >> cpu & 1 for one in waiting)
+            if all(self.is_late(thread) for thread in self.queue(cpu)) and waiting:
+                may = any(thread.mask >> cpu & 1 for thread in waiting)
                 self.wasted[cpu] += may
                 self.excused[cpu] += not may
 
-    def is_late(self, one: SimulatedThread) -> bool:
-        begin = max(one.queued, self.since[one.cpu], self.opens)
-        return not self.current[one.cpu] and self.now - begin >= self.settle
+    def is_late(self, thread: SimulatedThread) -> bool:
+        begin = max(thread.queued, self.since[thread.cpu], self.opens)
+        return not self.current[thread.cpu] and self.now - begin >= self.settle

@@ -35,8 +35,8 @@ def check(text: str) -> list[Event]:
     assert set(whole) <= {"traceEvents", "displayTimeUnit", "otherData"}
     assert whole["displayTimeUnit"] in ("ms", "ns")
     events: list[Event] = whole["traceEvents"]
-    for one in events:
-        _one(one)
+    for event in events:
+        _one(event)
     _nested(events)
     _flows(events)
     _named(events)
@@ -72,9 +72,9 @@ def _ns(event: Event) -> tuple[int, int]:
 def _nested(events: list[Event]) -> None:
     """Complete events of one thread either nest or do not overlap."""
     threads: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    for one in events:
-        if one["ph"] == "X":
-            threads[one["pid"], one["tid"]].append(_ns(one))
+    for event in events:
+        if event["ph"] == "X":
+            threads[event["pid"], event["tid"]].append(_ns(event))
     for spans in threads.values():
         open_until: list[int] = []
         for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -86,20 +86,22 @@ def _nested(events: list[Event]) -> None:
 
 def _flows(events: list[Event]) -> None:
     """Each flow has a begin and an end with one id, name and category, in order."""
-    begins = {(one["cat"], one["name"], one["id"]): one for one in events if one["ph"] == "s"}
-    ends = {(one["cat"], one["name"], one["id"]): one for one in events if one["ph"] == "f"}
+    begins = {(event["cat"], event["name"], event["id"]): event for event in events if event["ph"] == "s"}
+    ends = {(event["cat"], event["name"], event["id"]): event for event in events if event["ph"] == "f"}
     assert begins.keys() == ends.keys()
-    assert len(begins) == sum(one["ph"] == "s" for one in events)
+    assert len(begins) == sum(event["ph"] == "s" for event in events)
     for key, begin in begins.items():
         assert begin["ts"] <= ends[key]["ts"]
 
 
 def _named(events: list[Event]) -> None:
     """Every process and thread has a name."""
-    processes = {one["pid"] for one in events if one["ph"] == "M" and one["name"] == "process_name"}
+    processes = {event["pid"] for event in events if event["ph"] == "M" and event["name"] == "process_name"}
     threads = {
-        (one["pid"], one["tid"]) for one in events if one["ph"] == "M" and one["name"] == "thread_name"
+        (event["pid"], event["tid"])
+        for event in events
+        if event["ph"] == "M" and event["name"] == "thread_name"
     }
-    for one in events:
-        assert one["pid"] in processes, one
-        assert one["ph"] in ("M", "C") or (one["pid"], one["tid"]) in threads, one
+    for event in events:
+        assert event["pid"] in processes, event
+        assert event["ph"] in ("M", "C") or (event["pid"], event["tid"]) in threads, event

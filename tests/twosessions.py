@@ -24,24 +24,24 @@ PAGE = "report.html"
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z")
 
 
-def differences(one: Path, other: Path) -> list[str]:
-    names = [{name for name in _names(folder) if Path(name).name != WHO} for folder in (one, other)]
-    found = [f"only one has {name}" for name in sorted(names[0] ^ names[1])]
-    return found + [name for name in sorted(names[0] & names[1]) if _differs(name, one, other)]
+def differences(path: Path, other: Path) -> list[str]:
+    names = [{name for name in _names(folder) if Path(name).name != WHO} for folder in (path, other)]
+    result = [f"only one has {name}" for name in sorted(names[0] ^ names[1])]
+    return result + [name for name in sorted(names[0] & names[1]) if _differs(name, path, other)]
 
 
 def _names(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def _differs(name: str, one: Path, other: Path) -> bool:
+def _differs(name: str, path: Path, other: Path) -> bool:
     if "/" in name and Path(name).name in doubles.PER_HOST:
         return False
     if name.startswith("smokes/") and Path(name).name in (doubles.RUN, doubles.CONSOLE):
         return False  # a smoke has a nonce of its own
     if name == PAGE:
         return False
-    return bool(_plain(name, one) != _plain(name, other))
+    return bool(_plain(name, path) != _plain(name, other))
 
 
 def _plain(name: str, folder: Path) -> Any:

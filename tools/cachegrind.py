@@ -64,9 +64,9 @@ def span(program: Path, function: str) -> tuple[int, int]:
     with program.open("rb") as file:
         symbols = ELFFile(file).get_section_by_name(".symtab")
         assert isinstance(symbols, SymbolTableSection), f"{program} is stripped"
-        (found,) = symbols.get_symbol_by_name(function) or []
-        begin = int(found["st_value"])
-        return begin, begin + int(found["st_size"])
+        (symbol,) = symbols.get_symbol_by_name(function) or []
+        begin = int(symbol["st_value"])
+        return begin, begin + int(symbol["st_size"])
 
 
 def on_a_trace(outsider: Valgrind) -> Comparison:

@@ -234,12 +234,12 @@ class Debugger:
     def ask(self, stub: socket.socket, words: str) -> bytes:
         """The stub's answer. It does not need acknowledgements, so none are sent."""
         stub.sendall(f"${words}#{sum(words.encode()) & 255:02x}".encode())
-        while (found := re.search(rb"\$([^#]*)#..", self.received)) is None:
+        while (match := re.search(rb"\$([^#]*)#..", self.received)) is None:
             more = stub.recv(4096)
             assert more, "the gdb stub closed the connection"
             self.received += more
-        self.received = self.received[found.end() :]
-        return found[1]
+        self.received = self.received[match.end() :]
+        return match[1]
 
 
 def errands(folder: Path, every_us: int) -> tuple[str, ...]:
@@ -412,7 +412,9 @@ BLOCK = re.compile(r"^block ([0-9a-f]+) (\d+) \d+ (\d+)$", re.MULTILINE)
 
 def blocks(profile: Path) -> list[tuple[int, int]]:
     """The address of each block of code that ran in the window, and the instructions executed in it."""
-    return [(int(one[1], 16), int(one[2]) * int(one[3])) for one in BLOCK.finditer(profile.read_text())]
+    return [
+        (int(match[1], 16), int(match[2]) * int(match[3])) for match in BLOCK.finditer(profile.read_text())
+    ]
 
 
 def shape_of(name: str, cpus: int, folder: Path) -> Path:
@@ -465,10 +467,11 @@ def table_threads() -> None:
                 pairs = []
                 for _ in range(TURNS):
                     boots = [
-                        light_lab().boot(name, cpus, words, seed=1, records=one) for one in (NO_RECORDS, seen)
+                        light_lab().boot(name, cpus, words, seed=1, records=records)
+                        for records in (NO_RECORDS, seen)
                     ]
-                    assert all(one.good for one in boots), boots[-1].console
-                    pairs.append([one.cpu_seconds for one in boots])
+                    assert all(boot.good for boot in boots), boots[-1].console
+                    pairs.append([boot.cpu_seconds for boot in boots])
                 off, on = map(min, zip(*pairs, strict=True))
                 switches = (Path(folder) / "threads").read_text().count("\nswitch ")
                 figures = f"{switches:,} | {off:.2f} | {on:.2f} ({on / off:.2f}x)"
@@ -532,9 +535,11 @@ def _repeated(argv: list[str], folder: Path, run: Path, *without: str) -> list[s
     for word in rest:
         value = next(rest) if word in ("-chardev", "-mon", "-plugin") else ""
         if word == "-plugin":
-            parts = (one for one in value.split(",") if not one.startswith(without))
+            parts = (piece for piece in value.split(",") if not piece.startswith(without))
             new = {"out": folder / "log", "threads": folder / "threads", "observe": run / "observe.txt"}
-            named = (f"{key}={new[key]}" if (key := one.partition("=")[0]) in new else one for one in parts)
+            named = (
+                f"{key}={new[key]}" if (key := text.partition("=")[0]) in new else text for text in parts
+            )
             words += [word, ",".join(named)]
         elif value.startswith("stdio,"):
             words += [word, f"file,id=console,path={folder / 'console'}"]

@@ -87,7 +87,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for name, spent in _tests.items():
         for i, seconds in enumerate(spent):
             files[name.partition("::")[0]][i] += seconds
-    whole, guests = (sum(one[i] for one in files.values()) for i in range(2))
+    whole, guests = (sum(file[i] for file in files.values()) for i in range(2))
     terminalreporter.section(f"CPU time: {whole:.0f} s, of which QEMU used {guests:.0f} s")
     for table, most in ((files, len(files)), (_tests, MOST)):
         for name, used in sorted(table.items(), key=lambda one: -one[1][0])[:most]:

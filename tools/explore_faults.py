@@ -79,7 +79,7 @@ class Tally:
     @property
     def within(self) -> str:
         """Runs that came to no find count as a repetition once there are too many of them."""
-        good = sum(one <= WITHIN for one in self.repetitions)
+        good = sum(repetition <= WITHIN for repetition in self.repetitions)
         return f"{good} of {len(self.repetitions) + (self.without >= WITHIN)}"
 
 

@@ -45,8 +45,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _fleet(stack: ExitStack, place: Path) -> tuple[dict[str, subprocess.Popen[str]], str]:
     """The programs by name, and the scheduler's address."""
-    scheduler, found = _started(stack, ("scheduler", "--listen", "tcp://127.0.0.1:0"), _ADDRESS)
-    programs, address = {"scheduler": scheduler}, found[1]
+    scheduler, match = _started(stack, ("scheduler", "--listen", "tcp://127.0.0.1:0"), _ADDRESS)
+    programs, address = {"scheduler": scheduler}, match[1]
     for name in ("left", "right"):
         own = ("--dir", str(place / name), "--name", name, "--slots", "1", "--any-guest")
         programs[f"worker {name}"], _ = _started(stack, ("worker", address, *own), _READY)
@@ -56,9 +56,9 @@ def _fleet(stack: ExitStack, place: Path) -> tuple[dict[str, subprocess.Popen[st
 def _idle(programs: Mapping[str, subprocess.Popen[str]], seconds: float) -> int:
     """What each program costs while nobody measures. 1 if a worker costs more than it may."""
     time.sleep(_SETTLE_S)
-    before = {name: _cpu_s(one.pid) for name, one in programs.items()}
+    before = {name: _cpu_s(value.pid) for name, value in programs.items()}
     time.sleep(seconds)
-    shares = {name: (_cpu_s(one.pid) - before[name]) / seconds for name, one in programs.items()}
+    shares = {name: (_cpu_s(value.pid) - before[name]) / seconds for name, value in programs.items()}
     for name, share in shares.items():
         print(f"{name}: {share:.2%} of a core over {seconds:.0f} s")
     return 0 if max(shares.values()) < _MOST_IDLE else 1
@@ -80,8 +80,8 @@ def _started(
     assert program.stderr is not None
     for line in program.stderr:
         print(line, end="", flush=True)
-        if found := ready.search(line):
-            return program, found
+        if match := ready.search(line):
+            return program, match
     raise SystemExit(f"`benchgate fleet {words[0]}` ended with status {program.wait()}")
 
 

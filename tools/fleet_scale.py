@@ -121,10 +121,10 @@ class SimulatedFleet:
         began = time.process_time()
         try:
             self._begin()
-            found, self._now_events = self._now_events, []
-            if not found:
-                found = self._until(self.now_s + seconds)
-            return [one for one in found if one.number not in self._dropped]
+            result, self._now_events = self._now_events, []
+            if not result:
+                result = self._until(self.now_s + seconds)
+            return [one for one in result if one.number not in self._dropped]
         finally:
             self.spent_s += time.process_time() - began
 
@@ -166,8 +166,8 @@ class SimulatedFleet:
         self.deaths += 1
         self.go([address])
         heapq.heappush(self._joins, self.now_s + REJOIN_S)
-        lost += [(number, task) for _, number, one, task in self._ends if one == address]
-        self._ends = [one for one in self._ends if one[2] != address]
+        lost += [(number, task) for _, number, text, task in self._ends if text == address]
+        self._ends = [end for end in self._ends if end[2] != address]
         heapq.heapify(self._ends)
         self.again += len(lost)
         if self._random.random() < self.lossy:

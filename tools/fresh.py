@@ -217,8 +217,8 @@ def shown(argv: Sequence[str]) -> tuple[int, str]:
 
 def wanted_of_root(said: str) -> str:
     """The command that ./run asked an ordinary user to give to root; empty if it asked for none."""
-    found = re.search(r"^ {4}(apt-get update && apt-get install [^\n]*)$", said, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^ {4}(apt-get update && apt-get install [^\n]*)$", said, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def ask_root(system: System, command: str) -> list[Step]:
@@ -283,7 +283,7 @@ def main(words: Sequence[str]) -> int:
     chosen = arguments(words)
     more = {"gate": shlex.split(chosen.gate), "tests": tests_of(chosen.tests)}
     try:
-        texts = {one: sources_for(name, sources.read(), this_release()) for one, name in RELEASES.items()}
+        texts = {value: sources_for(name, sources.read(), this_release()) for value, name in RELEASES.items()}
     except FetchError as error:
         problem = str(error)
     else:

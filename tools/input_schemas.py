@@ -57,9 +57,9 @@ def schema_of_file(file: YamlFile) -> Schema:
 
 
 def _value(row: Key, *, partial: bool = False) -> Schema:
-    found = _kind(row, partial=partial) | {"description": row.about}
+    result = _kind(row, partial=partial) | {"description": row.about}
     plain = isinstance(row.default, (str, int, float)) and row.default != ""
-    return found | ({"default": row.default} if plain else {})
+    return result | ({"default": row.default} if plain else {})
 
 
 def _kind(row: Key, *, partial: bool) -> Schema:
@@ -124,16 +124,16 @@ def _mapping(block: Block, *, partial: bool = False) -> Schema:
 def _form(form: Table, block: Block, *, partial: bool) -> Schema:
     others = block.others and _value(block.others, partial=partial)
     properties = {key: _value(row, partial=partial) for key, row in form.items()}
-    found: Schema = {"type": "object", "properties": properties}
+    result: Schema = {"type": "object", "properties": properties}
     if block.allowed:
-        found["propertyNames"] = {"enum": [*block.allowed]}
+        result["propertyNames"] = {"enum": [*block.allowed]}
     parts = [key for key, row in form.items() if _is_put_over(row)]
     needed = [key for key, row in form.items() if row.is_needed and not partial]
     if parts:  # the part has every key but these, and may be the only one that has it
         later = [key for key in needed if key in _keys_of_part(form[parts[0]])]
         needed = [key for key in needed if key not in later]
-        found["anyOf"] = [{"required": later}, {"required": parts}]
-    return found | {
+        result["anyOf"] = [{"required": later}, {"required": parts}]
+    return result | {
         **({"required": needed} if needed else {}),
         "additionalProperties": others or False,
     }

@@ -61,8 +61,8 @@ def _command(about: str, parser: argparse.ArgumentParser) -> Iterator[str]:
         yield plain(f"{about[0].upper()}{about[1:]}.")
     for form, meaning in arguments(parser):
         yield from _tagged(form, meaning)
-    for inner_about, one in inner_commands(parser):
-        yield from _command(inner_about, one)
+    for inner_about, argument_parser in inner_commands(parser):
+        yield from _command(inner_about, argument_parser)
 
 
 def _statuses(title: str, meanings: Mapping[int, str]) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _entries(sessions: int, rows: int, runs: int) -> Iterator[Entry]:
             version="0.1.0",
             verified=True,
             note="",
-            samples={one: _samples(number, n, runs) for n, one in enumerate(series)},
+            samples={course_series: _samples(number, n, runs) for n, course_series in enumerate(series)},
             guests=dict.fromkeys(series, "ab" * 32),
         )
 
@@ -99,16 +99,18 @@ def answers(where: Place) -> tuple[list[str], bool]:
     """The time of each question, and whether no question reads another row's figures."""
     name = _ONE.cell
     with store.reading(where) as connection:
-        (found,) = reader.series_of(connection, name, "work")
-        points = reader.points_of(connection, found.number)
-        samples = reader.samples_of(connection, found.number)
+        (numbered_series,) = reader.series_of(connection, name, "work")
+        points = reader.points_of(connection, numbered_series.number)
+        samples = reader.samples_of(connection, numbered_series.number)
         questions: dict[str, Callable[[], object]] = {
             f"find {name}": lambda: reader.series_of(connection, name, "work"),
-            f"its {len(points):,} points": lambda: reader.points_of(connection, found.number),
+            f"its {len(points):,} points": lambda: reader.points_of(connection, numbered_series.number),
             f"its {sum(map(len, samples.values())):,} runs": lambda: reader.samples_of(
-                connection, found.number
+                connection, numbered_series.number
             ),
-            "its changes (without the database)": lambda: course_of(found.series, points, samples, 0.05),
+            "its changes (without the database)": lambda: course_of(
+                numbered_series.series, points, samples, 0.05
+            ),
         }
         tables = {"runs": RUNS, "rows": SERIES, "sessions": SESSIONS}
         sizes = {name: connection.execute(select(func.count()).select_from(table)).scalar_one()
@@ -116,7 +118,10 @@ def answers(where: Place) -> tuple[list[str], bool]:
         lines = [", ".join(f"{count:,} {name}" for name, count in sizes.items())]
         lines += [f"{_milliseconds(ask)}: {what}" for what, ask in questions.items()]
         lines.append(f"median of {TIMES} times, in one process, after the first time")
-        queries = {"point": reader.points_query(found.number), "run": reader.runs_query(found.number)}
+        queries = {
+            "point": reader.points_query(numbered_series.number),
+            "run": reader.runs_query(numbered_series.number),
+        }
         plans = {table: plan(where, query) for table, query in queries.items()}
     lines += [line for found_plan in plans.values() for line in found_plan]
     return lines, all(_is_direct(table, lines) for table, lines in plans.items())

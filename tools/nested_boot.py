@@ -153,8 +153,8 @@ def _with_inner(argv: Sequence[str], setting: NestedSetting) -> tuple[str, ...]:
 def kvm_modules() -> dict[str, bytes]:
     """Those of KVM_MODULES that the fetched kernel's package has, unpacked, by their names."""
     with FetchSession() as session:
-        found = inputs.linux_modules(X86_64, locked=False, session=session, part="kvm", names=KVM_MODULES)
-    return {name.partition(".")[0]: UNPACKERS[path.suffix](path.read_bytes()) for name, path in found.items()}
+        paths = inputs.linux_modules(X86_64, locked=False, session=session, part="kvm", names=KVM_MODULES)
+    return {name.partition(".")[0]: UNPACKERS[path.suffix](path.read_bytes()) for name, path in paths.items()}
 
 
 def _libraries(qemu: Qemu) -> dict[str, bytes]:
@@ -166,13 +166,13 @@ def _libraries(qemu: Qemu) -> dict[str, bytes]:
         text=True,
         check=True,
     )
-    found = {}
+    result = {}
     for line in done.stdout.splitlines():
         if path := re.search(r"=> (/\S+)", line):
-            found[f"q/lib/{Path(path[1]).name}"] = Path(path[1]).read_bytes()
+            result[f"q/lib/{Path(path[1]).name}"] = Path(path[1]).read_bytes()
         elif path := re.match(r"\s+(/\S+/ld-linux\S+) ", line):
-            found[path[1].lstrip("/")] = Path(path[1]).read_bytes()
-    return found
+            result[path[1].lstrip("/")] = Path(path[1]).read_bytes()
+    return result
 
 
 def archive(qemu: Qemu, argv: Sequence[str]) -> bytes:
@@ -185,15 +185,15 @@ def archive(qemu: Qemu, argv: Sequence[str]) -> bytes:
         ["-static", "-O2", "-Wall", "-Wextra", "-Werror"],
     )
     content = {"init": programs.init().read_bytes(), "bench": program.read_bytes(), **_libraries(qemu)}
-    content |= {f"k/{name}.ko": one for name, one in kvm_modules().items()}
+    content |= {f"k/{name}.ko": value for name, value in kvm_modules().items()}
     content["q/qemu"] = qemu.binary.read_bytes()
     words = [*argv]
     words[0] = "/q/qemu"
     for number, word in enumerate(words):
         if words[number - 1] == "-L":
-            for one in SHARE:
-                if (Path(word) / one).is_file():
-                    content[f"q/share/{one}"] = (Path(word) / one).read_bytes()
+            for text in SHARE:
+                if (Path(word) / text).is_file():
+                    content[f"q/share/{text}"] = (Path(word) / text).read_bytes()
             words[number] = "/q/share"
         elif words[number - 1] in ("-kernel", "-initrd"):
             name = f"guest/{words[number - 1][1:]}"
@@ -318,17 +318,17 @@ def main(words: Sequence[str]) -> int:
     for name, made in runs.items():
         if made:
             exits = sum(sum(run.exits.values()) for run in made) / sum(len(run.cpu_s) for run in made)
-            ms = statistics.median(one for run in made for one in run.outer_ms)
-            cpu_s = statistics.median(one for run in made for one in run.cpu_s)
+            ms = statistics.median(outer_m for run in made for outer_m in run.outer_ms)
+            cpu_s = statistics.median(cpu_ for run in made for cpu_ in run.cpu_s)
             print(f"| {name} | {exits:,.0f} | {ms:,.0f} | {cpu_s:.1f} |")
     return int(any(len(made) < chosen.rounds for made in runs.values()))
 
 
 def _named(run: NestedRun) -> str:
     """The most frequent reasons, per boot of the guest."""
-    found = sorted(run.exits.items(), key=lambda one: -one[1])
+    result = sorted(run.exits.items(), key=lambda one: -one[1])
     return ", ".join(
-        f"{EXITS.get(reason, hex(reason))} {count // len(run.cpu_s):,}" for reason, count in found[:7]
+        f"{EXITS.get(reason, hex(reason))} {count // len(run.cpu_s):,}" for reason, count in result[:7]
     )
 
 

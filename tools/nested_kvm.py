@@ -135,18 +135,18 @@ def argv(qemu: Qemu, machine: NestedMachine, made: NestedDisk, checkout: Path, o
 
 
 def _drives(drives: Sequence[str]) -> list[str]:
-    return [word for one in drives for word in ("-drive", f"{one},format=raw,if=virtio")]
+    return [word for drive in drives for word in ("-drive", f"{drive},format=raw,if=virtio")]
 
 
 def _numa(machine: NestedMachine) -> list[str]:
     if machine.nodes == 1:
         return []
     size, each = int(machine.memory.removesuffix("G")) * 1024, machine.cpus // machine.nodes
-    found = []
+    result = []
     for node in range(machine.nodes):
-        found += ["-object", f"memory-backend-ram,id=ram{node},size={size // machine.nodes}M"]
-        found += ["-numa", f"node,nodeid={node},memdev=ram{node},cpus={node * each}-{(node + 1) * each - 1}"]
-    return found
+        result += ["-object", f"memory-backend-ram,id=ram{node},size={size // machine.nodes}M"]
+        result += ["-numa", f"node,nodeid={node},memdev=ram{node},cpus={node * each}-{(node + 1) * each - 1}"]
+    return result
 
 
 def pack_checkout(to: Path, words: Sequence[str]) -> None:
@@ -200,10 +200,10 @@ def checked(
             results = folder / f"{attempt}-{first}"
             boot(machine, made, [*group, "-v", "--color=no"], results)
             report = results / REPORT
-            for one in outcomes(group, report.read_text(encoding="utf-8") if report.is_file() else ""):
-                seen[one.name] = one
-                if not one.is_good or attempt > 1:
-                    print(f"nested: machine {attempt} of at most {MOST_MACHINES}: {one}", flush=True)
+            for outcome in outcomes(group, report.read_text(encoding="utf-8") if report.is_file() else ""):
+                seen[outcome.name] = outcome
+                if not outcome.is_good or attempt > 1:
+                    print(f"nested: machine {attempt} of at most {MOST_MACHINES}: {outcome}", flush=True)
     return [seen[name] for name in names]
 
 
@@ -235,28 +235,28 @@ def outcomes(names: Sequence[str], report: str) -> list[CheckOutcome]:
 def verified(results: Path) -> Mapping[Path, str]:
     """What is wrong with each session that was brought out; empty: nothing contradicts it. One that a check
     interrupted is incomplete, and one with a workload of the check's own needs that to be judged again."""
-    found = {}
+    result = {}
     for manifest in sorted(results.glob("*/checks/**/manifest.sha256")):
         asked = [sys.executable, "-m", "benchgate.cli", "verify", str(manifest.parent)]
         done = subprocess.run(asked, cwd=fresh.HERE, capture_output=True, text=True, check=False)
         said = " ".join((done.stdout + done.stderr).split())
         is_good = done.returncode in (check.INTACT, check.INCOMPLETE, check.NEEDS_FILES)
-        found[manifest.parent] = "" if is_good else f"verify: exit {done.returncode}: {said}"
-    return found
+        result[manifest.parent] = "" if is_good else f"verify: exit {done.returncode}: {said}"
+    return result
 
 
-def judged(found: Sequence[CheckOutcome], results: Path) -> int:
+def judged(check_outcomes: Sequence[CheckOutcome], results: Path) -> int:
     sessions = verified(results)
-    for one in found:
-        print(f"nested: {one}")
+    for outcome in check_outcomes:
+        print(f"nested: {outcome}")
     for folder, trouble in sessions.items():
         if trouble:
             print(f"nested: {folder.relative_to(results)}: {trouble}")
-    bad = [one for one in found if not one.is_good]
+    bad = [outcome for outcome in check_outcomes if not outcome.is_good]
     broken = [folder for folder, trouble in sessions.items() if trouble]
     print(
-        f"nested: {len(found)} checks, {len(bad)} of them failed or did not run; {len(sessions)} sessions "
-        f"brought out, {len(broken)} of them not intact"
+        f"nested: {len(check_outcomes)} checks, {len(bad)} of them failed or did not run; {len(sessions)} "
+        f"sessions brought out, {len(broken)} of them not intact"
     )
     return int(bool(bad or broken))
 
@@ -279,8 +279,8 @@ def arguments(words: Sequence[str]) -> tuple[list[NestedMachine], Path, list[str
     )
     parser.add_argument("--folder", type=Path, default=KEPT.parent / "nested-results")
     chosen, rest = parser.parse_known_args(words)
-    one = NestedMachine(chosen.cpus, chosen.topology, chosen.memory, append="kvm")
-    machines = [*SHAPES] if chosen.shapes else [one]
+    nested_machine = NestedMachine(chosen.cpus, chosen.topology, chosen.memory, append="kvm")
+    machines = [*SHAPES] if chosen.shapes else [nested_machine]
     if chosen.steady:
         machines = [replace(machine, accel=STEADY) for machine in machines]
     return machines, chosen.folder.absolute(), rest
@@ -288,7 +288,7 @@ def arguments(words: Sequence[str]) -> tuple[list[NestedMachine], Path, list[str
 
 def checks_of(machines: Sequence[NestedMachine], rest: Sequence[str]) -> list[str]:
     """The words for pytest. Shapes have a check of their own, which other machines leave out."""
-    if any((fresh.HERE / one.partition("::")[0]).exists() for one in rest):
+    if any((fresh.HERE / text.partition("::")[0]).exists() for text in rest):
         return [*rest]
     if len(machines) > 1:
         return [SHAPE_CHECKS, *rest]

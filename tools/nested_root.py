@@ -105,11 +105,11 @@ def checkout_names() -> list[str]:
 
 def digest_of(names: Iterable[str]) -> str:
     """Of the inputs of a disk among these files."""
-    found = hashlib.sha256(repr((RELEASE, PACKAGES, _FILL, _EMULATOR)).encode())
+    result = hashlib.sha256(repr((RELEASE, PACKAGES, _FILL, _EMULATOR)).encode())
     for name in names:
         if name.split("/")[0] in _INPUTS or name.startswith((*_INPUTS, *_MORE_INPUTS)):
-            found.update(f"{name}\0".encode() + hashlib.sha256((fresh.HERE / name).read_bytes()).digest())
-    return found.hexdigest()[:32]
+            result.update(f"{name}\0".encode() + hashlib.sha256((fresh.HERE / name).read_bytes()).digest())
+    return result.hexdigest()[:32]
 
 
 def disk(kept: Path) -> NestedDisk:

@@ -67,7 +67,8 @@ def write(chosen: Chosen) -> str:
 
 def _line(name: str, version: str, digests: Iterable[str]) -> str:
     return (
-        " \\\n".join([f"{name}=={version}", *(f"    --hash=sha256:{one}" for one in sorted(digests))]) + "\n"
+        " \\\n".join([f"{name}=={version}", *(f"    --hash=sha256:{digest}" for digest in sorted(digests))])
+        + "\n"
     )
 
 
@@ -96,5 +97,5 @@ def _ask(python: str, wanted: list[str], chosen: Chosen, folder: Path) -> dict[s
         raise FetchError(
             f"pip could not resolve the requirements for Python {python}: {done.stderr.strip()[-500:]}"
         )
-    found: dict[str, Any] = json.loads(report.read_text())
-    return found
+    result: dict[str, Any] = json.loads(report.read_text())
+    return result

@@ -78,11 +78,12 @@ def page(title: str, *parts: str) -> str:
 
 def marks() -> str:
     gates = (
-        [code(one.name), code(one.signature), cell(one.about), code(one.shown)] for one in mark_table.TABLE
+        [code(mark.name), code(mark.signature), cell(mark.about), code(mark.shown)]
+        for mark in mark_table.TABLE
     )
     plain = (
-        [code(one.signature), cell(one.about), code(one.shown) if one.example else ""]
-        for one in mark_table.PLAIN
+        [code(mark.signature), cell(mark.about), code(mark.shown) if mark.example else ""]
+        for mark in mark_table.PLAIN
     )
     return page(
         "Marks",
@@ -99,8 +100,8 @@ def marks() -> str:
 
 def options() -> str:
     rows = (
-        [code(" ".join([one.flag, _value(one)]).strip()), code(one.key), cell(_about(one))]
-        for one in option_table.TABLE
+        [code(" ".join([option.flag, _value(option)]).strip()), code(option.key), cell(_about(option))]
+        for option in option_table.TABLE
     )
     return page(
         "Options and ini keys",
@@ -111,12 +112,12 @@ def options() -> str:
     )
 
 
-def _value(one: option_table.Option) -> str:
-    return one.metavar or "|".join(one.choices) or ("" if one.kind == "flag" else "VALUE")
+def _value(option: option_table.Option) -> str:
+    return option.metavar or "|".join(option.choices) or ("" if option.kind == "flag" else "VALUE")
 
 
-def _about(one: option_table.Option) -> str:
-    return f"{one.about} (a flag)" if one.kind == "flag" else one.about
+def _about(option: option_table.Option) -> str:
+    return f"{option.about} (a flag)" if option.kind == "flag" else option.about
 
 
 # ---- fixtures
@@ -151,14 +152,14 @@ def members(kind: type) -> Iterator[Member]:
 
 
 def _class_node(kind: type) -> ast.ClassDef:
-    (found,) = ast.parse(inspect.getsource(kind)).body
-    assert isinstance(found, ast.ClassDef)
-    return found
+    (result,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(result, ast.ClassDef)
+    return result
 
 
 def _type(hint: Any) -> str:
     """The type as code writes it, without modules."""
-    origin, inner = get_origin(hint), [_type(one) for one in get_args(hint)]
+    origin, inner = get_origin(hint), [_type(get_arg) for get_arg in get_args(hint)]
     if origin in (Union, UnionType):
         return " | ".join(inner)
     if origin is not None:
@@ -174,7 +175,7 @@ def _text(node: ast.stmt | None) -> str:
 
 
 def _class(kind: type) -> Iterator[str]:
-    rows = ([code(one.name), code(one.type), cell(one.about)] for one in members(kind))
+    rows = ([code(member.name), code(member.type), cell(member.about)] for member in members(kind))
     yield f"## {kind.__name__}"
     yield ast.get_docstring(_class_node(kind)) or ""
     yield table(("name", "type", "meaning"), rows)
@@ -233,20 +234,20 @@ def command_pages() -> str:
 def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """What each command of `benchgate` does, and its parser."""
     names = {"-".join(words): " ".join(words) for words in commands.TWO_WORDS}
-    for one in commands.TABLE:
-        parser = argparse.ArgumentParser(prog=f"benchgate {names.get(one.name, one.name)}")
-        one.declare(parser)
-        yield one.about, parser
+    for command in commands.TABLE:
+        parser = argparse.ArgumentParser(prog=f"benchgate {names.get(command.name, command.name)}")
+        command.declare(parser)
+        yield command.about, parser
 
 
 def words_of(parser: argparse.ArgumentParser) -> Iterator[str]:
     rows = [[code(form), cell(about)] for form, about in arguments(parser)]
     if rows:
         yield table(("argument", "meaning"), rows)
-    for about, one in inner_commands(parser):
-        yield f"### {one.prog}"
+    for about, argument_parser in inner_commands(parser):
+        yield f"### {argument_parser.prog}"
         yield f"{about[:1].upper()}{about[1:]}." if about else ""
-        yield from words_of(one)
+        yield from words_of(argument_parser)
 
 
 def arguments(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
@@ -261,7 +262,7 @@ def inner_commands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argpa
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             said = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            yield from ((said.get(name, ""), one) for name, one in action.choices.items())
+            yield from ((said.get(name, ""), value) for name, value in action.choices.items())
 
 
 def _form(action: argparse.Action) -> str:
@@ -333,7 +334,7 @@ def _keys(block: Block, prefix: str) -> Iterator[list[str]]:
     """The rows of a mapping's keys. A key that is not the same in all of its forms says of which it is."""
     rows = list[tuple[str, Key]]()
     for form in block.forms:
-        rows += [one for one in form.items() if one not in rows]
+        rows += [keys for keys in form.items() if keys not in rows]
     for key, row in rows:
         having = [_label(form, block) for form in block.forms if form.get(key) == row]
         label = "" if len(having) == len(block.forms) else " or ".join(having)
@@ -352,11 +353,11 @@ def _keys(block: Block, prefix: str) -> Iterator[list[str]]:
 
 def _label(form: Table, block: Block) -> str:
     """What tells a form from the others: the word of a choice, or a key that only it has."""
-    others = [one for one in block.forms if one is not form]
+    others = [keys for keys in block.forms if keys is not form]
     for key, row in form.items():
-        if isinstance(row, Choice) and len(row.choices) == 1 and all(key in one for one in others):
+        if isinstance(row, Choice) and len(row.choices) == 1 and all(key in keys for keys in others):
             return code(row.choices[0])
-    return f"with {code(next(key for key in form if not any(key in one for one in others)))}"
+    return f"with {code(next(key for key in form if not any(key in keys for keys in others)))}"
 
 
 def _key(name: str, row: Key, label: str) -> Iterator[list[str]]:
@@ -396,7 +397,7 @@ def _default(row: Key) -> str:
     if row.default is None:
         return cell(row.otherwise)
     values = row.default if isinstance(row.default, tuple) else (row.default,)
-    words = [f"{one:.15g}" if isinstance(one, float) else str(one) for one in values if one != ""]
+    words = [f"{value:.15g}" if isinstance(value, float) else str(value) for value in values if value != ""]
     return ", ".join(code(word.replace("\n", "\\n")) for word in words) or "none"
 
 
@@ -408,8 +409,8 @@ def witnesses() -> str:
     names = {
         name: (str(unit), about) for name, (unit, about) in {**witness.MACHINE, **witness.WINDOWS}.items()
     }
-    names |= {f"{one}NAME": (str(unit), about) for one, (unit, about) in witness.FAMILIES.items()}
-    names |= {f"away.HISTOGRAM.{one}": (str(unit), about) for one, (unit, about) in witness.AWAY.items()}
+    names |= {f"{value}NAME": (str(unit), about) for value, (unit, about) in witness.FAMILIES.items()}
+    names |= {f"away.HISTOGRAM.{value}": (str(unit), about) for value, (unit, about) in witness.AWAY.items()}
     names["spent.HISTOGRAM"] = "ns", "for how long the workers that report it were at work, together"
     rows = [(code(name), cell(unit), cell(about)) for name, (unit, about) in names.items()]
     seen = table(("the machine", "unit", "what it is"), rows)
@@ -442,20 +443,20 @@ def _promises_of(workload: Workload) -> Iterator[str]:
     yield f"## {workload.name}"
     rows = [
         (
-            code(one.text),
-            cell(one.because),
-            cell(_when(one)),
-            cell("thread view" if one.needs_threads else "clock"),
+            code(promise.text),
+            cell(promise.because),
+            cell(_when(promise)),
+            cell("thread view" if promise.needs_threads else "clock"),
         )
-        for one in workload.promises
+        for promise in workload.promises
     ]
     yield table(("promise", "because", "with", "witness"), rows)
     if workload.trusts:
-        yield "Taken on trust:\n\n" + "".join(f"- {cell(one)}\n" for one in workload.trusts)
+        yield "Taken on trust:\n\n" + "".join(f"- {cell(trust)}\n" for trust in workload.trusts)
 
 
-def _when(one: Promise) -> str:
-    return "; ".join(f"{name} {' or '.join(words)}" for name, words in one.when.items())
+def _when(promise: Promise) -> str:
+    return "; ".join(f"{name} {' or '.join(words)}" for name, words in promise.when.items())
 
 
 # ---- all pages
@@ -463,7 +464,7 @@ def _when(one: Promise) -> str:
 
 def pages() -> Mapping[str, str]:
     """The text of each page, by its file's name."""
-    found = {
+    result = {
         "marks.md": marks(),
         "options.md": options(),
         "fixtures.md": fixtures(),
@@ -472,9 +473,9 @@ def pages() -> Mapping[str, str]:
         "witnesses.md": witnesses(),
         **{f"yaml-{file.name}.md": yaml_page(file) for file in FILES},
     }
-    titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in found.items()}
+    titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in result.items()}
     contents = "".join(f"- [{title}]({name})\n" for name, title in titles.items())
-    return {"index.md": page("Reference", f"{SAYS} the code, as are these pages.", contents), **found}
+    return {"index.md": page("Reference", f"{SAYS} the code, as are these pages.", contents), **result}
 
 
 if __name__ == "__main__":

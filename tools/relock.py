@@ -39,8 +39,8 @@ def relock(more: Sequence[str], *, python: bool, notice: Notice) -> None:
             client = session.apt(release)
             notice(f"searching the packages of {release.name} ...")
             for guest in ARCHITECTURES.values():
-                for kind, one in _sets(session, release, guest, folder / guest.name):
-                    found.setdefault(guest.kind(kind), []).append(one)
+                for kind, pinned_set in _sets(session, release, guest, folder / guest.name):
+                    found.setdefault(guest.kind(kind), []).append(pinned_set)
             programs += [tool.newest_set(client, release, package) for package in _packages()]
     for kind, sets in found.items():
         _write(kind, sets, notice)
@@ -72,18 +72,21 @@ def _packages() -> list[str]:
 
 def _other(here: Release, codename: str) -> Release:
     words = {"ID": here.family, "VERSION_CODENAME": codename}
-    found = sources.release(words)
-    if found is None:
+    release = sources.release(words)
+    if release is None:
         raise FetchError(f"`{codename}` is not the codename of a {here.family} release")
-    return found
+    return release
 
 
 def _write(kind: str, fresh: list[PinnedSet], notice: Notice) -> None:
     """Writes the new sets, then the old sets of all other releases."""
     path = store.lock_path(kind)
     kept = pins.read(path) if path.is_file() else ()
-    renewed = {one.release for one in fresh}
-    path.write_text(_HEAD + pins.write((*fresh, *(one for one in kept if one.release not in renewed))))
+    renewed = {pinned_set.release for pinned_set in fresh}
+    path.write_text(
+        _HEAD
+        + pins.write((*fresh, *(pinned_set for pinned_set in kept if pinned_set.release not in renewed)))
+    )
     notice(f"wrote {path}")
 
 

@@ -96,12 +96,12 @@ def theirs(program: Path, mode: Mode, seconds: int) -> dict[str, float]:
 
 
 def of_output(json: Output, text: Output) -> dict[str, float]:
-    found = {} if text.average_rps is None else {"rps": text.average_rps}
+    result = {} if text.average_rps is None else {"rps": text.average_rps}
     for name in (WAKEUP, REQUEST):
         if name in json.figures:
             at = json.figures[name].at
-            found |= {f"{name} p50 us": at[50.0], f"{name} p99 us": at[99.0]}
-    return found
+            result |= {f"{name} p50 us": at[50.0], f"{name} p99 us": at[99.0]}
+    return result
 
 
 def ours(workload: Workload, mode: Mode, seconds: int) -> dict[str, float]:
@@ -123,10 +123,10 @@ def ours(workload: Workload, mode: Mode, seconds: int) -> dict[str, float]:
     work, total = run.work_end - run.work_start, run.total_end - run.total_start
     seen = OracleRun(cpus(), run.unit, run.hz, work, total, run.histograms)
     ORACLES.check(workload.oracle, dict(params), run.reports, run.result, seen)
-    found = {"rps": run.result["inside"] * 1e9 / run.result["measured"]}
+    result = {"rps": run.result["inside"] * 1e9 / run.result["measured"]}
     for name in (WAKEUP, REQUEST):
-        found |= {f"{name} p{at} us": in_us(seen.histograms[name], at) for at in (50, 99)}
-    return found
+        result |= {f"{name} p{at} us": in_us(seen.histograms[name], at) for at in (50, 99)}
+    return result
 
 
 def in_us(histogram: Histogram, at: float) -> float:

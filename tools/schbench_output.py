@@ -45,20 +45,20 @@ class Output:
 
     def doubts(self) -> Iterator[str]:
         """What cannot be right in it, whatever the system did."""
-        for name, one in self.figures.items():
-            for percent, value in one.at.items():
-                if value > one.max:
-                    yield f"{name}: percentile {percent:g} is {value}, above the maximum {one.max}"
-            if one.samples is not None and sum(one.counted.values()) > one.samples:
-                counted = sum(one.counted.values())
-                yield f"{name}: its percentiles have {counted} samples, but there are {one.samples}"
-            if name == RPS and one.at and 0 == min(one.at.values()) < one.min:
-                yield f"{name}: a percentile is 0, below the minimum {one.min}"
+        for name, figures in self.figures.items():
+            for percent, value in figures.at.items():
+                if value > figures.max:
+                    yield f"{name}: percentile {percent:g} is {value}, above the maximum {figures.max}"
+            if figures.samples is not None and sum(figures.counted.values()) > figures.samples:
+                counted = sum(figures.counted.values())
+                yield f"{name}: its percentiles have {counted} samples, but there are {figures.samples}"
+            if name == RPS and figures.at and 0 == min(figures.at.values()) < figures.min:
+                yield f"{name}: a percentile is 0, below the minimum {figures.min}"
 
 
 def read_text(text: str) -> Output:
     """A later report replaces the ones before it: each of them counts from the start."""
-    found: dict[str, Figures] = {}
+    result: dict[str, Figures] = {}
     average: float | None = None
     name, samples = "", None
     at: dict[float, int] = {}
@@ -67,16 +67,16 @@ def read_text(text: str) -> Output:
         if head := _HEAD.match(line):
             name, samples = _KINDS[head[1]], int(head[2]) if head[2] else None
             at, counted = {}, {}
-        elif (one := _PERCENTILE.match(line)) and name:
-            at[float(one[1])], counted[float(one[1])] = int(one[2]), int(one[3])
+        elif (match := _PERCENTILE.match(line)) and name:
+            at[float(match[1])], counted[float(match[1])] = int(match[2]), int(match[3])
         elif (ends := _ENDS.match(line)) and name:
-            found[name] = Figures(at, int(ends[1]), int(ends[2]), samples, counted)
+            result[name] = Figures(at, int(ends[1]), int(ends[2]), samples, counted)
             name = ""
         elif last := _AVERAGE.match(line) or _TRANSFERS.match(line):
             average = float(last[1])
-    if not found:
+    if not result:
         raise ValueError("there is no report of schbench in this text")
-    return Output(found, average)
+    return Output(result, average)
 
 
 def read_json_output(text: str) -> Output:
@@ -95,11 +95,11 @@ def read_json_output(text: str) -> Output:
                 at.setdefault(name, {})[float(parts[2])] = value
             else:
                 ends.setdefault(name, {})[parts[3]] = value
-    found = {
+    result = {
         name: Figures(each, ends[name]["min"], ends[name]["max"])
         for name, each in at.items()
         if len(ends.get(name, {})) == 2
     }
-    if not found:
+    if not result:
         raise ValueError("there is no report of schbench in this JSON")
-    return Output(found)
+    return Output(result)

@@ -63,7 +63,7 @@ def schema_of(form: Form) -> Schema:
         case RuledForm(form=inner, rules=rules):
             return schema_of(inner) | _ruled(rules)
         case UnionForm(plain=plain, other=other):
-            others = (one for one in plain.values() if one is not other)
+            others = (value for value in plain.values() if value is not other)
             return _union([schema_of(one) for one in (other, *others)])
     return _plain(form)
 
@@ -87,14 +87,14 @@ def _plain(form: Form) -> Schema:
 
 
 def _ruled(rules: tuple[Any, ...]) -> Schema:
-    found: Schema = {}
+    result: Schema = {}
     for rule in rules:
         match rule:
             case Matches(pattern=pattern):
-                found["pattern"] = f"^(?:{pattern})$" if "|" in pattern else f"^{pattern}$"
+                result["pattern"] = f"^(?:{pattern})$" if "|" in pattern else f"^{pattern}$"
             case Size(least=least, most=most):
-                found |= {"minItems": least, "maxItems": most}
-    return found
+                result |= {"minItems": least, "maxItems": most}
+    return result
 
 
 def _union(schemas: list[Schema]) -> Schema:
@@ -102,7 +102,7 @@ def _union(schemas: list[Schema]) -> Schema:
     if others == [{"type": "null"}] and "enum" in first:
         return {"enum": [*first["enum"], None]}
     if all(one.keys() == {"type"} for one in others) and "type" in first and "properties" not in first:
-        return {**first, "type": [one["type"] for one in schemas]}
+        return {**first, "type": [schema["type"] for schema in schemas]}
     return {"anyOf": schemas}
 
 
@@ -122,12 +122,12 @@ def _object(form: ObjectForm) -> Schema:
 def _docstrings(kind: type) -> Mapping[str, str]:
     """The text below a field says what it means."""
     (body,) = (one.body for one in ast.parse(inspect.getsource(kind)).body if isinstance(one, ast.ClassDef))
-    found = {}
+    result = {}
     for field, text in pairwise(body):
         match field, text:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                found[name] = " ".join(words.split())
-    return found
+                result[name] = " ".join(words.split())
+    return result
 
 
 # ---- of a file
@@ -153,7 +153,7 @@ def _closed(**properties: Schema) -> Schema:
 def _explored() -> Schema:
     texts = {"type": "array", "items": {"type": "string"}}
     groups = _closed(group={"type": "string"}, finds=texts | {"minItems": 1})
-    found = _closed(
+    result = _closed(
         state={"enum": ["complete", "partial"]},
         expected={"type": "integer", "minimum": 0, "description": "How many runs are asked for."},
         notes=texts | {"description": "What was left out, and why."},
@@ -162,16 +162,16 @@ def _explored() -> Schema:
         groups={"type": "array", "items": groups, "description": "In the order of their first find."},
     )
     head = {"format": exploration.FORMAT, "version": exploration.VERSION}
-    return _file("exploration-1", "explored.json, version 1", found, **head)
+    return _file("exploration-1", "explored.json, version 1", result, **head)
 
 
 def _baseline() -> Schema:
     head = {"format": baseline_file.FORMAT, "version": baseline_file.VERSION}
-    found = schema_of(form_of(BaselineFile))
-    metrics = found["properties"]["cells"]["items"]["properties"]["metrics"]
+    result = schema_of(form_of(BaselineFile))
+    metrics = result["properties"]["cells"]["items"]["properties"]["metrics"]
     metrics["minItems"] = len(WINDOWS)
     metrics["items"]["properties"]["samples"]["items"]["maximum"] = MOST
-    return _file("baseline-1", "a baseline, version 1", found, **head)
+    return _file("baseline-1", "a baseline, version 1", result, **head)
 
 
 def _kvm() -> Schema:
@@ -211,9 +211,12 @@ def _verdicts() -> Schema:
 
 
 def _csv(name: str, title: str, about: str, columns: Mapping[str, CsvColumn]) -> Schema:
-    rows = {"type": "array", "items": _closed(**{one: _column(column) for one, column in columns.items()})}
-    found = _file(name, f"{title}: its rows, each as an object of strings", rows)
-    return {key: found[key] for key in ("$schema", "$id", "title")} | {"description": about} | found
+    rows = {
+        "type": "array",
+        "items": _closed(**{value: _column(column) for value, column in columns.items()}),
+    }
+    result = _file(name, f"{title}: its rows, each as an object of strings", rows)
+    return {key: result[key] for key in ("$schema", "$id", "title")} | {"description": about} | result
 
 
 def _column(column: CsvColumn) -> Schema:
@@ -227,17 +230,20 @@ def _results() -> Schema:
         "UTF-8, LF, a header line with these columns in this order, fields never quoted. A field that begins "
         "with one of = + - @ ' has a ' put before it."
     )
-    found = _csv("results-1", "results.csv, version 1", about, results_csv.COLUMNS)
+    result = _csv("results-1", "results.csv, version 1", about, results_csv.COLUMNS)
     verified, figures = (Outcome.OK, Outcome.WARMUP, Outcome.VOID), ("work", "total", "unit")
     others = (Outcome.VOID, Outcome.INVALID, Outcome.CRASHED)
-    found["items"] |= {
+    result["items"] |= {
         "if": {"properties": {"verified": {"const": "true"}}},
         "then": {
-            "properties": {one: {"minLength": 1} for one in figures} | {"outcome": {"enum": [*verified]}}
+            "properties": {figure: {"minLength": 1} for figure in figures}
+            | {"outcome": {"enum": [*verified]}}
         },
-        "else": {"properties": {one: {"const": ""} for one in figures} | {"outcome": {"enum": [*others]}}},
+        "else": {
+            "properties": {figure: {"const": ""} for figure in figures} | {"outcome": {"enum": [*others]}}
+        },
     }
-    return found
+    return result
 
 
 def _metrics() -> Schema:
@@ -258,9 +264,9 @@ def _memory() -> Schema:
 
 def _session() -> Schema:
     head = {"format": session_folder.FORMAT, "version": session_folder.VERSION}
-    found = _file("session-1", "session.json, version 1", schema_of(form_of(SessionHead)), **head)
-    del found["additionalProperties"]
-    return found | {
+    result = _file("session-1", "session.json, version 1", schema_of(form_of(SessionHead)), **head)
+    del result["additionalProperties"]
+    return result | {
         "description": "Fields beyond these may be there (gates, policy, order, capacity ...); readers "
         "ignore what they do not know.",
         "if": {"properties": {"state": {"const": COMPLETE}}},
@@ -283,11 +289,11 @@ def _reports() -> Sequence[Schema]:
 
 def schemas() -> Mapping[str, str]:
     """The text of each file, by its path below the root."""
-    found = [("reports/schema", one) for one in _reports()]
-    found += [("fixtures/schema", schema_of_file(one)) for one in FILES]
+    result = [("reports/schema", report) for report in _reports()]
+    result += [("fixtures/schema", schema_of_file(file)) for file in FILES]
     return {
         f"{folder}/{one['$id'].partition('/')[2]}.json": json.dumps(one, indent=2) + "\n"
-        for folder, one in found
+        for folder, one in result
     }
 
 

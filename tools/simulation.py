@@ -217,8 +217,10 @@ def _cell(cpus: int) -> Cell:
 def _arm(cpus: int, samples: Sequence[float]) -> Arm:
     cell = _cell(cpus)
     facts = (cell, Lane.TCG, Placement.PHYSICAL)
-    found = {name: Measurement(*facts, metric, "ns", tuple(samples)) for name, metric in WINDOWS.items()}
-    return Arm(*facts, found, attempted=len(samples))
+    measurements = {
+        name: Measurement(*facts, metric, "ns", tuple(samples)) for name, metric in WINDOWS.items()
+    }
+    return Arm(*facts, measurements, attempted=len(samples))
 
 
 def _samples(source: random.Random, centre: float, cv: float, runs: int, phi: float = 0.0) -> list[float]:

@@ -123,7 +123,7 @@ def parse_counts(text: str, function: str) -> Counts:
     for block in re.findall(rf"^fn={re.escape(function)}\n((?:\d.*\n)*)", text, flags=re.MULTILINE):
         for line in block.splitlines():
             _, *values = line.split()
-            sums = [one + int(value) for one, value in zip(sums, values, strict=True)]
+            sums = [number + int(value) for number, value in zip(sums, values, strict=True)]
     if not any(sums):
         raise RuntimeError(f"cachegrind saw no function {function}: is the program stripped?")
     return Counts(sums[0], sums[1], sums[3], sums[4], sums[6], sums[7])

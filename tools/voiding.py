@@ -111,13 +111,13 @@ def recorded(where: Path, policy: Policy) -> Pool:
     """The verified runs; each says whether it is void by the policy."""
     busy = json.loads((where / NEIGHBOUR).read_text())
     workload, system = catalog.load_workload("primes"), catalog.load_system("linux")
-    found: dict[tuple[int, bool], list[VerifiedRun]] = {}
+    result: dict[tuple[int, bool], list[VerifiedRun]] = {}
     for folder in sorted((where / "reports" / "latest" / "runs").iterdir()):
         raw = load(folder)
         if not raw.warmup:
             run = verify_on(raw, workload, system, policy.void)
-            found.setdefault((raw.cell.cpus, busy[str(raw.order)]), []).append(run)
-    return found
+            result.setdefault((raw.cell.cpus, busy[str(raw.order)]), []).append(run)
+    return result
 
 
 @dataclass
@@ -143,13 +143,15 @@ class DrawnLab:
         return ()
 
     def attempts(self, group: Sequence[PlannedRun]) -> Iterator[JudgedRun]:
-        for one in group:
+        for planned_run in group:
             self.drawn += 1
-            cpus = one.planned.cell.cpus
+            cpus = planned_run.planned.cell.cpus
             run = self.source.choice(self.pool[cpus, self.source.random() < self.noisy[cpus]])
-            raw = replace(run.run, cell=one.planned.cell, attempt=self.drawn, warmup=one.warmup)
+            raw = replace(
+                run.run, cell=planned_run.planned.cell, attempt=self.drawn, warmup=planned_run.warmup
+            )
             why = run.void if self.voids else ""
-            self.void += bool(why) and not one.warmup
+            self.void += bool(why) and not planned_run.warmup
             yield JudgedRun(raw, replace(run, run=raw, void=why), why)
 
     def capacity(self, row: str, counts: tuple[int, ...]) -> Mapping[int, CapacityBound]:  # noqa: ARG002
@@ -161,8 +163,8 @@ def planned(threshold: float) -> SweepPlan:
     gates = [MarkArguments((), {"cpus": 2, "at_least": threshold})]
     request = marks.read(MarkArguments(("primes",), {"hi": HI}), {"speedup": gates})
     cells = planner.plan_cells(request, Options(), ground)
-    (found,) = planner.sweeps(cells, planner.plan_gates(request, Options(), ground))
-    return found
+    (plan,) = planner.sweeps(cells, planner.plan_gates(request, Options(), ground))
+    return plan
 
 
 def true_ratio(pool: Pool) -> float:
@@ -192,8 +194,8 @@ def table(where: Path, draws: int, seed: int) -> str:
             for threshold in (ratio * (1 + MARGIN), ratio * (1 - MARGIN)):
                 for _ in range(draws):
                     lab = DrawnLab(pool, shares, source, voids)
-                    (found,) = run_sweep(planned(threshold), Options(), rule, lab, 1).verdicts
-                    words[threshold > ratio, found.outcome] += 1
+                    (verdict,) = run_sweep(planned(threshold), Options(), rule, lab, 1).verdicts
+                    words[threshold > ratio, verdict.outcome] += 1
                     void += lab.void
             open_ = sum(count for (_, word), count in words.items() if word is Word.INCONCLUSIVE)
             figures = (words[True, Word.PASS] / draws, words[False, Word.FAIL] / draws, open_ / (2 * draws))
@@ -201,7 +203,7 @@ def table(where: Path, draws: int, seed: int) -> str:
                 arm,
                 f"{max(shares.values()):.0%}",
                 "yes" if voids else "no",
-                *(f"{one:.1%}" for one in figures),
+                *(f"{figure:.1%}" for figure in figures),
             ]
             lines.append(f"| {' | '.join(cells)} | {void / (2 * draws):.1f} |")
     told = "; ".join(f"{name}: {size}" for name, size in zip(names, sizes, strict=True))

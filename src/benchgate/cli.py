@@ -97,10 +97,10 @@ def _parser(first: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, help="print the version and exit")
     found = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for one in commands.TABLE:
-        sub = found.add_parser(one.name, help=one.about, description=one.about)
-        if one.name == first:
-            one.declare(sub)
+    for command in commands.TABLE:
+        sub = found.add_parser(command.name, help=command.about, description=command.about)
+        if command.name == first:
+            command.declare(sub)
     return parser
 
 

@@ -171,8 +171,8 @@ def _choose_root_again(early_config: pytest.Config, parser: pytest.Parser, args:
         "invocation_dir": early_config.invocation_params.dir,
     }
     takes = inspect.signature(findpaths.determine_setup).parameters  # pytest 8 has no `override_ini`
-    found = findpaths.determine_setup(**{name: value for name, value in known.items() if name in takes})
-    root, ini = found[0], found[1]
+    result = findpaths.determine_setup(**{name: value for name, value in known.items() if name in takes})
+    root, ini = result[0], result[1]
     if ini != early_config.inipath:
         raise pytest.UsageError(
             f"pytest took the value of {flags[0]} for the path of a test, and so used the ini file "

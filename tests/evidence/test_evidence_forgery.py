@@ -46,8 +46,8 @@ def folder(originals: tuple[Path, Path], tmp_path: Path) -> Path:
 
 
 def judged(folder: Path) -> tuple[int, str]:
-    found = verify_session(folder, rejudge.recompute)
-    return found.exit_code, found.text
+    check = verify_session(folder, rejudge.recompute)
+    return check.exit_code, check.text
 
 
 def never(_: Path) -> Mapping[str, str]:
@@ -74,10 +74,10 @@ def test_a_flipped_byte_is_found_in_any_file(folder: Path) -> None:
         at = draw.randrange(len(data))
         changed = bytes([data[at] ^ draw.randrange(1, 256)])
         (folder / name).write_bytes(data[:at] + changed + data[at + 1 :])
-        found = verify_session(folder, never)
+        check = verify_session(folder, never)
         allowed = {TAMPERED, UNKNOWN_VERSION} if name == SESSION else {TAMPERED}
-        assert found.exit_code in allowed, (
-            f"try {number}: {name}, byte {at} {data[at]} {changed!r}: {found.text}"
+        assert check.exit_code in allowed, (
+            f"try {number}: {name}, byte {at} {data[at]} {changed!r}: {check.text}"
         )
         (folder / name).write_bytes(data)
         seen.add(Path(name).name)
@@ -173,8 +173,8 @@ def test_a_clumsy_change_is_found(originals: tuple[Path, Path], tmp_path: Path, 
     for seed in range(12):
         folder = forgerykit.copied(originals[0], tmp_path / str(seed))
         change(folder, random.Random(seed), originals[1])
-        found = verify_session(folder, never)
-        assert found.exit_code in {TAMPERED, INCOMPLETE}, f"seed {seed}: {found.text}"
+        check = verify_session(folder, never)
+        assert check.exit_code in {TAMPERED, INCOMPLETE}, f"seed {seed}: {check.text}"
 
 
 # ---- a forger's changes: manifest, chain and reports are made again

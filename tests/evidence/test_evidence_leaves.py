@@ -57,8 +57,8 @@ def folder(original: Path, tmp_path: Path) -> Path:
 def verified(folder: Path) -> tuple[int, str]:
     """Makes the chain and the manifest again, after all reports, and verifies."""
     forgerykit.forge(folder)
-    found = verify_session(folder, rejudge.recompute)
-    return found.exit_code, found.text
+    check = verify_session(folder, rejudge.recompute)
+    return check.exit_code, check.text
 
 
 def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
@@ -88,13 +88,13 @@ def change(path: Path, place: Place) -> None:
 
 
 def is_of_one_moment(place: Place) -> bool:
-    return [one for one in place if isinstance(one, int)][:1] in ([], [1])
+    return [text for text in place if isinstance(text, int)][:1] in ([], [1])
 
 
 def accepted(folder: Path, path: Path) -> set[str]:
     """The values of this file that may be changed. Of what was recorded of threads and host at each moment,
     those of one moment: its numbers may be others, and only that judging comes to an end counts."""
-    text, facts, found = path.read_text(), (folder / SESSION).read_text(), set()
+    text, facts, result = path.read_text(), (folder / SESSION).read_text(), set()
     for place in leaves(json.loads(text)):
         if path.name in OF_MOMENTS and not is_of_one_moment(place):
             continue
@@ -102,28 +102,28 @@ def accepted(folder: Path, path: Path) -> set[str]:
         forgerykit.chain_again(folder)
         forgerykit.seal_again(folder)
         if verify_session(folder, rejudge.recompute).exit_code == INTACT:
-            found.add("/".join(map(str, place)))
+            result.add("/".join(map(str, place)))
         path.write_text(text)
         (folder / SESSION).write_text(facts)
-    return found
+    return result
 
 
 @pytest.mark.long
 def test_each_value_of_the_session_is_checked_or_listed(folder: Path) -> None:
-    found = accepted(folder, folder / SESSION)
-    assert sorted(one for one in found if not covered(one, OF_SESSION)) == []
-    assert found  # the list is not empty for want of tries
+    result = accepted(folder, folder / SESSION)
+    assert sorted(text for text in result if not covered(text, OF_SESSION)) == []
+    assert result  # the list is not empty for want of tries
 
 
 def test_each_value_of_a_run_is_checked_or_listed(folder: Path) -> None:
     run = run_folders(folder)[3]
     keep_samples(run, counters())
-    found = set()
+    result = set()
     for path in sorted(run.glob("*.json")):
-        found |= {f"{path.name}/{one}" for one in accepted(folder, path)}
-    odd = {one for one in found if not one.startswith(OF_MOMENTS)}
-    assert sorted(one for one in odd if not covered(one, OF_RUN)) == []
-    assert not {one for one in found if re.fullmatch(r"threads.json/1/threads/[12]/thread", one)}
+        result |= {f"{path.name}/{text}" for text in accepted(folder, path)}
+    odd = {text for text in result if not text.startswith(OF_MOMENTS)}
+    assert sorted(text for text in odd if not covered(text, OF_RUN)) == []
+    assert not {text for text in result if re.fullmatch(r"threads.json/1/threads/[12]/thread", text)}
 
 
 def append(folder: Path, old: str, new: str) -> None:
@@ -150,9 +150,9 @@ def test_a_command_line_of_another_guest_is_refused(folder: Path, old: str, new:
     append(folder, old, new)
     forgerykit.chain_again(folder)
     forgerykit.seal_again(folder)
-    found = verify_session(folder, rejudge.recompute)
-    assert found.exit_code == MISMATCH
-    (row,) = [one for one in rejudge.judge_session(folder).rows if one.run == 4]
+    check = verify_session(folder, rejudge.recompute)
+    assert check.exit_code == MISMATCH
+    (row,) = [run_row for run_row in rejudge.judge_session(folder).rows if run_row.run == 4]
     assert said in row.reason
 
 
@@ -178,9 +178,9 @@ def test_what_session_json_says_of_its_own_files_is_checked(
     edit_json(folder / SESSION, edit)
     forgerykit.chain_again(folder)
     forgerykit.seal_again(folder)
-    found = verify_session(folder, rejudge.recompute)
-    assert found.exit_code == MISMATCH
-    assert said in found.text
+    check = verify_session(folder, rejudge.recompute)
+    assert check.exit_code == MISMATCH
+    assert said in check.text
 
 
 def test_formats_of_an_earlier_version_are_accepted(folder: Path) -> None:
@@ -225,7 +225,7 @@ def test_run_times_and_threads_that_cannot_be_are_refused(
     edit_json(run / "threads.json", lambda data: edit(data[1:] if edit is longer else data))  # type: ignore[index]
     forgerykit.chain_again(folder)
     forgerykit.seal_again(folder)
-    found = verify_session(folder, rejudge.recompute)
-    assert found.exit_code == MISMATCH
-    (row,) = [one for one in rejudge.judge_session(folder).rows if one.run == 4]
+    check = verify_session(folder, rejudge.recompute)
+    assert check.exit_code == MISMATCH
+    (row,) = [run_row for run_row in rejudge.judge_session(folder).rows if run_row.run == 4]
     assert "threads.json of " in row.reason

@@ -41,9 +41,9 @@ def reseal(folder: Path) -> None:
 
 
 def refused(folder: Path, code: int, said: str) -> None:
-    found = verify_session(folder, recomputed)
-    assert found.exit_code == code, found.text
-    assert said in found.text
+    result = verify_session(folder, recomputed)
+    assert result.exit_code == code, result.text
+    assert said in result.text
 
 
 @pytest.mark.parametrize(
@@ -181,10 +181,10 @@ def test_a_session_killed_between_any_two_files_is_incomplete(
             else:
                 break
         made = sorted(reports.glob("runs/*"))
-        found = verify_session(made[0] if made else reports, recomputed)
-        codes.append((last, found.exit_code, found.text))
+        result = verify_session(made[0] if made else reports, recomputed)
+        codes.append((last, result.exit_code, result.text))
     assert len(codes) > 15  # three attempts of three steps, and the session's own files
-    assert [one for one in codes if one[1] != 11] == []
+    assert [code for code in codes if code[1] != 11] == []
 
 
 def test_an_added_file_is_found(folder: Path) -> None:
@@ -261,17 +261,17 @@ def test_judging_again_without_verdicts_is_a_mismatch(folder: Path) -> None:
     def silent(_: Path) -> Mapping[str, str]:
         return {}
 
-    found = verify_session(folder, silent)
-    assert found.exit_code == 12
-    assert "gave no verdicts" in found.text
+    result = verify_session(folder, silent)
+    assert result.exit_code == 12
+    assert "gave no verdicts" in result.text
 
 
 def test_an_evidence_error_while_judging_again_is_a_mismatch(folder: Path) -> None:
     def failing(_: Path) -> Mapping[str, str]:
         raise EvidenceError("run 2 has no serial.log")
 
-    found = verify_session(folder, failing)
-    assert (found.exit_code, found.messages[1]) == (12, "mismatch: run 2 has no serial.log")
+    result = verify_session(folder, failing)
+    assert (result.exit_code, result.messages[1]) == (12, "mismatch: run 2 has no serial.log")
 
 
 def test_a_pattern_without_end_is_stopped_at_the_limit_of_cpu_time(
@@ -283,9 +283,9 @@ def test_a_pattern_without_end_is_stopped_at_the_limit_of_cpu_time(
         re.search(r"(a+)+$", "a" * 60 + "b")
         return {}
 
-    found = verify_session(folder, stuck)
-    assert found.exit_code == 12
-    assert "more than 0.2 s of CPU time" in found.text
+    result = verify_session(folder, stuck)
+    assert result.exit_code == 12
+    assert "more than 0.2 s of CPU time" in result.text
 
 
 @pytest.mark.parametrize("wrong", [ValueError, TypeError, KeyError, ZeroDivisionError, OverflowError])
@@ -293,9 +293,9 @@ def test_any_exception_while_judging_again_is_a_mismatch(folder: Path, wrong: ty
     def failing(_: Path) -> Mapping[str, str]:
         raise wrong("out of range")
 
-    found = verify_session(folder, failing)
-    assert found.exit_code == 12
-    assert f"cannot be judged again: {wrong.__name__}" in found.text
+    result = verify_session(folder, failing)
+    assert result.exit_code == 12
+    assert f"cannot be judged again: {wrong.__name__}" in result.text
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ def deep(folder: Path) -> None:
 )
 def test_an_attack_on_the_check_is_refused(folder: Path, attack: Callable[[Path], None]) -> None:
     attack(folder)
-    found = verify_session(folder, recomputed)
-    assert found.exit_code == 10
-    assert "root:" not in found.text
-    assert "\x1b" not in found.text
+    result = verify_session(folder, recomputed)
+    assert result.exit_code == 10
+    assert "root:" not in result.text
+    assert "\x1b" not in result.text

@@ -123,15 +123,17 @@ def test_a_killed_first_import_leaves_no_history(word: str, where: Place, tmp_pa
 
 
 def test_both_kinds_of_database_give_the_same(where: Place) -> None:
-    slower = [1.1 * one for one in FIVE]
+    slower = [1.1 * number for number in FIVE]
     fill(where, [{EXACT: FIVE, SERIES: FIVE}, {EXACT: FIVE}, {EXACT: slower}])
     with store.reading(where) as connection:
-        (found,) = reader.series_of(connection, "primes-linux", "work", "insn")
-        points = reader.points_of(connection, found.number)
-        course = course_of(found.series, points, reader.samples_of(connection, found.number), 0.05)
+        (numbered_series,) = reader.series_of(connection, "primes-linux", "work", "insn")
+        points = reader.points_of(connection, numbered_series.number)
+        course = course_of(
+            numbered_series.series, points, reader.samples_of(connection, numbered_series.number), 0.05
+        )
         side = reader.session_of(connection, "commit=00000002")
-        assert [one.lane for one in reader.known_rows(connection)] == ["insn", "tcg"]
-    assert found.series == EXACT
+        assert [known_row.lane for known_row in reader.known_rows(connection)] == ["insn", "tcg"]
+    assert numbered_series.series == EXACT
     assert [point.median for point in points] == [103.0, 103.0, pytest.approx(113.3)]
     assert [change.at for change in course.changes] == [2]
     assert side.samples == ((EXACT, tuple(slower)),)

@@ -65,8 +65,8 @@ class SessionRig:
 
     @property
     def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.latest / "session.json").read_text())
-        return found
+        result: dict[str, Any] = json.loads((self.latest / "session.json").read_text())
+        return result
 
     def play_at(self, order: int, play: str, more: str = "") -> None:
         """Makes the attempt with this number play something else than a good console."""
@@ -120,7 +120,7 @@ class SessionRig:
         """How each attempt ended so far, and why."""
         runs = sorted(self.reports.glob("runs/*/runs/*/run.json"))
         said = {path.parent.name: json.loads(path.read_text()) for path in runs}
-        return {name: f"{one['ending']}: {one['detail']}" for name, one in said.items()}
+        return {name: f"{value['ending']}: {value['detail']}" for name, value in said.items()}
 
     def _serials(self, order: int) -> list[Path]:
         return list(self.reports.glob(f"runs/*/runs/{order:04d}-*/serial.log"))

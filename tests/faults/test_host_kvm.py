@@ -109,13 +109,13 @@ def test_kvm_is_judged_by_its_speed_and_not_by_its_device(qemu: Qemu, kvm_device
 
 def test_capacity_is_measured_on_this_host(qemu: Qemu) -> None:
     pins = topology.choose_pins(topology.read(), include_smt=True)[:2]
-    found = capacity.measure_capacity(qemu, accel.probe(qemu, Accel.TCG), pins, len(pins), pairs=2)
-    assert found.cpus == len(pins)
-    assert 0 < found.low <= found.ratio <= found.high
+    result = capacity.measure_capacity(qemu, accel.probe(qemu, Accel.TCG), pins, len(pins), pairs=2)
+    assert result.cpus == len(pins)
+    assert 0 < result.low <= result.ratio <= result.high
 
 
 def test_qemu_reports_its_plugin_api(qemu: Qemu) -> None:
-    found = doctor.plugin_api_of(qemu)
+    api = doctor.plugin_api_of(qemu)
     # QEMU 9.1 and later have at least version 3.
-    assert found.version is not None
-    assert found.version >= (3 if qemu.version >= (9, 1, 0) else 1)
+    assert api.version is not None
+    assert api.version >= (3 if qemu.version >= (9, 1, 0) else 1)

@@ -61,9 +61,9 @@ def session(name: str) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_free_lock_is_taken_without_waiting_and_released(name: str) -> None:
     assert lock.holder(name) is None
     with lock.measuring(0, name=name):
-        found = lock.holder(name)
-        assert found is not None
-        assert found.pid == os.getpid()
+        holder = lock.holder(name)
+        assert holder is not None
+        assert holder.pid == os.getpid()
     assert lock.holder(name) is None
     with lock.measuring(0, name=name):
         pass
@@ -146,9 +146,9 @@ def test_a_copy_of_the_socket_in_a_child_is_waited_for_but_is_no_holder(
     real = lock._try_lock
 
     def copied(name: str) -> socket.socket | None:
-        found = real(name)
-        copies.extend([found.dup()] if found else [])
-        return found
+        result = real(name)
+        copies.extend([result.dup()] if result else [])
+        return result
 
     monkeypatch.setattr(lock, "_try_lock", copied)
     with lock.measuring(0, name=name):

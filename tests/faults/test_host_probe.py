@@ -60,35 +60,35 @@ def device(tmp_path: Path) -> Path:
 
 
 def test_good_kvm_is_usable(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_MIPS_tcg=SLOW_TCG), Accel.KVM, device=device)
-    assert (found.usable, found.cpu_model) == (True, "host")
-    assert found.reason.startswith("kvm: usable: ")
+    accel_probe = accel.probe_now(but(fake, FAKE_MIPS_tcg=SLOW_TCG), Accel.KVM, device=device)
+    assert (accel_probe.usable, accel_probe.cpu_model) == (True, "host")
+    assert accel_probe.reason.startswith("kvm: usable: ")
 
 
 def test_kvm_that_emulates_is_present_but_unusable(fake: Qemu, device: Path) -> None:
     slow = but(fake, FAKE_MIPS_kvm=SLOW_KVM)
-    found = accel.probe(slow, Accel.KVM, device=device)
-    assert not found.usable
-    assert found.reason.startswith("kvm: present, unusable: ")
-    assert "times slower than tcg" in found.reason
-    assert found.figure is not None
-    assert found.figure < (float(SLOW_KVM) + float(SLOW_TCG)) / 2
+    accel_probe = accel.probe(slow, Accel.KVM, device=device)
+    assert not accel_probe.usable
+    assert accel_probe.reason.startswith("kvm: present, unusable: ")
+    assert "times slower than tcg" in accel_probe.reason
+    assert accel_probe.figure is not None
+    assert accel_probe.figure < (float(SLOW_KVM) + float(SLOW_TCG)) / 2
     with pytest.raises(HostError, match=r"^--accel kvm: kvm: present, unusable: "):
-        accel.choose("kvm", {Accel.KVM: found})
+        accel.choose("kvm", {Accel.KVM: accel_probe})
 
 
 def test_a_cpu_host_that_aborts_qemu_is_reported_and_max_is_tried(fake: Qemu, device: Path) -> None:
     aborts = but(fake, FAKE_kvm_host="aborts", FAKE_MIPS_tcg=SLOW_TCG)
-    found = accel.probe_now(aborts, Accel.KVM, device=device)
-    assert (found.usable, found.cpu_model) == (True, "max")
-    assert "-cpu host: QEMU ended by signal SIGABRT: qemu: host: it is over" in found.reason
+    accel_probe = accel.probe_now(aborts, Accel.KVM, device=device)
+    assert (accel_probe.usable, accel_probe.cpu_model) == (True, "max")
+    assert "-cpu host: QEMU ended by signal SIGABRT: qemu: host: it is over" in accel_probe.reason
 
 
 def test_kvm_without_a_working_cpu_model_is_unusable(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_kvm="aborts"), Accel.KVM, device=device)
-    assert (found.usable, found.figure, found.cpu_model) == (False, None, None)
-    assert found.reason.startswith("kvm: present, unusable: -cpu host: QEMU ended by signal SIGABRT")
-    assert "-cpu max: QEMU ended" in found.reason
+    accel_probe = accel.probe_now(but(fake, FAKE_kvm="aborts"), Accel.KVM, device=device)
+    assert (accel_probe.usable, accel_probe.figure, accel_probe.cpu_model) == (False, None, None)
+    assert accel_probe.reason.startswith("kvm: present, unusable: -cpu host: QEMU ended by signal SIGABRT")
+    assert "-cpu max: QEMU ended" in accel_probe.reason
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_a_misbehaving_guest_gives_a_reason_and_no_figure(
     fake: Qemu, fault: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accel, "_TCG_BOOT_S", 1.5 if fault.startswith("hangs") else PATIENCE_S)
-    found = accel.probe_now(but(fake, FAKE_tcg=fault), Accel.TCG)
-    assert (found.usable, found.figure) == (False, None)
+    accel_probe = accel.probe_now(but(fake, FAKE_tcg=fault), Accel.TCG)
+    assert (accel_probe.usable, accel_probe.figure) == (False, None)
     with pytest.raises(HostError, match=f"tcg: unusable: .*{says}"):
-        accel.choose("auto", {Accel.TCG: found})
+        accel.choose("auto", {Accel.TCG: accel_probe})
 
 
 def test_a_qemu_that_does_not_exist(tmp_path: Path, fake: Qemu, device: Path) -> None:
@@ -123,8 +123,8 @@ def test_a_qemu_that_does_not_exist(tmp_path: Path, fake: Qemu, device: Path) ->
 
 
 def test_a_host_without_dev_kvm(fake: Qemu, tmp_path: Path) -> None:
-    found = accel.probe_now(fake, Accel.KVM, device=tmp_path / "none")
-    assert found.reason == f"kvm: absent: this host has no {tmp_path / 'none'}"
+    accel_probe = accel.probe_now(fake, Accel.KVM, device=tmp_path / "none")
+    assert accel_probe.reason == f"kvm: absent: this host has no {tmp_path / 'none'}"
 
 
 def test_a_device_that_may_not_be_opened(fake: Qemu, device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,18 +136,18 @@ def test_a_device_that_may_not_be_opened(fake: Qemu, device: Path, monkeypatch: 
         return real(path, *rest)
 
     monkeypatch.setattr(os, "open", closed)
-    found = accel.probe_now(fake, Accel.KVM, device=device)
-    assert found.reason.startswith("kvm: present, unusable: this user may not open")
+    accel_probe = accel.probe_now(fake, Accel.KVM, device=device)
+    assert accel_probe.reason.startswith("kvm: present, unusable: this user may not open")
 
 
 def test_a_device_that_cannot_be_opened(fake: Qemu, tmp_path: Path) -> None:
-    found = accel.probe_now(fake, Accel.KVM, device=tmp_path)
-    assert "cannot be opened: Is a directory" in found.reason
+    accel_probe = accel.probe_now(fake, Accel.KVM, device=tmp_path)
+    assert "cannot be opened: Is a directory" in accel_probe.reason
 
 
 def test_a_qemu_built_without_kvm(fake: Qemu, device: Path) -> None:
-    found = accel.probe_now(but(fake, FAKE_ACCELS="tcg"), Accel.KVM, device=device)
-    assert found.reason == f"kvm: absent: {fake.binary} is built without it"
+    accel_probe = accel.probe_now(but(fake, FAKE_ACCELS="tcg"), Accel.KVM, device=device)
+    assert accel_probe.reason == f"kvm: absent: {fake.binary} is built without it"
 
 
 def test_a_probe_is_cached(fake: Qemu) -> None:
@@ -161,9 +161,9 @@ def test_a_cached_probe_that_was_changed_is_not_used(fake: Qemu, tmp_path: Path)
     text = kept.read_text()
     kept.write_text(text.replace('"state": "usable"', '"state": "unsure"'))
     assert kept.stat().st_size == len(text)
-    found = accel.probe(fake, Accel.TCG)
-    assert found.usable is True
-    assert found != first
+    accel_probe = accel.probe(fake, Accel.TCG)
+    assert accel_probe.usable is True
+    assert accel_probe != first
 
 
 def test_a_failed_tcg_probe_is_not_cached(fake: Qemu) -> None:
@@ -242,25 +242,25 @@ def test_a_pin_to_a_cpu_that_does_not_exist_is_refused(fake: Qemu) -> None:
 
 def test_guests_that_sleep_do_not_slow_each_other_down(fake: Qemu) -> None:
     """A sleeping fake needs no CPU, so several side by side are as fast as one alone."""
-    found = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
-    size = capacity.measure_capacity(fake, found, (0, 0, 0), 3, pairs=2)
+    accel_probe = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
+    size = capacity.measure_capacity(fake, accel_probe, (0, 0, 0), 3, pairs=2)
     assert size.ratio > 1.5  # guests that run one after the other give 1
     assert len(size.pairs) == 2
 
 
 def test_capacity_with_a_wrong_answer_is_refused(fake: Qemu) -> None:
-    found = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
+    accel_probe = AccelProbe(Accel.TCG, ProbeState.USABLE, 1000.0, 0.1, "max", "...")
     with pytest.raises(ProbeError, match="wrong answer"):
-        capacity.measure_capacity(but(fake, FAKE_tcg="wrong answer"), found, (0, 0), 2)
+        capacity.measure_capacity(but(fake, FAKE_tcg="wrong answer"), accel_probe, (0, 0), 2)
 
 
 def test_a_survey_measures_usable_accelerators_at_the_counts_that_the_pins_allow(
     fake: Qemu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capacity, "SECONDS", 0.02)
-    found = survey(but(fake, FAKE_kvm="refuses"), topology.read(), (0, 0), (1, 2, 4))
-    assert [(one.accel, one.usable) for one in found.probes.values()] == [
+    host = survey(but(fake, FAKE_kvm="refuses"), topology.read(), (0, 0), (1, 2, 4))
+    assert [(accel_probe.accel, accel_probe.usable) for accel_probe in host.probes.values()] == [
         (Accel.KVM, False),
         (Accel.TCG, True),
     ]
-    assert set(found.capacities) == {(Accel.TCG, 2)}
+    assert set(host.capacities) == {(Accel.TCG, 2)}

@@ -128,9 +128,9 @@ def test_what_it_holds_of_the_hosts_memory_is_counted_if_that_is_asked_for(
     assert CountingGroup.closed == [f"benchgate-{NONCE}"] * counts
     if counts:
         threads = json.loads((raw.folder / "threads.json").read_text())[0]["threads"]
-        assert {one["thread"] for one in threads} <= set(CountingGroup.joined)
+        assert {thread["thread"] for thread in threads} <= set(CountingGroup.joined)
         moments = [one["moment"] for one in json.loads((raw.folder / "memory.json").read_text())["samples"]]
-        assert [one for one in moments if one][:4] == ["start", "ready", "result", "end"]
+        assert [moment for moment in moments if moment][:4] == ["start", "ready", "result", "end"]
         assert "" in moments
 
 
@@ -177,12 +177,12 @@ def test_the_withheld_time_of_a_guest_that_never_got_ready_is_unknown(tmp_path: 
 def test_the_hosts_counters_are_recorded_around_a_run(tmp_path: Path) -> None:
     """The counters are those of the pinned CPUs. What this host does not offer is absent, not 0."""
     raw = execute(request(boot(tmp_path, pins=(0,) * 2), tmp_path / "run"))
-    found = json.loads((raw.folder / "host.json").read_text())
-    assert [one["moment"] for one in found["samples"]][:2] == ["start", "ready"]
+    result = json.loads((raw.folder / "host.json").read_text())
+    assert [one["moment"] for one in result["samples"]][:2] == ["start", "ready"]
     offered = detectors()
     names = {"steal": "steal_ticks", "PSI cpu": "psi_cpu_us", "frequency": "frequency_khz"}
     names |= {"throttling": "throttles"}
-    for sample in found["samples"]:
+    for sample in result["samples"]:
         assert {name: sample[key] != "unavailable" for name, key in names.items()} == {
             name: offered[name] for name in names
         }
@@ -455,12 +455,12 @@ def test_a_limit_on_open_files_is_reported_wherever_it_is_reached(tmp_path: Path
 
 def test_two_boots_at_once_do_not_interfere(tmp_path: Path) -> None:
     nonces = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
-    found: dict[str, RawRun] = {}
+    runs: dict[str, RawRun] = {}
 
     def one(nonce: str) -> None:
         home = tmp_path / nonce
         home.mkdir()
-        found[nonce] = execute(request(boot(home, "dribble", nonce=nonce), home / "run", nonce=nonce))
+        runs[nonce] = execute(request(boot(home, "dribble", nonce=nonce), home / "run", nonce=nonce))
 
     threads = [threading.Thread(target=one, args=(nonce,)) for nonce in nonces]
     for thread in threads:
@@ -468,9 +468,9 @@ def test_two_boots_at_once_do_not_interfere(tmp_path: Path) -> None:
     for thread in threads:
         thread.join(PATIENCE_S)
     for nonce, other in (nonces, nonces[::-1]):
-        assert found[nonce].ending is Ending.DONE
-        assert f"nonce={nonce} ".encode() in serial(found[nonce])
-        assert other.encode() not in serial(found[nonce])
+        assert runs[nonce].ending is Ending.DONE
+        assert f"nonce={nonce} ".encode() in serial(runs[nonce])
+        assert other.encode() not in serial(runs[nonce])
 
 
 def test_long_paths_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

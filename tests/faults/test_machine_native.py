@@ -73,7 +73,7 @@ def test_a_good_run_is_kept_byte_for_byte(tmp_path: Path) -> None:
     assert (raw.folder / "serial.log").read_bytes() == WIRE.replace("\\n", "\n").encode()
     assert not (raw.folder / "qmp.log").exists()
     samples = json.loads((raw.folder / "threads.json").read_text())
-    assert [one["moment"] for one in samples] == ["start", "ready", "result", "end", "exit"]
+    assert [sample["moment"] for sample in samples] == ["start", "ready", "result", "end", "exit"]
     assert raw.host_span_ns == samples[-1]["t_ns"] - samples[0]["t_ns"]
 
 

@@ -40,26 +40,26 @@ def test_a_machine_that_qemu_makes_has_no_problem_although_nothing_is_built(qemu
 
 
 def test_every_key_that_qemu_refuses_is_named_with_its_message(qemu: Qemu) -> None:
-    found = dict(one.split(": ", 1) for one in problems(qemu, WRONG))
-    assert found.keys() == {
+    result = dict(problem.split(": ", 1) for problem in problems(qemu, WRONG))
+    assert result.keys() == {
         *("qemu.machine", "qemu.cpu", "qemu.memory", "qemu.smp", "qemu.arguments"),
         *("boot.firmware", "boot.disks.1"),
     }
-    assert (found["qemu.machine"], found["qemu.cpu"]) == (
+    assert (result["qemu.machine"], result["qemu.cpu"]) == (
         'unsupported machine type: "q35x"',
         "unable to find CPU model 'z80'",
     )
-    assert "nope" in found["qemu.arguments"]
+    assert "nope" in result["qemu.arguments"]
 
 
 def test_keys_that_only_fail_together_give_one_problem(qemu: Qemu) -> None:
     text = GOOD.replace("[-vga, std]", '[-device, "virtio-blk-pci,drive=disk1"]')
-    (found,) = problems(qemu, text)
-    assert "disk1" in found
+    (result,) = problems(qemu, text)
+    assert "disk1" in result
 
 
 def test_a_virtio_console_needs_a_machine_with_pci(qemu: Qemu) -> None:
     text = GOOD.replace("qemu: {", "qemu: {console: virtio, ")
     assert problems(qemu, text) == ()
-    found = dict(one.split(": ", 1) for one in problems(qemu, text.replace("pc,", "isapc,")))
-    assert "PCI" in found["qemu.console"]
+    result = dict(problem.split(": ", 1) for problem in problems(qemu, text.replace("pc,", "isapc,")))
+    assert "PCI" in result["qemu.console"]

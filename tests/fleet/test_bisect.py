@@ -15,11 +15,11 @@ pytestmark = [pytest.mark.fleet, pytest.mark.alone]
 
 
 def steps_of(folder: Path) -> dict[str, str]:
-    return {one["commit"]: one["term"] for one in json.loads((folder / "state.json").read_text())["steps"]}
+    return {load["commit"]: load["term"] for load in json.loads((folder / "state.json").read_text())["steps"]}
 
 
 def workers_of(folder: Path) -> set[str]:
-    return {json.loads(one.read_text())["worker"] for one in folder.glob("**/runs/*/worker.json")}
+    return {json.loads(path.read_text())["worker"] for path in folder.glob("**/runs/*/worker.json")}
 
 
 def test_workers_find_the_commit_that_this_machine_finds(tmp_path: Path) -> None:

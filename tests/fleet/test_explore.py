@@ -28,7 +28,7 @@ def lines_of(folder: Path) -> list[dict[str, object]]:
 
 
 def files_of(find: Path) -> dict[str, bytes]:
-    return {one.name: one.read_bytes() for one in find.iterdir() if one.name not in _OF_A_SESSION}
+    return {path.name: path.read_bytes() for path in find.iterdir() if path.name not in _OF_A_SESSION}
 
 
 def test_workers_find_what_this_machine_finds(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_workers_find_what_this_machine_finds(tmp_path: Path) -> None:
         assert program.process.wait(PATIENCE_S) == 1, program.said
     assert len(lines_of(there)) == 1 + SEEDS
     assert lines_of(there) == lines_of(here)
-    finds = [one.name for one in (here / "finds").iterdir()]
+    finds = [path.name for path in (here / "finds").iterdir()]
     assert finds
     for name in finds:
         assert (

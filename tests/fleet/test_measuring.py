@@ -74,7 +74,7 @@ def await_guest(fleet: Fleet, made: Session) -> None:
 
 def workers_of(session: Session) -> list[str]:
     files = sorted(session.folder.glob("runs/*/worker.json"))
-    return [json.loads(one.read_text())["worker"] for one in files]
+    return [json.loads(file.read_text())["worker"] for file in files]
 
 
 def outcomes(session: Session) -> list[str]:
@@ -84,8 +84,8 @@ def outcomes(session: Session) -> list[str]:
 
 def holder() -> int:
     """The process that has this host's measuring lock; 0: nobody."""
-    found = lock.holder()
-    return 0 if found is None else found.pid
+    result = lock.holder()
+    return 0 if result is None else result.pid
 
 
 def test_rows_of_wall_time_are_made_on_the_measuring_host(fleet: Fleet, policy: Path) -> None:
@@ -102,7 +102,7 @@ def test_rows_of_wall_time_are_made_on_the_measuring_host(fleet: Fleet, policy: 
     assert len(workers_of(made)) == 2 * (1 + RUNS)
     assert list(made.folder.glob("smokes/*/worker.json"))
     facts = json.loads((made.folder / "session.json").read_text())
-    assert [one["name"] for one in facts["fleet"]["workers"]] == ["scales"]
+    assert [fact["name"] for fact in facts["fleet"]["workers"]] == ["scales"]
     assert all((run / "host.json").is_file() for run in made.folder.glob("runs/*"))
     exact = fleet.session("--fleet", fleet.address)
     assert exact.ended() == 0, exact.program.said

@@ -40,21 +40,21 @@ def test_nothing_of_a_stranger_runs(tmp_path: Path) -> None:
     with fleetkit.fleet(tmp_path, keys) as fleet:
         fleet.scheduler()
         worker = fleet.workers(worker="good")["worker"]
-        found = {role: hostile(fleet, keys, role, proof) for role in (CLIENT, WORKER)}
+        result = {role: hostile(fleet, keys, role, proof) for role in (CLIENT, WORKER)}
         stranger = hostile(fleet, others, CLIENT, proof)
-        assert not proof.exists(), (proof.read_text(), found)
+        assert not proof.exists(), (proof.read_text(), result)
         # A client may speak with the scheduler; a worker may not be a client, and a stranger is nobody.
-        assert found[CLIENT]["client"] == "connected 1"
-        assert not found[WORKER]["client"].startswith("connected")
+        assert result[CLIENT]["client"] == "connected 1"
+        assert not result[WORKER]["client"].startswith("connected")
         assert not stranger["client"].startswith("connected")
-        assert found[CLIENT]["worker message"].startswith("CommClosedError")
-        assert "uncaught-error" in found[CLIENT]["scheduler message"]
+        assert result[CLIENT]["worker message"].startswith("CommClosedError")
+        assert "uncaught-error" in result[CLIENT]["scheduler message"]
         assert stranger["scheduler message"].startswith("FatalCommClosedError")
         assert worker.process.poll() is None
         assert fleet.programs[0].process.poll() is None
         # The fleet still answers whoever asks for what it does.
-        assert found[CLIENT]["workers left"] == "1"
-        assert "this is not a task that this version of benchgate sends" in found[CLIENT]["asked well"]
+        assert result[CLIENT]["workers left"] == "1"
+        assert "this is not a task that this version of benchgate sends" in result[CLIENT]["asked well"]
 
 
 @optional.needs("ssh-keygen")

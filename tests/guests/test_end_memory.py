@@ -41,8 +41,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measured(place: Path, name: str, *words: str) -> Session:
-    found = run_pytest(place, f"test_{name}.py", "--clock=insn", "--smp=2", *words)
-    return replace(found, folder=found.folder.resolve())
+    session = run_pytest(place, f"test_{name}.py", "--clock=insn", "--smp=2", *words)
+    return replace(session, folder=session.folder.resolve())
 
 
 @pytest.fixture(scope="module")
@@ -99,16 +99,16 @@ def test_a_guest_whose_memory_never_repeats_is_refused(place: Path) -> None:
     assert session.code != 0
     said = " ".join(session.output.split())
     assert "the instruction clock does not repeat on this host" in said
-    found = re.search(
+    match = re.search(
         r"have the same seed 1 but differ in 1 page of memory at their end: (0x[0-9a-f]+)000[ ;]", said
     )
-    assert found, said
+    assert match, said
     code, output = run_benchgate(place, "verify", session.folder, "--workload", "typed.yaml")
     assert code == 0, output
     run = min((session.folder / "runs").iterdir())
     code, output = run_benchgate(place, "replay", run, "--out", place / "lies-again", "--system", "lies.yaml")
     assert code != 0
-    assert f"memory {found[1]}000: no symbol of the kernel" in output
+    assert f"memory {match[1]}000: no symbol of the kernel" in output
 
 
 def test_what_a_kernel_holds_in_a_page_is_named_by_its_own_addresses(place: Path) -> None:

@@ -26,8 +26,8 @@ def test_a_panic_is_found_replayed_and_made_small(
     assert "find-1: 0 of 0 stalls left, after 1 run" in said
     assert "find-1: it happens without any stall" in said
     finds = json.loads((tmp_path / "out/explored.json").read_text())["finds"]
-    assert [(one["kind"], one["strategy"]) for one in finds] == [("panic", "plain"), ("panic", "sync")]
-    assert all("panic: cpu=" in one["what"] for one in finds)
+    assert [(find["kind"], find["strategy"]) for find in finds] == [("panic", "plain"), ("panic", "sync")]
+    assert all("panic: cpu=" in find["what"] for find in finds)
     assert cli.main(["explore", "replay", "out/finds/find-2", "--out", "again"]) == 0
     assert "the same run: marks, counts and console are equal" in capfd.readouterr().out
     consoles = [tmp_path / place / "serial.log" for place in ("out/finds/find-2", "again")]

@@ -53,9 +53,9 @@ class Result:
 
     @property
     def took(self) -> int:
-        found = re.search(r"^stress \w+ took=(\d+)$", self.console, re.MULTILINE)
-        assert found, self.console
-        return int(found[1])
+        match = re.search(r"^stress \w+ took=(\d+)$", self.console, re.MULTILINE)
+        assert match, self.console
+        return int(match[1])
 
     def each(self, key: str) -> list[int]:
         """The value of each CPU, in order."""

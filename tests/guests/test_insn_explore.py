@@ -75,26 +75,26 @@ def test_the_stalls_of_a_strategy_make_its_run_again_bit_for_bit(runs: Runs, str
     console, log = runs(chosen(strategy))
     seen = of(log)
     assert seen.made == len(seen.delays) > 5
-    assert len({one.vcpu for one in seen.delays}) > 1
+    assert len({delay.vcpu for delay in seen.delays}) > 1
     check_balance(log)
-    delayed = [sum(one.ns for one in seen.delays if one.vcpu == c) for c in range(CPUS)]
-    assert [one.delayed for one in log.totals] == delayed
-    assert all(one.pc and one.time <= log.totals[one.vcpu].time for one in seen.delays)
-    again, other = runs(chosen(strategy).at_points(one.point for one in seen.delays))
+    delayed = [sum(delay.ns for delay in seen.delays if delay.vcpu == c) for c in range(CPUS)]
+    assert [total.delayed for total in log.totals] == delayed
+    assert all(delay.pc and delay.time <= log.totals[delay.vcpu].time for delay in seen.delays)
+    again, other = runs(chosen(strategy).at_points(delay.point for delay in seen.delays))
     assert (again, same(other)) == (console, same(log))
     check_balance(other)
 
 
 def test_stalls_at_a_place_come_before_that_instruction_only_and_repeat(runs: Runs) -> None:
-    met = Counter(one.pc for one in of(runs(chosen(Strategy.SYNC))[1]).delays)
+    met = Counter(delay.pc for delay in of(runs(chosen(Strategy.SYNC))[1]).delays)
     ((pc, _),) = met.most_common(1)
     placed = chosen(Strategy.SYNC).at_places([pc], seed=11, one_in=2, shortest=200, longest=2_000)
     console, log = runs(placed)
     seen = of(log)
-    assert {one.pc for one in seen.delays} == {pc}
+    assert {delay.pc for delay in seen.delays} == {pc}
     assert 1 < len(seen.delays) < (seen.steps or 0)
     check_balance(log)
-    again, other = runs(placed.at_points(one.point for one in seen.delays))
+    again, other = runs(placed.at_points(delay.point for delay in seen.delays))
     assert (again, other.totals, other.end, of(other).delays) == (console, log.totals, log.end, seen.delays)
 
 
@@ -103,8 +103,8 @@ def test_on_a_machine_with_memory_stalls_are_in_its_books_and_repeat(runs: Runs,
     console, log = runs(chosen(Strategy.SYNC), shape)
     check_balance(log)
     assert log.memory is not None
-    assert sum(one.spent.delayed for cpus in log.memory.phases.values() for one in cpus) > 10_000
-    again, other = runs(chosen(Strategy.SYNC).at_points(one.point for one in of(log).delays), shape)
+    assert sum(cpu.spent.delayed for cpus in log.memory.phases.values() for cpu in cpus) > 10_000
+    again, other = runs(chosen(Strategy.SYNC).at_points(delay.point for delay in of(log).delays), shape)
     assert (again, same(other), other.memory) == (console, same(log), log.memory)
 
 
@@ -113,17 +113,19 @@ def test_no_stall_and_probes_change_nothing_that_a_plain_run_shows(runs: Runs) -
     none = chosen(Strategy.SYNC).at_points(())
     still_console, still = runs(none)
     assert (still_console, still.end, dict(still.checks)) == (console, plain.end, dict(plain.checks))
-    assert [replace(one, delayed=0) for one in still.totals] == list(plain.totals)
+    assert [replace(total, delayed=0) for total in still.totals] == list(plain.totals)
     assert of(still).steps == of(runs(chosen(Strategy.SYNC).at_points([StallPoint(0, 900, 0)]))[1]).steps
     probes = [StallPoint(vcpu, 900 + 10 * n, 0) for vcpu in range(CPUS) for n in range(20)]
     probed_console, probed = runs(none.at_points(probes))
     assert (probed_console, probed.totals, probed.end) == (console, still.totals, still.end)
-    found = of(probed).delays
-    assert len(found) == len(probes)
-    assert {one.pc for one in found} > {found[0].pc}
+    delays = of(probed).delays
+    assert len(delays) == len(probes)
+    assert {delay.pc for delay in delays} > {delays[0].pc}
     assert all(
-        0 <= one.instruction - point.instruction < 50
-        for one, point in zip(sorted(found, key=lambda one: (one.vcpu, one.instruction)), probes, strict=True)
+        0 <= delay.instruction - point.instruction < 50
+        for delay, point in zip(
+            sorted(delays, key=lambda delay: (delay.vcpu, delay.instruction)), probes, strict=True
+        )
     )
 
 
@@ -132,7 +134,7 @@ def test_one_stall_moves_one_vcpu_by_exactly_its_length(runs: Runs) -> None:
     _, log = runs(chosen(Strategy.SYNC).at_points([point]))
     (made,) = of(log).delays
     assert (made.vcpu, made.ns) == (1, 40_000)
-    assert [one.delayed for one in log.totals] == [0, 40_000, 0]
+    assert [total.delayed for total in log.totals] == [0, 40_000, 0]
 
 
 def test_a_file_of_another_guest_is_refused_by_name(guest: Path, tmp_path: Path) -> None:
@@ -161,14 +163,14 @@ def test_a_file_of_another_guest_is_refused_by_name(guest: Path, tmp_path: Path)
 def test_other_architectures_explore_too(virt: Architecture, name: str, tmp_path: Path) -> None:
     """The CPUs that take hundreds of interrupts are stalled, whatever the seed and the compiler. In
     `shootdown` CPU 0 takes none, and synchronises only at its start and its end: it may meet no stall."""
-    image, one = kernel(virt, tmp_path), replace(chosen(Strategy.SYNC), one_in=5)
-    (tmp_path / FILE).write_text(one.text)
+    image, exploration = kernel(virt, tmp_path), replace(chosen(Strategy.SYNC), one_in=5)
+    (tmp_path / FILE).write_text(exploration.text)
     first = boot_virt(virt, image, tmp_path, NAMED[name], 2, explore=tmp_path / FILE)
     seen = of(first.log)
     assert first.status == GOOD, first.console + first.errors
     interrupted = {vcpu for vcpu, pokes in enumerate(first.each("pokes")) if pokes}
     assert {delay.vcpu for delay in seen.delays} >= interrupted == ({1} if name == "shootdown" else {0, 1})
     check_balance(first.log)
-    (tmp_path / FILE).write_text(one.at_points(delay.point for delay in seen.delays).text)
+    (tmp_path / FILE).write_text(exploration.at_points(delay.point for delay in seen.delays).text)
     again = boot_virt(virt, image, tmp_path, NAMED[name], 2, explore=tmp_path / FILE)
     assert (again.console, same(again.log)) == (first.console, same(first.log))

@@ -186,10 +186,10 @@ def test_what_programs_do_is_counted_without_their_kernel(moved: Moved) -> None:
     assert counts is not None
     assert counts.total is not None
     clone, fork, exit_group = 56, 57, 231
-    calls = [one.calls for one in counts.total.vcpus]
-    assert sum(one.get(clone, 0) + one.get(fork, 0) for one in calls) == 2
-    assert sum(one.get(exit_group, 0) for one in calls) == 2
-    assert sum(one.values["atomics"] for one in counts.total.vcpus) < 100
+    calls = [vcpu.calls for vcpu in counts.total.vcpus]
+    assert sum(call.get(clone, 0) + call.get(fork, 0) for call in calls) == 2
+    assert sum(call.get(exit_group, 0) for call in calls) == 2
+    assert sum(vcpu.values["atomics"] for vcpu in counts.total.vcpus) < 100
     assert "faults" not in counts.names
 
 
@@ -229,18 +229,18 @@ def test_the_events_of_the_window_leave_no_gap_and_a_waker_runs(recorded: tuple[
     seen, window = read_events(records.events), boot.log.activity
     for vcpu, columns in enumerate(window.vcpus):
         halts = [one for one in seen.halts if one.vcpu == vcpu]
-        turns = [(one.begin, one.end) for one in seen.turns if one.vcpu == vcpu]
+        turns = [(turn.begin, turn.end) for turn in seen.turns if turn.vcpu == vcpu]
         parts = sorted([*turns, *((one.begin, one.end) for one in halts if one.begin < one.end)])
         assert [end for _, end in parts[:-1]] == [begin for begin, _ in parts[1:]]
         assert parts[0][0] <= window.begin
         assert parts[-1][1] > window.end - CALM * QUANTUM
         halted = sum(min(one.end, window.end) - max(one.begin, window.begin) for one in halts)
-        shares = sum(one.halted for one in columns[:-1]) * window.width
+        shares = sum(column.halted for column in columns[:-1]) * window.width
         assert halted == pytest.approx(shares, abs=2 * window.width + len(columns) * window.width / 255)
     for halt in seen.halts:
         if halt.by is not None and halt.end > window.begin + QUANTUM:
-            wakers = [one for one in seen.turns if one.vcpu == halt.by]
-            assert any(one.begin <= halt.end <= one.end + CALM * QUANTUM for one in wakers)
+            wakers = [turn for turn in seen.turns if turn.vcpu == halt.by]
+            assert any(waker.begin <= halt.end <= waker.end + CALM * QUANTUM for waker in wakers)
     # The parent begins on one vCPU and gives the other one its worker.
     assert {one.by for one in seen.halts} & {0, 1}
 
@@ -280,14 +280,14 @@ def test_call_stacks_hold_every_instruction_of_the_window_below_the_functions_th
     assert stacks is not None
     kernel = read_symbols(linux_symbols(bench.qemu, bench.kernel))
     user = read_symbols(programs.guest_program(workload("primes"), cross.compiler(bench.qemu.guest)))
-    counts, found = read_profile(profile, kernel, user), read_stacks(stacks, kernel, user)
-    assert sum(found.values()) == pytest.approx(sum(counts.symbols.values()), rel=1e-4)
+    counts, result = read_profile(profile, kernel, user), read_stacks(stacks, kernel, user)
+    assert sum(result.values()) == pytest.approx(sum(counts.symbols.values()), rel=1e-4)
     assert sum(
         count for (_, space, _), count in counts.symbols.items() if space == "kernel"
-    ) == pytest.approx(sum(count for stack, count in found.items() if stack[-1].endswith("_[k]")), rel=0.02)
-    work = {stack: count for stack, count in found.items() if "work" in stack}
-    assert sum(work.values()) > 0.9 * sum(found.values())
-    ends = [stack for stack in found if "do_exit_[k]" in stack]
+    ) == pytest.approx(sum(count for stack, count in result.items() if stack[-1].endswith("_[k]")), rel=0.02)
+    work = {stack: count for stack, count in result.items() if "work" in stack}
+    assert sum(work.values()) > 0.9 * sum(result.values())
+    ends = [stack for stack in result if "do_exit_[k]" in stack]
     assert ends
     assert all("do_syscall_64_[k]" in stack for stack in ends)
     assert boot.good

@@ -66,9 +66,9 @@ def helper(folder: Path, name: str, source: str) -> Path:
 
 
 def test_the_pinned_qemu_supports_the_clock(qemu: Qemu) -> None:
-    found = support(qemu)
-    assert found.works, found.reason
-    assert "sleep=" in found.reason
+    result = support(qemu)
+    assert result.works, result.reason
+    assert "sleep=" in result.reason
 
 
 WITHOUT_MAX = """#!/bin/sh
@@ -86,9 +86,9 @@ def test_a_qemu_without_the_cpu_model_is_refused_with_what_helps(qemu: Qemu, tmp
     older = tmp_path / "qemu"
     older.write_text(WITHOUT_MAX.format(qemu=qemu.binary))
     older.chmod(0o755)
-    found = support(replace(qemu, binary=older))
-    assert not found.works
-    assert "unable to find CPU model 'none'; use QEMU 8.2 or newer" in found.reason
+    result = support(replace(qemu, binary=older))
+    assert not result.works
+    assert "unable to find CPU model 'none'; use QEMU 8.2 or newer" in result.reason
 
 
 def test_a_plugin_that_is_not_preloaded_is_refused(qemu: Qemu, tmp_path: Path) -> None:

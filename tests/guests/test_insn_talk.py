@@ -94,7 +94,7 @@ def digests(folder: Path) -> tuple[str, ...]:
     log = (folder / "clock.log").read_bytes().splitlines()
     kept = [line for line in log if not line.startswith((b"host ", b"beat "))]
     serial = (folder / "serial.log").read_bytes()
-    return tuple(hashlib.sha256(one).hexdigest() for one in (serial, b"\n".join(kept)))
+    return tuple(hashlib.sha256(content).hexdigest() for content in (serial, b"\n".join(kept)))
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def run(guest: Architecture, images: Path, folder: Path, name: str) -> Bare:
 
 def test_the_pinned_qemu_supports_the_clock(guest: Architecture) -> None:
     compiler_for(guest)
-    found = support(qemu_for(guest))
-    assert found.works, found.reason
-    assert "sleep=" in found.reason
+    result = support(qemu_for(guest))
+    assert result.works, result.reason
+    assert "sleep=" in result.reason
 
 
 @pytest.mark.parametrize("name", ["barrier", "lock", "swap", "clocks"])
@@ -98,7 +98,7 @@ def test_programs_are_counted_and_their_kernel_is_not(
     assert counts is not None
     assert counts.work is not None
     assert so_far is not None
-    assert [one.calls for one in so_far] == [one.calls for one in counts.work.vcpus]
+    assert [counted_cpu.calls for counted_cpu in so_far] == [vcpu.calls for vcpu in counts.work.vcpus]
     for cpu, seen in enumerate(counts.work.vcpus):
         assert (seen.calls, seen.requested) == (
             {64: 700 + cpu, 93: 1, OTHERS: 4},

@@ -44,12 +44,12 @@ def test_each_setting_is_made_and_shown_before_and_after(insn: Bootkit) -> None:
     judged = insn.run(":".join(["linux", *SETTINGS]), "primes", 2, SMALL)
     assert judged.verified, judged.reason
     lines = shown(judged)
-    begun, ended = ([one for one in lines if one.startswith(word)] for word in ("begin", "end"))
+    begun, ended = ([line for line in lines if line.startswith(word)] for word in ("begin", "end"))
     assert lines == [*begun, *ended]
-    assert [one.removeprefix("begin") for one in begun] == [one.removeprefix("end") for one in ended]
+    assert [text.removeprefix("begin") for text in begun] == [text.removeprefix("end") for text in ended]
     assert len(begun) == len(SEEN)
     for expected in SEEN:
-        assert len([one for one in begun if expected in one]) == 1, lines
+        assert len([text for text in begun if expected in text]) == 1, lines
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ def seen(system: System, cpus: int, images: Path) -> dict[str, str]:
         extra=told.arguments,
     )
     done = capture(argv, PATIENCE_S, {**os.environ, **qemu.environment})
-    found = dict(LINE.findall(done.stdout))
-    assert found, done.stdout + done.stderr
-    return found
+    result = dict(LINE.findall(done.stdout))
+    assert result, done.stdout + done.stderr
+    return result
 
 
 def numbered(guest: Architecture) -> list[list[str]]:
@@ -93,22 +93,22 @@ def test_linux_sees_the_nodes_their_memory_the_clusters_and_the_sockets(
     guest: Architecture, images: Path
 ) -> None:
     small = duo(clusters='["0", "1", "2", "3"]', transfer="{cluster_ns: 20, across_ns: 40, socket_ns: 90}")
-    found = seen(linux(guest).on(small), 4, images)
-    assert [found[f"node/node{node}/cpulist"] for node in (0, 1)] in numbered(guest)
-    assert [found[f"node/node{node}/distance"] for node in (0, 1)] == ["10 17", "17 10"]
-    first, second = (int(MEMORY.findall(found[f"node/node{node}/meminfo"])[0]) for node in (0, 1))
+    result = seen(linux(guest).on(small), 4, images)
+    assert [result[f"node/node{node}/cpulist"] for node in (0, 1)] in numbered(guest)
+    assert [result[f"node/node{node}/distance"] for node in (0, 1)] == ["10 17", "17 10"]
+    first, second = (int(MEMORY.findall(result[f"node/node{node}/meminfo"])[0]) for node in (0, 1))
     assert 250_000 < first <= 393_216  # 384 MiB, less what the kernel itself takes
     assert 65_000 < second <= 131_072
-    packages = [found[f"cpu/cpu{cpu}/topology/physical_package_id"] for cpu in range(4)]
+    packages = [result[f"cpu/cpu{cpu}/topology/physical_package_id"] for cpu in range(4)]
     if guest in (X86_64, AARCH64):  # RISC-V's Linux knows no sockets
         assert packages[0] == packages[1] != packages[2] == packages[3]
     if guest is AARCH64:  # only there does QEMU tell of clusters in a way that Linux knows
-        clusters = [found[f"cpu/cpu{cpu}/topology/cluster_cpus_list"] for cpu in range(4)]
+        clusters = [result[f"cpu/cpu{cpu}/topology/cluster_cpus_list"] for cpu in range(4)]
         assert clusters == ["0", "1", "2", "3"]
 
 
 @pytest.mark.long  # QEMU is told of none (tests/unit/base/system/test_guest_topology.py)
 def test_without_a_machine_linux_sees_one_node(images: Path) -> None:
-    found = seen(linux(X86_64), 4, images)
-    assert found["node/node0/cpulist"] == "0-3"
-    assert "node/node1/cpulist" not in found
+    result = seen(linux(X86_64), 4, images)
+    assert result["node/node0/cpulist"] == "0-3"
+    assert "node/node1/cpulist" not in result

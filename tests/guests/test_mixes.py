@@ -34,17 +34,17 @@ def lab() -> Iterator[MixBooter]:
 def mix(*parts: Part, least: int = 2, limit_ms: int = LIMIT_MS, machine: str = "") -> Mix:
     system = linux()
     if machine:
-        found = catalog.load_machine(machine)
-        assert found is not None
-        system = system.on(found)
+        result = catalog.load_machine(machine)
+        assert result is not None
+        system = system.on(result)
     return Mix(system, 2, parts, least, limit_ms)
 
 
 def of(name: str, workload: str, *, workers: int = 1, limits: PartLimits | None = None, **given: int) -> Part:
     """A part of one of our own applications."""
-    found = catalog.load_workload(workload)
-    params = {one.name: one.default for one in found.params.values()} | given
-    return Part(name, found, tuple(sorted(params.items())), workers, limits or PartLimits())
+    result = catalog.load_workload(workload)
+    params = {param.name: param.default for param in result.params.values()} | given
+    return Part(name, result, tuple(sorted(params.items())), workers, limits or PartLimits())
 
 
 def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
@@ -60,12 +60,12 @@ def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
     assert run.ended == "least"
     assert min(attacker.runs, well.runs) >= 8
     assert dummy.runs == dummy.score == 0
-    used = [one.use["cpu_ns"] or 0 for one in run.parts]
+    used = [part_run.use["cpu_ns"] or 0 for part_run in run.parts]
     slack = 100_000 * len(parts)  # what it costs to stop a part counts as its own
     assert used[2] < 0.1 * used[1]  # it wakes up at the gate, and sleeps
     assert 0.5 * run.window_ns < used[1] <= run.window_ns + slack  # it has one CPU
     assert sum(used) + (run.foreign_ns or 0) <= 2 * run.window_ns + slack
-    assert all(0 < (one.use["memory_bytes"] or 0) < run.memory_bytes for one in (attacker, well))
+    assert all(0 < (part_run.use["memory_bytes"] or 0) < run.memory_bytes for part_run in (attacker, well))
     assert run.missing.keys() == {"cache_bytes", "moved_bytes"}
     assert verify_mix(load(tmp_path), asked) == run
 
@@ -108,11 +108,14 @@ def booted(lab: MixBooter, folder: Path, *parts: Part, limit_ms: int = LIMIT_MS)
 @pytest.mark.soak
 class TestManyBoots:
     def test_one_seed_is_one_run_and_another_is_another(self, lab: MixBooter, tmp_path: Path) -> None:
-        asked, found = mix(part("well#1"), part("well#2"), of("primes#1", "primes", workers=2, hi=20_000)), []
+        asked, attempts = (
+            mix(part("well#1"), part("well#2"), of("primes#1", "primes", workers=2, hi=20_000)),
+            [],
+        )
         for name, seed in (("a", 3), ("b", 3), ("c", 4)):
             (tmp_path / name).mkdir()
-            found.append(lab.run(asked, tmp_path / name, seed=seed))
-        first, again, other = found
+            attempts.append(lab.run(asked, tmp_path / name, seed=seed))
+        first, again, other = attempts
         assert first.run == again.run
         assert first.run is not None
         logs = [read_log(tmp_path / name / "clock.log") for name in ("a", "b", "c")]
@@ -204,4 +207,4 @@ class TestManyBoots:
         with MixBooter(Options(clock="wall"), lambda _: None) as wall:
             attempt = wall.run(mix(part("well#1"), part("well#2"), limit_ms=5000), tmp_path)
         assert attempt.run is not None, attempt.reason
-        assert min(one.runs for one in attempt.run.parts) >= 2
+        assert min(run.runs for run in attempt.run.parts) >= 2

@@ -37,7 +37,7 @@ class Recorded:
     named: Sharing
 
     def counters(self) -> list[MovedLine]:
-        return [one for one in self.named.lines if any(name.name == "counters" for name in one.names)]
+        return [line for line in self.named.lines if any(name.name == "counters" for name in line.names)]
 
 
 def on_desktop(word: str) -> System:
@@ -62,12 +62,12 @@ def packed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_packed_counters_are_false_sharing_by_name(packed: Recorded) -> None:
     (line,) = packed.counters()
     assert line == packed.named.lines[0]
-    found = shared(line, packed.named.line)
-    assert found.kind is SharingKind.FALSE
-    assert "of one line of `counters`: false sharing" in found.said
+    shared_line = shared(line, packed.named.line)
+    assert shared_line.kind is SharingKind.FALSE
+    assert "of one line of `counters`: false sharing" in shared_line.said
     assert line.moves > STEPS / 2
     # From the line's first move on, each worker's increments, each a read and a write of eight bytes.
-    own = {one.cpu: max(one.touches, key=lambda touch: touch.writes) for one in line.cpus}
+    own = {line_cpu.cpu: max(line_cpu.touches, key=lambda touch: touch.writes) for line_cpu in line.cpus}
     assert sorted(touch.offset for touch in own.values()) == [0, 8, 16, 24]
     for touch in own.values():
         assert touch.size == 8
@@ -86,7 +86,9 @@ def test_the_recorded_moves_are_the_transfers_of_the_books(packed: Recorded) -> 
         recorded = sum(cpu.taken[way] for line in packed.raw.lines for cpu in line.cpus)
         assert recorded == sum(cpu.counts[name] for cpu in window)
     for cpu, books in enumerate(window):
-        taken = sum(sum(one.taken) for line in packed.raw.lines for one in line.cpus if one.cpu == cpu)
+        taken = sum(
+            sum(line_cpu.taken) for line in packed.raw.lines for line_cpu in line.cpus if line_cpu.cpu == cpu
+        )
         assert taken == sum(books.counts[name] for name in WAYS)
 
 

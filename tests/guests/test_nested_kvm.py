@@ -32,10 +32,10 @@ def test_tern_computes_under_a_real_kvm(tmp_path: Path) -> None:
     assert guest.argv[guest.argv.index("-accel") + 1] == "kvm"
     run = nested_boot.boot(qemu, guest, tmp_path, counts=True)
     said = run.console.partition("nested: begin ")[2].partition("\n")[2].partition("\nnested: end")[0]
-    found = wire.parse(said.encode(), nonce=guest.nonce)
+    transcript = wire.parse(said.encode(), nonce=guest.nonce)
     expected = primes_up_to(HI + 1)
-    assert [found.result[key] for key in ("count", "sum")] == [len(expected), sum(expected)]
+    assert [transcript.result[key] for key in ("count", "sum")] == [len(expected), sum(expected)]
     # CPU 0 may have computed both shares, if this host was busy when it was the other CPU's turn.
-    assert found.online == len(found.reports) == 2
+    assert transcript.online == len(transcript.reports) == 2
     assert run.exits.get(NESTED_PAGE_FAULT, 0) > 0
     assert run.exits.get(PORT, 0) > len(said)

@@ -23,8 +23,8 @@ INPUTS = pytest.mark.parametrize("words", ["lie=none", "input=poll"])
 
 @pytest.fixture(scope="module", params=ARCHITECTURES.values(), ids=str)
 def guest(request: pytest.FixtureRequest) -> Architecture:
-    found: Architecture = request.param
-    return found
+    architecture: Architecture = request.param
+    return architecture
 
 
 @pytest.fixture(scope="module")

@@ -130,10 +130,10 @@ def test_the_stress_check_finds_an_unfair_weight(timed: Bootkit) -> None:
     assert {"stress-fair", "bomb-starved"} <= set(seen)
     assert list(seen)[-2:] == ["stress-fair", "stress-wake"]
     bad = timed.words("kernel", 1, "fault=unfair-weight selftest=stress fair_tries=1")
-    found = ternkit.checks(bad)
+    result = ternkit.checks(bad)
     assert bad.ending is Ending.FAILED
-    assert [name for name in found if not found[name]] == ["stress-fair"]
-    assert list(found)[-1] == "stress-fair"  # nothing is run after a check that failed
+    assert [name for name in result if not result[name]] == ["stress-fair"]
+    assert list(result)[-1] == "stress-fair"  # nothing is run after a check that failed
 
 
 # ---- the attribution

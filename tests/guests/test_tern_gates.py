@@ -29,7 +29,7 @@ def test_a_speedup_gate_finds_dropped_ipis(dropped_ipis: Session) -> None:
     runs = [load(folder) for folder in sorted((dropped_ipis.folder / "runs").iterdir())]
     arms = []
     for cpus in (1, 2):
-        (counted,) = (one for one in runs if one.cell.cpus == cpus and not one.warmup)
+        (counted,) = (run for run in runs if run.cell.cpus == cpus and not run.warmup)
         arms.append(verify.verify_on(counted, workload, system))
     verdict = judged_five_times(arms[0], arms[1], at_least=1.6)
     assert (verdict.outcome, verdict.ratio) == ("FAIL", verdict.high), verdict.reason
@@ -100,7 +100,7 @@ def test_a_slowed_base_does_not_make_a_speedup_of_workers_on_one_cpu(kit: Bootki
     """Both arms use one CPU. The interrupts of the base are neither workers nor foreign threads."""
     base, crowded = (halved_arm(kit, halved, "crowd", cpus) for cpus in (1, 2))
     assert base.work > 1.9 * crowded.work
-    assert {one.cpu for one in crowded.workers} == {0}
+    assert {worker.cpu for worker in crowded.workers} == {0}
     assert crowded.cpu_work.used[Window.WORK].awake.high < 1.05
     verdict = judged_five_times(base, crowded)
     assert verdict.outcome == "INVALID"

@@ -50,9 +50,9 @@ def lab() -> Iterator[MixBooter]:
 
 
 def of(name: str, workload: str, limits: PartLimits | None = None, **given: int) -> Part:
-    found = catalog.load_workload(workload)
-    params = {one.name: one.default for one in found.params.values()} | given
-    return Part(name, found, tuple(sorted(params.items())), 1, limits or PartLimits())
+    result = catalog.load_workload(workload)
+    params = {param.name: param.default for param in result.params.values()} | given
+    return Part(name, result, tuple(sorted(params.items())), 1, limits or PartLimits())
 
 
 def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) -> None:
@@ -65,11 +65,11 @@ def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) 
     run = attempt.run
     assert run is not None, attempt.reason
     assert run.ended == "least"
-    used = [one.use["cpu_ns"] or 0 for one in run.parts]
+    used = [part_run.use["cpu_ns"] or 0 for part_run in run.parts]
     assert 0.08 <= used[0] / (2 * run.window_ns) <= 0.12
     assert used[3] < 0.001 * run.window_ns  # the dummy
     assert 1.8 * run.window_ns < sum(used) + (run.foreign_ns or 0) <= 2 * run.window_ns + 100_000
-    assert min(one.runs for one in run.parts[:3]) >= 8
+    assert min(part_run.runs for part_run in run.parts[:3]) >= 8
     assert run.missing["memory_bytes"].endswith("this kernel does not count it for each program")
     assert run.missing["network_bytes"].endswith("this kernel has no such device")
     assert verify_mix(load(tmp_path), asked) == run
@@ -78,8 +78,8 @@ def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) 
 def isolation(system: str, folder: Path) -> MixIsolation:
     study = replace(studyfile.parse(STUDY, Path("two.yaml")), system=system)
     progress = Progress(io.StringIO(), live=False)
-    found, _ = steps.isolation_of(study, folder, {"primes.one": 2}, guest_runner.opened, progress)
-    return found
+    mix_isolation, _ = steps.isolation_of(study, folder, {"primes.one": 2}, guest_runner.opened, progress)
+    return mix_isolation
 
 
 def test_with_a_crowd_the_other_cpu_idles(lab: MixBooter, tmp_path: Path) -> None:

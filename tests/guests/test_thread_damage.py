@@ -70,10 +70,10 @@ def damaged(whole: ObserveDefinition, mistake: Mistake) -> ObserveDefinition:
     if mistake.hook is None:
         return replace(whole, values={**whole.values, **values})
     hooks = tuple(
-        replace(one, at=mistake.at or one.at, values={**one.values, **values})
-        if one.kind is mistake.hook
-        else one
-        for one in whole.hooks
+        replace(hook, at=mistake.at or hook.at, values={**hook.values, **values})
+        if hook.kind is mistake.hook
+        else hook
+        for hook in whole.hooks
     )
     assert hooks != whole.hooks
     return replace(whole, hooks=hooks)
@@ -122,14 +122,14 @@ def with_each_offset_wrong(text: str) -> Iterator[tuple[str, str]]:
         of = rest if key == "hook" else of
         if key in ("at", "text", "hook"):
             continue
-        for found in OFFSET.finditer(line):
+        for match in OFFSET.finditer(line):
             for change in (8, -8):
-                offset = int(found[1] or "0", 16) + change
+                offset = int(match[1] or "0", 16) + change
                 if offset < 0:
                     continue
-                wrong = f"#{offset:x} " if found[1] else f" #{offset:x} + "
-                one = line[: found.start()] + wrong + line[found.end() :]
-                yield f"{of}.{key}", "\n".join([*lines[:number], one, *lines[number + 1 :], ""])
+                wrong = f"#{offset:x} " if match[1] else f" #{offset:x} + "
+                word = line[: match.start()] + wrong + line[match.end() :]
+                yield f"{of}.{key}", "\n".join([*lines[:number], word, *lines[number + 1 :], ""])
 
 
 @pytest.mark.parametrize("some", [SHORT_OFFSETS, pytest.param((), marks=pytest.mark.long)])

@@ -87,7 +87,7 @@ class Counted:
 
 def counted_in(run: Path) -> Counted:
     file = run / THREAD_EVENTS
-    events, found, ran_on = read_thread_events(file), Counted(), dict[int, int]()
+    events, counted, ran_on = read_thread_events(file), Counted(), dict[int, int]()
     closed_line = next(n for n, line in enumerate(file.read_text().splitlines(), 1) if line[:5] == "close")
     assert events.closed is not None
     for event in events.events:
@@ -95,43 +95,43 @@ def counted_in(run: Path) -> Counted:
             continue
         cpu = event.vcpu
         if events.opened_line < event.line < closed_line:
-            found.switches[cpu] += 1
-            found.ahead[cpu] += event.time >= events.closed
+            counted.switches[cpu] += 1
+            counted.ahead[cpu] += event.time >= events.closed
             is_new_here = event.thread != IDLE and ran_on.get(event.thread, cpu) != cpu
-            found.started_elsewhere[cpu] += is_new_here
+            counted.started_elsewhere[cpu] += is_new_here
             assert event.time < events.closed + QUANTUM
         ran_on[event.thread] = cpu
-    return found
+    return counted
 
 
 @pytest.mark.parametrize("cpus", [2, 4])
 def test_the_books_agree_with_the_counters_of_tern(tern: Session, cpus: int) -> None:
-    for run in (one for one in runs(tern) if one.name.endswith(f"smp{cpus}")):
+    for run in (path for path in runs(tern) if path.name.endswith(f"smp{cpus}")):
         own, books = counted_by_tern(run), thread_books(read_thread_events(run / THREAD_EVENTS))
         counted = counted_in(run)
-        switches = [one.switches + counted.ahead[one.cpu] for one in books.cpus]
+        switches = [book.switches + counted.ahead[book.cpu] for book in books.cpus]
         assert switches == [counted.switches[cpu] for cpu in range(cpus)] == [*own.by_cpu["switches"]]
         moved = [counted.started_elsewhere[cpu] for cpu in range(cpus)]
         assert moved == [*own.by_cpu["migrations"]]
         assert sum(switches) > STEPS // 8
-        assert sum(one.migrations for one in books.threads) >= sum(moved) > 0
+        assert sum(thread.migrations for thread in books.threads) >= sum(moved) > 0
 
 
 def test_every_yield_of_the_workload_is_seen(tern: Session) -> None:
     """`tasks` yields once after each step."""
     for run in runs(tern):
         events = read_thread_events(run / THREAD_EVENTS).events
-        assert sum(isinstance(one, PromptEvent) and one.is_yield for one in events) == STEPS
+        assert sum(isinstance(event, PromptEvent) and event.is_yield for event in events) == STEPS
 
 
 @pytest.mark.parametrize("cpus", [2, 4])
 def test_the_machine_counts_what_tern_counts(tern: Session, cpus: int) -> None:
     """tern reads its counters within the system call that closes the window: behind the mark."""
-    for run in (one for one in runs(tern) if one.name.endswith(f"smp{cpus}")):
+    for run in (path for path in runs(tern) if path.name.endswith(f"smp{cpus}")):
         own, counts = counted_by_tern(run), read_log(run / "clock.log").counts
         assert counts is not None
         assert counts.total is not None
-        seen = [one.values for one in counts.total.vcpus]
+        seen = [vcpu.values for vcpu in counts.total.vcpus]
         for name, known in (("switches", "switches"), ("faults", "page_faults"), ("ipis", "resched_sent")):
             assert [one[name] for one in seen] == [*own.by_cpu[known]], name
         pairs = zip(own.by_cpu["syscalls"], seen, strict=True)

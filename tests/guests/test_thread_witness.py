@@ -85,12 +85,12 @@ class Witnessed:
 
     @property
     def readings(self) -> list[Reading]:
-        found = []
+        result = []
         for kind in ("whole", "begin", "end"):
             for words in self.words(kind):
                 thread, before, after, *counts = map(int, words)
-                found.append(Reading(kind, thread, before, after, tuple(counts)))
-        return found
+                result.append(Reading(kind, thread, before, after, tuple(counts)))
+        return result
 
     def counts(self, thread: int, time: int) -> tuple[int, ...]:
         """What the kernel should have counted until then."""
@@ -143,9 +143,9 @@ def test_the_machine_counts_what_the_workers_do(traced: Witnessed) -> None:
     assert seen["bytes.write"] == WORKERS * 300 * 17 + WORKERS // 2 * ROUNDS
     for name, least in (("atomics", 20_000), ("faults", 64)):
         assert least * WORKERS <= seen[name] <= 1.05 * least * WORKERS + 20, name
-    assert tuple(one.values["switches"] for one in counts.total.vcpus) == traced.switches
+    assert tuple(vcpu.values["switches"] for vcpu in counts.total.vcpus) == traced.switches
     assert seen["ipis"] > 10
-    assert all(one.values["instructions"] >= one.values["worked"] > 0 for one in counts.total.vcpus)
+    assert all(vcpu.values["instructions"] >= vcpu.values["worked"] > 0 for vcpu in counts.total.vcpus)
 
 
 WHICH = pytest.mark.parametrize("which", [pytest.param("plain", marks=pytest.mark.long), "traced"])
@@ -157,22 +157,24 @@ def test_each_thread_has_the_counts_of_its_proc_file(request: pytest.FixtureRequ
     seen: Witnessed = request.getfixturevalue(which)
     exact = 0
     early: Counter[int] = Counter()
-    for one in seen.readings:
-        low, high = (seen.counts(one.thread, time) for time in (one.before, one.after))
-        too_many = max(0, one.counts[WAKES] - high[WAKES])
-        early[one.thread] = max(early[one.thread], too_many)
-        counts = [count - too_many * (which == WAKES) for which, count in enumerate(one.counts)]
-        assert all(least <= count <= most for least, count, most in zip(low, counts, high, strict=True)), one
+    for reading in seen.readings:
+        low, high = (seen.counts(reading.thread, time) for time in (reading.before, reading.after))
+        too_many = max(0, reading.counts[WAKES] - high[WAKES])
+        early[reading.thread] = max(early[reading.thread], too_many)
+        counts = [count - too_many * (which == WAKES) for which, count in enumerate(reading.counts)]
+        assert all(least <= count <= most for least, count, most in zip(low, counts, high, strict=True)), (
+            reading
+        )
         exact += low == high
     assert len(seen.readings) > 2 * WORKERS + 50
     assert exact > 0.9 * len(seen.readings)
-    assert early.total() <= 0.03 * sum(one.counts[WAKES] for one in seen.readings)
+    assert early.total() <= 0.03 * sum(reading.counts[WAKES] for reading in seen.readings)
 
 
 @WHICH
 def test_there_are_books(request: pytest.FixtureRequest, which: str) -> None:
     seen: Witnessed = request.getfixturevalue(which)
-    assert sum(one.switches for one in thread_books(seen.events).cpus) > 100
+    assert sum(cpu.switches for cpu in thread_books(seen.events).cpus) > 100
 
 
 @WHICH
@@ -184,16 +186,16 @@ def test_each_cpu_has_the_counts_of_schedstat(request: pytest.FixtureRequest, wh
     assert len(cpus) == CPUS
     for _, cpu, before, after, _, arrived in cpus:
         times = [
-            one.time
-            for one in seen.events.events
-            if isinstance(one, SwitchEvent) and one.vcpu == int(cpu) and one.thread != IDLE
+            event.time
+            for event in seen.events.events
+            if isinstance(event, SwitchEvent) and event.vcpu == int(cpu) and event.thread != IDLE
         ]
         low, high = (bisect_right(times, int(time)) for time in (before, after))
         assert low - 1 <= int(arrived) <= high
 
 
 def traced_switches(seen: Witnessed, cpu: int, since: int) -> list[tuple[int, str, int]]:
-    words = (one for one in seen.words("switch") if int(one[0]) == cpu and int(one[1]) >= since)
+    words = (word for word in seen.words("switch") if int(word[0]) == cpu and int(word[1]) >= since)
     return [(int(before), STATES[state], int(after)) for _, _, before, state, after in words]
 
 
@@ -201,9 +203,9 @@ def begin_of_init(seen: Witnessed) -> int:
     """The tracer has its clock then, which it sets late in the boot. The name is seen at a wake-up, of whose
     tracepoints one is earlier."""
     return 5_000 + next(
-        one.time
-        for one in seen.events.events
-        if isinstance(one, NameEvent) and (one.thread, one.name) == (1, "init")
+        event.time
+        for event in seen.events.events
+        if isinstance(event, NameEvent) and (event.thread, event.name) == (1, "init")
     )
 
 
@@ -212,8 +214,10 @@ def test_each_cpu_switches_as_its_tracepoint_says(traced: Witnessed) -> None:
     since = begin_of_init(traced)
     for cpu in range(CPUS):
         traced_ones = traced_switches(traced, cpu, since)
-        mine = [one for one in traced.events.events if isinstance(one, SwitchEvent) and one.vcpu == cpu]
-        seen = [(one.before, one.state, one.thread) for one in mine]
+        mine = [
+            event for event in traced.events.events if isinstance(event, SwitchEvent) and event.vcpu == cpu
+        ]
+        seen = [(event.before, event.state, event.thread) for event in mine]
         assert len(traced_ones) > 10  # how many depends on the compiler
         # The view goes on when the tracer has been switched off.
         ends = [
@@ -228,15 +232,15 @@ def test_each_cpu_switches_as_its_tracepoint_says(traced: Witnessed) -> None:
 
 def test_each_thread_wakes_and_moves_as_its_tracepoints_say(traced: Witnessed) -> None:
     since = begin_of_init(traced)
-    until = max(int(one[1]) for kind in ("switch", "wake", "migrate") for one in traced.words(kind))
+    until = max(int(word[1]) for kind in ("switch", "wake", "migrate") for word in traced.words(kind))
     told = {
-        kind: Counter(int(one[2]) for one in traced.words(kind) if int(one[1]) >= since)
+        kind: Counter(int(word[2]) for word in traced.words(kind) if int(word[1]) >= since)
         for kind in ("wake", "migrate")
     }
     wakes = Counter(
-        one.thread
-        for one in traced.events.events
-        if isinstance(one, WakeEvent) and since <= one.time <= until
+        event.thread
+        for event in traced.events.events
+        if isinstance(event, WakeEvent) and since <= event.time <= until
     )
     moves = Counter(
         thread for thread, life in traced.lives.items() for time, _, _ in life.moves if since <= time <= until
@@ -251,25 +255,25 @@ def test_each_thread_wakes_and_moves_as_its_tracepoints_say(traced: Witnessed) -
 def is_within(some: list[int], all_of_them: list[int]) -> bool:
     """In this order."""
     rest = iter(all_of_them)
-    return all(one in rest for one in some)
+    return all(number in rest for number in some)
 
 
 def test_each_thread_is_woken_by_whom_its_tracepoint_says(traced: Witnessed) -> None:
     """Also where another CPU does the rest of a wake-up."""
     since = begin_of_init(traced)
-    until = max(int(one[1]) for one in traced.words("wake"))
+    until = max(int(word[1]) for word in traced.words("wake"))
     told: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for _, time, thread, waker in (map(int, one) for one in traced.words("waking")):
+    for _, time, thread, waker in (map(int, word) for word in traced.words("waking")):
         if since <= time <= until:
             told[thread].append((time, waker))
     sent = early = 0
     for thread, times in told.items():
-        wakes = [one for one in traced.lives[thread].wakes if since <= one.time <= until]
+        wakes = [wake for wake in traced.lives[thread].wakes if since <= wake.time <= until]
         made = traced.lives[thread].phases[0].begin >= since
-        mine = [one.waker for one in wakes[made:]]  # the first one of a new thread has another tracepoint
+        mine = [wake.waker for wake in wakes[made:]]  # the first one of a new thread has another tracepoint
         theirs = [waker for _, waker in sorted(times)]
         early += len(theirs) - len(mine)
         assert is_within(mine, theirs), thread
-        sent += sum(one.waker_cpu != one.cpu for one in wakes)
+        sent += sum(wake.waker_cpu != wake.cpu for wake in wakes)
     assert early <= 0.03 * sum(map(len, told.values()))
     assert sent > 10  # how many depends on the compiler

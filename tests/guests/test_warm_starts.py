@@ -88,9 +88,9 @@ class Bench:
             (folder / "words").write_text(f"{self.planned.system.boot.append} {own}\n")
             content = {"files": image.initrd, "words": folder / "words"}
             words = [
-                one.replace("string=later", f"file={path}")
-                for one in spec.argv
-                for path in [content.get(one.partition(",")[0].rpartition("/")[2], "")]
+                text.replace("string=later", f"file={path}")
+                for text in spec.argv
+                for path in [content.get(text.partition(",")[0].rpartition("/")[2], "")]
             ]
             spec = replace(spec, argv=tuple(words))
         typing = snapshot.typing_pace(self.script)
@@ -101,8 +101,8 @@ class Bench:
 
 def made(machine: str, arch: str = "x86_64", qemu: Path | None = None) -> Bench:
     system = catalog.load_system(f"linux:arch={arch}:start=warm")
-    found = catalog.load_machine(machine)
-    system = system if found is None else system.on(found)
+    result = catalog.load_machine(machine)
+    system = system if result is None else system.on(result)
     workload = catalog.load_workload("primes", system)
     values, label = fill(workload, {"hi": 20_000})
     cell = Cell(system.name, workload.name, workload.mode, values, 2, label)
@@ -160,12 +160,12 @@ def test_a_system_call_costs_the_same_warm_and_cold(tmp_path: Path) -> None:
 def newer_qemu(arch: str) -> Path:
     """A QEMU on PATH that is newer than the reviewed one, and saves machines that older ones do not."""
     name = ARCHITECTURES[arch].qemu
-    found = shutil.which(name)
-    if found is None:
+    result = shutil.which(name)
+    if result is None:
         pytest.skip(f"no {name} is on PATH; Debian 13 has one of 11.1 in its backports")
-    own = inputs.qemu(Path(found), ARCHITECTURES[arch])
+    own = inputs.qemu(Path(result), ARCHITECTURES[arch])
     if own.version < (11, 1, 0):
-        pytest.skip(f"{found} is QEMU {own.version_text}, not 11.1 or newer")
+        pytest.skip(f"{result} is QEMU {own.version_text}, not 11.1 or newer")
     return own.binary
 
 
@@ -175,15 +175,19 @@ def test_the_same_with_a_newer_qemu(arch: str, tmp_path: Path) -> None:
 
 
 def restored_is_never_saved(bench: Bench, tmp_path: Path) -> None:
-    with bench.started(tmp_path / "on", BootOptions(NONCE, seed=1, saves=tmp_path), later=False) as one:
-        one.go()
-        assert one.talk is not None
-        stop, _ = snapshot._at_rest(one.console, one.talk, snapshot.readiness(None), 10**11)
-        one.talk.pause()
-        one.qmp.execute("stop", seconds=60)
-        one.qmp.execute("cont", seconds=60)
-        snapshot.begin(one.qmp, one.talk)
-        to_its_end(one)
+    with bench.started(
+        tmp_path / "on", BootOptions(NONCE, seed=1, saves=tmp_path), later=False
+    ) as running_guest:
+        running_guest.go()
+        assert running_guest.talk is not None
+        stop, _ = snapshot._at_rest(
+            running_guest.console, running_guest.talk, snapshot.readiness(None), 10**11
+        )
+        running_guest.talk.pause()
+        running_guest.qmp.execute("stop", seconds=60)
+        running_guest.qmp.execute("cont", seconds=60)
+        snapshot.begin(running_guest.qmp, running_guest.talk)
+        to_its_end(running_guest)
     saved = bench.snapshot
     assert (stop.time, stop.console) == (saved.record.time_ns, saved.record.console)
     restored = []
@@ -201,7 +205,7 @@ def restored_is_never_saved(bench: Bench, tmp_path: Path) -> None:
     assert restored[0].start == (stop.time, stop.console)
     assert never.start is None
     assert restored[0].marks == never.marks
-    assert [one.time for one in restored[0].totals] == [one.time for one in never.totals]
+    assert [total.time for total in restored[0].totals] == [total.time for total in never.totals]
     assert (tmp_path / "first/serial.log").read_bytes() == (tmp_path / "on/serial.log").read_bytes()
 
 
@@ -209,16 +213,18 @@ def test_the_restored_memory_is_that_of_the_saved_guest(tmp_path: Path) -> None:
     """Page by page, as the CPUs see it: with the firmware's parts, which are no memory of the file."""
     bench = prompted(tmp_path, "memory")
     boot = BootOptions(NONCE, seed=1, saves=tmp_path)
-    with bench.started(tmp_path / "saved", boot) as one:
-        one.go()
-        assert one.talk is not None
-        snapshot._at_rest(one.console, one.talk, snapshot.readiness(bench.script), 10**11)
-        one.talk.pause()
-        one.qmp.execute("stop", seconds=60)
-        saved = seen(one, tmp_path / "saved.bin")
-    with bench.started(tmp_path / "restored", BootOptions(NONCE, seed=1, start=bench.snapshot)) as one:
-        one.load()
-        restored = seen(one, tmp_path / "restored.bin")
+    with bench.started(tmp_path / "saved", boot) as running_guest:
+        running_guest.go()
+        assert running_guest.talk is not None
+        snapshot._at_rest(running_guest.console, running_guest.talk, snapshot.readiness(bench.script), 10**11)
+        running_guest.talk.pause()
+        running_guest.qmp.execute("stop", seconds=60)
+        saved = seen(running_guest, tmp_path / "saved.bin")
+    with bench.started(
+        tmp_path / "restored", BootOptions(NONCE, seed=1, start=bench.snapshot)
+    ) as running_guest:
+        running_guest.load()
+        restored = seen(running_guest, tmp_path / "restored.bin")
     assert len(saved) == len(restored) == WHOLE
     pages = () if saved == restored else range(0, WHOLE, PAGE)
     different = [at for at in pages if saved[at : at + PAGE] != restored[at : at + PAGE]]
@@ -287,14 +293,14 @@ def test_a_kernel_starts_at_its_prompt(tmp_path: Path, machine: str) -> None:
         assert session.code == 0, session.output
         run = next((session.folder / "runs").glob("0001-*"))
         typed = json.loads((run / "conversation.json").read_text())["typed"]
-        times = [one.time for one in read_log(clock_log(run)).totals]
+        times = [total.time for total in read_log(clock_log(run)).totals]
         said[start] = [(one["text"], one["at"]) for one in typed], (run / "serial.log").read_bytes(), times
     assert said[StartKind.WARM] == said[StartKind.COLD]
 
 
 def begun(run: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run / "start.json").read_text())
-    return found
+    result: dict[str, Any] = json.loads((run / "start.json").read_text())
+    return result
 
 
 def forged(session: Path, *, whole: bool) -> Path:
@@ -460,8 +466,8 @@ def test_a_state_of_another_machine_or_one_without_its_end_is_not_loaded(
         os.truncate(folder / STATE, (folder / STATE).stat().st_size // 2)
         snapshot = replace(snapshot, folder=folder)
     boot = BootOptions(NONCE, seed=1, start=snapshot)
-    with other.started(tmp_path / "run", boot) as one, pytest.raises(QmpError):
-        one.load()  # QEMU ends, and its own message is told as the reason (run/guest.py)
+    with other.started(tmp_path / "run", boot) as running_guest, pytest.raises(QmpError):
+        running_guest.load()  # QEMU ends, and its own message is told as the reason (run/guest.py)
     said = (tmp_path / "run/stderr.log").read_text()
     assert "load of migration failed" in said, said
 

@@ -52,7 +52,7 @@ def _timed(*kinds: str) -> Iterator[Trial]:
         *_times("schbench-wakeup", "schbench", "worker.h", "now - posted", time_ns=60_000_000),
         *_times("sockets", "sockets", "sockets.c", "port_now() - began", requests=200),
     )
-    return (one for one in rows if one.name.rpartition("-")[2] in kinds)
+    return (row for row in rows if row.name.rpartition("-")[2] in kinds)
 
 
 LISTED = (

@@ -75,8 +75,8 @@ class Session:
 
     @property
     def verdicts(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads((self.folder / "verdicts.json").read_text())
-        return found
+        result: list[dict[str, Any]] = json.loads((self.folder / "verdicts.json").read_text())
+        return result
 
     def work(self, cpus: int, system: str) -> list[int]:
         """The work windows of an arm's verified runs, without warm-ups."""

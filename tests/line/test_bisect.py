@@ -53,15 +53,15 @@ def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     )
     assert re.search(r"^selftest smp2 work +10\.00 ms +12\.50 ms +0\.80 ", done.stdout, re.MULTILINE)
 
-    found = json.loads(Path("out/state.json").read_text())
-    assert found["steps"][0] == interrupted["steps"][0]
-    terms = {one["commit"]: one["term"] for one in found["steps"]}
+    result = json.loads(Path("out/state.json").read_text())
+    assert result["steps"][0] == interrupted["steps"][0]
+    terms = {one["commit"]: one["term"] for one in result["steps"]}
     right = dict(zip(history.commits, ("good", "good", "bad", "skip", "bad", "bad"), strict=True))
     assert terms.items() <= right.items()
     assert history.repo.state == before
     assert (history.repo.folder / "kernel/main.c").read_text().startswith("the user's own work")
 
-    (at,) = [one["session"] for one in found["steps"] if one["commit"] == history.commits[2]]
+    (at,) = [one["session"] for one in result["steps"] if one["commit"] == history.commits[2]]
     assert cli.main(["verify", f"out/{at}"]) == 0
     assert cli.main(["rejudge", f"out/{at}"]) == 1
     assert "A is mine.rev-" in capsys.readouterr().out + Path(f"out/{at}/summary.md").read_text()

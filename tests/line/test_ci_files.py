@@ -79,7 +79,7 @@ class Runner:
             path.chmod(0o755)
 
     def run(self, script: str, *shell: str, **given: str) -> subprocess.CompletedProcess[str]:
-        found = {
+        result = {
             name: value for name, value in os.environ.items() if not name.startswith(("GITHUB", "PYTEST"))
         }
         return subprocess.run(
@@ -90,7 +90,7 @@ class Runner:
             check=False,
             timeout=PATIENCE_S,
             env={
-                **found,
+                **result,
                 "PATH": f"{self.programs}:{os.environ['PATH']}",
                 "PYTHON": sys.executable,
                 "PYTHONPATH": str(REPO / "src"),

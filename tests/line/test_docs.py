@@ -48,10 +48,10 @@ def test_every_example_system_is_valid(tmp_path: Path) -> None:
 
 
 def test_the_example_of_a_prompt_is_valid_and_its_oracle_judges(tmp_path: Path) -> None:
-    found = read(re.findall(r"^```yaml\n(.*?)^```", PROMPT, re.MULTILINE | re.DOTALL)[0], tmp_path)
-    assert found.ask is systems.AskMethod.PROMPT
-    assert found.script is not None
-    assert found.script.places == {"workers", "hi"}
+    system = read(re.findall(r"^```yaml\n(.*?)^```", PROMPT, re.MULTILINE | re.DOTALL)[0], tmp_path)
+    assert system.ask is systems.AskMethod.PROMPT
+    assert system.script is not None
+    assert system.script.places == {"workers", "hi"}
     source = re.search(r"^```python\n# bench/primes/oracle.py\n(.*?)^```", PROMPT, re.MULTILINE | re.DOTALL)
     assert source is not None
     names: dict[str, Any] = {}
@@ -65,7 +65,7 @@ def test_the_examples_of_seen_threads_are_those_of_their_systems(tmp_path: Path)
     shown = re.findall(r"^```yaml\n(observe:.*?)^```", THREADS, re.MULTILINE | re.DOTALL)
     seen = [read(SMALLEST.format(more="", below=text), tmp_path).observe for text in shown]
     xv6 = REPO / "tests" / "kernels" / "xv6_riscv" / "system.yaml"
-    of_threads = [one for one in seen if one and one.type]
+    of_threads = [definition for definition in seen if definition and definition.type]
     assert of_threads == [_of_threads(catalog.load_system("kernel")), _of_threads(systemfile.load(xv6))]
 
 
@@ -104,11 +104,11 @@ PAGES = [*sorted(REPO.glob("[!C]*.md")), REPO / "CONTRIBUTING.md", *sorted((REPO
 
 def shown(pattern: str) -> dict[str, str]:
     """What matches in code blocks and code spans, with the page that it is on."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for page in PAGES:
         for block, span in re.findall(r"^```[^\n]*\n(.*?)^```|`([^`\n]+)`", page.read_text(), re.M | re.S):
-            found |= dict.fromkeys(re.findall(pattern, block or span, re.M), page.name)
-    return found
+            result |= dict.fromkeys(re.findall(pattern, block or span, re.M), page.name)
+    return result
 
 
 def test_every_documented_command_exists(capsys: pytest.CaptureFixture[str]) -> None:

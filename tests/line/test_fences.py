@@ -98,19 +98,19 @@ BEGINS = re.compile(r"(\$ |pytest |benchgate (?!: )[a-z]|\./run |nox -s |python 
 def test_every_fence_has_a_kind_and_no_command_hides_in_another() -> None:
     assert len(COMMANDS) > 50
     known = {"sh", "console", "text", "yaml", "python", "c", "{toctree}"}
-    assert {one.page: one.kind for one in ALL if one.kind not in known} == {}
-    others = [one for one in ALL if one.kind in {"text", ""}]
-    assert [one for one in others if BEGINS.match(one.text)] == []
+    assert {fence.page: fence.kind for fence in ALL if fence.kind not in known} == {}
+    others = [fence for fence in ALL if fence.kind in {"text", ""}]
+    assert [fence for fence in others if BEGINS.match(fence.text)] == []
     for page in PAGES:
         text = FENCE.sub("", page.read_text(encoding="utf-8"))
         assert re.findall(rf"^    {BEGINS.pattern}.*", text, re.MULTILINE) == [], page
 
 
 def test_every_fence_of_commands_runs_or_says_why_not() -> None:
-    marks = [one for one in COMMANDS if one.mark]
-    assert [one for one in marks if not one.mark.startswith(NOT_RUN) or len(one.mark) < 20] == []
-    assert [one for one in COMMANDS if one.kind == "console" and one.runs] == []
-    assert sum(one.runs for one in COMMANDS) >= 20
+    marks = [fence for fence in COMMANDS if fence.mark]
+    assert [fence for fence in marks if not fence.mark.startswith(NOT_RUN) or len(fence.mark) < 20] == []
+    assert [fence for fence in COMMANDS if fence.kind == "console" and fence.runs] == []
+    assert sum(fence.runs for fence in COMMANDS) >= 20
 
 
 @pytest.fixture(scope="module")
@@ -119,10 +119,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("user")
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n")
     (folder / "bench").mkdir()
-    (tests,) = (one.text for one in ALL if one.kind == "python" and "def test_tasks_scale" in one.text)
+    (tests,) = (
+        fence.text for fence in ALL if fence.kind == "python" and "def test_tasks_scale" in fence.text
+    )
     (folder / "bench" / "test_tasks.py").write_text(tests)
     shutil.copy(REPO / "fixtures" / "machines" / "desktop8.yaml", folder / "my.yaml")
-    (system,) = (one.text for one in ALL if one.kind == "yaml" and "kernel: build/mine.elf  " in one.text)
+    (system,) = (
+        fence.text for fence in ALL if fence.kind == "yaml" and "kernel: build/mine.elf  " in fence.text
+    )
     (folder / "bench" / "mine.yaml").write_text(system)
     for kernel in ("bench/build/mine.elf", "old/bzImage", "new/bzImage"):
         (folder / kernel).parent.mkdir(parents=True)
@@ -138,7 +142,7 @@ def place(words: list[str], folder: Path) -> Path:
 
 
 def test_what_runs_succeeds(folder: Path) -> None:
-    wanted = {shlex.join(words): one.page for one in COMMANDS if one.runs for words in one.commands}
+    wanted = {shlex.join(words): fence.page for fence in COMMANDS if fence.runs for words in fence.commands}
     assert {shlex.split(line)[0] for line in wanted} == {"pytest", "benchgate"}
     asked = [(str(place(words, folder)), words) for words in map(shlex.split, wanted)]
     done = subprocess.run(
@@ -189,11 +193,11 @@ def problem(words: list[str]) -> str:
     return ""
 
 
-@pytest.mark.parametrize("page", sorted({one.page for one in COMMANDS}))
+@pytest.mark.parametrize("page", sorted({fence.page for fence in COMMANDS}))
 def test_the_words_of_what_does_not_run_are_known(page: str) -> None:
-    found = [one for one in COMMANDS if one.page == page and one.kind == "sh" and not one.runs]
+    result = [fence for fence in COMMANDS if fence.page == page and fence.kind == "sh" and not fence.runs]
     assert {
-        shlex.join(words): why for one in found for words in one.commands if (why := problem(words))
+        shlex.join(words): why for fence in result for words in fence.commands if (why := problem(words))
     } == {}
 
 

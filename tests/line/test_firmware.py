@@ -87,7 +87,7 @@ def test_a_file_is_the_firmware(tmp_path: Path, guest: Architecture, clock: str)
     check(session, own, clock, tmp_path)
     said = [path.read_bytes() for path in session.folder.glob("runs/*/serial.log")]
     assert len(said) == len(session.rows) > 0
-    assert [b"OpenSBI w" in one for one in said] == [guest is RISCV64] * len(said)
+    assert [b"OpenSBI w" in data for data in said] == [guest is RISCV64] * len(said)
 
 
 def test_a_file_that_is_no_firmware_boots_nothing(tmp_path: Path) -> None:

@@ -28,7 +28,9 @@ def test_a_fleets_session_is_that_of_one_machine(tmp_path: Path) -> None:
     assert len(who) == len(fleetkit.WHOLE)
     assert {who[0], who[1]} == {"left", "right"}  # the first seed, and its repetition
     facts = json.loads((made.folder / "session.json").read_text())["fleet"]
-    assert {one["name"]: one["runs"] for one in facts["workers"]} == {name: who.count(name) for name in who}
+    assert {fact["name"]: fact["runs"] for fact in facts["workers"]} == {
+        name: who.count(name) for name in who
+    }
     assert facts["dropped"] == []
 
 
@@ -45,7 +47,7 @@ def test_a_warm_row_of_a_fleet_repeats_to_the_digit(tmp_path: Path) -> None:
         assert made.ended() == 0, made.program.said
         assert_verified(made)
     ours, theirs = (
-        {run: without_memory(files) for run, files in one.runs().items()} for one in (alone, made)
+        {run: without_memory(files) for run, files in session.runs().items()} for session in (alone, made)
     )
     assert sorted(theirs) == sorted(ours) == [(1, False), (1, True)]
     assert all("start.json" in files for files in theirs.values())

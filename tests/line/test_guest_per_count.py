@@ -72,7 +72,7 @@ def test_each_count_has_its_own_kernel(tmp_path: Path, kernels: tuple[Path, ...]
     facts = json.loads((session.folder / "session.json").read_text())
     assert {"selftest-fixed-smp1", "selftest-fixed-smp2"} < set(facts["inputs"])
     assert any(
-        "its kernels differ: each of smp1, smp2 boots files of its own" in one for one in facts["notes"]
+        "its kernels differ: each of smp1, smp2 boots files of its own" in fact for fact in facts["notes"]
     )
     code, output = run_benchgate(tmp_path, "verify", session.folder)
     assert code == 0, output

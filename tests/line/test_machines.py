@@ -95,8 +95,8 @@ def test_a_bundle_of_another_machine_file_is_refused(
 ) -> None:
     """A changed run breaks the chain of attempts, too."""
     made = forged(session, tmp_path / session.folder.resolve().name, everywhere=everywhere)
-    found, output = run_benchgate(tmp_path, "verify", made)
-    assert found == code, output
+    result, output = run_benchgate(tmp_path, "verify", made)
+    assert result == code, output
 
 
 def test_the_rows_of_both_machines_are_not_compared(session: Session) -> None:

@@ -23,7 +23,7 @@ def test_counters_in_one_line_fail_the_gate_that_they_pass_on_the_ideal_machine(
     rows = "".join(ROW.format(layout=layout, machine=machine) for layout, machine in ROWS)
     (tmp_path / "test_row.py").write_text(f"import pytest\n{rows}")
     session = run_pytest(tmp_path, "test_row.py", "--clock=insn", "--smp=1,2")
-    told = {one["id"]: one["outcome"] for one in session.verdicts if one["gate"] == "speedup"}
+    told = {verdict["id"]: verdict["outcome"] for verdict in session.verdicts if verdict["gate"] == "speedup"}
     assert told == {
         "counters.layout-packed.steps-4000-kernel-smp2": "PASS",
         "counters.layout-packed.steps-4000-kernel-server2x16-smp2": "FAIL",

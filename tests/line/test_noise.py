@@ -74,9 +74,9 @@ def measured(where: Path, orders: str) -> Session:
 def waited(session: Session, row: dict[str, str]) -> float:
     """The share of the time in which the vCPU could run for which the host made it wait."""
     (folder,) = session.folder.glob(f"runs/{int(row['run']):04}-*")
-    moments = {one["moment"]: one["threads"] for one in json.loads((folder / "threads.json").read_text())}
-    (before,) = (one for one in moments["ready"] if one["vcpu"] == 0)
-    (after,) = (one for one in moments["result"] if one["vcpu"] == 0)
+    moments = {load["moment"]: load["threads"] for load in json.loads((folder / "threads.json").read_text())}
+    (before,) = (moment for moment in moments["ready"] if moment["vcpu"] == 0)
+    (after,) = (moment for moment in moments["result"] if moment["vcpu"] == 0)
     delay, run = (int(after[name]) - int(before[name]) for name in ("delay_ns", "run_ns"))
     return delay / (delay + run)
 

@@ -126,11 +126,11 @@ def measured(where: Path, text: str, reports: str = "reports") -> Pasted:
 
 
 def test_of_a_shipped_workload(tmp_path: Path) -> None:
-    found = measured(tmp_path, SHIPPED)
-    assert found.code in (1, 75), found.terminal
-    assert any(command.endswith("--profile") for command in found.commands)
+    pasted = measured(tmp_path, SHIPPED)
+    assert pasted.code in (1, 75), pasted.terminal
+    assert any(command.endswith("--profile") for command in pasted.commands)
     # the next test makes its session again
-    check(found, {"replay", "timeline", "verify", "rejudge", "python"}, again=False)
+    check(pasted, {"replay", "timeline", "verify", "rejudge", "python"}, again=False)
 
 
 def test_of_a_workload_and_a_system_of_ones_own(tmp_path: Path) -> None:
@@ -138,15 +138,15 @@ def test_of_a_workload_and_a_system_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "lined.yaml").write_text(SYSTEM.format(name="lined", work=WINDOWS["lined"], kernel=kernel))
     (tmp_path / "typed.yaml").write_text(WORKLOAD)
     (tmp_path / "oracle.py").write_text(ORACLE)
-    found = measured(tmp_path, OWN, "my evidence")
-    assert "the folder that holds my evidence/" in found.page
-    assert found.code in (1, 75), found.terminal
-    check(found, {"replay", "timeline", "verify", "rejudge", "python"})
+    pasted = measured(tmp_path, OWN, "my evidence")
+    assert "the folder that holds my evidence/" in pasted.page
+    assert pasted.code in (1, 75), pasted.terminal
+    check(pasted, {"replay", "timeline", "verify", "rejudge", "python"})
 
 
 def test_of_an_exploration(tmp_path: Path) -> None:
     words = ["--smoke", "--system", "kernel:fault=panic", "--smp=2", "--strategy=sync", "--seeds=1"]
     code, output = run_benchgate(tmp_path, "explore", *words, "--out=out")
     assert code == 1, output
-    found = Pasted(tmp_path, (tmp_path / "out/explored.html").read_text(), output, code)
-    check(found, {"explore replay"})
+    pasted = Pasted(tmp_path, (tmp_path / "out/explored.html").read_text(), output, code)
+    check(pasted, {"explore replay"})

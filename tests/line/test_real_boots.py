@@ -124,17 +124,19 @@ def test_both_clocks_measure_and_one_decides(where: Path) -> None:
     session = run_on_wall_time(where, *systems, "--clock=both", "--smp=1,2")
     facts = json.loads((session.folder / "session.json").read_text())
     decides = facts["clocks"]["decides"]
-    of = {one["id"]: one for one in session.verdicts if one["gate"] == "speedup"}
+    of = {verdict["id"]: verdict for verdict in session.verdicts if verdict["gate"] == "speedup"}
     rows = ("kernel-wall", "kernel-insn", "native-wall")
     assert list(of) == [f"checksum.blocks-8192-{row}-smp2" for row in rows]
-    wall, *rest = [one["lane"] for one in of.values()]
+    wall, *rest = [value["lane"] for value in of.values()]
     assert (wall in ("tcg", None), rest) == (True, ["insn", "native"])  # None: the host voided its runs
-    verified = {one["id"]: one["outcome"] for one in session.verdicts if one["gate"] == "verified"}
+    verified = {
+        verdict["id"]: verdict["outcome"] for verdict in session.verdicts if verdict["gate"] == "verified"
+    }
     assert {outcome for name, outcome in verified.items() if "-insn-" in name} == {"PASS"}
     # SKIP: the host voided the runs of an arm on wall time
     assert set(verified.values()) <= {"PASS", "SKIP"}, session.output
-    chosen = [one["outcome"] for name, one in of.items() if f"-{decides}-" in name]
-    others = [one for name, one in of.items() if f"-{decides}-" not in name]
+    chosen = [value["outcome"] for name, value in of.items() if f"-{decides}-" in name]
+    others = [value for name, value in of.items() if f"-{decides}-" not in name]
     assert others
     assert "SKIP" not in chosen
     for one in others:
@@ -218,9 +220,9 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Session:
         systems='"linux", "native"', workload=f'"tasks", steps={CROWDED_STEPS}', holds=True
     )
     (where / "test_line.py").write_text(f"import pytest\n{test}")
-    one = f"--cpus={min(os.sched_getaffinity(0))}"
+    text = f"--cpus={min(os.sched_getaffinity(0))}"
     words = ("--oversubscribe", "--smp=4", "--runs=1", "--measure", "-v")
-    return run_on_wall_time(where, one, *words)
+    return run_on_wall_time(where, text, *words)
 
 
 @pytest.mark.alone

@@ -53,12 +53,12 @@ def debugged(replay: subprocess.Popen[str], stop: str) -> str:
     assert replay.stderr is not None
     deadline = time.monotonic() + PATIENCE_S
     for line in replay.stderr:
-        if found := re.search(r"instruction; gdb (.*); Ctrl-C", line):
+        if match := re.search(r"instruction; gdb (.*); Ctrl-C", line):
             break
         assert time.monotonic() < deadline
     else:
         pytest.fail("the replay ended before it stopped for the debugger")
-    gdb = f"gdb -nx -batch {found[1]} -ex '{stop}' -ex continue -ex delete -ex continue"
+    gdb = f"gdb -nx -batch {match[1]} -ex '{stop}' -ex continue -ex delete -ex continue"
     done = subprocess.run(
         gdb,
         shell=True,
@@ -74,5 +74,5 @@ def debugged(replay: subprocess.Popen[str], stop: str) -> str:
 
 def within_a_quantum(report: str) -> bool:
     """gdb stopped both CPUs, and each may move by a quantum (docs/explanation/insn.md)."""
-    found = re.search(r"work window (\d+) ns, (\d+) in the original", report)
-    return found is not None and abs(int(found[1]) - int(found[2])) <= 2 * 5_000
+    match = re.search(r"work window (\d+) ns, (\d+) in the original", report)
+    return match is not None and abs(int(match[1]) - int(match[2])) <= 2 * 5_000

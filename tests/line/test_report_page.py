@@ -54,8 +54,8 @@ VIEWS: dict[str, Callable[[], SessionView]] = {
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browserkit.browser(tmp_path_factory.mktemp("chromium")) as found:
-        yield found
+    with browserkit.browser(tmp_path_factory.mktemp("chromium")) as result:
+        yield result
 
 
 def written(name: str, view: SessionView, folder: Path) -> Path:
@@ -180,11 +180,11 @@ def test_a_script_of_a_guest_does_not_run_even_if_it_were_markup(browser: Browse
     browser.open(page, SCREEN)
     assert browser.value("window.owned") is None
     assert browser.value("document.querySelectorAll('.tools').length") == 1  # ours ran
-    assert any("Content Security Policy" in one for one in browser.complaints())
+    assert any("Content Security Policy" in complaint for complaint in browser.complaints())
 
 
 def test_the_pages_of_real_sessions(browser: Browser) -> None:
-    folders = [Path(one) for one in os.environ.get("BENCHGATE_SESSIONS", "").split(":") if one]
+    folders = [Path(word) for word in os.environ.get("BENCHGATE_SESSIONS", "").split(":") if word]
     if not folders:
         pytest.skip("BENCHGATE_SESSIONS names no session's folder")
     for folder in folders:

@@ -143,9 +143,9 @@ def test_a_program_that_misbehaves_is_killed_and_the_others_continue(kit: Bootki
     assert hostile == {"hostile-memory", "hostile-instructions", "hostile-rings", "hostile-arguments"}
     before = ternkit.console(done).partition("selftest: hostile-arguments ")[0]  # others are killed later
     lines = [line for line in before.splitlines() if line.startswith("killed:")]
-    found = [KILLED.match(line) for line in lines]
-    assert all(found), [line for line, match in zip(lines, found, strict=True) if not match]
-    vectors = {(match[1], int(match[2])) for match in found if match}
+    matches = [KILLED.match(line) for line in lines]
+    assert all(matches), [line for line, match in zip(lines, matches, strict=True) if not match]
+    vectors = {(match[1], int(match[2])) for match in matches if match}
     assert {("page", 14), ("protection", 13), ("divide", 0), ("opcode", 6), ("ring-counts", 255)} <= vectors
     assert len(lines) >= 30
 
@@ -250,8 +250,8 @@ def test_settings_of_the_command_line_share_one_binary(kit: Bootkit) -> None:
     assert file_digest(kernel_of(made, planned(kit, "kernel:profile=fast"))) not in kernels
 
 
-def kernel_of(made: images.Images, one: PlannedCell) -> Path:
-    return need(made.of(one.system, one.workload).kernel)
+def kernel_of(made: images.Images, cell: PlannedCell) -> Path:
+    return need(made.of(cell.system, cell.workload).kernel)
 
 
 def planned(kit: Bootkit, system: str) -> PlannedCell:
@@ -302,11 +302,11 @@ PHASES = ("spawn_ready", "work", "shutdown")
 
 
 def counted(transcript: Transcript, name: str, phase: str) -> int:
-    found = [
+    result = [
         measure.value for measure in transcript.measures if (measure.phase, measure.name) == (phase, name)
     ]
-    assert found, f"no measure line has phase={phase} name={name}"
-    return sum(value for value in found if value is not None)
+    assert result, f"no measure line has phase={phase} name={name}"
+    return sum(value for value in result if value is not None)
 
 
 def need_figure(value: int | None) -> int:

@@ -66,8 +66,8 @@ def write_cells(where: Path, workloads: Mapping[str, str]) -> None:
 
 
 def of_row(session: Session, row: str) -> dict[str, Any]:
-    (found,) = (one for one in session.verdicts if one["id"] == f"{row}-verified")
-    return found
+    (result,) = (verdict for verdict in session.verdicts if verdict["id"] == f"{row}-verified")
+    return result
 
 
 # ---- in the guest

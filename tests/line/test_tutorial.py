@@ -24,8 +24,8 @@ VERDICTS = (
 
 def shown(beginning: str) -> str:
     """The sentence of a verdict on the page, on one line, up to what it is based on."""
-    (found,) = (text for _, kind, _, text in FENCE.findall(PAGE) if kind == "text" and beginning in text)
-    return " ".join(found[found.index(beginning) :].split()).partition(" (work")[0]
+    (result,) = (text for _, kind, _, text in FENCE.findall(PAGE) if kind == "text" and beginning in text)
+    return " ".join(result[result.index(beginning) :].split()).partition(" (work")[0]
 
 
 def commands() -> list[list[str]]:
@@ -60,4 +60,6 @@ def test_a_newcomer_sees_what_the_page_says(tmp_path: Path) -> None:
             assert "the same run: marks, counts and console are equal" in output
             assert "kernel lock_slow" in output
     page = [shown(beginning) for beginning in VERDICTS]
-    assert [DIGITS.sub("N", one) for one in dict.fromkeys(verdicts)] == [DIGITS.sub("N", one) for one in page]
+    assert [DIGITS.sub("N", fromkey) for fromkey in dict.fromkeys(verdicts)] == [
+        DIGITS.sub("N", text) for text in page
+    ]

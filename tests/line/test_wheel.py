@@ -52,8 +52,8 @@ class Installed:
 
 
 def only(folder: Path, pattern: str) -> Path:
-    (found,) = folder.glob(pattern)
-    return found
+    (path,) = folder.glob(pattern)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_the_wheel_from_the_sdist_has_the_same_files_as_the_wheel_from_the_check
         [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", tmp_path, REPO], tmp_path
     )
     assert code == 0, output
-    lists = [sorted(zipfile.ZipFile(one).namelist()) for one in (wheel, only(tmp_path, "*.whl"))]
+    lists = [sorted(zipfile.ZipFile(path).namelist()) for path in (wheel, only(tmp_path, "*.whl"))]
     assert lists[0] == lists[1]
     assert not [name for name in lists[0] if name.endswith((".o", ".elf", ".pyc")) or "/out/" in name]
 

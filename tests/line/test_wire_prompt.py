@@ -81,6 +81,6 @@ def test_the_answer_to_a_typed_line_is_judged_as_the_wire_format(
     assert "true" in {row["verified"] for row in session.rows}
     typed = [path.read_text(errors="replace") for path in session.folder.glob("runs/*/serial.log")]
     assert len(typed) == len(session.rows)
-    assert all("$ bench.workload=primes bench.mode=process" in one for one in typed)
+    assert all("$ bench.workload=primes bench.mode=process" in word for word in typed)
     code, output = run_benchgate(tmp_path, "verify", session.folder)
     assert code == 0, output

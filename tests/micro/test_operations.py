@@ -21,7 +21,7 @@ class Operation:
     def test_each_did_its_work_and_seeds_agree(self, cell: CellResult) -> None:
         cell.require_verified()
         costs = sorted(cell.metric("cost"))
-        if {(one.run.lane, one.run.cell.cpus) for one in cell.runs} == {(Lane.INSN, 1)}:
+        if {(judged_run.run.lane, judged_run.run.cell.cpus) for judged_run in cell.runs} == {(Lane.INSN, 1)}:
             spread = 0 if cell.runs[0].run.cell.system == "kernel" else self.SPREAD
             assert costs[-1] <= (1 + spread) * costs[0]
 

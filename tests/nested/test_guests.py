@@ -42,9 +42,9 @@ def test_a_guest_is_verified_at_every_count(tmp_path: Path, system: str) -> None
     for argv, threads in runs_of(session):
         assert argv[argv.index("-accel") + 1] == "kvm"
         assert argv[argv.index("-cpu") + 1].startswith("host")
-        places = [tuple(one["found"]) for one in threads if one["vcpu"] is not None]
+        places = [tuple(thread["found"]) for thread in threads if thread["vcpu"] is not None]
         assert len(set(places)) == len(places) == int(argv[argv.index("-smp") + 1].split(",")[0])
-        assert all(len(one) == 1 for one in places)
+        assert all(len(place) == 1 for place in places)
 
 
 @pytest.mark.skipif(len(COUNTS) < 2, reason="this machine has one CPU, where no speedup can be seen")
@@ -100,7 +100,7 @@ def test_a_kernel_with_a_prompt(tmp_path: Path) -> None:
 
 def test_a_disk_and_a_firmware_of_ones_own(tmp_path: Path) -> None:
     """The guest does not write to the disk, and the image is as it was."""
-    (bios,) = [one / "bios-256k.bin" for one in inputs.qemu().data if (one / "bios-256k.bin").is_file()]
+    (bios,) = [path / "bios-256k.bin" for path in inputs.qemu().data if (path / "bios-256k.bin").is_file()]
     image = tmp_path / "disk.img"
     image.write_bytes(bytes(range(256)) * 8192)
     before = image.read_bytes()

@@ -29,18 +29,18 @@ def test_doctor_finds_that_kvm_keeps_up(tmp_path: Path) -> None:
     assert code == 0, said
     assert "kvm usable: " in " ".join(said.split())
     assert "with -cpu host" in " ".join(said.split())
-    found = json.loads((tmp_path / "kvm.json").read_text())
-    jsonschema.validate(found, json.loads((data_root() / "reports/schema/kvm-1.json").read_text()))
-    figures = {one["accel"]: one["figure"] for one in found["probes"]}
+    result = json.loads((tmp_path / "kvm.json").read_text())
+    jsonschema.validate(result, json.loads((data_root() / "reports/schema/kvm-1.json").read_text()))
+    figures = {one["accel"]: one["figure"] for one in result["probes"]}
     assert figures["kvm"] > figures["tcg"]
-    assert found["cpu"]["vendor_id"] == "AuthenticAMD"
-    assert {"svm", "npt"} <= set(found["flags"])
-    assert found["modules"]["kvm_amd"]["npt"] == "Y"
-    assert found["counters"]["resctrl"] == "not mounted"
+    assert result["cpu"]["vendor_id"] == "AuthenticAMD"
+    assert {"svm", "npt"} <= set(result["flags"])
+    assert result["modules"]["kvm_amd"]["npt"] == "Y"
+    assert result["counters"]["resctrl"] == "not mounted"
     usable = sorted(os.sched_getaffinity(0))
-    assert set(found["pins"]) <= set(usable)
-    measured_at = {one["cpus"] for one in found["capacities"] if one["accel"] == "kvm"}
-    assert measured_at == {n for n in (2, 4) if n <= len(found["pins"])}
+    assert set(result["pins"]) <= set(usable)
+    measured_at = {one["cpus"] for one in result["capacities"] if one["accel"] == "kvm"}
+    assert measured_at == {n for n in (2, 4) if n <= len(result["pins"])}
 
 
 @pytest.fixture

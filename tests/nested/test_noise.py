@@ -22,7 +22,7 @@ def test_the_baselines_rows_are_not_invalid_by_noise(tmp_path: Path, name: str) 
     session = run_pytest(tmp_path, suite, *words)
     print(session.output)
     assert session.code in (0, 75), session.output
-    assert {one["outcome"] for one in session.verdicts} <= {"PASS", "SKIP", "INCONCLUSIVE"}
+    assert {verdict["outcome"] for verdict in session.verdicts} <= {"PASS", "SKIP", "INCONCLUSIVE"}
 
 
 def test_a_busy_task_in_the_guest_is_refused(tmp_path: Path) -> None:

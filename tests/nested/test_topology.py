@@ -22,9 +22,9 @@ GROUPS = Path("/sys/fs/cgroup")
 
 @pytest.fixture(scope="module")
 def shape() -> tuple[int, int, int]:
-    found = re.search(r"nested\.shape=(\d+),(\d+),(\d+)", Path("/proc/cmdline").read_text())
-    assert found, "this machine was not booted with --shapes"
-    return int(found[1]), int(found[2]), int(found[3])
+    match = re.search(r"nested\.shape=(\d+),(\d+),(\d+)", Path("/proc/cmdline").read_text())
+    assert match, "this machine was not booted with --shapes"
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_sockets_cores_and_threads_are_those_of_the_machine(shape: tuple[int, in
         sockets * cores,
         sockets * cores * threads,
     )
-    assert {len(one.siblings) for one in seen.cpus} == {threads}
+    assert {len(cpu.siblings) for cpu in seen.cpus} == {threads}
     assert seen.source == "sysfs"
     assert not seen.hypervisor
     assert seen.smt is (threads > 1)
@@ -74,7 +74,7 @@ def test_an_offline_cpu_is_no_pin() -> None:
     try:
         seen = topology.read()
         assert last not in seen.online
-        assert last in {one.number for one in seen.cpus}
+        assert last in {cpu.number for cpu in seen.cpus}
         assert last not in topology.choose_pins(seen, include_smt=True)
         with pytest.raises(UsageError, match=f"CPU {last} is offline"):
             topology.check_pins(seen, [last])
@@ -113,7 +113,7 @@ def test_isolated_cpus_are_those_of_the_command_line() -> None:
     asked = re.search(r"isolcpus=(\S+)", Path("/proc/cmdline").read_text())
     seen = topology.read()
     assert seen.isolation.isolcpus == (asked[1] if asked else "none")
-    isolated = {one for one in seen.online if asked and 4 <= one <= 7}
+    isolated = {value for value in seen.online if asked and 4 <= value <= 7}
     assert not isolated & set(seen.usable)
     for number in isolated:
         with pytest.raises(UsageError, match=r"because it is isolated .start with: taskset"):

@@ -138,12 +138,12 @@ def equal_cost_cuts(workers: int, hi: int) -> list[int]:
 def console(cpus: int, work: int, *, wrong_worker: int | None = None, hi: int = HI) -> str:
     """What a correct guest prints. The stand-in fills in the nonce and the CRCs."""
     cuts = equal_cost_cuts(cpus, hi)
-    found = [trial_division(lo, hi) for lo, hi in pairwise(cuts)]
+    result = [trial_division(lo, hi) for lo, hi in pairwise(cuts)]
     lines = [
         f"begin v=1 nonce=x system=fake workload=primes mode=process workers={cpus} online={cpus} unit=ns "
         f"hi={hi} split=cost wait=join"
     ]
-    for worker, (count, total, divisions) in enumerate(found):
+    for worker, (count, total, divisions) in enumerate(result):
         reported = count - (worker == wrong_worker)
         span = f"lo={cuts[worker]} hi={cuts[worker + 1]}"
         lines.append(
@@ -151,7 +151,7 @@ def console(cpus: int, work: int, *, wrong_worker: int | None = None, hi: int = 
             f"count={reported} sum={total} divs={divisions}"
         )
     lines.append(f"window work_start=1000 work_end={1000 + work} total_start=500 total_end={2000 + work}")
-    whole = [sum(column) for column in zip(*found, strict=True)]
+    whole = [sum(column) for column in zip(*result, strict=True)]
     lines.append(f"result count={whole[0]} sum={whole[1]} divs={whole[2]}")
     lines.append("foreign time=0")
     lines.append(f"end lines={len(lines)}")
@@ -178,9 +178,9 @@ class Rig:
 
     def consoles(self, work: Sequence[int], *, wrong_worker: int | None = None) -> None:
         """Writes a console for each CPU count; `work` has the work windows for 1, 2 ... CPUs."""
-        for cpus, one in enumerate(work, 1):
+        for cpus, number in enumerate(work, 1):
             wrong = wrong_worker if cpus == len(work) else None
-            (self.folder / f"smp{cpus}.log").write_text(console(cpus, one, wrong_worker=wrong))
+            (self.folder / f"smp{cpus}.log").write_text(console(cpus, number, wrong_worker=wrong))
 
     def arguments(self, *words: str, play: str = "good") -> list[str]:
         # With `=`, because pytest takes a separate word that is a path for a test to run.

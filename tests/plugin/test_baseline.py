@@ -49,10 +49,10 @@ def kept(rig: Rig) -> Path:
 
 def verdicts(rig: Rig) -> dict[int, dict[str, Any]]:
     """The verdicts of the regression gates, by CPU count."""
-    found = json.loads((rig.latest / "verdicts.json").read_text())
+    result = json.loads((rig.latest / "verdicts.json").read_text())
     schema = json.loads((data_root() / "reports/schema/verdicts-2.json").read_text())
-    jsonschema.validate(found, schema)
-    return {one["cpus"]: one for one in found if one["gate"] == "regression"}
+    jsonschema.validate(result, schema)
+    return {one["cpus"]: one for one in result if one["gate"] == "regression"}
 
 
 def measured(rig: Rig) -> dict[int, dict[str, Any]]:
@@ -97,10 +97,10 @@ def test_a_session_is_gated_against_an_accepted_one(
     assert cli.main(["baseline", "check", str(forged_file), str(rig.latest)]) == 1
     assert "its figures of primes.hi-10000-fake-smp2 are not those of" in capsys.readouterr().out
 
-    found = measured(rig)
-    assert {cpus: one["outcome"] for cpus, one in found.items()} == {1: "PASS", 2: "PASS"}
-    assert found[2]["ratio"] == 1
-    assert (found[2]["baseline"], found[2]["base_cpus"]) == (DEFAULT_FILE, None)
+    result = measured(rig)
+    assert {cpus: value["outcome"] for cpus, value in result.items()} == {1: "PASS", 2: "PASS"}
+    assert result[2]["ratio"] == 1
+    assert (result[2]["baseline"], result[2]["base_cpus"]) == (DEFAULT_FILE, None)
     (copy,) = (rig.latest / "baselines").iterdir()
     assert copy.read_bytes() == kept.read_bytes()
     kept.unlink()
@@ -118,9 +118,9 @@ def test_a_session_is_gated_against_an_accepted_one(
     rig.consoles(SLOWER)
     shutil.copy(copy, kept)
     assert rig.run("-k", "regression", "--smp=1,2").ret == 1
-    found = verdicts(rig)
-    assert {cpus: one["outcome"] for cpus, one in found.items()} == {1: "PASS", 2: "FAIL"}
-    assert found[2]["ratio"] == pytest.approx(1.2)
+    result = verdicts(rig)
+    assert {cpus: value["outcome"] for cpus, value in result.items()} == {1: "PASS", 2: "FAIL"}
+    assert result[2]["ratio"] == pytest.approx(1.2)
     intact(rig.latest)
     capsys.readouterr()
     assert cli.main(["baseline", "diff", str(kept), str(rig.latest)]) == 0
@@ -169,7 +169,7 @@ def test_without_a_baseline_nothing_passes_and_the_session_can_be_accepted(
     said = capsys.readouterr().out
     assert f"wrote {DEFAULT_FILE}" in said
     assert "accepted, although: INVALID: primes.hi-10000-fake-smp1/baseline: there is no baseline" in said
-    assert {one["outcome"] for one in measured(rig).values()} == {"PASS"}
+    assert {value["outcome"] for value in measured(rig).values()} == {"PASS"}
 
 
 def test_lies_in_a_baseline_are_named_and_never_pass(rig: Rig, kept: Path) -> None:

@@ -31,7 +31,7 @@ def rig(rig: Rig) -> Rig:
 
 
 def entries(path: Path) -> Mapping[str, Any]:
-    return {one["fullname"]: one for one in json.loads(path.read_text())["benchmarks"]}
+    return {load["fullname"]: load for load in json.loads(path.read_text())["benchmarks"]}
 
 
 def test_its_table_and_its_json_have_every_verified_run(rig: Rig) -> None:

@@ -40,9 +40,9 @@ def screen(text: str) -> list[str]:
             column = 0
         elif piece == "\n":
             lines.append("")
-        elif (found := ESCAPE.fullmatch(piece)) is not None:
-            assert found[2] in "Km", f"an escape that this terminal does not know: {piece!r}"
-            lines[-1] = lines[-1][:column] if found[2] == "K" else lines[-1]
+        elif (match := ESCAPE.fullmatch(piece)) is not None:
+            assert match[2] in "Km", f"an escape that this terminal does not know: {piece!r}"
+            lines[-1] = lines[-1][:column] if match[2] == "K" else lines[-1]
         else:
             line = lines[-1].ljust(column)
             lines[-1] = line[:column] + piece + line[column + len(piece) :]

@@ -130,8 +130,8 @@ class Own:
         return {option: str(self.folder / name) for option, name in names.items()}
 
     def outcomes(self) -> dict[str, str]:
-        found = json.loads((self.rig.latest / "verdicts.json").read_text())
-        return {one["gate"]: one["outcome"] for one in found if one["gate"] != "verified"}
+        result = json.loads((self.rig.latest / "verdicts.json").read_text())
+        return {one["gate"]: one["outcome"] for one in result if one["gate"] != "verified"}
 
 
 @pytest.fixture
@@ -303,9 +303,9 @@ def marked(rig: Rig) -> Rig:
 def test_a_kind_of_gate_in_one_file_has_a_mark(marked: Rig, capsys: pytest.CaptureFixture[str]) -> None:
     """No other file names it. The rig refuses marks that are not registered."""
     marked.run().assert_outcomes(passed=1)
-    (found,) = json.loads((marked.latest / "verdicts.json").read_text())
-    assert (found["id"], found["gate"]) == ("primes.hi-10000-fake-smp2-steady-all", "steady")
-    assert (found["outcome"], found["threshold"]) == ("PASS", 1.1)
+    (result,) = json.loads((marked.latest / "verdicts.json").read_text())
+    assert (result["id"], result["gate"]) == ("primes.hi-10000-fake-smp2-steady-all", "steady")
+    assert (result["outcome"], result["threshold"]) == ("PASS", 1.1)
     capsys.readouterr()
     words = ["verify", str(marked.latest), "--gate", "steady.py", "--tests", "test_scaling.py"]
     assert cli.main(words) == 0

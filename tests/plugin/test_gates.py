@@ -54,7 +54,7 @@ def test_a_gate_that_passes_leaves_its_evidence(rig: Rig) -> None:
     verdict, *cells = json.loads((rig.latest / "verdicts.json").read_text())
     assert (verdict["outcome"], verdict["runs"], verdict["threshold"]) == ("PASS", 5, 1.6)
     assert verdict["ratio"] == pytest.approx(1.9)
-    assert [(one["gate"], one["cpus"], one["outcome"], one["runs"]) for one in cells] == [
+    assert [(cell["gate"], cell["cpus"], cell["outcome"], cell["runs"]) for cell in cells] == [
         ("verified", 1, "PASS", 5),
         ("verified", 2, "PASS", 5),
     ]
@@ -100,7 +100,7 @@ def test_a_gate_that_informs_is_neither_a_pass_nor_a_fail(
     result = informed.run("--clock=both", "--smp=1,2", "-rs")
     assert result.ret == 5
     result.assert_outcomes(passed=2, skipped=4)  # wall: two cells and a gate; insn: the same, not run
-    found = {one["id"]: one for one in json.loads((informed.latest / "verdicts.json").read_text())}
+    found = {load["id"]: load for load in json.loads((informed.latest / "verdicts.json").read_text())}
     gate = found["primes.hi-10000-fake-wall-smp2"]
     assert (gate["outcome"], gate["threshold"], gate["ratio"]) == ("SKIP", 1.6, pytest.approx(ratio))
     why = "for information only: the instruction clock decides, because this test says so"
@@ -118,7 +118,9 @@ def test_information_never_covers_a_wrong_answer(informed: Rig) -> None:
     informed.consoles((19_000_000, 10_000_000), wrong_worker=1)
     result = informed.run("--clock=both", "--smp=1,2")
     assert result.ret == 1
-    found = {one["id"]: one["outcome"] for one in json.loads((informed.latest / "verdicts.json").read_text())}
+    found = {
+        load["id"]: load["outcome"] for load in json.loads((informed.latest / "verdicts.json").read_text())
+    }
     assert found["primes.hi-10000-fake-wall-smp2"] == "INVALID"
     assert rejudge.show(informed.latest)[1] == 1
 
@@ -147,7 +149,7 @@ def test_a_gate_that_fails_says_so_in_one_line(rig: Rig) -> None:
     text, _ = rejudge.show(rig.latest, width=1000)
     assert line in text.replace(str(rig.latest), str(rig.latest.resolve()))
     (stored,) = (
-        one for one in json.loads((rig.latest / "verdicts.json").read_text()) if one["gate"] == "speedup"
+        load for load in json.loads((rig.latest / "verdicts.json").read_text()) if load["gate"] == "speedup"
     )
     assert f"in runs/{Path(log[1]).parent.name}/serial.log" in stored["reason"]
 
@@ -447,7 +449,7 @@ def test_a_row_of_which_no_cell_can_run_is_not_missing(rig: Rig) -> None:
 
 
 def verdicts(rig: Rig) -> list[tuple[str, str]]:
-    return [(one["id"], one["outcome"]) for one in json.loads((rig.latest / "verdicts.json").read_text())]
+    return [(load["id"], load["outcome"]) for load in json.loads((rig.latest / "verdicts.json").read_text())]
 
 
 def cases(rig: Rig) -> list[tuple[str, list[str]]]:
@@ -465,8 +467,8 @@ def test_a_session_of_cells_alone_leaves_a_verdict_and_a_test_case_for_each(rig:
     result.stdout.fnmatch_lines(["PASS: 2 of 2 verdicts", "PASS: 2 cells: 10 runs, all verified"])
     assert result.stdout.str().count("not witnessed on lane tcg") == 1
     ids = [f"primes.hi-10000-fake-smp{cpus}-verified" for cpus in (1, 2)]
-    assert verdicts(rig) == [(one, "PASS") for one in ids]
-    assert cases(rig) == [(f"{one}-work", ["system-out"]) for one in ids]
+    assert verdicts(rig) == [(text, "PASS") for text in ids]
+    assert cases(rig) == [(f"{text}-work", ["system-out"]) for text in ids]
     assert rejudge.show(rig.latest)[1] == 0
     assert verify_session(rig.latest, rejudge.recompute).exit_code == 0
 

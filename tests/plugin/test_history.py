@@ -18,8 +18,8 @@ ROW = "primes.hi-10000-fake"
 
 def sessions(file: Path) -> list[str]:
     with store.reading(store.find_place(str(file), {})) as connection:
-        (found,) = reader.series_of(connection, f"{ROW}-smp2", "work")
-        return [point.session for point in reader.points_of(connection, found.number)]
+        (series,) = reader.series_of(connection, f"{ROW}-smp2", "work")
+        return [point.session for point in reader.points_of(connection, series.number)]
 
 
 def test_sessions_import_themselves(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,8 +87,8 @@ def judge_again(rig: Rig, command: str) -> subprocess.CompletedProcess[str]:
 
 
 def outcomes(rig: Rig) -> dict[str, str]:
-    found = json.loads((rig.latest / "verdicts.json").read_text())
-    return {one["workload"]: one["outcome"] for one in found}
+    result = json.loads((rig.latest / "verdicts.json").read_text())
+    return {one["workload"]: one["outcome"] for one in result}
 
 
 def recorded(rig: Rig) -> tuple[int, int]:

@@ -60,8 +60,8 @@ def declaring(rig: Rig) -> Path:
 
 
 def verdicts(rig: Rig) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads((rig.latest / "verdicts.json").read_text())
-    return found
+    result: list[dict[str, object]] = json.loads((rig.latest / "verdicts.json").read_text())
+    return result
 
 
 def test_a_comparison_measures_the_other_system_interleaved_and_its_evidence_is_intact(rig: Rig) -> None:
@@ -96,7 +96,7 @@ def test_an_invalid_run_of_one_system_makes_the_comparison_invalid(rig: Rig) -> 
     path.write_text(path.read_text().replace("count=", "count=9", 1))
     marked(rig, f"ratio(to={other!r}, cpus=2, at_least=1.4)")
     assert rig.run().ret == 1
-    assert [one["outcome"] for one in verdicts(rig)] == ["INVALID"]
+    assert [verdict["outcome"] for verdict in verdicts(rig)] == ["INVALID"]
 
 
 def test_a_system_on_another_lane_is_not_compared(rig: Rig) -> None:

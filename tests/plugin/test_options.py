@@ -38,15 +38,15 @@ def rows(rig: Rig) -> list[dict[str, str]]:
 
 def verdict(rig: Rig) -> dict[str, object]:
     """The verdict of the speedup; those of the cells follow it."""
-    found = json.loads((rig.latest / "verdicts.json").read_text())[0]
-    assert isinstance(found, dict)
-    return found
+    result = json.loads((rig.latest / "verdicts.json").read_text())[0]
+    assert isinstance(result, dict)
+    return result
 
 
 def command_lines(rig: Rig) -> list[list[str]]:
-    found = [json.loads(path.read_text()) for path in (rig.latest / "runs").glob("*/argv.json")]
-    assert found
-    return found
+    result = [json.loads(path.read_text()) for path in (rig.latest / "runs").glob("*/argv.json")]
+    assert result
+    return result
 
 
 def assert_intact(rig: Rig) -> None:
@@ -141,9 +141,13 @@ def perf_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only folder on PATH. It has what the stand-in needs; a test may add `perf`."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    for name, found in {"env": "/usr/bin/env", "python3": sys.executable, "git": shutil.which("git")}.items():
-        if found:
-            (folder / name).symlink_to(found)
+    for name, result in {
+        "env": "/usr/bin/env",
+        "python3": sys.executable,
+        "git": shutil.which("git"),
+    }.items():
+        if result:
+            (folder / name).symlink_to(result)
     monkeypatch.setenv("PATH", str(folder))
     return folder
 

@@ -47,4 +47,4 @@ def test_rejudge_fails_if_a_smoke_was_removed(rig: Rig) -> None:
 
 
 def outcomes(rig: Rig) -> list[str]:
-    return [one["outcome"] for one in json.loads((rig.latest / "verdicts.json").read_text())]
+    return [load["outcome"] for load in json.loads((rig.latest / "verdicts.json").read_text())]

@@ -38,7 +38,7 @@ def run(rig: Rig) -> Run:
     rig.more = "settings: {kernel: {file: kernel}, speed: {choices: [full, half], default: full}}\n"
 
     def with_systems(*systems: str, more: tuple[str, ...] = ()) -> pytest.RunResult:
-        words = rig.arguments(*(f"--system={one}" for one in systems), *more)
+        words = rig.arguments(*(f"--system={system}" for system in systems), *more)
         file = rig.folder / "fake.yaml"
         text = file.read_text().replace("kernel: kernel", 'kernel: "{kernel}"')
         file.write_text(text.replace(f"={rig.folder}/smp", f"={rig.folder}/{{speed}}/smp"))
@@ -52,8 +52,8 @@ def other(rig: Rig, settings: str) -> str:
 
 
 def facts(rig: Rig) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((rig.latest / "session.json").read_text())
-    return found
+    result: dict[str, Any] = json.loads((rig.latest / "session.json").read_text())
+    return result
 
 
 def test_a_second_kernel_is_gated_against_the_first_and_its_evidence_is_intact(rig: Rig, run: Run) -> None:
@@ -64,7 +64,7 @@ def test_a_second_kernel_is_gated_against_the_first_and_its_evidence_is_intact(r
     )
     found = facts(rig)
     assert found["letters"] == {"A": "fake", "B": "fake.kernel-kernel"}
-    digests = {row: one["kernel"] for row, one in found["inputs"].items() if "primes" in row}
+    digests = {row: value["kernel"] for row, value in found["inputs"].items() if "primes" in row}
     assert digests == {
         "primes.hi-10000-fake": hashlib.sha256(b"kernel").hexdigest(),
         "primes.hi-10000-fake.kernel-kernel": hashlib.sha256(b"patched").hexdigest(),
@@ -123,9 +123,9 @@ def test_the_thresholds_of_a_letter_are_those_of_the_marks(rig: Rig, run: Run) -
 def test_a_gate_of_an_earlier_version_is_judged_again(rig: Rig, run: Run) -> None:
     """Sessions of earlier versions have the kind `compare`, and no letters."""
     run(other(rig, "speed=half"))
-    found = facts(rig)
-    del found["letters"]
-    text = json.dumps(found).replace('"kind": "ratio"', '"kind": "compare"')
+    result = facts(rig)
+    del result["letters"]
+    text = json.dumps(result).replace('"kind": "ratio"', '"kind": "compare"')
     (rig.latest / "session.json").write_text(text)
     (verdict,) = json.loads(rejudge.recompute(rig.latest)["verdicts.json"])
     assert (verdict["gate"], verdict["outcome"], verdict["ratio"]) == ("compare", "FAIL", 0.5)

@@ -39,7 +39,7 @@ def test_one_worker_measures_and_the_controller_reports(workers: Rig, dist: str)
     assert result.stdout.str().count("report: ") == 1
     assert result.stderr.str().count("the timed tests run one after the other in one worker") == 1
     facts = json.loads((workers.latest / "session.json").read_text())
-    assert any("other tests may run beside them" in one for one in facts["notes"])
+    assert any("other tests may run beside them" in fact for fact in facts["notes"])
     check = verify_session(workers.latest, rejudge.recompute)
     assert check.exit_code == 0, check.text
 

@@ -28,7 +28,7 @@ def long_waits(run: Path) -> list[dict[str, Any]]:
     status, told = run_benchgate(run, "threads", run, "--json", "--late=1ms")
     assert status == 0, told
     return [
-        one for one in json.loads(told)["waits"] if sum(length for _, length in one["idle_cpus"]) > LATE_NS
+        load for load in json.loads(told)["waits"] if sum(length for _, length in load["idle_cpus"]) > LATE_NS
     ]
 
 
@@ -40,10 +40,10 @@ def test_a_worker_waits_beside_an_idle_cpu_small(verdict: VerdictResult, pytestc
     verdict.require_pass()
     runs = Path(pytestconfig.getoption("--reports") or "reports", "latest", "runs").resolve()
     wakes = [
-        one["wake"]
+        long_wait["wake"]
         for run in sorted(runs.glob("*checksum*riscv64*"))
-        for one in long_waits(run)
-        if one["wake"]
+        for long_wait in long_waits(run)
+        if long_wait["wake"]
     ]
     trails = [[at["symbol"] for at in wake["trail"]] for wake in wakes if wake["cpu"] == wake["waker_cpu"]]
     named = [trail for trail in trails if [name for name in trail if name in WAY] == WAY]

@@ -65,7 +65,7 @@ def faulty(program: Path, fault: str) -> str:
 def require_found_out(found: list[str]) -> None:
     """A record of threads that contradicts itself finds no fault of a scheduler."""
     assert found
-    assert not any("threads.txt" in one for one in found), found
+    assert not any("threads.txt" in text for text in found), found
 
 
 def test_every_scenario_has_a_scheduler_that_fails_it() -> None:

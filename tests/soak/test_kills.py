@@ -62,14 +62,14 @@ def load() -> Iterator[None]:
 
 def left_of(nonce: str) -> dict[int, str]:
     """What each process of a session is, by its number; `ending` if it is about to end."""
-    found = {}
+    result = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
                 kind = kind_of(entry, nonce.encode())
                 if kind:
-                    found[int(entry.name)] = kind
-    return found
+                    result[int(entry.name)] = kind
+    return result
 
 
 def kind_of(entry: Path, nonce: bytes) -> str:

@@ -46,7 +46,7 @@ def test_runs_are_equal_and_take_their_time(
     for burners in LOADS:
         with burning(burners):
             others = [boot(guest, image, tmp_path, case, cpus) for _ in range(RUNS)]
-        assert [one.repeatable for one in others] == [first.repeatable] * RUNS > []
+        assert [bare.repeatable for bare in others] == [first.repeatable] * RUNS > []
 
 
 @pytest.mark.parametrize("guest", GUESTS, ids=str)

@@ -38,10 +38,12 @@ def figures(
 
 def arm(of: Cell, samples: Sequence[float], *more: Measurement, **facts: Any) -> BaselineArm:
     """`total` is `work` unless `more` has it."""
-    found = [figures(of, samples, name=name, **facts) for name in ("work", "total")]
-    every = {one.metric.name: one for one in (*found, *more)}
-    one = found[0]
-    return BaselineArm(of, one.lane, one.placement, one.guest, one.seeds, every)
+    measurements = [figures(of, samples, name=name, **facts) for name in ("work", "total")]
+    every = {measurement.metric.name: measurement for measurement in (*measurements, *more)}
+    measurement = measurements[0]
+    return BaselineArm(
+        of, measurement.lane, measurement.placement, measurement.guest, measurement.seeds, every
+    )
 
 
 def baseline(*arms: BaselineArm, origin: Origin = ORIGIN) -> Baseline:
@@ -66,11 +68,11 @@ def symbols(counts: Mapping[tuple[str, str], int]) -> SymbolCounts:
 
 def forged(text: str, edit: Callable[[dict[str, Any]], object]) -> str:
     """The text of a baseline after an edit by somebody who makes its digest again."""
-    found = json.loads(text)
-    edit(found)
-    found.pop("digest", None)
-    found["digest"] = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
-    return json.dumps(found)
+    result = json.loads(text)
+    edit(result)
+    result.pop("digest", None)
+    result["digest"] = hashlib.sha256(json.dumps(result, sort_keys=True).encode()).hexdigest()
+    return json.dumps(result)
 
 
 def written(*arms: BaselineArm) -> str:

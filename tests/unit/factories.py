@@ -165,9 +165,9 @@ def scaled_view(**changes: object) -> SessionView:
     """Five runs at one and two CPUs with their verdict, a warm-up and an invalid run."""
     base, two = rows(cell(1), BASE_NS), rows(cell(2), TWO_NS, first=6)
     arms = {one.cell.id: one for one in (arm(cell(1), BASE_NS), arm(cell(2), TWO_NS))}
-    found = decide([speedup(2)], arms, POLICY).verdicts
+    verdicts = decide([speedup(2)], arms, POLICY).verdicts
     warm = run_row(raw_run(cell(1), attempt=11, warmup=True), verified(raw_run(cell(1)), 1_300_000_000))
-    return view(*base, *two, warm, **{"verdicts": found, **changes})  # type: ignore[arg-type]
+    return view(*base, *two, warm, **{"verdicts": verdicts, **changes})  # type: ignore[arg-type]
 
 
 def failing(word: Word, **changes: object) -> SessionView:

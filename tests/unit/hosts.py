@@ -20,8 +20,8 @@ def capacity(accel: Accel, cpus: int, ratio: float, low: float) -> Capacity:
 
 def good_host(tree: Tree) -> Host:
     """Two whole cores on bare metal, and KVM that works."""
-    found = topology.read(
+    host_topology = topology.read(
         tree(host_files("0-3", {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"})), affinity=range(4)
     )
     sizes = {(accel, 2): capacity(accel, 2, 1.97, 1.93) for accel in Accel}
-    return Host(found, (0, 1), {Accel.KVM: KVM, Accel.TCG: TCG}, sizes)
+    return Host(host_topology, (0, 1), {Accel.KVM: KVM, Accel.TCG: TCG}, sizes)

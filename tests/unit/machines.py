@@ -33,9 +33,9 @@ order: watch
 
 def duo(**lines: str) -> Machine:
     """The machine, with other text for some of its keys."""
-    found = machinefile.parse(changed(**lines), FILE)
-    assert found is not None
-    return found
+    machine = machinefile.parse(changed(**lines), FILE)
+    assert machine is not None
+    return machine
 
 
 def changed(**lines: str) -> str:

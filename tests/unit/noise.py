@@ -51,5 +51,5 @@ def _thread(vcpu: int, run_ns: int, delay_ns: int | None, **grown: int | None) -
     """A thread of a vCPU. Without a wait its run time is not known either: both are in one file."""
     run = None if delay_ns is None else run_ns
     usual: dict[str, int | None] = {"voluntary": 0, "involuntary": 0, "migrations": 0}
-    found = ThreadCounters(20 + vcpu, "CPU", run, delay_ns, 3, cpu=vcpu, **{**usual, **grown})
-    return ThreadUse(vcpu, found)
+    thread_counters = ThreadCounters(20 + vcpu, "CPU", run, delay_ns, 3, cpu=vcpu, **{**usual, **grown})
+    return ThreadUse(vcpu, thread_counters)

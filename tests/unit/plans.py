@@ -33,8 +33,8 @@ def sweep(*cpus: int, system: str = "linux", options: Options | None = None, **g
     request = marks.read(MarkArguments(("primes",), given), {"speedup": gates})
     ground = ON_CLOCK if any("start=warm" in word for word in chosen.systems) else GROUND
     cells = planner.plan_cells(request, chosen, ground)
-    (found,) = planner.sweeps(cells, planner.plan_gates(request, chosen, ground))
-    return found
+    (plan,) = planner.sweeps(cells, planner.plan_gates(request, chosen, ground))
+    return plan
 
 
 def planned(cpus: int, *, system: str = "linux", oversubscribe: bool = False) -> PlannedCell:

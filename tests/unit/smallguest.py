@@ -101,8 +101,8 @@ class Small:
 
     def values(self, count: int = 2) -> list[tuple[int, int, int, int]]:
         """a, b, c and d of each worker."""
-        found = [report.values for report in self.reports(count)]
-        return [(one["a"], one["b"], one["c"], one["d"]) for one in found]
+        result = [report.values for report in self.reports(count)]
+        return [(one["a"], one["b"], one["c"], one["d"]) for one in result]
 
 
 def _strings(names: Mapping[str, object] | tuple[str, ...]) -> str:

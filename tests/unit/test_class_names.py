@@ -51,9 +51,9 @@ def test_no_class_name_is_a_participle_alone() -> None:
 
 
 def test_a_second_class_of_a_name_is_found() -> None:
-    one, other = "class Order:\n    pass\n", "def make():\n    class Order:\n        pass\n"
-    assert repeated(classes({"a.py": one, "b.py": other})) == ["Order: a.py, b.py"]
-    assert repeated(classes({"a.py": one, "b.py": "class Orders: ...\n"})) == []
+    text, other = "class Order:\n    pass\n", "def make():\n    class Order:\n        pass\n"
+    assert repeated(classes({"a.py": text, "b.py": other})) == ["Order: a.py, b.py"]
+    assert repeated(classes({"a.py": text, "b.py": "class Orders: ...\n"})) == []
 
 
 def test_a_participle_is_found() -> None:

@@ -355,7 +355,7 @@ def test_mix_choose_prints_mixes_and_says_what_is_odd(
     words = ["mix", "choose", "--vectors", str(vectors), "--sensitivity", str(sensitivity), "--json"]
     assert cli.main([*words, "--capacity", "disk=0.7", "--top", "2"]) == 0
     printed = capsys.readouterr()
-    assert [one["mix"] for one in json.loads(printed.out)] == [
+    assert [load["mix"] for load in json.loads(printed.out)] == [
         {"game.1": 3, "webb.1": 1},
         {"game.1": 4},
     ]
@@ -371,11 +371,13 @@ def test_mix_choose_says_which_application_has_no_input(
 
 
 def test_json_of_very_many_equal_mixes_is_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    vectors = "application,input,score,cpu,disk\n" + "".join(f"{one},1,1,0.02,0\n" for one in "abc")
-    both = paper.write(tmp_path, vectors, "application,cpu,disk\n" + "".join(f"{one},1,0\n" for one in "abc"))
+    vectors = "application,input,score,cpu,disk\n" + "".join(f"{text},1,1,0.02,0\n" for text in "abc")
+    both = paper.write(
+        tmp_path, vectors, "application,cpu,disk\n" + "".join(f"{text},1,0\n" for text in "abc")
+    )
     words = ["mix", "choose", "--vectors", str(both[0]), "--sensitivity", str(both[1]), "--json"]
     assert cli.main(words) == 0
-    assert [one["mix"] for one in json.loads(capfd.readouterr().out)] == [{"a.1": 50}]
+    assert [load["mix"] for load in json.loads(capfd.readouterr().out)] == [{"a.1": 50}]
 
 
 def study_folder(place: Path, **capacity: Fraction) -> Path:

@@ -45,7 +45,9 @@ static const char *prepare(struct bench_job *job) {
 def test_a_workload_may_set_its_own_number_of_workers(tmp_path: Path, mode: Mode) -> None:
     code = OWN + WORK + "slot->value[0] = job->cpus; slot->value[1] = job->workers;\n}"
     reports = Small(tmp_path, code, mode, params={"size": 5}).reports()
-    assert [(one.id, one.values["a"], one.values["b"]) for one in reports] == [(i, 2, 5) for i in range(5)]
+    assert [(report.id, report.values["a"], report.values["b"]) for report in reports] == [
+        (i, 2, 5) for i in range(5)
+    ]
 
 
 def test_a_number_of_workers_that_the_harness_cannot_start_is_refused(tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ static void after(struct bench_job *job, unsigned worker, struct bench_slot *slo
 def test_before_and_after_are_outside_the_window(tmp_path: Path, mode: Mode) -> None:
     code = NO_PREPARATION + HOOKS + WORK + "slot->value[2] = 3;\n}"
     reports = Small(tmp_path, code, mode, more=".before = before, .after = after,").reports()
-    assert [(one.values["a"], one.values["b"]) for one in reports] == [(1, 1), (1, 1)]
+    assert [(report.values["a"], report.values["b"]) for report in reports] == [(1, 1), (1, 1)]
 
 
 def test_time_ns_ends_a_run(tmp_path: Path) -> None:
@@ -148,8 +150,8 @@ def fields(line: bytes) -> dict[str, str]:
 
 def lines_of(console: bytes, worker: int, name: str) -> tuple[dict[str, str], list[dict[str, str]]]:
     """The hist line and the bucket lines of one histogram."""
-    found = [line for line in console.splitlines() if re.match(rb"@bench (hist|bucket) ", line)]
-    mine = [line for line in found if fields(line)["worker"] == str(worker) and fields(line)["name"] == name]
+    result = [line for line in console.splitlines() if re.match(rb"@bench (hist|bucket) ", line)]
+    mine = [line for line in result if fields(line)["worker"] == str(worker) and fields(line)["name"] == name]
     assert [line.split()[1] for line in mine] == [b"hist"] + [b"bucket"] * (len(mine) - 1)
     return fields(mine[0]), [fields(line) for line in mine[1:]]
 
@@ -180,7 +182,7 @@ def test_a_histogram_has_every_value_in_its_bucket(tmp_path: Path, mode: Mode) -
             "min": min(values),
             "max": max(values),
             "places": sum(places),
-            "squares": sum(one * one for one in places),
+            "squares": sum(figure * figure for figure in places),
         }
         expected = sorted(Counter(places).items())
         assert int(head["lines"]) == len(rows) == -(-len(expected) // 20)

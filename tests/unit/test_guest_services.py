@@ -29,8 +29,8 @@ def test_a_parked_worker_is_woken(tmp_path: Path, mode: Mode) -> None:
         port_wake(ball, 1);
     }
 }"""
-    found = Small(tmp_path, SHARED + WORK + code, mode=mode).values(2)
-    assert found == [(sum(range(0, 1000, 2)), 0, 0, 0), (sum(range(1, 1000, 2)), 0, 0, 0)]
+    result = Small(tmp_path, SHARED + WORK + code, mode=mode).values(2)
+    assert result == [(sum(range(0, 1000, 2)), 0, 0, 0), (sum(range(1, 1000, 2)), 0, 0, 0)]
 
 
 def test_a_wait_ends_by_its_timeout_or_at_once_if_the_word_differs(tmp_path: Path) -> None:
@@ -245,6 +245,6 @@ static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot
     }
     slot->value[0] = shared->sum;
 }"""
-    found = Small(tmp_path, SHARED + code, mode=mode).values(3)
-    assert max(a for a, *_ in found) == 60_000
-    assert sum(b for _, b, *_ in found) == sum(range(60_000))
+    result = Small(tmp_path, SHARED + code, mode=mode).values(3)
+    assert max(a for a, *_ in result) == 60_000
+    assert sum(b for _, b, *_ in result) == sum(range(60_000))

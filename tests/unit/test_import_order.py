@@ -50,18 +50,18 @@ def imported(source: str, names: Mapping[str, object]) -> Iterator[tuple[int, st
     """Line and name of each benchgate module that a source imports, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found = [alias.name for alias in node.names]
+            result = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             full = [f"{node.module}.{alias.name}" for alias in node.names]
-            found = [one if one.removeprefix("benchgate.") in names else str(node.module) for one in full]
+            result = [text if text.removeprefix("benchgate.") in names else str(node.module) for text in full]
         elif isinstance(node, ast.ImportFrom):
             yield node.lineno, "(relative)"
             continue
         else:
             continue
-        for one in found:
-            if one.startswith("benchgate."):
-                yield node.lineno, one.removeprefix("benchgate.")
+        for text in result:
+            if text.startswith("benchgate."):
+                yield node.lineno, text.removeprefix("benchgate.")
 
 
 def place(name: str) -> int:

@@ -69,7 +69,7 @@ def modules_of(folder: Path, text: str, *words: str, status: int) -> tuple[list[
 
 
 def ours(modules: list[str]) -> list[str]:
-    return [one for one in modules if one.partition(".")[0] == "benchgate"]
+    return [module for module in modules if module.partition(".")[0] == "benchgate"]
 
 
 @pytest.mark.parametrize(
@@ -86,25 +86,25 @@ def ours(modules: list[str]) -> list[str]:
 def test_a_suite_that_does_not_use_benchgate_does_not_import_it(
     tmp_path: Path, words: tuple[str, ...], shown: str
 ) -> None:
-    found, said = modules_of(tmp_path, FOREIGN, *words, status=0)
+    result, said = modules_of(tmp_path, FOREIGN, *words, status=0)
     assert shown in said
-    assert "benchgate.pytest_plugin" in found
-    assert len(ours(found)) <= MOST, ours(found)
-    assert HEAVY & set(found) == set()
+    assert "benchgate.pytest_plugin" in result
+    assert len(ours(result)) <= MOST, ours(result)
+    assert HEAVY & set(result) == set()
 
 
 @pytest.mark.parametrize("use", USES)
 def test_a_first_use_imports_it(tmp_path: Path, use: str) -> None:
-    found, said = modules_of(tmp_path, USES[use], status=2 if use == "fixture" else 4)
+    result, said = modules_of(tmp_path, USES[use], status=2 if use == "fixture" else 4)
     assert "test_it" in said
-    assert len(ours(found)) > 4 * MOST
+    assert len(ours(result)) > 4 * MOST
 
 
 def test_a_fixture_is_enough(tmp_path: Path) -> None:
     """A session computes no mix, and imports nothing of what does."""
-    found, _ = modules_of(tmp_path, NEEDS, status=0)
-    assert len(ours(found)) > 4 * MOST
-    assert {"numpy", "scipy"} & set(found) == set()
+    result, _ = modules_of(tmp_path, NEEDS, status=0)
+    assert len(ours(result)) > 4 * MOST
+    assert {"numpy", "scipy"} & set(result) == set()
 
 
 def test_an_option_or_an_ini_key_is_read_at_once(tmp_path: Path) -> None:
@@ -123,14 +123,14 @@ print(*sys.modules)
 """
 
 
-@pytest.mark.parametrize("word", ["", *(one.name for one in commands.TABLE)])
+@pytest.mark.parametrize("word", ["", *(command.name for command in commands.TABLE)])
 def test_a_usage_message_imports_no_room(word: str) -> None:
     argv = [sys.executable, "-c", COUNTS, *filter(None, [word]), "--help"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True)
-    found = done.stdout.split()
-    assert "benchgate.cli" in found
-    assert len(ours(found)) <= MOST, ours(found)
-    assert HEAVY & set(found) == set()
+    result = done.stdout.split()
+    assert "benchgate.cli" in result
+    assert len(ours(result)) <= MOST, ours(result)
+    assert HEAVY & set(result) == set()
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def problem(page: Path, link: str) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPO)))
 def test_every_relative_link_resolves(page: Path) -> None:
     links = [link for link in LINK.findall(without_code(page)) if "://" not in link]
-    assert [found for link in links if (found := problem(page, link))] == []
+    assert [result for link in links if (result := problem(page, link))] == []
 
 
 def test_the_pages_are_found_and_have_links() -> None:

@@ -135,16 +135,16 @@ BROKEN = {
 @lru_cache(maxsize=len(SEEDS))
 def machine(seed: int) -> tuple[Shape, Steps, Seen]:
     """A machine and its trace, with what the reference says."""
-    found = shape(seed)
-    steps = trace(found, seed, STEPS)
-    return found, steps, by_reference(found, steps)
+    result = shape(seed)
+    steps = trace(result, seed, STEPS)
+    return result, steps, by_reference(result, steps)
 
 
 def differences(model: ctypes.CDLL, folder: Path, seed: int) -> Iterator[str]:
-    found, steps, slow = machine(seed)
+    result, steps, slow = machine(seed)
     for quick in (True, False):
-        if words := first_difference(by_model(model, folder, found, steps, quick=quick), slow, steps):
-            yield f"seed {seed}, quick {quick}: {words}\n{found}"
+        if words := first_difference(by_model(model, folder, result, steps, quick=quick), slow, steps):
+            yield f"seed {seed}, quick {quick}: {words}\n{result}"
 
 
 @pytest.fixture(scope="module")

@@ -33,8 +33,8 @@ def limited(samples: list[float], at_most: float) -> SessionView:
     of = cell(2)
     one = arm(of, samples)
     gate = Gate("primes-linux-smp2", "limit", None, of, "work", None, at_most)
-    found = judge(gate, GateInput({of.id: one}, POLICY, {})).verdict
-    return view(*rows(of, [int(sample) for sample in samples]), verdicts=(found,))
+    verdict = judge(gate, GateInput({of.id: one}, POLICY, {})).verdict
+    return view(*rows(of, [int(sample) for sample in samples]), verdicts=(verdict,))
 
 
 def test_a_time_is_rounded_alike_in_the_sentence_and_in_the_tables() -> None:
@@ -90,6 +90,6 @@ def test_the_sentence_of_a_limit_on_such_a_machine_has_ns_and_the_verdict_keeps_
     of = replace(cell(1), system=MACHINE)
     one = arm(of, [62_900_000.0] * 5, lane=Lane.INSN, unit="insn")
     gate = Gate("x", "limit", None, of, "work", None, 70_000_000.0)
-    found = judge(gate, GateInput({of.id: one}, POLICY, {})).verdict
-    assert "work = 62.90 [62.90, 62.90] ms <= 70 ms" in found.reason
-    assert (found.unit, units.limit(found)) == ("insn", "<= 70.00 ms")
+    verdict = judge(gate, GateInput({of.id: one}, POLICY, {})).verdict
+    assert "work = 62.90 [62.90, 62.90] ms <= 70 ms" in verdict.reason
+    assert (verdict.unit, units.limit(verdict)) == ("insn", "<= 70.00 ms")

@@ -45,8 +45,8 @@ def test_a_program_is_found_under_another_name_and_outside_of_path(tmp_path: Pat
     made = tmp_path / "15" / "bin" / "no-such-server"
     made.touch(mode=0o755)
     place = f"{tmp_path}/*/bin".removeprefix("/")
-    found = Program("Server", "two-package", "", names=("other", "no-such-server"), places=(place,))
-    assert (found.missing, found.path) == (False, str(made))
+    program = Program("Server", "two-package", "", names=("other", "no-such-server"), places=(place,))
+    assert (program.missing, program.path) == (False, str(made))
     assert ELSEWHERE.missing
 
 
@@ -99,4 +99,4 @@ def test_no_test_looks_for_a_program_in_another_way_and_each_of_the_table_has_a_
         used |= set(asks.findall(text))
         others += [file.name for _ in re.findall(r"(?:skipif\(|if )shutil\.which\(\"", text)]
     assert others == []
-    assert {one.name for one in optional.TABLE} - used == set()
+    assert {extra.name for extra in optional.TABLE} - used == set()

@@ -35,7 +35,7 @@ KEY = FigureKey("primes", (), 2, "work")
 
 def printed(*ticks: int) -> list[RunRow]:
     steps = (("work", float(TICK)), ("total", float(TICK)))
-    made = rows(cell(2), [one * TICK for one in ticks])
+    made = rows(cell(2), [tick * TICK for tick in ticks])
     return [replace(row, total=row.work, steps=steps) for row in made]
 
 
@@ -52,31 +52,33 @@ def side(
 
 
 def test_a_comparison_is_as_wide_as_the_ticks(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *printed(*[46] * 5))
+    path = session(tmp_path / "one", *printed(*[46] * 5))
     other = session(tmp_path / "two", *printed(*[12] * 5))
-    found = lines(comparison.text(str(one), str(other), ["work"]))
-    assert found[5] == f"primes smp2 460.0 ms 120.0 ms {HONEST} B"
-    assert found[-2:] == [
+    result = lines(comparison.text(str(path), str(other), ["work"]))
+    assert result[5] == f"primes smp2 460.0 ms 120.0 ms {HONEST} B"
+    assert result[-2:] == [
         f"{name} is printed in steps, and the intervals are wider for it: primes smp2 10.00 ms"
         for name in "AB"
     ]
 
 
 def test_too_few_runs_one_tick_apart_have_no_better_side(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *printed(12))
+    path = session(tmp_path / "one", *printed(12))
     other = session(tmp_path / "two", *printed(13))
-    assert lines(comparison.text(str(one), str(other), ["work"]))[5] == "primes smp2 120.0 ms 130.0 ms 0.92 -"
+    assert (
+        lines(comparison.text(str(path), str(other), ["work"]))[5] == "primes smp2 120.0 ms 130.0 ms 0.92 -"
+    )
 
 
 def test_what_an_earlier_version_wrote_has_no_interval(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *printed(*[46] * 5))
+    path = session(tmp_path / "one", *printed(*[46] * 5))
     other = session(tmp_path / "two", *printed(*[12] * 5))
-    text = (one / "metrics.csv").read_text()
-    (one / "metrics.csv").write_text(metrics_csv.as_of_version(1, text))
-    found = lines(comparison.text(str(one), str(other), ["work"]))
-    assert found[5] == "primes smp2 460.0 ms 120.0 ms 3.83 -"
-    assert [line for line in found if line.startswith("An earlier benchgate wrote figures of A")]
-    asked = ["compare", str(other), str(one), "--metric", "work", "--fail-on", "1.02"]
+    text = (path / "metrics.csv").read_text()
+    (path / "metrics.csv").write_text(metrics_csv.as_of_version(1, text))
+    result = lines(comparison.text(str(path), str(other), ["work"]))
+    assert result[5] == "primes smp2 460.0 ms 120.0 ms 3.83 -"
+    assert [line for line in result if line.startswith("An earlier benchgate wrote figures of A")]
+    asked = ["compare", str(other), str(path), "--metric", "work", "--fail-on", "1.02"]
     assert cli.main(asked) == 5
 
 
@@ -88,20 +90,22 @@ def test_what_an_earlier_version_wrote_has_no_interval(tmp_path: Path) -> None:
 def test_a_regression_is_beyond_the_ticks(worst: float, status: int, better: MetricDirection) -> None:
     """Between 3.46 and 3.83 the ticks may be all of it: neither a regression nor a success."""
     first, then = (12, 46) if better is MetricDirection.LESS else (46, 12)
-    found = comparison.find_regressions(side(first, better=better), side(then, better=better), worst, 0.05)
-    assert found.status == status
+    regressions = comparison.find_regressions(
+        side(first, better=better), side(then, better=better), worst, 0.05
+    )
+    assert regressions.status == status
     if status == 5:
         assert (
             "B is worse by 3.83x [3.46, 4.27], so wide because it is printed in steps of 10.00 ms"
-            in (found.lines[-1])
+            in (regressions.lines[-1])
         )
 
 
 def test_unknown_steps_decide_nothing() -> None:
     for a, b in ((side(46, None), side(12)), (side(46), side(12, None))):
-        found = comparison.find_regressions(a, b, 1.02, 0.05)
-        assert found.status == 5
-        assert "did not keep in which steps it is printed" in found.lines[-1]
+        regressions = comparison.find_regressions(a, b, 1.02, 0.05)
+        assert regressions.status == 5
+        assert "did not keep in which steps it is printed" in regressions.lines[-1]
 
 
 def test_a_history_keeps_the_step_and_widens_by_it(
@@ -118,8 +122,8 @@ def test_a_history_keeps_the_step_and_widens_by_it(
     back = ["compare", "history:latest", "history:latest~1", "--fail-on"]
     assert [cli.main([*back, worst]) for worst in ("3.0", "3.8")] == [1, 5]
     with sqlite3.connect(tmp_path / "history.sqlite") as database:
-        found = database.execute("SELECT low, median, high, step FROM benchgate_point ORDER BY started")
-        assert found.fetchall() == [
+        result = database.execute("SELECT low, median, high, step FROM benchgate_point ORDER BY started")
+        assert result.fetchall() == [
             (45 * TICK, 46 * TICK, 47 * TICK, TICK),
             (11 * TICK, 12 * TICK, 13 * TICK, TICK),
         ]
@@ -144,7 +148,10 @@ def test_a_history_of_version_1_is_read_and_its_steps_are_not_known(
 
 def test_a_session_has_the_largest_step_of_its_runs(tmp_path: Path) -> None:
     side_of = figures_file.read(str(session(tmp_path / "one", *printed(46, 47))))
-    assert {key.metric: one.step for key, one in side_of.samples.items()} == {"work": TICK, "total": TICK}
+    assert {key.metric: samples.step for key, samples in side_of.samples.items()} == {
+        "work": TICK,
+        "total": TICK,
+    }
 
 
 def test_a_baseline_beside_a_session_is_as_wide_as_the_ticks() -> None:
@@ -164,10 +171,12 @@ def test_a_metric_of_a_printed_window_is_as_wide_as_its_step_in_the_tables() -> 
     ]
     shown = view(*given)
     (series,) = series_of(shown)
-    (found,) = [one for one in metrics_of(shown, series) if one.metric == rate and one.arm.cpus == 2]
-    assert found.factor is not None
-    assert found.interval is not None
-    assert with_interval(found.factor, found.interval.low, found.interval.high) == HONEST
+    (figures,) = [
+        figures for figures in metrics_of(shown, series) if figures.metric == rate and figures.arm.cpus == 2
+    ]
+    assert figures.factor is not None
+    assert figures.interval is not None
+    assert with_interval(figures.factor, figures.interval.low, figures.interval.high) == HONEST
 
 
 @pytest.mark.parametrize(("steps", "kept"), [((("work", 10.0),), 10.0), ((), 0.0), (None, None)])
@@ -176,7 +185,7 @@ def test_an_entry_of_the_history_has_the_steps_of_its_rows(
 ) -> None:
     plain, other = rows(cell(2), [300, 310])
     made = entry_of(FACTS, [plain, replace(other, steps=steps)], "ab" * 32)
-    assert {one.metric: step for one, step in made.steps.items()} == {
+    assert {series.metric: step for series, step in made.steps.items()} == {
         "work": kept,
         "total": None if steps is None else 0.0,
     }

@@ -48,11 +48,11 @@ class Redoes(Simulated):
 
 
 def test_a_race_that_only_costs_time_is_a_slow_find(tmp_path: Path) -> None:
-    found = finds(tmp_path / "x", Redoes())
-    assert found
-    assert {one.kind for one in found} == {TroubleKind.SLOW}
-    assert all(one.number >= MEDIAN_OF for one in found), "before, no median is known"
-    assert "times the median of" in found[0].what
+    result = finds(tmp_path / "x", Redoes())
+    assert result
+    assert {find.kind for find in result} == {TroubleKind.SLOW}
+    assert all(find.number >= MEDIAN_OF for find in result), "before, no median is known"
+    assert "times the median of" in result[0].what
     quick = Redoes()
     quick.times = 1
     assert finds(tmp_path / "y", quick) == ()
@@ -72,7 +72,7 @@ class Loses(Simulated):
 
 
 def test_time_that_is_in_no_book_is_a_find(tmp_path: Path) -> None:
-    found = finds(tmp_path / "x", Loses())
-    assert found
-    assert {one.kind for one in found} == {TroubleKind.BOOKS}
-    assert "the machine's books do not balance: vCPU 0" in found[0].what
+    result = finds(tmp_path / "x", Loses())
+    assert result
+    assert {find.kind for find in result} == {TroubleKind.BOOKS}
+    assert "the machine's books do not balance: vCPU 0" in result[0].what

@@ -60,12 +60,12 @@ NOT_FUNCTIONS = {"mark", "part"}
 
 def modules() -> dict[str, str]:
     """The source of every module by its name below `benchgate`; a package has the name of its folder."""
-    found = {}
+    result = {}
     for path in sorted(ROOT.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = path.read_text(encoding="utf-8")
-    return found
+        result[name] = path.read_text(encoding="utf-8")
+    return result
 
 
 def glossary(text: str) -> set[str]:

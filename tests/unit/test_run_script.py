@@ -108,9 +108,9 @@ def host(tmp_path: Path) -> FakeHost:
     for name in ("run", "pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, checkout / name)
     for name in (*TOOLS, "cp", "chmod"):
-        found = shutil.which(name)
-        assert found, f"this host has no {name}"
-        (binaries / name).symlink_to(found)
+        result = shutil.which(name)
+        assert result, f"this host has no {name}"
+        (binaries / name).symlink_to(result)
     made = FakeHost(checkout, binaries, tmp_path / "log")
     made.tool("uname", '#!/bin/sh\n[ "$1" = -s ] && echo Linux || echo x86_64\n')
     made.tool("id", "#!/bin/sh\necho 1000\n")

@@ -31,20 +31,20 @@ def shares(phases: int, turns: int, workers: int) -> Words:
     """The turns of [phase, worker]."""
     random = random_numbers(0, phases * _PLACES).reshape(phases, _PLACES)[:, :workers]
     weight = np.uint64(8) + random % np.uint64(8)
-    found: Words = np.uint64(turns) * weight // weight.sum(axis=1, keepdims=True, dtype=np.uint64)
-    return found
+    result: Words = np.uint64(turns) * weight // weight.sum(axis=1, keepdims=True, dtype=np.uint64)
+    return result
 
 
 @lru_cache(maxsize=16)
 def values(phases: int, turns: int, workers: int) -> Words:
     """The value of [phase, worker]."""
-    found = np.empty((phases, workers), dtype=np.uint64)
+    result = np.empty((phases, workers), dtype=np.uint64)
     before = 0
     numbers = np.arange(workers, dtype=np.uint64)
     for phase, share in enumerate(shares(phases, turns, workers)):
-        found[phase] = after_turns(numbers + np.uint64(before), share)
-        before = total(found[phase])
-    return found
+        result[phase] = after_turns(numbers + np.uint64(before), share)
+        before = total(result[phase])
+    return result
 
 
 def check(

@@ -118,12 +118,12 @@ def data_blocks(first: int, end: int) -> Words:
 @lru_cache(maxsize=4)
 def hashes(blocks: int, rounds: int) -> Words:
     """The hash of every block."""
-    found = np.empty(blocks, dtype=np.uint64)
+    result = np.empty(blocks, dtype=np.uint64)
     for first in range(0, blocks, _CHUNK):
         end = min(first + _CHUNK, blocks)
         seeds = np.arange(first, end, dtype=np.uint64)
-        found[first:end] = hash_blocks(data_blocks(first, end), seeds, rounds)
-    return found
+        result[first:end] = hash_blocks(data_blocks(first, end), seeds, rounds)
+    return result
 
 
 def fold(values: Words) -> int:

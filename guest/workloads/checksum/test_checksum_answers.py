@@ -19,11 +19,11 @@ PARAMS: dict[str, ParamValue] = {"blocks": 5000, "rounds": 3, "split": "cost", "
 
 def sanity_buffer(length: int) -> bytes:
     """The input of xxHash's published vectors: the top bytes of a multiplicative sequence."""
-    value, found = PRIME32, bytearray()
+    value, result = PRIME32, bytearray()
     for _ in range(length):
-        found.append(value >> 56)
+        result.append(value >> 56)
         value = value * PRIME64 % 2**64
-    return bytes(found)
+    return bytes(result)
 
 
 @pytest.mark.parametrize(

@@ -48,11 +48,11 @@ def file_digest(plan: Plan, turn: int, number: int) -> int:
 def digest(plan: Plan, lo: int, hi: int) -> int:
     """The fold of all that a worker reads: file after file, round after round."""
     shift = pow(FOLD, plan.blocks * plan.block_kb * _KIB // _WORD, _MODULUS)
-    found = 0
+    result = 0
     for turn in range(plan.rounds):
         for number in range(lo, hi):
-            found = (found * shift + file_digest(plan, turn, number)) % _MODULUS
-    return found
+            result = (result * shift + file_digest(plan, turn, number)) % _MODULUS
+    return result
 
 
 def check(

@@ -14,11 +14,11 @@ PARAMS: dict[str, ParamValue] = {"count": COUNT, "blocks": BLOCKS, "block_kb": 1
 
 
 def content(turn: int, number: int, block: int) -> list[int]:
-    word, found = mixed((turn * COUNT + number) * BLOCKS + block), []
+    word, result = mixed((turn * COUNT + number) * BLOCKS + block), []
     for _ in range(WORDS):
-        found.append(word)
+        result.append(word)
         word = turned(word, 1)
-    return found
+    return result
 
 
 def everything(lo: int, hi: int) -> list[int]:
@@ -33,14 +33,14 @@ def everything(lo: int, hi: int) -> list[int]:
 
 def rows(workers: int, flipped: int = -1) -> tuple[list[dict[str, int]], dict[str, int]]:
     """What the workers report. One bit of the word `flipped` that worker 0 reads is wrong."""
-    found = []
+    result = []
     for k in range(workers):
         lo, hi = COUNT * k // workers, COUNT * (k + 1) // workers
         words = everything(lo, hi)
         if k == 0 and flipped >= 0:
             words[flipped] ^= 1 << 40
         blocks = (hi - lo) * BLOCKS * ROUNDS
-        found.append(
+        result.append(
             {
                 "lo": lo,
                 "hi": hi,
@@ -51,8 +51,8 @@ def rows(workers: int, flipped: int = -1) -> tuple[list[dict[str, int]], dict[st
                 "bytes": (hi - lo) * BLOCKS * 1024,
             }
         )
-    digest = folded([row["digest"] for row in found])
-    return found, {"blocks": COUNT * BLOCKS * ROUNDS, "digest": digest}
+    digest = folded([row["digest"] for row in result])
+    return result, {"blocks": COUNT * BLOCKS * ROUNDS, "digest": digest}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

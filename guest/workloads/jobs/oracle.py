@@ -34,12 +34,12 @@ def answers(jobs: int, inputs: int, reach: int, grain: int, seed: int) -> tuple[
     addend = after_turns_from(0, grain)
     factor = after_turns_from(1, grain) - addend
     chosen = random_numbers(seed * _SEED_SPAN, seed * _SEED_SPAN + jobs * inputs).tolist()
-    found: list[int] = []
+    result: list[int] = []
     for job, value in enumerate(random_numbers(0, jobs).tolist()):
         for random in chosen[job * inputs : (job + 1) * inputs] if job else ():
-            value = (value * FOLD + found[job - 1 - random % min(job, reach)]) % _MODULUS  # noqa: PLW2901
-        found.append((value * factor + addend) % _MODULUS)
-    return tuple(found)
+            value = (value * FOLD + result[job - 1 - random % min(job, reach)]) % _MODULUS  # noqa: PLW2901
+        result.append((value * factor + addend) % _MODULUS)
+    return tuple(result)
 
 
 def check(

@@ -29,23 +29,23 @@ def inputs_of(job: int) -> list[int]:
 def answers(early: int = -1) -> list[int]:
     """The answers of all jobs. The job `early` is done before its first input is there, which it reads as
     0."""
-    found: list[int] = []
+    result: list[int] = []
     for job in range(JOBS):
-        needed = [found[i] for i in inputs_of(job)]
+        needed = [result[i] for i in inputs_of(job)]
         if job == early:
             needed[0] = 0
         value = mixed(job)
         for answer in needed:
             value = (value * 0x9FB21C651E98DF25 + answer) % MODULUS
-        found.append(turned(value, GRAIN))
-    return found
+        result.append(turned(value, GRAIN))
+    return result
 
 
 def run(workers: int, early: int = -1) -> tuple[list[dict[str, int]], dict[str, int]]:
-    found = answers(early)
+    result = answers(early)
     cuts = [JOBS * k * k // workers**2 for k in range(workers + 1)]  # any division is right
-    rows = [{"made": hi - lo, "sum": sum(found[lo:hi]) % MODULUS, "at_home": 0} for lo, hi in pairwise(cuts)]
-    return rows, {"lost": 0, "twice": 0, "root": folded(found)}
+    rows = [{"made": hi - lo, "sum": sum(result[lo:hi]) % MODULUS, "at_home": 0} for lo, hi in pairwise(cuts)]
+    return rows, {"lost": 0, "twice": 0, "root": folded(result)}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])

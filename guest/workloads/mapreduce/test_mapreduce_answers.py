@@ -14,8 +14,8 @@ PARAMS: dict[str, ParamValue] = {"words": 70, "grain": 3}
 def table(keys: list[int]) -> list[int]:
     flat: list[int] = []
     for bucket in range(256):
-        found = [key for key in keys if key >> 56 == bucket]
-        flat += [len(found), sum(found) % MODULUS]
+        result = [key for key in keys if key >> 56 == bucket]
+        flat += [len(result), sum(result) % MODULUS]
     return flat
 
 
@@ -40,8 +40,8 @@ def run(workers: int, unmerged: int = -1) -> tuple[list[dict[str, int]], dict[st
             rows[k]["merges"] += 1
             block[k] = block[k] + (block[k + step] if k + step != unmerged else [])
         step *= 2
-    found = {"words": len(block[0]), "sum": sum(block[0]) % MODULUS, "fold": folded(table(block[0]))}
-    return rows, {**found, "tables": folded([number for one in block for number in table(one)])}
+    result = {"words": len(block[0]), "sum": sum(block[0]) % MODULUS, "fold": folded(table(block[0]))}
+    return rows, {**result, "tables": folded([number for one in block for number in table(one)])}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4, 5, 7, 8])

@@ -24,10 +24,10 @@ Entry = tuple[str, dict[str, int]]
 
 def entries(params: Mapping[str, ParamValue]) -> list[Entry]:
     text = "".join(str(params[piece]).replace(".", "") for piece in PIECES)
-    found = list(_ENTRY.finditer(text))
-    if "".join(one[0] for one in found) != text:
+    matches = list(_ENTRY.finditer(text))
+    if "".join(match[0] for match in matches) != text:
         raise VerifyError(f"the plan `{text}` cannot be read")
-    return [(one[1], {name: int(value) for name, value in _NUMBER.findall(one[2])}) for one in found]
+    return [(match[1], {name: int(value) for name, value in _NUMBER.findall(match[2])}) for match in matches]
 
 
 def check(
@@ -70,10 +70,10 @@ def _check_thread(report: WorkerReport, worker: int, group: int, turns: int) -> 
 def _check_together(kind: int, rounds: Sequence[int], group: int) -> None:
     """Threads that wake each other make as many rounds."""
     if kind == PIPE:
-        for one, other in zip(rounds[::2], rounds[1::2], strict=True):
-            if one != other:
+        for number, other in zip(rounds[::2], rounds[1::2], strict=True):
+            if number != other:
                 raise VerifyError(
-                    f"a pipe of group {group} has {one} rounds at one end, {other} at the other"
+                    f"a pipe of group {group} has {number} rounds at one end, {other} at the other"
                 )
     if kind == CHAIN and any(
         not 0 <= one - other <= 1 for one, other in (*pairwise(rounds), (rounds[0], rounds[-1]))

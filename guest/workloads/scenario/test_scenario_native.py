@@ -32,14 +32,14 @@ KINDS = {
 
 def planned(plan: str, folder: Path | None = None) -> Workload:
     """The workload with this plan, of a copy of its sources."""
-    found = catalog.load_workload("scenario")
+    workload = catalog.load_workload("scenario")
     pieces = {"p1": plan, "p2": ".", "p3": ".", "p4": "."}
     params = {
         name: replace(spec, default=pieces[name], choices=(pieces[name],)) if name in pieces else spec
-        for name, spec in found.params.items()
+        for name, spec in workload.params.items()
     }
-    source = found.source if folder is None else folder / found.source.name
-    return replace(found, params=params, source=source)
+    source = workload.source if folder is None else folder / workload.source.name
+    return replace(workload, params=params, source=source)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -85,13 +85,13 @@ class Plan:
     def threads(self) -> list[Thread]:
         cuts = [self.workers * i // self.messengers for i in range(self.messengers + 1)]
         goals = [self.goal * cut // self.workers for cut in cuts]
-        found = [
+        result = [
             Thread(MESSENGER, end - first, goals[i + 1] - goals[i], first)
             for i, (first, end) in enumerate(itertools.pairwise(cuts))
         ]
-        for i, messenger in enumerate(found[:]):
-            found += [Thread(WORKER, i)] * messenger.of
-        return found + [Thread(HOG, 0)] * self.hogs
+        for i, messenger in enumerate(result[:]):
+            result += [Thread(WORKER, i)] * messenger.of
+        return result + [Thread(HOG, 0)] * self.hogs
 
 
 def plan_of(params: Mapping[str, ParamValue], run: OracleRun) -> Plan:
@@ -136,21 +136,21 @@ def _factor(side: int, doublings: int) -> Words:
     if doublings:
         half = _factor(side, doublings - 1)
         return half @ half
-    found = random_numbers(0, side * side).reshape(side, side)
+    result = random_numbers(0, side * side).reshape(side, side)
     above = np.triu(np.ones((side, side), dtype=bool), 1)
-    found[above] &= ~np.uint64(1)
-    found[np.eye(side, dtype=bool)] |= np.uint64(1)
-    return found
+    result[above] &= ~np.uint64(1)
+    result[np.eye(side, dtype=bool)] |= np.uint64(1)
+    return result
 
 
 def product(side: int, seed: int, operations: int) -> int:
     """The digest of A * B^operations, where A is filled from the seed."""
-    found = random_numbers(0, side * side, seed).reshape(side, side)
+    result = random_numbers(0, side * side, seed).reshape(side, side)
     for doublings in range(operations.bit_length()):
         if operations >> doublings & 1:
-            found = found @ _factor(side, doublings)
+            result = result @ _factor(side, doublings)
     weights = np.arange(side * side, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    return int((found.ravel() * weights).sum(dtype=np.uint64))
+    return int((result.ravel() * weights).sum(dtype=np.uint64))
 
 
 def pages(words: int, transfers: int, offset: int) -> int:
@@ -209,7 +209,7 @@ def _check_thread(plan: Plan, report: WorkerReport, thread: Thread, reports: Seq
     else:
         mine = _members(plan, reports, thread)
         right |= {name: had[name] for name in ("due", "posted", "pending")}
-        right["sum"] = sum(pages(words, one.values["done"], 1) for one in mine) % _MODULUS
+        right["sum"] = sum(pages(words, worker_report.values["done"], 1) for worker_report in mine) % _MODULUS
         _check_conservation(plan, report, thread, summed(mine, "done"))
     expect(f"worker {report.id}", had, right)
 
@@ -358,7 +358,10 @@ def _check_contains_wakeups(plan: Plan, report: WorkerReport, run: OracleRun) ->
 def _check_all_timed(plan: Plan, reports: Sequence[WorkerReport]) -> None:
     """With a goal, all that was due in the measured time was timed, unless it still waits."""
     messengers = plan.threads[: plan.messengers]
-    due = sum(_due_in(plan.time, one, plan) - _due_in(plan.unmeasured, one, plan) for one in messengers)
+    due = sum(
+        _due_in(plan.time, messenger, plan) - _due_in(plan.unmeasured, messenger, plan)
+        for messenger in messengers
+    )
     waiting = summed(reports, "due") - summed(reports, "posted") + summed(reports, "pending")
     timed = summed(reports, "timed")
     if not due - waiting <= timed <= due:

@@ -124,9 +124,11 @@ def test_a_correct_run_is_accepted() -> None:
 
 
 def with_values(number: int, **values: int) -> list[WorkerReport]:
-    found = reports()
-    found[number] = replace(found[number], values={**found[number].values, **values})
-    return found
+    worker_reports = reports()
+    worker_reports[number] = replace(
+        worker_reports[number], values={**worker_reports[number].values, **values}
+    )
+    return worker_reports
 
 
 @pytest.mark.parametrize(
@@ -195,9 +197,9 @@ def test_more_requests_than_sleeps_allow_are_refused(mode: dict[str, ParamValue]
 
 
 def ending(number: int, end: int, *more: WorkerReport) -> list[WorkerReport]:
-    found = [*reports(), *more]
-    found[number] = replace(found[number], end=end)
-    return found
+    worker_reports = [*reports(), *more]
+    worker_reports[number] = replace(worker_reports[number], end=end)
+    return worker_reports
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -64,11 +64,11 @@ def test_both_sides_of_every_call_are_checked(route: str, cpus: int) -> None:
 
 def test_a_reply_that_was_not_computed_is_refused_on_both_sides() -> None:
     for side, key in ((0, "served_answers"), (2, "answers")):
-        found = rows("own", 2)
-        right = found[side][key]
-        found[side] = {**found[side], key: (right - reply(0) + mixed(0)) % MODULUS}
+        result = rows("own", 2)
+        right = result[side][key]
+        result[side] = {**result[side], key: (right - reply(0) + mixed(0)) % MODULUS}
         with pytest.raises(VerifyError, match=f"worker {side} reported {key}="):
-            service.check(params("own"), reports_of(found), RESULT, run(found, 2))
+            service.check(params("own"), reports_of(result), RESULT, run(result, 2))
 
 
 def test_a_request_to_another_server_is_refused() -> None:
@@ -77,13 +77,13 @@ def test_a_request_to_another_server_is_refused() -> None:
 
 
 def test_a_latency_that_was_dropped_is_refused() -> None:
-    found = rows("own", 2)
+    result = rows("own", 2)
     with pytest.raises(VerifyError, match="worker 3 has 5 values in histogram latency, expected 6"):
-        service.check(params("own"), reports_of(found), RESULT, histogram_run("latency", [0, 0, 5, 5], 2))
+        service.check(params("own"), reports_of(result), RESULT, histogram_run("latency", [0, 0, 5, 5], 2))
 
 
 def test_latencies_longer_than_the_window_are_refused() -> None:
-    found = rows("own", 2)
+    result = rows("own", 2)
     short = histogram_run("latency", [0, 0, 5, 6], 2, work=599)
     with pytest.raises(VerifyError, match="histogram latency of worker 3 has 600 ns together"):
-        service.check(params("own"), reports_of(found), RESULT, short)
+        service.check(params("own"), reports_of(result), RESULT, short)

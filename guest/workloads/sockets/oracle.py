@@ -50,12 +50,12 @@ def replies(requests: int, words: int) -> tuple[Words, Words]:
 
 def _clients(reports: Sequence[WorkerReport], servers: int) -> list[int]:
     """The client of each server. Each client has one server."""
-    found = [report.values.get("client", 0) for report in reports[:servers]]
-    if sorted(found) != list(range(servers, 2 * servers)):
+    result = [report.values.get("client", 0) for report in reports[:servers]]
+    if sorted(result) != list(range(servers, 2 * servers)):
         raise VerifyError(
-            f"the servers had the clients {found}, not each of {servers}..{2 * servers - 1} once"
+            f"the servers had the clients {result}, not each of {servers}..{2 * servers - 1} once"
         )
-    return found
+    return result
 
 
 def check(

@@ -63,17 +63,17 @@ def test_both_sides_of_every_call_are_checked(cpus: int) -> None:
 
 
 def test_a_reply_too_few_is_refused() -> None:
-    found = rows(2)
-    found[3] = {**found[3], "calls": 5}
+    result = rows(2)
+    result[3] = {**result[3], "calls": 5}
     with pytest.raises(VerifyError, match="worker 3 reported calls=5, expected calls=6"):
-        sockets.check(PARAMS, reports_of(found), RESULT, run(found, 2))
+        sockets.check(PARAMS, reports_of(result), RESULT, run(result, 2))
 
 
 def test_two_servers_of_one_client_are_refused() -> None:
-    found = rows(2)
-    found[1] = {**found[0]}
+    result = rows(2)
+    result[1] = {**result[0]}
     with pytest.raises(VerifyError, match=r"the servers had the clients \[3, 3\], not each of 2..3 once"):
-        sockets.check(PARAMS, reports_of(found), RESULT, run(found, 2))
+        sockets.check(PARAMS, reports_of(result), RESULT, run(result, 2))
 
 
 def test_a_latency_that_was_dropped_is_refused() -> None:

@@ -23,11 +23,11 @@ from benchgate import (
 @lru_cache(maxsize=64)
 def sum_read(lo: int, hi: int, passes: int) -> int:
     """What lies at lo..hi-1 before each pass and after the last one, together."""
-    words, found = random_numbers(lo, hi), 0
+    words, result = random_numbers(lo, hi), 0
     for _ in range(passes):
-        found += total(words)
+        result += total(words)
         words = after_turns(words, 1)
-    return (found + total(words)) % 2**64
+    return (result + total(words)) % 2**64
 
 
 def check(

@@ -34,8 +34,8 @@ def row(lo: int, hi: int, stale: int = -1) -> dict[str, int]:
 
 def rows(workers: int, stale: int = -1) -> tuple[list[dict[str, int]], dict[str, int]]:
     cuts = [WORDS * k // workers for k in range(workers + 1)]
-    found = [row(cuts[k], cuts[k + 1], stale) for k in range(workers)]
-    return found, {"sum": sum(one["sum"] for one in found) % MODULUS}
+    result = [row(cuts[k], cuts[k + 1], stale) for k in range(workers)]
+    return result, {"sum": sum(one["sum"] for one in result) % MODULUS}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])

@@ -31,14 +31,14 @@ Rows = list[dict[str, int]]
 
 def pong(rounds: int, turns: int, cpus: int) -> Rows:
     """What each worker reports. Worker 2i starts from 2i; the two of a pair turn one number by turns."""
-    found = []
+    result = []
     for worker in range(2 * cpus):
         lo, hi = equal_share(rounds, cpus, worker // 2)
         made = hi - lo
         # The last post of a pair is that of its odd worker, and its even worker receives it.
         number = after_turns_from(worker // 2 * 2, 2 * made * turns)
-        found.append({"lo": lo, "hi": hi, "wakes": made, "turns": made * turns, "number": number})
-    return found
+        result.append({"lo": lo, "hi": hi, "wakes": made, "turns": made * turns, "number": number})
+    return result
 
 
 @lru_cache(maxsize=16)

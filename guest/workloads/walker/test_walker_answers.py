@@ -22,7 +22,7 @@ def pointers(seed: int) -> list[int]:
 
 
 def rows(workers: int, after: list[int]) -> tuple[list[dict[str, int]], dict[str, int]]:
-    found = []
+    result = []
     for k in range(workers):
         lo, hi = 200 * k // workers, 200 * (k + 1) // workers
         first = at = LINES * k // workers
@@ -31,8 +31,8 @@ def rows(workers: int, after: list[int]) -> tuple[list[dict[str, int]], dict[str
             at = after[at]
             seen.append(at)
         row = {"lo": lo, "hi": hi, "first": first, "steps": hi - lo, "at": at, "digest": folded(seen)}
-        found.append(row)
-    return found, {"steps": 200, "digest": folded([row["digest"] for row in found])}
+        result.append(row)
+    return result, {"steps": 200, "digest": folded([row["digest"] for row in result])}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 5])

@@ -114,8 +114,8 @@ class Baseline:
     def other_machines_of(self, cell: Cell) -> tuple[str, ...]:
         """The machines other than the cell's on which the same cell was measured."""
         wanted = _on_any_machine(cell)
-        found = {arm.cell.machine or IDEAL for arm in self.arms if _on_any_machine(arm.cell) == wanted}
-        return tuple(sorted(found - {cell.machine or IDEAL}))
+        result = {arm.cell.machine or IDEAL for arm in self.arms if _on_any_machine(arm.cell) == wanted}
+        return tuple(sorted(result - {cell.machine or IDEAL}))
 
     def arms_of(self, cell: Cell) -> tuple[BaselineArm, ...]:
         """The arms of the cell, one for each lane."""

@@ -29,13 +29,13 @@ def plain_with_moves(console: bytes) -> bytes:
     """Works like `plain`, but keeps an ESC where a cursor movement or a backspace separates two texts of one
     line, because a terminal shows such a line differently."""
     lines = console.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    marked = _ESCAPES.sub(lambda found: b"" if _STILL.fullmatch(found[0]) else b"\x1b", lines)
-    return _EDGES.sub(lambda found: found[0].replace(b"\x1b", b""), marked.replace(b"\b", b"\x1b"))
+    marked = _ESCAPES.sub(lambda match: b"" if _STILL.fullmatch(match[0]) else b"\x1b", lines)
+    return _EDGES.sub(lambda match: match[0].replace(b"\x1b", b""), marked.replace(b"\b", b"\x1b"))
 
 
 def line_ends(console: bytes) -> tuple[int, ...]:
     """The number of the console's own bytes at the end of each line of `plain`."""
-    return tuple(found.end() for found in _LINE_ENDS.finditer(console) if found["end"])
+    return tuple(match.end() for match in _LINE_ENDS.finditer(console) if match["end"])
 
 
 class Stream:

@@ -252,8 +252,8 @@ class Conversation:
         """Names a line that would have been a prompt, had the guest not printed on."""
         if self._awaits is not _AwaitedText.PROMPT:
             return ""
-        found = [line for line in self._unprompted if any(map(self._is_prompt, _beginnings(line)))]
-        return f": more follows it in the line `{one_line(found[-1], 80)}`" if found else ""
+        result = [line for line in self._unprompted if any(map(self._is_prompt, _beginnings(line)))]
+        return f": more follows it in the line `{one_line(result[-1], 80)}`" if result else ""
 
 
 def _beginnings(line: str) -> list[str]:

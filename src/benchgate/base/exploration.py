@@ -195,10 +195,10 @@ def exploration_of(text: str) -> Exploration:
     values = {key: _number(take(key)[0]) for key in _LIMITS}
     points, places = _listed(lines)
     window = bool(values.pop("window"))
-    found = Exploration(strategy, window=window, points=points, places=places, **values)
-    if found.text != text:
+    exploration = Exploration(strategy, window=window, points=points, places=places, **values)
+    if exploration.text != text:
         raise ValueError("the file is not in the form in which benchgate writes it")
-    return found
+    return exploration
 
 
 def _listed(lines: Iterator[str]) -> tuple[tuple[StallPoint, ...], tuple[int, ...]]:

@@ -41,12 +41,12 @@ def read_json(text: str | bytes) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         names = [name for name, _ in pairs]
         duplicate = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"duplicate key {duplicate!r:.40}")
-    return found
+    return result
 
 
 def _refuse_constant(word: str) -> Any:

@@ -82,7 +82,7 @@ class Gate:
     def thresholds(self) -> Mapping[str, float]:
         """The gate's thresholds, by the name of the mark's argument."""
         given = {"at_least": self.at_least, "at_most": self.at_most, "insn": self.insn}
-        return {name: one for name, one in given.items() if one is not None}
+        return {name: value for name, value in given.items() if value is not None}
 
     def threshold(self, lane: Lane | None) -> float | None:
         if lane is Lane.INSN and self.insn is not None:
@@ -140,7 +140,7 @@ class Arm:
     def informing(self) -> Arm:
         """The arm where it decides nothing: there, runs without a result are void. A loaded host can make an
         emulated guest crash or miss a deadline; the other clock decides whether the guest is at fault."""
-        invalid = tuple(one for one in self.invalid if one not in self.unfinished)
+        invalid = tuple(text for text in self.invalid if text not in self.unfinished)
         return replace(self, invalid=invalid, unfinished=(), void=(*self.void, *self.unfinished))
 
     @property

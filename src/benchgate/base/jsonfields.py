@@ -107,8 +107,8 @@ Sha256OrEmpty = Annotated[str, Matches("([0-9a-f]{64})?", "a SHA-256")]
 def read(kind: type[_T], value: object, where: str, /, **apart: object) -> _T:
     """Reads a value of this type. `apart` has the fields of a dataclass that are not in its JSON."""
     form = form_of(cast("Any", kind))
-    found: _T = form.read(value, where, **apart) if isinstance(form, ObjectForm) else form.read(value, where)
-    return found
+    result: _T = form.read(value, where, **apart) if isinstance(form, ObjectForm) else form.read(value, where)
+    return result
 
 
 def read_key(kind: Any, value: object, key: str, where: str) -> Any:
@@ -218,8 +218,8 @@ class ListForm(Form):
     item: Form
 
     def read(self, value: Any, where: str, /) -> Any:
-        found = _typed(value, list, where)
-        return self.kind(self.item.read(one, f"{where}[{n}]") for n, one in enumerate(found))
+        result = _typed(value, list, where)
+        return self.kind(self.item.read(one, f"{where}[{n}]") for n, one in enumerate(result))
 
     def write(self, value: Any) -> Any:
         return [self.item.write(one) for one in (value if self.kind is tuple else sorted(value))]
@@ -246,8 +246,8 @@ class MapForm(Form):
     item: Form
 
     def read(self, value: Any, where: str, /) -> Any:
-        found = _typed(value, dict, where).items()
-        return {self._key(key, where): self.item.read(one, f"{where}: {key!r:.80}") for key, one in found}
+        result = _typed(value, dict, where).items()
+        return {self._key(key, where): self.item.read(one, f"{where}: {key!r:.80}") for key, one in result}
 
     def _key(self, key: str, where: str) -> Any:
         is_number = self.key.kind is int and re.fullmatch("0|[1-9][0-9]{0,17}", key)
@@ -267,20 +267,21 @@ class RuledForm(Form):
     def read(self, value: Any, where: str, /) -> Any:
         if any(isinstance(rule, OrWord) and rule.word == value for rule in self.rules):
             return None
-        found = self.form.read(value, where)
+        result = self.form.read(value, where)
         for rule in self.rules:
             match rule:
-                case Matches(pattern, what) if not re.fullmatch(pattern, found):
+                case Matches(pattern, what) if not re.fullmatch(pattern, result):
                     raise ValueError(f"{where} {value!r:.40} is not {what}")
                 case Printable(longest, lines) if (
-                    len(found) > longest or not (found.replace("\n", " ") if lines else found).isprintable()
+                    len(result) > longest
+                    or not (result.replace("\n", " ") if lines else result).isprintable()
                 ):
                     raise ValueError(f"{where} {value!r:.40} is too long, or has a control character")
-                case Size(least, most) if not least <= len(found) <= most:
-                    raise ValueError(f"{where} has {len(found)} values; {least} to {most} are possible")
+                case Size(least, most) if not least <= len(result) <= most:
+                    raise ValueError(f"{where} has {len(result)} values; {least} to {most} are possible")
                 case As():
-                    found = _made(rule.read, where, found)
-        return found
+                    result = _made(rule.read, where, result)
+        return result
 
     def write(self, value: Any) -> Any:
         for rule in self.rules:
@@ -303,17 +304,17 @@ class ObjectForm(Form):
         return {name: (form_of(hints[name]), rule) for name, rule in kept.items()}
 
     def read(self, value: Any, where: str, /, **apart: object) -> Any:
-        rest, found = dict(_typed(value, dict, where)), apart
+        rest, result = dict(_typed(value, dict, where)), apart
         for name, (form, presence) in self.fields.items():
             if presence is Presence.INLINE:
                 inner = cast("ObjectForm", form_of(form.kind))  # kept: to look up its hints takes 1 ms
                 keys = inner.fields.keys() & rest.keys()
-                found[name] = form.read({key: rest.pop(key) for key in keys}, where)
+                result[name] = form.read({key: rest.pop(key) for key in keys}, where)
             elif presence is None or name in rest:
-                found[name] = form.read(_taken(rest, name, where), f"{where}: {name}")
+                result[name] = form.read(_taken(rest, name, where), f"{where}: {name}")
         if rest:
             raise ValueError(f"{where} has an unknown key {min(rest)!r:.80}")
-        return _made(self.kind, where, **found)
+        return _made(self.kind, where, **result)
 
     def write(self, value: Any) -> Any:
         usual = {field.name: field.default for field in dataclasses.fields(self.kind)}

@@ -190,11 +190,11 @@ class Mix:
     @property
     def _machine(self) -> str:
         """The digest of the machine, because two machines may have one name."""
-        one = self.system.machine
-        if one is None:
+        machine = self.system.machine
+        if machine is None:
             return ""
         return hashlib.sha256(
-            repr(replace(one, file=Path(), text="", digest="", source="")).encode()
+            repr(replace(machine, file=Path(), text="", digest="", source="")).encode()
         ).hexdigest()[:16]
 
     @property

@@ -57,14 +57,14 @@ def base_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def start_time(pid: int) -> int | None:
     """When a process started, in clock ticks since boot; None if it has ended. Pid and start identify it."""
-    found = _stat(pid)
-    return int(found[19]) if found else None
+    result = _stat(pid)
+    return int(result[19]) if result else None
 
 
 def cpu_s(pid: int) -> float | None:
     """The CPU time that all threads of a process have used; None if it has ended."""
-    found = _stat(pid)
-    return (int(found[11]) + int(found[12])) / os.sysconf("SC_CLK_TCK") if found else None
+    result = _stat(pid)
+    return (int(result[11]) + int(result[12])) / os.sysconf("SC_CLK_TCK") if result else None
 
 
 def _stat(pid: int) -> list[str]:
@@ -80,14 +80,14 @@ def _stat(pid: int) -> list[str]:
 def uninterruptible(pid: int, proc: Path = Path("/proc")) -> dict[int, str]:
     """The threads of a process that sleep uninterruptibly (state D), with how often each was scheduled out.
     The same number at two looks: the thread has not run in between."""
-    found = {}
+    result = {}
     for task in proc.glob(f"{pid}/task/*"):
         with contextlib.suppress(OSError):
             text = (task / "status").read_text(encoding="ascii", errors="replace")
             words = dict(re.findall(r"^(State|\w*voluntary_ctxt_switches):\s*(\w+)", text, re.MULTILINE))
             if words.pop("State", "") == "D":
-                found[int(task.name)] = " ".join(words.values())
-    return found
+                result[int(task.name)] = " ".join(words.values())
+    return result
 
 
 def bound_to(parent: int) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def visible(text: str) -> str:
     """Replaces every control, format and unassigned character, line breaks too, and the beginning of a CI
     runner's command, by a visible escape."""
     shown = "".join(char if char.isprintable() else visible_escape(char) for char in text)
-    return _COMMAND.sub(lambda found: visible_escape(found[0]), shown)
+    return _COMMAND.sub(lambda match: visible_escape(match[0]), shown)
 
 
 def visible_lines(text: str) -> str:
@@ -75,7 +75,7 @@ def rooted(text: str, folder: str) -> str:
     folder below the session's, and the session itself as `SESSION`, so that its reason is the same in a copy
     of the session."""
     whole = _SESSION.sub(lambda _: shlex.quote(folder), text)
-    return _RUN.sub(lambda found: shlex.quote(f"{folder}/{found.group()}"), whole)
+    return _RUN.sub(lambda match: shlex.quote(f"{folder}/{match.group()}"), whole)
 
 
 def counted(count: int, noun: str) -> str:

@@ -81,8 +81,10 @@ class CacheEntry:
 def listing() -> tuple[CacheEntry, ...]:
     """Every folder in the cache, least recently used first."""
     with storage_trouble(cache_root()):
-        found = [_describe(place) for place in _places()]
-    return tuple(sorted((one for one in found if one), key=lambda one: (one.used_s, one.digest)))
+        entries = [_describe(place) for place in _places()]
+    return tuple(
+        sorted((entry for entry in entries if entry), key=lambda entry: (entry.used_s, entry.digest))
+    )
 
 
 def collect_garbage(keep_bytes: int) -> tuple[CacheEntry, ...]:
@@ -91,12 +93,12 @@ def collect_garbage(keep_bytes: int) -> tuple[CacheEntry, ...]:
     with storage_trouble(cache_root()):
         collect_temporaries()
         kept = listing()
-        excess = sum(one.size_bytes for one in kept) - keep_bytes
+        excess = sum(entry.size_bytes for entry in kept) - keep_bytes
         gone: list[CacheEntry] = []
-        for one in kept:
-            if (excess > 0 or not one.key) and _discard(one.folder):
-                gone.append(one)
-                excess -= one.size_bytes
+        for entry in kept:
+            if (excess > 0 or not entry.key) and _discard(entry.folder):
+                gone.append(entry)
+                excess -= entry.size_bytes
     return tuple(gone)
 
 
@@ -107,7 +109,7 @@ def _places() -> Iterator[Path]:
     if root.is_dir():
         for kind in sorted(root.iterdir()):
             if KIND.fullmatch(kind.name) and kind.is_dir():
-                yield from (one for one in sorted(kind.iterdir()) if DIGEST.fullmatch(one.name))
+                yield from (path for path in sorted(kind.iterdir()) if DIGEST.fullmatch(path.name))
 
 
 def _describe(place: Path) -> CacheEntry | None:

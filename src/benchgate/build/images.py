@@ -181,12 +181,12 @@ class Images:
     def _built_linux(self, system: System) -> LinuxKernel:
         source, home = system.boot.source, system.file.parent
         source = source if SettingForm.SOURCE.path(source) == "" else str(home / source)
-        found = linux_build.build(
+        linux = linux_build.build(
             source, system.boot.config, system.arch, locked=self.locked, notice=self.notice
         )
-        labels, config = (found.label,), file_digest(found.config)
+        labels, config = (linux.label,), file_digest(linux.config)
         return LinuxKernel(
-            found.image, found.version, file_digest(found.image), found.symbols, config, labels
+            linux.image, linux.version, file_digest(linux.image), linux.symbols, config, labels
         )
 
     def _make(self, system: System, workload: Workload) -> Image:
@@ -258,7 +258,7 @@ class Images:
             self.notice(told)
             self._told.add(told)
         recipe = replace(recipe, commands=recipe.mix)
-        out = self._run(system, recipe, None, tuple(sorted(parts, key=lambda one: one.name)))
+        out = self._run(system, recipe, None, tuple(sorted(parts, key=lambda workload: workload.name)))
         path = Path(system.boot.kernel.replace("{out}", str(out)))
         if not path.is_file():
             raise BuildError(f"{system.file}: boot.kernel: {path} does not exist; correct `build.mix`")

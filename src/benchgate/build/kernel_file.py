@@ -67,8 +67,8 @@ def look(path: Path) -> KernelFile:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not head:
         raise UsageError(f"{path}: is empty; build the kernel first")
-    found = next((found for known in _FORMATS if (found := known(path, head))), None)
-    return found or KernelFile(path, "a file of no known format, which QEMU starts as raw code", is_raw=True)
+    file = next((file for known in _FORMATS if (file := known(path, head))), None)
+    return file or KernelFile(path, "a file of no known format, which QEMU starts as raw code", is_raw=True)
 
 
 def system_name(kernel: Path) -> str:

@@ -105,12 +105,12 @@ def build(
         raise BuildError(f"a Linux for {guest} cannot be built here: only x86_64 on x86_64; give its image")
     options = read_config(config)
     with FetchSession(notice) as session:
-        found = linux_source.find(source, locked=locked, session=session)
+        result = linux_source.find(source, locked=locked, session=session)
         require_tools()
         pahole = _pahole(locked=locked, session=session) if _needs_types(options) else ()
     key = {
         "format": "1",
-        "source": found.digest,
+        "source": result.digest,
         "config": _digest(options),
         "compiler": toolchain.compiler().identity,
         "linker": _first_line(("ld", "--version")),
@@ -119,10 +119,10 @@ def build(
 
     def make(files: Path) -> None:
         with _work_folder(notice) as tree:
-            _configured(tree, found, options, _words(tree, pahole), notice)
-            _make(tree, found, _words(tree, pahole), files, notice)
+            _configured(tree, result, options, _words(tree, pahole), notice)
+            _make(tree, result, _words(tree, pahole), files, notice)
 
-    return BuiltLinux(cache.entry(KIND, key, make, wait_s=_BUILD_S, notice=notice), found.label)
+    return BuiltLinux(cache.entry(KIND, key, make, wait_s=_BUILD_S, notice=notice), result.label)
 
 
 # ---- the configuration
@@ -169,39 +169,39 @@ def _options(file: Path) -> Iterator[LinuxOption]:
     except OSError as error:
         raise BuildError(f"the configuration {file} cannot be read: {error.strerror}") from error
     for line in text.splitlines():
-        if found := _OPTION.fullmatch(line.strip()):
-            name, value, unset, reason = found.groups()
+        if match := _OPTION.fullmatch(line.strip()):
+            name, value, unset, reason = match.groups()
             yield LinuxOption(name or unset, value or "n", reason if ours and reason else "", file)
 
 
 def missing(options: Sequence[LinuxOption], effective: str) -> str:
     """What the configuration that Linux made of these options lacks; empty if nothing that is required."""
-    has = {one.name: one.value for one in _parsed(effective)}
-    last = {one.name: one for one in options}
+    has = {option.name: option.value for option in _parsed(effective)}
+    last = {option.name: option for option in options}
     lacks = []
-    for name, one in {one.name: one for one in options if one.reason}.items():
-        if has.get(name, "n") == one.value:
+    for name, option in {option.name: option for option in options if option.reason}.items():
+        if has.get(name, "n") == option.value:
             continue
         other = last[name]
         why = "this source has no such option, or another one rules it out"
-        if other.value != one.value:
+        if other.value != option.value:
             why = f"{other.file} has {other.line}"
-        lacks.append(f"  {one.line}, {one.reason}: {why}")
+        lacks.append(f"  {option.line}, {option.reason}: {why}")
     return "\n".join(lacks)
 
 
 def _parsed(text: str) -> Iterator[LinuxOption]:
     for line in text.splitlines():
-        if found := _OPTION.fullmatch(line):
-            yield LinuxOption(found[1] or found[3], found[2] or "n", "", Path())
+        if match := _OPTION.fullmatch(line):
+            yield LinuxOption(match[1] or match[3], match[2] or "n", "", Path())
 
 
 def _digest(options: Sequence[LinuxOption]) -> str:
-    return hashlib.sha256("\n".join(one.line for one in options).encode()).hexdigest()
+    return hashlib.sha256("\n".join(option.line for option in options).encode()).hexdigest()
 
 
 def _needs_types(options: Sequence[LinuxOption]) -> bool:
-    return {one.name: one.value for one in options}.get("CONFIG_DEBUG_INFO_BTF") == "y"
+    return {option.name: option.value for option in options}.get("CONFIG_DEBUG_INFO_BTF") == "y"
 
 
 # ---- the tools
@@ -317,9 +317,9 @@ def _configured(
     notice(f"writing the source of {source.word} ...")
     linux_source.write(source, tree)
     name = f"Linux from {source.word}"
-    wanted = {one.name: one for one in options}
+    wanted = {option.name: option for option in options}
     asked = tree.with_name("asked.config")
-    asked.write_text("".join(f"{one.line}\n" for one in wanted.values()))
+    asked.write_text("".join(f"{option.line}\n" for option in wanted.values()))
     result = tree.with_name("new.config")
     for target in (f"KCONFIG_ALLCONFIG={asked} allnoconfig", "olddefconfig"):
         argv = ("make", *words, f"KCONFIG_CONFIG={result}", *target.split(" "))

@@ -124,18 +124,18 @@ def write(source: LinuxSource, folder: Path) -> None:
     old: dict[str, str] = json.loads(manifest.read_text())
     manifest.unlink()
     new, late = {}, []
-    for one in source.files():
-        new[one.name] = one.identity
-        if old.get(one.name) == one.identity:
+    for file in source.files():
+        new[file.name] = file.identity
+        if old.get(file.name) == file.identity:
             continue
-        if one.content is None:
-            late.append(one)
+        if file.content is None:
+            late.append(file)
         else:
-            _put(folder / one.name, one.identity, one.content)
-    for one, content in zip(late, source.read([one.name for one in late]), strict=True):
-        if identity(one.identity.partition(" ")[0], content) != one.identity:
-            raise BuildError(f"{source.word}: {one.name} has changed while it was read: run this again")
-        _put(folder / one.name, one.identity, content)
+            _put(folder / file.name, file.identity, file.content)
+    for file, content in zip(late, source.read([one.name for one in late]), strict=True):
+        if identity(file.identity.partition(" ")[0], content) != file.identity:
+            raise BuildError(f"{source.word}: {file.name} has changed while it was read: run this again")
+        _put(folder / file.name, file.identity, content)
     for name in old.keys() - new.keys():
         (folder / name).unlink(missing_ok=True)
     if not {"Kconfig", "Makefile", "kernel/sched/core.c"} <= new.keys():
@@ -175,7 +175,7 @@ class SourceTree:
         return _digest(self.known)
 
     def files(self) -> Iterator[SourceFile]:
-        return (SourceFile(name, found, None) for name, found in self.known.items())
+        return (SourceFile(name, value, None) for name, value in self.known.items())
 
     def read(self, names: list[str]) -> Iterator[bytes]:
         return (_content(self.folder / name) for name in names)
@@ -200,12 +200,12 @@ def _tree(word: str, folder: Path) -> SourceTree:
                 f"run `make mrproper` there, or give a git checkout"
             )
         indexed, changed = {}, set(_walked(folder))
-    found = {name: one for name, one in indexed.items() if name not in changed}
+    result = {name: value for name, value in indexed.items() if name not in changed}
     for name in sorted(filter(is_used, changed)):
         path = folder / name
         if os.path.lexists(path) and not (path.is_dir() and not path.is_symlink()):
-            found[name] = identity(_mode(path), _content(path))
-    return SourceTree(word, folder, found)
+            result[name] = identity(_mode(path), _content(path))
+    return SourceTree(word, folder, result)
 
 
 def _mode(path: Path) -> str:
@@ -235,13 +235,13 @@ def _listed(folder: Path, *words: str) -> list[str]:
 
 def _indexed(folder: Path) -> dict[str, str]:
     """The identities in git's index."""
-    found = {}
+    result = {}
     for line in _listed(folder, "ls-files", "--stage", "-z"):
         about, _, name = line.partition("\t")
         mode, blob, _ = about.split(" ")
         if is_used(name):
-            found[name] = f"{mode} {blob}"
-    return found
+            result[name] = f"{mode} {blob}"
+    return result
 
 
 # ---- a commit
@@ -265,16 +265,16 @@ class GitCommit:
 
     @cached_property
     def _known(self) -> Mapping[str, str]:
-        found = {}
+        result = {}
         for line in _listed(self.folder, "ls-tree", "-r", "-z", "--full-tree", self.commit):
             about, _, name = line.partition("\t")
             mode, kind, blob = about.split(" ")
             if kind == "blob" and is_used(name):
-                found[name] = f"{mode} {blob}"
-        return found
+                result[name] = f"{mode} {blob}"
+        return result
 
     def files(self) -> Iterator[SourceFile]:
-        return (SourceFile(name, found, None) for name, found in self._known.items())
+        return (SourceFile(name, value, None) for name, value in self._known.items())
 
     def read(self, names: list[str]) -> Iterator[bytes]:
         argv = ("git", "-C", str(self.folder), "cat-file", "--batch", "--buffer")
@@ -333,13 +333,13 @@ def _fetched(package: str, *, locked: bool, session: FetchSession) -> SourcePack
 
 
 def newest_set(package: str, client: Apt, release: Release) -> PinnedSet:
-    found = next(iter(client.versions(package)), None)
-    if found is None:
+    result = next(iter(client.versions(package)), None)
+    if result is None:
         raise FetchError(
             f"this host's package source has no {package}; `apt-cache search linux-source` lists those that "
             "there are, or give a source tree of Linux"
         )
-    return PinnedSet(release.name, newest.upstream(found.version), (Pin(found),))
+    return PinnedSet(release.name, newest.upstream(result.version), (Pin(result),))
 
 
 def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     content = {"init": first, "bench": programs.conductor(), **_modules(mix, images), **tuning}
     for place, workload in mix.programs.items():
         content |= {f"{place}/{name}": path for name, path in _files(workload, images).items()}
-    found, digests, labels = images.kernel(
+    result, digests, labels = images.kernel(
         mix.system.at(mix.cpus), next(iter(mix.programs.values()), mix.program)
     )
     digests = {**digests, **{name: file_digest(path) for name, path in content.items()}}
@@ -115,7 +115,7 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     digests |= {"disk": f"an empty ext2 file system of {DISK_BYTES} bytes"} if disks else {}
     digests |= {"start": file_digest(start)} if start else {}
     return Image(
-        found, archive, None, digests, labels, disks=disks, start=start, later=frozenset({PLAN, *content})
+        result, archive, None, digests, labels, disks=disks, start=start, later=frozenset({PLAN, *content})
     )
 
 
@@ -147,5 +147,5 @@ def _modules(mix: Mix, images: Images) -> dict[str, Path]:
     if not (mix.needs_disk or mix.needs_network) or mix.system.boot.kernel != FETCHED_LINUX:
         return {}
     with FetchSession(images.notice) as session:
-        found = inputs.linux_modules(mix.system.arch, locked=images.locked, session=session)
-    return {f"modules/{name}": path for name, path in found.items()}
+        paths = inputs.linux_modules(mix.system.arch, locked=images.locked, session=session)
+    return {f"modules/{name}": path for name, path in paths.items()}

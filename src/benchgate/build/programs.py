@@ -77,8 +77,8 @@ class Recipe:
         """The recipe of a workload that needs these services. Other programs keep every byte."""
         more = sorted(name for name in self.services if name in needs)
         flags = tuple(f"-DBENCH_NEEDS_{name.upper()}" for name in more)
-        sources = [*self.sources, *(one for name in more for one in self.services[name])]
-        return replace(self, sources=tuple((one, given + flags) for one, given in sources))
+        sources = [*self.sources, *(service for name in more for service in self.services[name])]
+        return replace(self, sources=tuple((text, given + flags) for text, given in sources))
 
 
 def guest_program(workload: Workload, compiler: Compiler | None = None) -> Path:
@@ -153,9 +153,9 @@ def compiled(  # noqa: PLR0913 - what a compiler command consists of
 ) -> Path:
     """The file `name` that one compiler command in `folder` makes from the .c and .S files among `inputs`."""
     compiler = compiler or toolchain.compiler()
-    key = {one: file_digest(folder / one) for one in inputs}
+    key = {text: file_digest(folder / text) for text in inputs}
     key |= {"compiler": compiler.identity, "flags": " ".join(flags), "name": name}
-    sources = [one for one in inputs if one.endswith((".c", ".S"))]
+    sources = [text for text in inputs if text.endswith((".c", ".S"))]
 
     def make(files: Path) -> None:
         argv = [*compiler.argv, *flags, "-o", str(files / name), *sources]
@@ -196,7 +196,7 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
     }
     if commit is not None:
         key["folder"] = str(commit.folder)
-        key["revision"] = json.dumps([[commit.below(one), commit.content(one)] for one in covered])
+        key["revision"] = json.dumps([[commit.below(path), commit.content(path)] for path in covered])
 
     if workload is not None:
         key |= {"workload": workload.program, "source": _digest_with_headers(_source_of(workload))}
@@ -311,21 +311,21 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
         portable += machine.texts(guest)
     with top.optional("services") as words:
         services = {name: tuple((text, common) for text in words.texts(name)) for name in words.keys()}  # noqa: SIM118
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     with top.optional("programs") as programs:
         for name in programs.keys():  # noqa: SIM118 - a Section, not a dict
             with programs.optional(name) as words:
-                other = found.get(words.text("like"))
+                other = recipes.get(words.text("like"))
                 sources = [*other.sources] if other else []
                 sources += [(text, common + portable) for text in words.texts("portable")]
                 sources += [(text, common) for text in words.texts("hosted")]
                 flags = words.texts("flags")
                 own = {
-                    name: tuple((one, given + flags) for one, given in of) for name, of in services.items()
+                    name: tuple((text, given + flags) for text, given in of) for name, of in services.items()
                 }
-            found[name] = Recipe(tuple((one, given + flags) for one, given in sources), link, own)
+            recipes[name] = Recipe(tuple((text, given + flags) for text, given in sources), link, own)
     top.close()
-    return found
+    return recipes
 
 
 # ---- the archive: format `newc`, in Linux: Documentation/driver-api/early-userspace/buffer-format.rst

@@ -58,8 +58,8 @@ class Sources:
 
     def below(self, path: Path) -> str:
         """Gives a covered path relative to the repository's top; empty for the top itself."""
-        found = path.resolve().relative_to(self.repository.top).as_posix()
-        return "" if found == "." else found
+        result = path.resolve().relative_to(self.repository.top).as_posix()
+        return "" if result == "." else result
 
     def content(self, path: Path) -> str:
         """Git's name of the content of a covered path in this commit; equal names mean equal files.
@@ -78,8 +78,8 @@ def repository_of(folder: Path) -> Repository:
     if done.returncode or len(lines) != len(words) - 1:
         why = one_line(done.stderr) or "it has no checkout"
         raise UsageError(f"{folder} is in no git repository, which a revision needs: {why}")
-    top, found, common = lines
-    return Repository(Path(top).resolve(), Path(found), (folder / common).resolve())
+    top, result, common = lines
+    return Repository(Path(top).resolve(), Path(result), (folder / common).resolve())
 
 
 def commit_of(folder: Path, word: str) -> str:

@@ -65,8 +65,8 @@ def _compiler(requested: str, path: str) -> Compiler:
             f"CC is `{requested}`, which cannot be parsed: {error}; correct or unset it"
         ) from None
     for argv in candidates:
-        if found := shutil.which(argv[0], path=path):
-            return described((found, *argv[1:]))
+        if result := shutil.which(argv[0], path=path):
+            return described((result, *argv[1:]))
     if requested.strip():
         raise BuildError(f"CC names `{requested}`, which is not on PATH: correct or unset it")
     raise BuildError(f"no C compiler ({', '.join(_NAMES)}) is on PATH; {install_hint()}")

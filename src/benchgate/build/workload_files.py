@@ -86,7 +86,7 @@ def data_for_process(workload: Workload) -> Path:
 
 def data_digest(workload: Workload) -> dict[str, str]:
     """The digest of each file, for a system that has no archive of them."""
-    return {f"files:{name}": found for name, found in _data_digests(_data_paths(workload)).items()}
+    return {f"files:{name}": value for name, value in _data_digests(_data_paths(workload)).items()}
 
 
 def _data_paths(workload: Workload) -> dict[str, Path]:
@@ -94,15 +94,15 @@ def _data_paths(workload: Workload) -> dict[str, Path]:
 
 
 def _data_digests(paths: dict[str, Path]) -> dict[str, str]:
-    found = {}
+    result = {}
     for name, path in paths.items():
         try:
-            found[name] = file_digest(path)
+            result[name] = file_digest(path)
         except OSError as error:
             raise BuildError(
                 f"{path} cannot be read: {error.strerror}; correct the key `files` of the workload"
             ) from error
-    return found
+    return result
 
 
 def tool_runner(
@@ -177,7 +177,7 @@ def settings_for_guest(files: Sequence[SettingFile]) -> dict[str, Path]:
     """The list of the files that PID 1 writes, or only reads; nothing if there are none."""
     if not files:
         return {}
-    lines = (f"{one.name} {one.path}{f' {one.value}' if one.is_written else ''}" for one in files)
+    lines = (f"{file.name} {file.path}{f' {file.value}' if file.is_written else ''}" for file in files)
     return {SETTINGS_FILE: _kept_text("settings", "".join(f"{line}\n" for line in lines))}
 
 
@@ -202,7 +202,7 @@ def scheduler_for_guest(command: str) -> dict[str, Path]:
     return {
         f"{SCHEDULER_FOLDER}/command": _kept_text("command", text),
         f"{SCHEDULER_FOLDER}/{program.name}": program,
-        **{f"{SCHEDULER_FOLDER}/lib/{name}": found for name, found in libraries.items()},
+        **{f"{SCHEDULER_FOLDER}/lib/{name}": value for name, value in libraries.items()},
     }
 
 
@@ -213,7 +213,7 @@ def _libraries_of(program: Path) -> dict[str, Path]:
             raise BuildError(f"{program} is no program that can run in a guest: give an ELF file, no script")
     if not elf.needed(program):
         return {}
-    loader = next((one for one in map(Path, _LOADERS) if one.is_file()), None)
+    loader = next((path for path in map(Path, _LOADERS) if path.is_file()), None)
     if loader is None:
         raise BuildError(
             f"{program} needs shared libraries, and this host has no {_LOADERS[0]}: link it statically"
@@ -222,5 +222,5 @@ def _libraries_of(program: Path) -> dict[str, Path]:
     if done.returncode or "not found" in done.stdout:
         why = next((line for line in done.stdout.splitlines() if "not found" in line), done.stderr)
         raise BuildError(f"{program} cannot run here, so not in a guest either: {why.strip()[:200]}")
-    found = dict(re.findall(r"^\s*(\S+) => (/.+) \(0x", done.stdout, re.MULTILINE))
-    return {LOADER: loader, **{name: Path(path) for name, path in found.items() if name != LOADER}}
+    result = dict(re.findall(r"^\s*(\S+) => (/.+) \(0x", done.stdout, re.MULTILINE))
+    return {LOADER: loader, **{name: Path(path) for name, path in result.items() if name != LOADER}}

@@ -64,12 +64,12 @@ def _accept(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import acceptance
 
-    found = acceptance.accept(_request(words, "baseline accept"), say)
-    baseline_file.write(Path(words.out), found.baseline)
-    cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in found.baseline.arms)
-    print(visible(f"wrote {words.out}, of session {found.baseline.session}: {cells}"))
+    result = acceptance.accept(_request(words, "baseline accept"), say)
+    baseline_file.write(Path(words.out), result.baseline)
+    cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in result.baseline.arms)
+    print(visible(f"wrote {words.out}, of session {result.baseline.session}: {cells}"))
     print("next: look at its difference, and commit it")
-    print_notes(found.notes)
+    print_notes(result.notes)
     return 0
 
 

@@ -33,7 +33,7 @@ def _collect(words: argparse.Namespace) -> int:
     from benchgate.build import cache_trim
 
     gone = cache_trim.collect_garbage(words.keep)
-    print(f"removed {len(gone)} entries, {sum(one.size_bytes for one in gone) / 2**20:.1f} MiB")
+    print(f"removed {len(gone)} entries, {sum(entry.size_bytes for entry in gone) / 2**20:.1f} MiB")
     return 0
 
 

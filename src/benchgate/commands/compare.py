@@ -33,6 +33,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def run(words: argparse.Namespace) -> int:
     from benchgate.session.comparing import comparison
 
-    found = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, db=words.db)
-    print(found.text)
-    return found.status
+    report = comparison.compare(words.a, words.b, words.metric, fail_on=words.fail_on, db=words.db)
+    print(report.text)
+    return report.status

@@ -48,12 +48,12 @@ def run(words: argparse.Namespace) -> int:
 
 def offered_words() -> Mapping[str, OfferedWords]:
     """By the command's first word."""
-    found = {one.name: _offered(one) for one in commands.TABLE if not one.second}
-    for one in commands.TABLE:
-        if one.second:
-            first = one.name.removesuffix(f"-{one.second}")
-            found[first] = replace(found[first], actions=(*found[first].actions, one.second))
-    return found
+    result = {command.name: _offered(command) for command in commands.TABLE if not command.second}
+    for command in commands.TABLE:
+        if command.second:
+            first = command.name.removesuffix(f"-{command.second}")
+            result[first] = replace(result[first], actions=(*result[first].actions, command.second))
+    return result
 
 
 def _offered(command: commands.Command) -> OfferedWords:
@@ -61,7 +61,10 @@ def _offered(command: commands.Command) -> OfferedWords:
     command.declare(parser)
     options = [word for action in parser._actions for word in action.option_strings if word.startswith("--")]
     choices = [
-        str(choice) for one in parser._actions if not one.option_strings for choice in one.choices or ()
+        str(choice)
+        for action in parser._actions
+        if not action.option_strings
+        for choice in action.choices or ()
     ]
     pages = command.module().names() if command.name == "docs" else ()
     return OfferedWords(tuple(options), (*choices, *pages))
@@ -69,8 +72,8 @@ def _offered(command: commands.Command) -> OfferedWords:
 
 def _bash(offered: Mapping[str, OfferedWords], *, zsh: bool) -> str:
     cases = "\n".join(
-        f'            {name}) options="{" ".join(one.options)}" actions="{" ".join(one.actions)}" ;;'
-        for name, one in offered.items()
+        f'            {name}) options="{" ".join(words.options)}" actions="{" ".join(words.actions)}" ;;'
+        for name, words in offered.items()
     )
     first = "autoload -U +X bashcompinit && bashcompinit\n" if zsh else ""
     return first + BASH.format(commands=" ".join((*offered, "--help", "--version")), cases=cases)
@@ -78,8 +81,8 @@ def _bash(offered: Mapping[str, OfferedWords], *, zsh: bool) -> str:
 
 def _fish(offered: Mapping[str, OfferedWords]) -> str:
     lines = [f"complete -c benchgate -n __fish_use_subcommand -f -a '{' '.join(offered)}'"]
-    for name, one in offered.items():
+    for name, words in offered.items():
         when = f"complete -c benchgate -n '__fish_seen_subcommand_from {name}'"
-        lines += [f"{when} -l {option.removeprefix('--')}" for option in one.options]
-        lines += [f"{when} -a '{' '.join(one.actions)}'"] if one.actions else []
+        lines += [f"{when} -l {option.removeprefix('--')}" for option in words.options]
+        lines += [f"{when} -a '{' '.join(words.actions)}'"] if words.actions else []
     return "\n".join(lines) + "\n"

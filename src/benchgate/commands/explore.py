@@ -161,8 +161,8 @@ def run_small(words: argparse.Namespace) -> int:
     fleet, shown = fleet_of(words), on_stderr()
     wanted = request.ExplorationRequest(jobs=words.jobs, small_runs=words.small_runs or request.SMALL_RUNS)
     try:
-        found = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
+        find = steps.make_small(words.find, wanted, opened(shown, fleet), shown)
     finally:
         shown.close()
-    print(smaller.told(found))
+    print(smaller.told(find))
     return 0

@@ -142,7 +142,7 @@ def _allow(words: argparse.Namespace) -> int:
         items += allow.items_of_session(Path(words.session))
     if not items:
         raise UsageError("nothing to allow: name ROLE=DIGEST, ROLE=FILE or --session DIR")
-    for one in (fresh := allow.add(Path(words.list), items)):
-        print(f"allowed: {one}")
+    for item in (fresh := allow.add(Path(words.list), items)):
+        print(f"allowed: {item}")
     print(f"{words.list}: {len(fresh)} added, {len(set(items)) - len(fresh)} were there")
     return 0

@@ -46,8 +46,8 @@ def _check(words: argparse.Namespace) -> int:
     from benchgate.session import calibration
 
     wrong = calibration.check(words.file, words.curve)
-    for one in wrong:
-        print(f"{words.file}: {one}", file=sys.stderr)
+    for text in wrong:
+        print(f"{words.file}: {text}", file=sys.stderr)
     if not wrong:
         print(f"{words.file} is good" + (f", and agrees with {words.curve}" if words.curve else ""))
     return 1 if wrong else 0

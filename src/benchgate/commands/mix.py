@@ -31,9 +31,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
         ("report", "compute tables and report again, from the study's folder alone", _report),
         ("check", "judge every run again, from its files alone", _check),
     ):
-        one = found.add_parser(name, help=about, description=about)
-        one.add_argument("folder", type=Path, metavar="DIR", help="the study's folder")
-        one.set_defaults(command=call)
+        argument_parser = found.add_parser(name, help=about, description=about)
+        argument_parser.add_argument("folder", type=Path, metavar="DIR", help="the study's folder")
+        argument_parser.set_defaults(command=call)
     same = found.add_parser("same", help="compare two folders of one study, file by file")
     same.add_argument("folder", type=Path, metavar="DIR", help="a study's folder")
     about = "the folder of the same study, measured again"
@@ -100,13 +100,13 @@ def _choose(words: argparse.Namespace) -> int:
     capacity = {**_capacity_of(words.study), **asked}
     for line in findings.of_applications(applications, capacity):
         say(line)
-    found = programme.best(applications, capacity, words.top)
-    for line in findings.of_mix(found[0], applications):
+    choices = programme.best(applications, capacity, words.top)
+    for line in findings.of_mix(choices[0], applications):
         say(line)
     if words.json:
-        print(study.mixes_json(found, applications.resources))
+        print(study.mixes_json(choices, applications.resources))
     else:
-        print("\n".join(study.mixes_text(found, applications.resources)))
+        print("\n".join(study.mixes_text(choices, applications.resources)))
     return 0
 
 
@@ -129,7 +129,7 @@ def _of_a_study(vectors: Path, sensitivity: Path) -> bool:
         known = conclude.tables_of(StudyFolder(folder))
     except BenchgateError:  # another program's plan, or one that cannot be read
         return False
-    return [one.read_text(encoding="utf-8-sig") for one in (vectors, sensitivity)] == [*known]
+    return [path.read_text(encoding="utf-8-sig") for path in (vectors, sensitivity)] == [*known]
 
 
 def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
@@ -196,11 +196,11 @@ def _check(words: argparse.Namespace) -> int:
 def _same(words: argparse.Namespace) -> int:
     from benchgate.session.mix_study import check, steps
 
-    found = check.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
-    for line in found.differences:
+    comparison = check.compare(steps.folder_of(words.folder), steps.folder_of(words.other))
+    for line in comparison.differences:
         say(line)
-    print(found.told)
-    return 1 if found.differences else 0
+    print(comparison.told)
+    return 1 if comparison.differences else 0
 
 
 def _show(outcome: StudyOutcome, folder: Path) -> int:

@@ -106,10 +106,10 @@ def trusted(words: argparse.Namespace, folder: Path) -> TrustedPrograms:
     from benchgate.session.rejudging import remembered, trust
 
     gates, reports = getattr(words, "gate", []), getattr(words, "extra_report", [])
-    found, notes = remembered.trusted_of(folder, trust.trusted(words.workload, gates, reports))
+    programs, notes = remembered.trusted_of(folder, trust.trusted(words.workload, gates, reports))
     for note in notes:
         say(visible(note))
-    return found
+    return programs
 
 
 def say(line: str) -> None:
@@ -126,4 +126,4 @@ def free_name(name: str, suffix: str = "") -> str:
     names = (
         f"{name}{suffix}" if number == 1 else f"{name}-{number}{suffix}" for number in itertools.count(1)
     )
-    return next(one for one in names if not os.path.lexists(one))
+    return next(text for text in names if not os.path.lexists(text))

@@ -68,7 +68,7 @@ def render(baseline: Baseline) -> str:
     """One value a line, except lists of samples, so that a reviewer sees which cell has changed."""
     text = json.dumps(_as_json(baseline), indent=1, allow_nan=False, ensure_ascii=True)
     text = _LIST_OF_SYMBOL.sub(r"[\1 \2 \3]", text)
-    return _LIST_OF_VALUES.sub(lambda one: f"[{' '.join(one[1].split())}]", text) + "\n"
+    return _LIST_OF_VALUES.sub(lambda match: f"[{' '.join(match[1].split())}]", text) + "\n"
 
 
 def write(path: Path, baseline: Baseline) -> None:
@@ -153,10 +153,10 @@ def _as_json(baseline: Baseline) -> dict[str, Any]:
     origin = Origin(baseline.origin.machine, dict(sorted(baseline.origin.systems.items())))
     cells = tuple(map(_file_cell, baseline.arms))
     head = baseline.accepted, baseline.session, baseline.finished, baseline.manifest, baseline.commit
-    found: dict[str, Any] = {"format": FORMAT, "version": VERSION} | as_json(
+    result: dict[str, Any] = {"format": FORMAT, "version": VERSION} | as_json(
         BaselineFile(*head, origin, cells, "")
     )
-    return found | {"digest": _digest(found)}
+    return result | {"digest": _digest(result)}
 
 
 def as_written(arm: BaselineArm) -> Any:
@@ -176,7 +176,7 @@ def _file_metric(of: Measurement) -> FileMetric:
 
 
 def _file_symbols(of: SymbolCounts) -> FileSymbols:
-    named = [one for one in of.counts.items() if one[0] != OTHERS]
+    named = [count for count in of.counts.items() if count[0] != OTHERS]
     ordered = sorted(named, key=lambda one: (-one[1], one[0]))
     counts: Any = tuple((space, name, count) for (space, name), count in ordered[:MOST_SYMBOLS])
     rest = of.counts.get(OTHERS, 0) + sum(count for _, count in ordered[MOST_SYMBOLS:])
@@ -217,13 +217,13 @@ def _baseline(value: object) -> Baseline:
 
 
 def _arm(of: FileCell) -> BaselineArm:
-    found = {metric.name: _measurement(metric, of) for metric in of.metrics}
-    if len(found) != len(of.metrics) or not WINDOWS.keys() <= found.keys():
+    measurements = {metric.name: _measurement(metric, of) for metric in of.metrics}
+    if len(measurements) != len(of.metrics) or not WINDOWS.keys() <= measurements.keys():
         raise ValueError(f"{of.cell.id} must have each metric once, and {' and '.join(WINDOWS)}")
     if of.lane is Lane.INSN and len(set(of.seeds)) != len(of.seeds):
         raise ValueError(f"{of.cell.id} has a seed twice")
     symbols = None if of.symbols is None else _symbols(of.symbols)
-    return BaselineArm(of.cell, of.lane, of.placement, of.guest, of.seeds, found, symbols)
+    return BaselineArm(of.cell, of.lane, of.placement, of.guest, of.seeds, measurements, symbols)
 
 
 def _measurement(of: FileMetric, cell: FileCell) -> Measurement:
@@ -281,8 +281,8 @@ def read_back(folder: Path, facts: Mapping[str, Any], where: str) -> BaselineSet
     words = facts.get(FACT, {})
     if not isinstance(words, Mapping):
         raise EvidenceError(f"{where}: {FACT} is {words!r:.40}, not an object")
-    found = {word: _again(folder, str(digest), where) for word, digest in words.items()}
-    return BaselineSet(origin_of(facts, where), found)
+    baselines = {word: _again(folder, str(digest), where) for word, digest in words.items()}
+    return BaselineSet(origin_of(facts, where), baselines)
 
 
 def _again(folder: Path, digest: str, where: str) -> Baseline:

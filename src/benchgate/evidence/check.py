@@ -112,8 +112,8 @@ def verify_session(folder: Path, recompute: Recompute | None = None, signers: Si
         return Check(INCOMPLETE if not os.path.lexists(folder / SESSION) else TAMPERED, (str(error),))
     version = facts.get("version")
     if facts.get("format") != FORMAT or type(version) is not int or version != VERSION:
-        found = f"{facts.get('format')!r:.40} version {version!r:.40}"
-        return Check(UNKNOWN_VERSION, (f"{folder}: unknown format {found}; expected {FORMAT} {VERSION}",))
+        result = f"{facts.get('format')!r:.40} version {version!r:.40}"
+        return Check(UNKNOWN_VERSION, (f"{folder}: unknown format {result}; expected {FORMAT} {VERSION}",))
     findings = _Findings(folder)
     findings.try_(TAMPERED, lambda: _check_signature(findings, folder, signers))
     findings.try_(TAMPERED, lambda: _check_files(findings, folder))
@@ -223,9 +223,9 @@ def _check_chain(findings: _Findings, folder: Path, facts: Mapping[str, object])
         elif folder_digest(folder, link.folder) != link.digest:
             findings.add(TAMPERED, f"{link.folder} was changed after its run")
     known = {link.folder for link in links}
-    for one in sorted(f"runs/{path.name}" for path in (folder / "runs").iterdir()):
-        if one not in known:
-            findings.add(INCOMPLETE, f"{one} was started, but never recorded")
+    for text in sorted(f"runs/{path.name}" for path in (folder / "runs").iterdir()):
+        if text not in known:
+            findings.add(INCOMPLETE, f"{text} was started, but never recorded")
     _check_rows(findings, folder, links)
 
 
@@ -313,7 +313,7 @@ def _check_reports(findings: _Findings, folder: Path, recompute: Recompute) -> N
             f"{', '.join(found.wording)}, and would word them differently: that version can check them "
             f"(session.json has its commit, {facts.get('commit')!r:.60})",
         )
-    for name in sorted({found.partition("/")[0] for found in files_below(folder)} - OWN - set(expected)):
+    for name in sorted({text.partition("/")[0] for text in files_below(folder)} - OWN - set(expected)):
         findings.add(MISMATCH, f"{name} does not belong to a session")
 
 
@@ -345,7 +345,7 @@ def _is_contradicted(name: str, stored: str, expected: str) -> bool:
     if name == VERDICTS:
         return not _agree(stored, expected)
     if name == METRICS:
-        return all(stored != metrics_csv.as_of_version(one, expected) for one in metrics_csv.VERSIONS)
+        return all(stored != metrics_csv.as_of_version(number, expected) for number in metrics_csv.VERSIONS)
     return name == RESULTS
 
 

@@ -138,11 +138,13 @@ def _of_today(gate: Any) -> Any:
 
 def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
     with _reading(where, "the policy"):
-        found = {name: one for name, one in facts["policy"].items() if name not in ("max_voided", "shows")}
+        result = {
+            name: value for name, value in facts["policy"].items() if name not in ("max_voided", "shows")
+        }
         # sessions of earlier versions have no such keys, and had one factor for all machines
-        earlier = {"minutes": MINUTES, "superlinear_ideal": found.get("superlinear")}
+        earlier = {"minutes": MINUTES, "superlinear_ideal": result.get("superlinear")}
         earlier |= {"void": as_json(NO_RULE), "machine": IDEAL, "boots": BOOTS}
-        return read(Policy, earlier | found, "the policy")
+        return read(Policy, earlier | result, "the policy")
 
 
 def read_clocks(facts: Mapping[str, Any], where: str) -> Clocks | None:
@@ -202,8 +204,8 @@ def read_programs(facts: Mapping[str, Any], where: str) -> tuple[Program, ...]:
 
 def symbols_of(known: Symbols, more: Symbols) -> list[list[int | str]]:
     """The union of both, in the form of session.json, which `stored_symbols` reads."""
-    found = {*zip(known.addresses, known.ends, known.names, strict=True)}
-    return [[*one] for one in sorted(found | {*zip(more.addresses, more.ends, more.names, strict=True)})]
+    result = {*zip(known.addresses, known.ends, known.names, strict=True)}
+    return [[*one] for one in sorted(result | {*zip(more.addresses, more.ends, more.names, strict=True)})]
 
 
 _Address = Annotated[int, Between(0, 2**64 - 1)]

@@ -70,12 +70,12 @@ class ComparisonSide:
     @property
     def operations(self) -> ComparisonSide:
         """The costs of single operations on one CPU, by the operation's name."""
-        found = {}
+        result = {}
         for key, sample in self.samples.items():
             name = _operation(key)
             if name and key.cpus == 1:
-                found[FigureKey(name, system=key.system)] = sample
-        return replace(self, samples=found)
+                result[FigureKey(name, system=key.system)] = sample
+        return replace(self, samples=result)
 
     def only(self, metrics: Collection[str]) -> ComparisonSide:
         kept = {key: sample for key, sample in self.samples.items() if not metrics or key.metric in metrics}
@@ -124,9 +124,9 @@ def _session(folder: Path, system: str) -> ComparisonSide:
         row.run for row in results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS)) if row.counts
     }
     values = [
-        one
-        for one in metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
-        if one.run in counted
+        value
+        for value in metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
+        if value.run in counted
     ]
     systems = sorted({value.system for value in values})
     if system and system not in systems:
@@ -154,9 +154,9 @@ def _machines(folder: Path, values: Iterable[MetricValue]) -> tuple[str, tuple[s
     return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 
 
-def larger_step(one: float | None, other: float | None) -> float | None:
+def larger_step(number: float | None, other: float | None) -> float | None:
     """None, not known, if one of them is not."""
-    return None if one is None or other is None else max(one, other)
+    return None if number is None or other is None else max(number, other)
 
 
 def _grouped(values: Iterable[MetricValue]) -> Mapping[FigureKey, Samples]:
@@ -175,14 +175,14 @@ def _grouped(values: Iterable[MetricValue]) -> Mapping[FigureKey, Samples]:
 
 def _json(path: Path, text: str) -> ComparisonSide:
     try:
-        top, found = read_typed(dict[str, object], read_json(text), "the file"), {}
+        top, result = read_typed(dict[str, object], read_json(text), "the file"), {}
         label = read_key(str, top, "label", "the file") if "label" in top else ""
         for name, one in read_key(dict[str, dict[str, object]], top, "benchmarks", "the file").items():
             if "per_iter_ns" in one:  # the others are figures without a unit
-                found[name] = _exact(one, name)
+                result[name] = _exact(one, name)
     except ValueError as error:
         raise EvidenceError(f"{path}: {error}") from None
-    return _program(path, label, found)
+    return _program(path, label, result)
 
 
 def _exact(one: Mapping[str, object], name: str) -> float:
@@ -199,10 +199,12 @@ def _exact(one: Mapping[str, object], name: str) -> float:
 
 def _lines(path: Path, text: str) -> ComparisonSide:
     try:
-        found = bench_lines.parse(text.replace("\r", ""))
+        operations = bench_lines.parse(text.replace("\r", ""))
     except VerifyError as error:
         raise EvidenceError(f"{path}: {error}") from None
-    return _program(path, found.label, {name: one.each_ns for name, one in found.measured.items()})
+    return _program(
+        path, operations.label, {name: operation.each_ns for name, operation in operations.measured.items()}
+    )
 
 
 def _program(path: Path, label: str, each_ns: Mapping[str, float]) -> ComparisonSide:

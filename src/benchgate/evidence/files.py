@@ -64,10 +64,10 @@ def files_below(folder: Path) -> tuple[str, ...]:
 def empty_folders(folder: Path) -> tuple[str, ...]:
     """The relative path of every folder without files and folders, sorted; no manifest lists one. Call
     `files_below` first, which refuses links."""
-    found = [
+    paths = [
         Path(base).relative_to(folder) for base, folders, names in os.walk(folder) if not folders + names
     ]
-    return tuple(sorted(map(str, found)))
+    return tuple(sorted(map(str, paths)))
 
 
 def digest_of(folder: Path, name: str) -> str:

@@ -60,7 +60,7 @@ def planned(
         "systems": {cell.system.name: _text(cell.system.file) for cell in cells},
         "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
         "emulators": {
-            one.system.name: one.system.emulator for one in cells if one.system.kind is SystemKind.QEMU
+            cell.system.name: cell.system.emulator for cell in cells if cell.system.kind is SystemKind.QEMU
         },
         "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
         "policy": as_json(policy),
@@ -75,7 +75,7 @@ def planned(
 def machines(cells: Sequence[PlannedCell]) -> dict[str, Any]:
     """The machines with a memory system, by name; nothing if every cell is on the ideal one."""
     found = {cell.system.machine.name: cell.system.machine for cell in cells if cell.system.machine}
-    texts = {name: {"text": one.text, "digest": one.digest} for name, one in found.items()}
+    texts = {name: {"text": machine.text, "digest": machine.digest} for name, machine in found.items()}
     return {"machines": texts} if texts else {}
 
 
@@ -112,7 +112,7 @@ def source(folder: Path) -> tuple[str, str]:
 def _git(folder: Path, *words: str) -> bytes | None:
     command = ["git", "-C", str(folder), *words]
     try:
-        found = subprocess.run(command, capture_output=True, timeout=_GIT_S, check=False)
+        result = subprocess.run(command, capture_output=True, timeout=_GIT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout if found.returncode == 0 else None
+    return result.stdout if result.returncode == 0 else None

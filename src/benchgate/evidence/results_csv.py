@@ -88,16 +88,16 @@ def joined_params(params: Params) -> str:
 
 def plain_word(text: str) -> str:
     """The separators of this format, percent-encoded."""
-    return _RESERVED.sub(lambda found: f"%{ord(found.group()):02X}", text)
+    return _RESERVED.sub(lambda match: f"%{ord(match.group()):02X}", text)
 
 
 def unencoded(text: str) -> str:
     """The inverse of `plain_word`."""
-    return _HEX.sub(lambda found: chr(int(found.group(1), 16)), text)
+    return _HEX.sub(lambda match: chr(int(match.group(1), 16)), text)
 
 
 def split_params(text: str, where: str) -> Params:
-    pairs = [one.partition("=") for one in text.split(";") if one]
+    pairs = [piece.partition("=") for piece in text.split(";") if piece]
     if any(not name or not sign for name, sign, _ in pairs):
         raise EvidenceError(f"{where} must be name=value, joined by `;`, not {text[:80]!r}")
     return tuple((unencoded(name), _value(unencoded(value))) for name, _, value in pairs)
@@ -122,7 +122,7 @@ def _whole(text: str, where: str, least: int = 0) -> int:
 
 
 def _pins(text: str, where: str) -> tuple[int, ...]:
-    return tuple(_whole(one, where) for one in text.split(";") if one)
+    return tuple(_whole(piece, where) for piece in text.split(";") if piece)
 
 
 def _yes(text: str, where: str) -> bool:

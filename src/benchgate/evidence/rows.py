@@ -114,7 +114,7 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         variant=raw.cell.variant,
         reason=judged.reason or raw.detail,
         clock=raw.cell.clock,
-        metrics=tuple((one, run.metrics[name]) for name, one in declared.items() if name in run.metrics)
+        metrics=tuple((metric, run.metrics[name]) for name, metric in declared.items() if name in run.metrics)
         if run
         else (),
         lead=run.lead if run else None,
@@ -125,12 +125,12 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
 
 
 def _steps(run: VerifiedRun, declared: Mapping[str, Metric]) -> tuple[tuple[str, float], ...]:
-    found = (
+    result = (
         (name, printed_step(run, window))
         for name, window in with_windows(declared).items()
         if name in run.metrics
     )
-    return tuple((name, step) for name, step in found if step)
+    return tuple((name, step) for name, step in result if step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,18 +146,18 @@ class ExplorationResult:
         """The cells that were to be stalled, and in no run were: nothing was explored there. None as long as
         runs are missing."""
         tried = [line for line in self.lines if line.number != FIRST and line.strategy != PLAIN]
-        stalled = {one.cell for one in tried if one.stalls or one.steps is None}
-        cells = dict.fromkeys(one.cell for one in tried if one.cell not in stalled)
+        stalled = {line.cell for line in tried if line.stalls or line.steps is None}
+        cells = dict.fromkeys(line.cell for line in tried if line.cell not in stalled)
         return tuple(cells) if self.is_complete else ()
 
 
 def first_finds(lines: Sequence[RunLine]) -> dict[tuple[str, str], int]:
     """How many runs of a strategy it took until its first find, by cell and strategy."""
-    found: dict[tuple[str, str], int] = {}
+    result: dict[tuple[str, str], int] = {}
     made: dict[tuple[str, str], int] = {}
-    for line in sorted(lines, key=lambda one: one.number):
+    for line in sorted(lines, key=lambda run_line: run_line.number):
         key = line.cell, line.strategy
         made[key] = made.get(key, 0) + 1
         if line.outcome == FOUND:
-            found.setdefault(key, made[key])
-    return found
+            result.setdefault(key, made[key])
+    return result

@@ -28,6 +28,8 @@ def kernel_report(lines: Sequence[str]) -> tuple[str, ...]:
     first = next((number for number, line in enumerate(bare) if _HEADLINE.match(line)), None)
     if first is None:
         return ()
-    locks = [f"{one[1]} at {one[2]}" for line in bare[first : first + _NEAR] if (one := _LOCK.search(line))]
-    places = [f"in {one[1]}" for line in bare[first : first + _FAR] if (one := _PLACE.match(line))]
+    locks = [
+        f"{match[1]} at {match[2]}" for line in bare[first : first + _NEAR] if (match := _LOCK.search(line))
+    ]
+    places = [f"in {match[1]}" for line in bare[first : first + _FAR] if (match := _PLACE.match(line))]
     return (bare[first][:LONGEST].rstrip(), *(locks[:_MOST_LOCKS] or places[:1]))

@@ -98,22 +98,22 @@ def in_time(pieces: Iterable[StallPoint]) -> tuple[StallPoint, ...]:
 
 def listed(points: Iterable[StallPoint]) -> tuple[StallPoint, ...]:
     """The points in the order of a file: at one instruction probes first, and pieces as they are given."""
-    return tuple(sorted(points, key=lambda one: (one.vcpu, one.instruction, one.ns > 0)))
+    return tuple(sorted(points, key=lambda point: (point.vcpu, point.instruction, point.ns > 0)))
 
 
 def moved(points: Sequence[StallPoint], at: int, by: int) -> tuple[StallPoint, ...] | None:
     """The list with one point so many instructions later; None if there is no such place."""
-    one = points[at]
-    if one.instruction + by < 0:
+    point = points[at]
+    if point.instruction + by < 0:
         return None
-    later = StallPoint(one.vcpu, one.instruction + by, one.ns)
+    later = StallPoint(point.vcpu, point.instruction + by, point.ns)
     return listed([*points[:at], later, *points[at + 1 :]])
 
 
 def lengthened(points: Sequence[StallPoint], at: int, ns: int) -> tuple[StallPoint, ...]:
     """The list with another length for one point."""
-    one = points[at]
-    return listed([*points[:at], StallPoint(one.vcpu, one.instruction, ns), *points[at + 1 :]])
+    point = points[at]
+    return listed([*points[:at], StallPoint(point.vcpu, point.instruction, ns), *points[at + 1 :]])
 
 
 def probes(vcpus: Iterable[int], begin: int, end: int, most: int) -> tuple[StallPoint, ...]:

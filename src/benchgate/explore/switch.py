@@ -41,7 +41,7 @@ class Switch:
     @property
     def sentence(self) -> str:
         where = f"CPU {self.stopped.vcpu} stops after {self.stopped.first} and before {self.stopped.last}"
-        others = " and ".join(f"CPU {one.vcpu} executes {one.span}" for one in self.ran)
+        others = " and ".join(f"CPU {side.vcpu} executes {side.span}" for side in self.ran)
         return f"{where} for {self.ns} ns, in which {others or 'no other CPU executes anything'}"
 
 
@@ -79,15 +79,15 @@ def during(log: Sequence[Delay], stall: Delay) -> tuple[int, int]:
 
 def executed(log: Sequence[Delay], vcpu: int, tables: Sequence[Symbols]) -> SwitchSide | None:
     """The first and the last instruction of a CPU in this part of a log; None if there is none."""
-    mine = [one for one in log if one.vcpu == vcpu]
+    mine = [delay for delay in log if delay.vcpu == vcpu]
     return SwitchSide(vcpu, place(mine[0].pc, tables), place(mine[-1].pc, tables)) if mine else None
 
 
 def around(log: Sequence[Delay], vcpu: int, begin: int, end: int, whole: tuple[int, int]) -> tuple[int, int]:
     """Two instructions between which the CPU executed this part of the log: the last one known before it and
     the first one known after it. Where none is known, `whole` has the bound."""
-    before = [one.instruction for one in log[:begin] if one.vcpu == vcpu]
-    after = [one.instruction for one in log[end:] if one.vcpu == vcpu]
+    before = [delay.instruction for delay in log[:begin] if delay.vcpu == vcpu]
+    after = [delay.instruction for delay in log[end:] if delay.vcpu == vcpu]
     return max(before, default=whole[0]), min(after, default=whole[1])
 
 
@@ -95,18 +95,19 @@ def segments(
     probes: Sequence[Delay], stalls: Sequence[Delay], end: int, tables: Sequence[Symbols]
 ) -> tuple[Segment, ...]:
     """Segments by CPU and time. Each lasts as long as one function is seen."""
-    found = []
-    for vcpu in sorted({one.vcpu for one in (*probes, *stalls)}):
+    result = []
+    for vcpu in sorted({delay.vcpu for delay in (*probes, *stalls)}):
         stops = [stall for stall in stalls if stall.vcpu == vcpu]
-        found += [Segment(vcpu, stop.time, stop.time + stop.ns, "") for stop in stops]
+        result += [Segment(vcpu, stop.time, stop.time + stop.ns, "") for stop in stops]
         mine = sorted(
-            (probe for probe in probes if probe.vcpu == vcpu), key=lambda one: (one.instruction, one.time)
+            (probe for probe in probes if probe.vcpu == vcpu),
+            key=lambda delay: (delay.instruction, delay.time),
         )
-        runs = [(name, [*group]) for name, group in groupby(mine, lambda one: _symbol(one.pc, tables))]
+        runs = [(name, [*group]) for name, group in groupby(mine, lambda delay: _symbol(delay.pc, tables))]
         for n, (name, group) in enumerate(runs):
             last = runs[n + 1][1][0].time if n + 1 < len(runs) else min(end, group[-1].time + 1)
-            found += _around(Segment(vcpu, group[0].time, max(last, group[0].time + 1), name), stops)
-    return tuple(sorted(found, key=lambda one: (one.vcpu, one.begin, one.end)))
+            result += _around(Segment(vcpu, group[0].time, max(last, group[0].time + 1), name), stops)
+    return tuple(sorted(result, key=lambda segment: (segment.vcpu, segment.begin, segment.end)))
 
 
 def _symbol(pc: int, tables: Sequence[Symbols]) -> str:
@@ -119,9 +120,9 @@ def _around(whole: Segment, stops: Sequence[Delay]) -> list[Segment]:
     for stop in stops:
         begin, end = stop.time, stop.time + stop.ns
         left = [
-            Segment(one.vcpu, a, b, one.symbol)
-            for one in left
-            for a, b in ((one.begin, min(one.end, begin)), (max(one.begin, end), one.end))
+            Segment(segment.vcpu, a, b, segment.symbol)
+            for segment in left
+            for a, b in ((segment.begin, min(segment.end, begin)), (max(segment.begin, end), segment.end))
             if a < b
         ]
     return left

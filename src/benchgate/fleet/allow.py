@@ -88,12 +88,12 @@ def policy(file: Path | None, signers: Path | None, *, any_guest: bool) -> Allow
             "fleet allow` writes it), --signers FILE (who may vouch for a task), or --any-guest (whatever a "
             "client sends runs in this worker's QEMU)"
         )
-    found = None if signers is None else Signers(signers)
-    if found is not None:
-        require(found)
+    result = None if signers is None else Signers(signers)
+    if result is not None:
+        require(result)
     if file is not None:
         read(file)
-    return Allowance(file, found, any_guest)
+    return Allowance(file, result, any_guest)
 
 
 def read(file: Path) -> frozenset[Item]:
@@ -118,7 +118,7 @@ def add(file: Path, items: Iterable[Item], comment: str = "") -> tuple[Item, ...
     behind = f"  # {one_line(comment)}" if comment else ""
     try:
         with file.open("a", encoding="utf-8") as stream:
-            stream.write("".join(f"{one}{behind}\n" for one in fresh))
+            stream.write("".join(f"{item}{behind}\n" for item in fresh))
     except OSError as error:
         raise UsageError(
             f"the list {file} cannot be written: {error.strerror}; next: name one where you can write"
@@ -166,11 +166,11 @@ def item_of_word(word: str) -> Item:
 def items_of_session(folder: Path) -> list[Item]:
     """Lists the session's guests and QEMUs. Other digests in its inputs are of files that no worker boots."""
     inputs = read_object(folder, SESSION).get("inputs")
-    found = []
+    items = []
     for row in (inputs or {}).values() if isinstance(inputs, dict) else ():
         if isinstance(row, dict):
-            found += [item for name, value in row.items() for item in _items(name, value, "version" in row)]
-    return found
+            items += [item for name, value in row.items() for item in _items(name, value, "version" in row)]
+    return items
 
 
 def _items(name: str, value: object, is_qemu: bool) -> list[Item]:

@@ -78,7 +78,7 @@ class Assignments:
         """Drops all others; gives the numbers under which those are with the engine."""
         kept = set(wants)
         dropped = [self._all.pop(want) for want in list(self._all) if want not in kept]
-        numbers = [one.number for one in dropped if one.number]
+        numbers = [assignment.number for assignment in dropped if assignment.number]
         for number in numbers:
             del self._by_number[number]
         self._idle &= kept

@@ -58,9 +58,9 @@ def make(folder: Path, days: int = DAYS) -> None:
         _make_folder(folder)
         _fill(folder, days)
     except BaseException:
-        for one in fresh:  # what is in it is in the way of its removal
+        for path in fresh:  # what is in it is in the way of its removal
             with contextlib.suppress(OSError):
-                one.rmdir()
+                path.rmdir()
         raise
 
 
@@ -83,8 +83,8 @@ def _fill(folder: Path, days: int) -> None:
         authority = _authority(made / AUTHORITY, days)
         for role in ROLES:
             _certificate(made / role, role, authority, days)
-        for one in (AUTHORITY, *ROLES):
-            (made / one).rename(folder / one)
+        for text in (AUTHORITY, *ROLES):
+            (made / text).rename(folder / text)
 
 
 def _authority(folder: Path, days: int) -> Path:
@@ -132,11 +132,11 @@ def _openssl(*words: str) -> None:
 def checked_address(word: str, *, certificates: bool) -> str:
     """`tls://HOST:PORT` or `tcp://HOST:PORT`. A word without a scheme means tls if `certificates`, a folder
     of them, was named."""
-    found = _FORM.fullmatch(word)
-    if found is None or not 0 <= int(found[3] or DEFAULT_PORT) < 65536:
+    match = _FORM.fullmatch(word)
+    if match is None or not 0 <= int(match[3] or DEFAULT_PORT) < 65536:
         raise UsageError(f"`{one_line(word)}` is not an address such as tls://build-host:{DEFAULT_PORT}")
-    host, port = found[2], found[3] or str(DEFAULT_PORT)
-    scheme = found[1] or (TLS if certificates else TCP)
+    host, port = match[2], match[3] or str(DEFAULT_PORT)
+    scheme = match[1] or (TLS if certificates else TCP)
     if scheme == TCP and not is_loopback(host):
         raise UsageError(
             f"{one_line(word)} is outside this machine, where a fleet speaks TLS only: whoever can write to "

@@ -102,12 +102,12 @@ class DaskEngine:
                 future.release()
 
     def events(self, seconds: float) -> Sequence[Event]:
-        found: list[Event] = []
+        result: list[Event] = []
         with suppress(queue.Empty):
-            found.append(self._events.get(timeout=seconds))
+            result.append(self._events.get(timeout=seconds))
             while True:
-                found.append(self._events.get_nowait())
-        return [one for one in found if self._ends(one.number)]
+                result.append(self._events.get_nowait())
+        return [one for one in result if self._ends(one.number)]
 
     def close(self) -> None:
         for number in list(self._under_way):

@@ -59,15 +59,15 @@ _EXECUTING = frozenset({"executing", "long-running"})
 
 def missing() -> list[str]:
     """Names those that the installed version does not have."""
-    return [part for part in PARTS if not _has(part)] + [one for one in SET_BY_INIT if not _sets(one)]
+    return [part for part in PARTS if not _has(part)] + [text for text in SET_BY_INIT if not _sets(text)]
 
 
 def _has(part: str) -> bool:
     module, _, names = part.partition(":")
     try:
-        found = import_module(module)
+        module_type = import_module(module)
         for name in names.split("."):
-            found = getattr(found, name)
+            module_type = getattr(module_type, name)
     except (ImportError, AttributeError):
         return False
     return True

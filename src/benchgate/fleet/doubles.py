@@ -66,8 +66,8 @@ def first_difference(files: Files, other: Files) -> str:
         if first != second:
             return one_line(f"{RUN} says {key} {first!r:.60}, and {second!r:.60}", 200)
     for name in sorted(set(files) - PER_HOST - {RUN}):
-        if found := _different(name, files[name], other[name], killed=killed):
-            return found
+        if result := _different(name, files[name], other[name], killed=killed):
+            return result
     return ""
 
 
@@ -94,17 +94,17 @@ def _record(files: Files) -> dict[str, object]:
     return record
 
 
-def _different(name: str, one: bytes, other: bytes, *, killed: bool) -> str:
+def _different(name: str, content: bytes, other: bytes, *, killed: bool) -> str:
     if name == CLOCK:
-        one, other = _HOST_LINE.sub(b"", one), _HOST_LINE.sub(b"", other)
+        content, other = _HOST_LINE.sub(b"", content), _HOST_LINE.sub(b"", other)
         if killed:
-            one, other = b"".join(_EVENT.findall(one)), b"".join(_EVENT.findall(other))
+            content, other = b"".join(_EVENT.findall(content)), b"".join(_EVENT.findall(other))
     if killed and name in (CLOCK, CONSOLE):
-        shorter = min(len(one), len(other))
-        one, other = one[:shorter], other[:shorter]
-    if one == other:
+        shorter = min(len(content), len(other))
+        content, other = content[:shorter], other[:shorter]
+    if content == other:
         return ""
-    lines = one.split(b"\n"), other.split(b"\n")
+    lines = content.split(b"\n"), other.split(b"\n")
     number = next((n for n, pair in enumerate(zip(*lines, strict=False)) if pair[0] != pair[1]), None)
     if number is None:
         return f"{name} has {counted(len(lines[0]), 'line')}, and {len(lines[1])}"

@@ -39,8 +39,8 @@ class Equipment:
 
 
 def prepared(architectures: Iterable[str], notice: Notice) -> Mapping[str, Equipment]:
-    found = [_for_guests(name, notice) for name in architectures]
-    return {one.qemu.digest: one for one in found}
+    equipments = [_for_guests(name, notice) for name in architectures]
+    return {equipment.qemu.digest: equipment for equipment in equipments}
 
 
 def _for_guests(architecture: str, notice: Notice) -> Equipment:
@@ -61,7 +61,7 @@ def equipment_for(task: Task, own: Mapping[str, Equipment]) -> Equipment:
     """FleetError if this worker has another QEMU or another clock than the session."""
     wanted, clock = task.digest_of(QEMU), task.digest_of(CLOCK)
     if wanted not in own:
-        have = ", ".join(f"{one.qemu.version_text} ({digest:.12})" for digest, one in own.items())
+        have = ", ".join(f"{equipment.qemu.version_text} ({digest:.12})" for digest, equipment in own.items())
         raise FleetError(
             f"the session's QEMU has digest {wanted:.12}, and this worker has {have or 'none'}: use the same "
             "version of benchgate on the same distribution, and name each architecture with --guests"
@@ -115,5 +115,5 @@ class InputStore:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    result = path.stat()
+    return result.st_size, result.st_mtime_ns

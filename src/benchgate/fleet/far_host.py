@@ -181,14 +181,14 @@ class FarHost:
         task = packed(request, self._digest, source_digest(), self._vouch, hold=self._token)
         while True:
             number = self._calls.begin("carry_out", task.sent, self._worker.address)
-            found = received(self._wait(number, on_phase), task)
-            given = found.answer
+            checked_answer = received(self._wait(number, on_phase), task)
+            given = checked_answer.answer
             if given.refused or given.trouble:
                 raise FleetError(
                     f"{self._name} makes no run of {request.cell.id}: {given.refused or given.trouble}"
                 )
             if not given.missing:
-                return found
+                return checked_answer
             for sha256 in given.missing:
                 if sha256 not in task.files:
                     raise FleetError(
@@ -210,10 +210,10 @@ class FarHost:
     def _ask(self, ask: QuestionKind, **more: Any) -> object:
         data = host_json.as_bytes(HostQuestion(ask, hold=self._token, **more))
         number = self._calls.begin("tell", data, self._worker.address)
-        found = self._read(host_json.replied, self._wait(number))
-        if found.error:
-            raise FleetError(f"{self._name}: {found.error}")
-        return found.value
+        reply = self._read(host_json.replied, self._wait(number))
+        if reply.error:
+            raise FleetError(f"{self._name}: {reply.error}")
+        return reply.value
 
     def _read(self, reader: Callable[..., _Value], *data: object) -> _Value:
         try:
@@ -273,14 +273,14 @@ class FarHost:
                 event = self._calls.ended(number)
                 if event is None:
                     continue
-                found = _about(address, event)
-                if isinstance(found, str):
-                    others[address] = found
-                elif not found.busy:
+                result = _about(address, event)
+                if isinstance(result, str):
+                    others[address] = result
+                elif not result.busy:
                     self._forget(asked.values())
-                    return found
+                    return result
                 else:
-                    busy.append(found)
+                    busy.append(result)
             answered = len(others) + len(busy)
             if busy and (answered == len(asked) or self._monotonic() - began > _NOTICE_S):
                 self._forget(asked.values())

@@ -67,10 +67,10 @@ def replied(data: object) -> Reply:
 
 
 def topology_of(value: object) -> HostTopology:
-    found = read(HostTopology, value, "its topology")
-    if not found.usable:
+    topology = read(HostTopology, value, "its topology")
+    if not topology.usable:
         raise ValueError("its topology has no CPU that may be used")
-    return found
+    return topology
 
 
 def pairs_as_json(pairs: Iterable[CapacityPair]) -> list[list[float]]:
@@ -78,10 +78,10 @@ def pairs_as_json(pairs: Iterable[CapacityPair]) -> list[list[float]]:
 
 
 def pairs_of(value: object, guests: int) -> tuple[CapacityPair, ...]:
-    found = read(tuple[tuple[Annotated[float, Between(0, 1e6)], ...], ...], value, "its pairs")
-    if len(found) > 1 or any(len(one) != 1 + guests for one in found):
+    result = read(tuple[tuple[Annotated[float, Between(0, 1e6)], ...], ...], value, "its pairs")
+    if len(result) > 1 or any(len(one) != 1 + guests for one in result):
         raise ValueError(f"it has no list of one pair of {1 + guests} times")
-    return tuple(CapacityPair(one[0], one[1:]) for one in found)
+    return tuple(CapacityPair(one[0], one[1:]) for one in result)
 
 
 def envelope_of(value: object) -> dict[str, Any]:

@@ -104,8 +104,8 @@ def _is_error(module: str, name: str) -> bool:
     """The error's module is loaded already, so making the error has no other effect."""
     if not any(module == error or module.startswith(f"{error}.") for error in _ERRORS):
         return False
-    found = getattr(sys.modules.get(module), name, None)
-    return isinstance(found, type) and issubclass(found, BaseException)
+    result = getattr(sys.modules.get(module), name, None)
+    return isinstance(result, type) and issubclass(result, BaseException)
 
 
 class HandlerFilter(dict[str, Any]):

@@ -198,9 +198,9 @@ class Packs:
 
     def same(self, request: RunRequest) -> str:
         """Gives two requests of the same run the same text."""
-        found = self._named.get(id(request)) or self._named_before.get(id(request))
-        self._named[id(request)] = found = found or (request, _same(request))
-        return found[1]
+        result = self._named.get(id(request)) or self._named_before.get(id(request))
+        self._named[id(request)] = result = result or (request, _same(request))
+        return result[1]
 
     def of(self, request: RunRequest) -> TaskPackage:
         same = self.same(request)

@@ -114,7 +114,7 @@ class FleetRunner:
     def facts(self) -> Mapping[str, object]:
         """Says who made the session's runs, for session.json."""
         made = [{"name": name, "host": host, "runs": runs} for (name, host), runs in self._made.items()]
-        refused = [{"name": self._name(one), "why": why} for one, why in self._banned.items()]
+        refused = [{"name": self._name(value), "why": why} for value, why in self._banned.items()]
         return {"fleet": {"workers": made, "dropped": refused}}
 
     # ---- one run
@@ -142,11 +142,11 @@ class FleetRunner:
     def _copies(self, request: RunRequest, rows: set[str]) -> list[Assignment]:
         """Gives this run's assignments. The first run of a row, which joins `rows`, has two, for two workers.
         The second is the row's repetition; if the session repeats no run of the row, it is only compared."""
-        found, row, repeats = self._packs.of(request), request.cell.row, _is_repetition(request)
+        package, row, repeats = self._packs.of(request), request.cell.row, _is_repetition(request)
         if not repeats and (row in rows or len(self.open_seats()) < 2):
-            return [self._assignments.want(found, FIRST)]
+            return [self._assignments.want(package, FIRST)]
         rows.add(row)
-        second, first = self._assignments.want(found, SECOND), self._assignments.want(found, FIRST)
+        second, first = self._assignments.want(package, SECOND), self._assignments.want(package, FIRST)
         return [second, first] if repeats else [first, second]
 
     def _compare(self, assignment: Assignment, other: Assignment) -> None:
@@ -188,7 +188,7 @@ class FleetRunner:
     def _wait(self, wanted: Sequence[Assignment]) -> None:
         """Waits until each of these has its answer. They are sent even if many others wait to be taken."""
         self._send(wanted)
-        while any(one.answer is None for one in wanted):
+        while any(assignment.answer is None for assignment in wanted):
             self._on_phase("running")
             self._look()
             self._send(wanted)
@@ -210,7 +210,7 @@ class FleetRunner:
             raise FleetError(self._nobody("no worker of the fleet was there"))
 
     def _nobody(self, what: str) -> str:
-        reasons = "".join(f"\n  {self._name(one)}: {why}" for one, why in self._banned.items())
+        reasons = "".join(f"\n  {self._name(value)}: {why}" for value, why in self._banned.items())
         return f"{what} for {self._patience_s:.0f} s: see that its scheduler and workers run{reasons}"
 
     def _send(self, first: Sequence[Assignment] = ()) -> None:
@@ -252,7 +252,7 @@ class FleetRunner:
         key, copy = assignment.want
         usable = set(seats) - assignment.avoid
         if not usable:
-            reasons = "".join(f"\n  {self._name(one)}: {why}" for one, why in assignment.refusals.items())
+            reasons = "".join(f"\n  {self._name(value)}: {why}" for value, why in assignment.refusals.items())
             raise FleetError(f"no worker of the fleet makes {assignment.packed.task.cell.id}:{reasons}")
         is_paired = copy == SECOND or (copy == FIRST and self._assignments.has(key, SECOND))
         if not is_paired:
@@ -313,17 +313,17 @@ class FleetRunner:
 
     def _supply(self, assignment: Assignment, address: str, missing: Sequence[str]) -> None:
         """Sends a worker what it lacks, once."""
-        if unknown := [one for one in missing if one not in assignment.packed.files]:
+        if unknown := [text for text in missing if text not in assignment.packed.files]:
             self._ban(address, f"it asks for a file that is not of the run: {one_line(unknown[0], 64)}")
             self._assignments.again(assignment)
             return
-        assignment.awaits = {f"{address} {one}" for one in missing}
-        for one in missing:
-            if (address, one) not in self._stores.values():
+        assignment.awaits = {f"{address} {text}" for text in missing}
+        for text in missing:
+            if (address, text) not in self._stores.values():
                 self._numbers += 1
-                self._stores[self._numbers] = (address, one)
-                content = assignment.packed.files[one].read_bytes()
-                self._engine.store(self._numbers, one, content, address)
+                self._stores[self._numbers] = (address, text)
+                content = assignment.packed.files[text].read_bytes()
+                self._engine.store(self._numbers, text, content, address)
 
     def _hear_stored(self, event: Event) -> None:
         address, sha256 = self._stores.pop(event.number)

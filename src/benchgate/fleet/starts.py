@@ -38,19 +38,19 @@ def start_of(
     if task.start is None:
         return None
     boot = _boot(task, task.start, equipment, files)
-    found = kept(boot, notice)
-    if differs := _difference(found.record, task.start):
+    snapshot = kept(boot, notice)
+    if differs := _difference(snapshot.record, task.start):
         raise RefusedError(
             f"the snapshot that this worker makes for {task.cell.id}, boot {task.start.boot}, is not the "
             f"session's: {differs} differs; make its runs elsewhere, or start cold"
         )
-    return GuestSnapshot(found.folder, task.start)
+    return GuestSnapshot(snapshot.folder, task.start)
 
 
 def _difference(ours: SnapshotRecord, theirs: SnapshotRecord) -> str:
     """The first thing in which both differ, but for their inputs: a session names more of them. Empty: they
     are the same."""
-    names = [one.name for one in fields(SnapshotRecord) if one.name != "inputs"]
+    names = [field.name for field in fields(SnapshotRecord) if field.name != "inputs"]
     return next((name for name in names if getattr(ours, name) != getattr(theirs, name)), "")
 
 
@@ -72,13 +72,13 @@ def _boot(task: Task, start: SnapshotRecord, equipment: Equipment, files: Mappin
 
 def saving_words(task: Task, mark: str, boot: int) -> tuple[Word, ...]:
     """The command line of the guest of which the snapshot is taken, for that of a guest that starts at it."""
-    found: list[Word] = []
+    result: list[Word] = []
     option: Word = ()
     for word in task.argv:
         if "-incoming" not in (*option, *word):
-            found.append(_saving(option, word, mark, boot))
+            result.append(_saving(option, word, mark, boot))
         option = word
-    return tuple(found)
+    return tuple(result)
 
 
 def _saving(option: Word, word: Word, mark: str, boot: int) -> Word:
@@ -96,12 +96,12 @@ def _saving(option: Word, word: Word, mark: str, boot: int) -> Word:
 
 def _plugin(word: Word, boot: int) -> list[Part]:
     """The options of a boot that nobody explores, with its seed."""
-    found: list[Part] = []
+    result: list[Part] = []
     for part in word:
         if part == FolderFile("exploration.txt"):
-            found[-1] = str(found[-1]).removesuffix(_EXPLORED)
+            result[-1] = str(result[-1]).removesuffix(_EXPLORED)
         elif isinstance(part, str):
-            found.append(_OPTIONS.sub(lambda one: f",seed={boot}" if "seed" in one[0] else "", part))
+            result.append(_OPTIONS.sub(lambda match: f",seed={boot}" if "seed" in match[0] else "", part))
         else:
-            found.append(part)
-    return found
+            result.append(part)
+    return result

@@ -235,7 +235,7 @@ def _parts(word: str, names: Mapping[str, Place]) -> Word:
     parts: list[Part] = []
     at = 0
     while present:
-        start, _, name = min((_whole(word, one, at), -len(one), one) for one in present)
+        start, _, name = min((_whole(word, text, at), -len(text), text) for text in present)
         if start == len(word):
             break
         parts += [word[at:start], names[name]]
@@ -256,7 +256,7 @@ def _whole(word: str, path: str, at: int) -> int:
 
 def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str, ...]:
     """The words with this machine's paths, each of which must be plain."""
-    return tuple("".join(one if isinstance(one, str) else path_of(one) for one in word) for word in words)
+    return tuple("".join(text if isinstance(text, str) else path_of(text) for text in word) for word in words)
 
 
 def is_plain_path(path: str) -> bool:
@@ -284,9 +284,9 @@ def task_of_bytes(data: bytes) -> Task:
 
 def _task(value: object) -> Task:
     advice = "use the same version of benchgate on both sides"
-    found = read(Task, without_head(value, "the task", advice, schema=SCHEMA), "the task")
-    _require_clock(found)
-    return replace(found, limits=_limited(found.limits))
+    task = read(Task, without_head(value, "the task", advice, schema=SCHEMA), "the task")
+    _require_clock(task)
+    return replace(task, limits=_limited(task.limits))
 
 
 def _limited(limits: ConsoleLimits) -> ConsoleLimits:

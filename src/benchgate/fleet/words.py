@@ -73,8 +73,8 @@ _DEVICE_KEYS = (
 
 def _plugin(more: str = "") -> str:
     """The clock's plugin with its options, and with these."""
-    one = rf"(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}{more}"
-    return rf"{_PLUGIN}(?:,(?:{one}))*"
+    text = rf"(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}{more}"
+    return rf"{_PLUGIN}(?:,(?:{text}))*"
 
 
 def _keyed(first: str, keys: tuple[str, ...], more: str = "") -> str:
@@ -165,7 +165,7 @@ def require(task: Task) -> None:
         seen.add(option)
         if option not in _FLAGS:
             _require_value(option, next(words, None), _allowed(option, task), roles)
-    if missing := [one for one in _REQUIRED if one not in seen]:
+    if missing := [text for text in _REQUIRED if text not in seen]:
         raise RefusedError(f"its command line lacks {missing[0]}, which benchgate always gives to QEMU")
     if (f"guest={guest_name(task.nonce)},debug-threads=on",) not in task.argv:
         raise RefusedError("its -name has not the task's nonce, by which a lost guest is recognised")
@@ -191,12 +191,12 @@ def _require_value(option: str, value: Word | None, allowed: str | None, roles: 
 
 def _roles(task: Task) -> dict[str, str]:
     """The marks that a file of the task stands for: those of its roles."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for item in task.items:
         if item.role not in ROLES or not SHA256.fullmatch(item.sha256):
             raise RefusedError(f"{one_line(str(item))} is not an item of a task")
-        found[item.sha256] = found.get(item.sha256, "") + _FILES.get(item.role, "")
-    return found
+        result[item.sha256] = result.get(item.sha256, "") + _FILES.get(item.role, "")
+    return result
 
 
 def _marked(word: Word, roles: Mapping[str, str]) -> str:
@@ -222,5 +222,5 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
 
 def _shown(word: Word) -> str:
     """Shows the word in messages."""
-    names = (one if isinstance(one, str) else f"<{getattr(one, 'name', '') or 'input'}>" for one in word)
+    names = (text if isinstance(text, str) else f"<{getattr(text, 'name', '') or 'input'}>" for text in word)
     return one_line("".join(names), 200)

@@ -66,11 +66,11 @@ def by_ranks(values: Sequence[float], error: float = ERROR) -> tuple[int, ...]:
     rising, falling = _orders(np.asarray(values))
     seen = [(b - a, bound, at, a, b) for a, b, share in stretches
             for bound, at in [_most_unlikely(rising, falling, a, b)] if bound <= math.log(share)]  # fmt: skip
-    found: list[int] = []
+    result: list[int] = []
     for _, _, at, a, b in sorted(seen):
-        if not any(a < other < b for other in found):
-            found.append(at)
-    return _settled(sorted(found), len(values), rising, falling)
+        if not any(a < other < b for other in result):
+            result.append(at)
+    return _settled(sorted(result), len(values), rising, falling)
 
 
 def _settled(found: list[int], count: int, rising: Counts, falling: Counts) -> tuple[int, ...]:
@@ -165,12 +165,12 @@ def _log_comb(n: int, k: int) -> float:
 
 
 def by_samples(sessions: Sequence[Sequence[float]]) -> tuple[int, ...]:
-    found, first = [], 0
+    result, first = [], 0
     for n in range(1, len(sessions)):
         if _differ(sessions[first], sessions[n]):
-            found.append(n)
+            result.append(n)
             first = n
-    return tuple(found)
+    return tuple(result)
 
 
 def _differ(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -84,8 +84,8 @@ def course_of(
         steps, method = changes.by_ranks(medians, error), changes.by_ranks_said(error)
     borders = (0, *steps, len(checked))
     levels = [median(medians[a:b]) for a, b in itertools.pairwise(borders) if a < b]
-    found = tuple(
+    result = tuple(
         Change(checked[step], before, after, MetricDirection(series.better))
         for step, before, after in zip(steps, levels, levels[1:], strict=False)
     )
-    return Course(series, tuple(points), found, method, left_out)
+    return Course(series, tuple(points), result, method, left_out)

@@ -111,10 +111,10 @@ def samples_of(connection: Connection, number: int) -> Mapping[str, Sequence[flo
     """The samples of each session of a series."""
     names = select(SESSIONS.c.id, SESSIONS.c.name).join(POINTS, POINTS.c.session == SESSIONS.c.id)
     known = {row.id: row.name for row in connection.execute(names.where(POINTS.c.series == number))}
-    found: dict[str, list[float]] = {name: [] for name in known.values()}
+    result: dict[str, list[float]] = {name: [] for name in known.values()}
     for session, value in connection.execute(runs_query(number)):
-        found[known[session]].append(_figure(value))
-    return found
+        result[known[session]].append(_figure(value))
+    return result
 
 
 def _point(row: Row[Any]) -> CoursePoint:

@@ -86,15 +86,15 @@ def figures(values: Mapping[int, float], step: float | None) -> dict[str, float 
 def _numbers(connection: Connection, wanted: Iterable[CourseSeries]) -> dict[CourseSeries, int]:
     """The ids of these series; those that are new get one."""
     keys = {_key(series): series for series in wanted}
-    found: dict[CourseSeries, int] = {}
+    result: dict[CourseSeries, int] = {}
     names = list(keys)
     for part in (names[n : n + _AT_ONCE] for n in range(0, len(names), _AT_ONCE)):
         rows = connection.execute(select(SERIES.c.key, SERIES.c.id).where(SERIES.c.key.in_(part)))
-        found |= {keys[key]: int(number) for key, number in rows}
+        result |= {keys[key]: int(number) for key, number in rows}
     for key, series in keys.items():
-        if series not in found:
-            found[series] = _number(connection.execute(insert(SERIES).values(key=key, **asdict(series))))
-    return found
+        if series not in result:
+            result[series] = _number(connection.execute(insert(SERIES).values(key=key, **asdict(series))))
+    return result
 
 
 def _key(series: CourseSeries) -> str:

@@ -134,12 +134,12 @@ def choose(requested: str, probes: Mapping[Accel, AccelProbe]) -> AccelProbe:
         for accel in (Accel.KVM, Accel.TCG):
             if accel in probes and probes[accel].usable:
                 return probes[accel]
-        reasons = "; ".join(found.reason for found in probes.values()) or "none was probed"
+        reasons = "; ".join(accel_probe.reason for accel_probe in probes.values()) or "none was probed"
         raise HostError(f"no accelerator of this QEMU can run a guest here: {reasons}")
-    found = probes[Accel(requested)]
-    if not found.usable:
-        raise HostError(f"--accel {requested}: {found.reason}")
-    return found
+    accel_probe = probes[Accel(requested)]
+    if not accel_probe.usable:
+        raise HostError(f"--accel {requested}: {accel_probe.reason}")
+    return accel_probe
 
 
 def judge_kvm(figure: float, tcg: AccelProbe) -> tuple[bool, str]:
@@ -275,12 +275,14 @@ def _load(path: Path, accel: Accel) -> AccelProbe | None:
 
 def probe_from_json(value: object, accel: Accel) -> AccelProbe:
     """Reads what `asdict` made of a probe. ValueError unless it is a result for this accelerator."""
-    found = read(AccelProbe, value, "the probe")
-    positive = all(one is None or 0 < one < 1e9 for one in (found.figure, found.boot_s))
-    complete = not found.usable or (found.figure is not None and found.cpu_model is not None)
-    if found.accel is not accel or not positive or not complete:
+    accel_probe = read(AccelProbe, value, "the probe")
+    positive = all(number is None or 0 < number < 1e9 for number in (accel_probe.figure, accel_probe.boot_s))
+    complete = not accel_probe.usable or (
+        accel_probe.figure is not None and accel_probe.cpu_model is not None
+    )
+    if accel_probe.accel is not accel or not positive or not complete:
         raise ValueError(f"the probe is not one of {accel}, or has no figure")
-    return found
+    return accel_probe
 
 
 def _mips(figure: float | None) -> str:

@@ -71,10 +71,10 @@ def accelerator(lane: Lane) -> Accel | None:
 
 def _unprobed(host: Host, lane: Lane) -> str | None:
     accel = accelerator(lane)
-    found = host.probes.get(accel) if accel else None
-    if accel is None or (found is not None and found.usable):
+    probe = host.probes.get(accel) if accel else None
+    if accel is None or (probe is not None and probe.usable):
         return None
-    return "not probed" if found is None else str(found.state)
+    return "not probed" if probe is None else str(probe.state)
 
 
 def _misplaced(host: Host, cpus: int) -> str | None:
@@ -110,11 +110,11 @@ def with_capacities(qemu: Qemu, host: Host, counts: Collection[int], accels: Col
     """The host with the capacities of these accelerators, if usable, at the counts that fit its pins."""
     capacities: dict[tuple[Accel, int], Capacity] = {}
     unmeasured: dict[tuple[Accel, int], str] = {}
-    for found in (host.probes[one] for one in accels):
-        for n in sorted(set(counts)) if found.usable else ():
+    for probe in (host.probes[one] for one in accels):
+        for n in sorted(set(counts)) if probe.usable else ():
             if 1 < n <= len(host.pins):
                 try:
-                    capacities[found.accel, n] = capacity.measure_capacity(qemu, found, host.pins, n)
+                    capacities[probe.accel, n] = capacity.measure_capacity(qemu, probe, host.pins, n)
                 except ProbeError as error:
-                    unmeasured[found.accel, n] = str(error)
+                    unmeasured[probe.accel, n] = str(error)
     return replace(host, capacities=capacities, unmeasured=unmeasured)

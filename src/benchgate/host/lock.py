@@ -120,28 +120,28 @@ def _address(name: str) -> str:
 
 def _try_lock(name: str) -> socket.socket | None:
     """A socket that holds the lock, or None. It is close-on-exec: no child keeps the lock alive."""
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        found.bind(_address(name))
-        found.listen(128)
+        result.bind(_address(name))
+        result.listen(128)
     except OSError as error:
-        found.close()
+        result.close()
         if error.errno == errno.EADDRINUSE:
             return None
         raise LockError(f"this host refuses the measuring lock (an abstract Unix socket): {error}") from error
-    return found
+    return result
 
 
 def _connect(name: str) -> socket.socket | None:
     """A connection to the lock holder; None if no process holds the lock."""
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    found.setblocking(False)
+    result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    result.setblocking(False)
     try:
-        found.connect(_address(name))
+        result.connect(_address(name))
     except OSError:
-        found.close()
+        result.close()
         return None
-    return found
+    return result
 
 
 def _ends_within(connection: socket.socket, seconds: float) -> bool:

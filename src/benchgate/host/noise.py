@@ -133,8 +133,8 @@ def _ticks(stat: str | None) -> tuple[dict[int, int], dict[int, int]]:
 
 
 def _per_cpu(root: Path, cpus: list[int], name: str) -> dict[int, int] | None:
-    found = {cpu: number_of(root / CPUS / f"cpu{cpu}" / name) for cpu in cpus}
-    return _all_of(cpus, {cpu: value for cpu, value in found.items() if value is not None})
+    result = {cpu: number_of(root / CPUS / f"cpu{cpu}" / name) for cpu in cpus}
+    return _all_of(cpus, {cpu: value for cpu, value in result.items() if value is not None})
 
 
 def _all_of(cpus: list[int], found: Mapping[int, int]) -> dict[int, int] | None:

@@ -34,8 +34,8 @@ def fact(path: Path) -> str:
 
 def field(text: str, name: str) -> str:
     """The value of the first line `name: value`, as in /proc/cpuinfo, or "unavailable"."""
-    found = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
-    return one_line(found[1]) if found else UNAVAILABLE
+    match = re.search(rf"^{name}\s*:\s*(.+)$", text, re.MULTILINE)
+    return one_line(match[1]) if match else UNAVAILABLE
 
 
 def number_of(path: Path) -> int | None:

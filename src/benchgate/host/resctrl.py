@@ -62,9 +62,9 @@ class Group:
 
     def _sum(self, name: str) -> int | None:
         """The sum over all caches; None unless each of them counts: one says "Unavailable" at times."""
-        found = [number_of(counter) for counter in self._counters(name)] if not self.why else []
-        known = [one for one in found if one is not None]
-        return sum(known) if known and len(known) == len(found) else None
+        result = [number_of(counter) for counter in self._counters(name)] if not self.why else []
+        known = [number for number in result if number is not None]
+        return sum(known) if known and len(known) == len(result) else None
 
     def _counters(self, name: str) -> list[Path]:
         return sorted(self._folder.glob(f"mon_data/mon_L{_LAST_LEVEL}_*/{name}"))
@@ -72,9 +72,11 @@ class Group:
 
 def last_cache_bytes(cpus: Iterable[int], root: Path = Path("/")) -> int | None:
     """The size of all last caches that these CPUs share, each counted once; None if one is not told."""
-    found = [next((cache for cache in caches(cpu, root) if cache.level == _LAST_LEVEL), None) for cpu in cpus]
-    sizes = {one.shared: one.size for one in found if one is not None}
-    return None if None in found or not sizes else sum(sizes.values())
+    descriptions = [
+        next((cache for cache in caches(cpu, root) if cache.level == _LAST_LEVEL), None) for cpu in cpus
+    ]
+    sizes = {description.shared: description.size for description in descriptions if description is not None}
+    return None if None in descriptions or not sizes else sum(sizes.values())
 
 
 def _why_not(error: OSError, root: Path) -> str:

@@ -150,7 +150,7 @@ def placement(topology: HostTopology, pins: Sequence[int], cpus: int) -> Placeme
     used = tuple(pins[:cpus])
     if len(used) < cpus:
         return Placement.OVERSUBSCRIBED
-    cores = [found.core for number in used if (found := topology.cpu(number))]
+    cores = [cpu.core for number in used if (cpu := topology.cpu(number))]
     if len(set(cores)) < len(cores):
         return Placement.SMT
     return Placement.VIRTUAL if topology.hidden else Placement.PHYSICAL
@@ -252,10 +252,10 @@ def _cpuset(root: Path, online: tuple[int, ...]) -> str:
     v2 = root / "sys/fs/cgroup" / groups.get("", "").lstrip("/")
     v1 = root / "sys/fs/cgroup/cpuset" / groups.get("cpuset", "").lstrip("/")
     places = (v1 / "cpuset.effective_cpus", v1 / "cpuset.cpus", v2 / "cpuset.cpus.effective")
-    found = next((cpus for cpus in map(cpu_list_of, places) if cpus), None)
-    if found is None:
+    result = next((cpus for cpus in map(cpu_list_of, places) if cpus), None)
+    if result is None:
         return UNAVAILABLE
-    return "none" if set(found) >= set(online) else as_list(found)
+    return "none" if set(result) >= set(online) else as_list(result)
 
 
 def _control_groups(root: Path) -> Iterable[tuple[str, str]]:

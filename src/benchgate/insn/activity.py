@@ -97,10 +97,10 @@ class ActivityReader:
         if len(words) != 5 or len(self._wakes) >= MOST_PAIRS:
             raise ValueError(f"expected `woke VCPU BY WAKES INTERRUPTS`, at most {MOST_PAIRS} times")
         target, by = number(words[1]), number(words[2])
-        found = Wakes(target, by, *map(number, words[3:]))
+        wakes = Wakes(target, by, *map(number, words[3:]))
         if max(target, by) >= vcpus:
             raise ValueError(f"there is no vCPU {max(target, by)}")
-        self._wakes.append(found)
+        self._wakes.append(wakes)
 
     def activity(self, vcpus: int, host: Mapping[str, int]) -> Activity | None:
         """Gives what was read. `host` has the counters that depend on the host, also wake-ups by no vCPU."""

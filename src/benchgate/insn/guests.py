@@ -48,8 +48,8 @@ class Probe:
 
     def read(self, console: bytes) -> dict[str, int] | None:
         words = " ".join(rf"{name}=([0-9]{{1,10}})" for name in self.figures)
-        found = re.search(rf"probe {words}\r?\n".encode(), console)
-        return dict(zip(self.figures, map(int, found.groups()), strict=True)) if found else None
+        match = re.search(rf"probe {words}\r?\n".encode(), console)
+        return dict(zip(self.figures, map(int, match.groups()), strict=True)) if match else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ def shape(machine: Machine, cpus: int, memory: Sequence[MemoryRange]) -> str:
             f"cpu {cpu} {machine.cluster_of(cpu)} {machine.socket_of(cpu)} {machine.node_of(cpu)}"
             for cpu in range(cpus)
         ),
-        *(f"memory {one.first} {one.size} {one.node}" for one in memory),
+        *(f"memory {memory_range.first} {memory_range.size} {memory_range.node}" for memory_range in memory),
         f"local_ns {machine.memory_local_ns}",
         f"remote_ns {machine.memory_remote_ns}",
         f"transfer_cluster_ns {machine.transfer_cluster_ns}",
@@ -75,10 +75,10 @@ class CpuPlace:
 
 def places_in(text: str) -> tuple[CpuPlace, ...]:
     """Where each CPU is, by the text of a shape; none without one. VerifyError if CPUs are missing."""
-    found = [tuple(map(int, match.groups())) for match in _CPU.finditer(text)]
-    if [one[0] for one in found] != list(range(len(found))) or bool(found) != bool(text):
+    result = [tuple(map(int, match.groups())) for match in _CPU.finditer(text)]
+    if [one[0] for one in result] != list(range(len(result))) or bool(result) != bool(text):
         raise VerifyError(f"{FILE} does not say where each CPU is")
-    return tuple(CpuPlace(*one[1:]) for one in found)
+    return tuple(CpuPlace(*one[1:]) for one in result)
 
 
 def _cache(cache: Cache | None, line: int) -> str:

@@ -75,16 +75,16 @@ def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Pr
         word, _, rest = line.partition(" ")
         if ended:
             raise VerifyError(f"{path}:{number}: there is text after the end")
-        if word == "block" and (found := _BLOCK.fullmatch(line)):
-            address, vcpu = int(found[1], 16), int(found[3])
+        if word == "block" and (match := _BLOCK.fullmatch(line)):
+            address, vcpu = int(match[1], 16), int(match[3])
             if vcpu >= len(shares):
                 raise VerifyError(f"{path}:{number}: vCPU {vcpu} does not exist")
-            count = int(found[2]) * int(found[4])
+            count = int(match[2]) * int(match[4])
             space, name = place(address, kernel, user)
             symbols[vcpu, space, name] += count
             spent[vcpu, space] += count
-        elif word == "vcpu" and (found := _VCPU.fullmatch(line)) and int(found[1]) == len(shares):
-            shares.append(tuple(map(int, found.groups()[1:])))
+        elif word == "vcpu" and (match := _VCPU.fullmatch(line)) and int(match[1]) == len(shares):
+            shares.append(tuple(map(int, match.groups()[1:])))
         elif word == "window" and rest.isdecimal() and not window:
             window = int(rest)
         elif word == "end" and rest.isdecimal():

@@ -150,18 +150,18 @@ class _SharingReader:
         return Sharing(self.line, self.vcpus, window, dropped, dropped_moves, int(known[1]), lines)
 
     def _moved(self) -> Iterator[MovedLine]:
-        while found := _MOVED.fullmatch(self._now()):
-            physical, kernel, user = (int(word, 16) for word in found.groups()[:3])
+        while match := _MOVED.fullmatch(self._now()):
+            physical, kernel, user = (int(word, 16) for word in match.groups()[:3])
             self.at += 1
             names = tuple(self._names())
-            yield MovedLine(physical, kernel, user, int(found[4]), tuple(self._cpus()), names)
+            yield MovedLine(physical, kernel, user, int(match[4]), tuple(self._cpus()), names)
 
     def _names(self) -> Iterator[VariableBytes]:
-        while found := _CALLED.fullmatch(self._now()):
-            offset, size, at = map(int, found.groups()[:3])
+        while match := _CALLED.fullmatch(self._now()):
+            offset, size, at = map(int, match.groups()[:3])
             self._fits(offset, size)
             self.at += 1
-            yield VariableBytes(offset, size, at, found[4])
+            yield VariableBytes(offset, size, at, match[4])
 
     def _cpus(self) -> Iterator[LineCpu]:
         known: dict[int, _Cpu] = {}
@@ -178,7 +178,7 @@ class _SharingReader:
                 raise self.fail(f"there is no vCPU {cpu}")
             add[word](known.setdefault(cpu, _Cpu()), tuple(values))
             self.at += 1
-        return (one.frozen(cpu) for cpu, one in known.items())
+        return (value.frozen(cpu) for cpu, value in known.items())
 
     def _touch(self, offset: int, size: int, reads: int, writes: int) -> Touch:
         self._fits(offset, size)
@@ -208,8 +208,8 @@ def named(seen: Sharing, kernel: Symbols, user: Symbols) -> Sharing:
 def _named(line: MovedLine, size: int, kernel: Symbols, user: Symbols) -> tuple[VariableBytes, ...]:
     """The variables in a line. A kernel's own address of user memory has no symbol, so both are tried."""
     both = ((line.kernel, kernel), (line.user, user))
-    found = ([*_variables(begin, size, symbols)] for begin, symbols in both if begin)
-    return next((tuple(names) for names in found if names), ())
+    result = ([*_variables(begin, size, symbols)] for begin, symbols in both if begin)
+    return next((tuple(names) for names in result if names), ())
 
 
 def _variables(begin: int, size: int, symbols: Symbols) -> Iterator[VariableBytes]:

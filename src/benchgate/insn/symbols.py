@@ -98,9 +98,9 @@ def read_symbols(path: Path, *, data: bool = False) -> Symbols:
             return sorted_symbols(_elf_objects(raw) if data else _elf_symbols(raw))
         except DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
-    found = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
+    result = (_KALLSYMS.match(line) for line in raw.decode("ascii", "replace").splitlines())
     kinds = _DATA_KINDS if data else _TEXT_KINDS
-    return sorted_symbols((int(m[1], 16), 0, m[3]) for m in found if m and m[2] in kinds)
+    return sorted_symbols((int(m[1], 16), 0, m[3]) for m in result if m and m[2] in kinds)
 
 
 def names_at(path: Path, guest: Architecture, begin: int, end: int) -> tuple[str, ...]:
@@ -123,14 +123,17 @@ def _places(path: Path, guest: Architecture) -> list[tuple[int, int, int]]:
     try:
         with path.open("rb") as stream:
             loaded = [segment.header for segment in ELFFile(stream).iter_segments("PT_LOAD")]
-        return [(one.p_paddr, one.p_paddr + one.p_memsz, one.p_vaddr - one.p_paddr) for one in loaded]
+        return [
+            (container.p_paddr, container.p_paddr + container.p_memsz, container.p_vaddr - container.p_paddr)
+            for container in loaded
+        ]
     except DAMAGE as error:
         raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
 
 
 def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:
     """The addresses of every symbol, of code and of data; several may have one name."""
-    found: dict[str, list[int]] = {}
+    result: dict[str, list[int]] = {}
     if is_elf(path):
         try:
             table = [
@@ -142,8 +145,8 @@ def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:
         lines = map(_KALLSYMS.match, path.read_text("ascii", "replace").splitlines())
         table = [(line[3], int(line[1], 16)) for line in lines if line]
     for name, address in table:
-        found.setdefault(name, []).append(address)
-    return {name: tuple(dict.fromkeys(places)) for name, places in found.items() if name}
+        result.setdefault(name, []).append(address)
+    return {name: tuple(dict.fromkeys(places)) for name, places in result.items() if name}
 
 
 def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:

@@ -84,11 +84,11 @@ class Talk:
             raise EndOfTalk from error
         if not message:
             raise EndOfTalk
-        found = _MESSAGE.fullmatch(message)
-        if found is None:
+        match = _MESSAGE.fullmatch(message)
+        if match is None:
             raise VerifyError(f"the instruction clock sent {message[:60]!r} where it stops the guest")
-        console, time, unread, rests = map(int, found.groups()[1:])
-        return GuestStop(StopKind(found[1].decode()), console, time, unread, bool(rests))
+        console, time, unread, rests = map(int, match.groups()[1:])
+        return GuestStop(StopKind(match[1].decode()), console, time, unread, bool(rests))
 
     def run(self, until_ns: int, typed: bytes = b"") -> None:
         """Answers a stop: types these bytes and lets the guest run until it is quiet, at the latest until its

@@ -286,4 +286,4 @@ def _queue(word: str) -> int | None:
 
 
 def _trail(word: str) -> tuple[int, ...]:
-    return () if word == "-" else tuple(int(one, 16) for one in word.split(","))
+    return () if word == "-" else tuple(int(piece, 16) for piece in word.split(","))

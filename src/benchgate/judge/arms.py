@@ -62,18 +62,18 @@ def arm_of(
     }
     absent |= {name: why for name, why in _unseen(samples).items() if name not in lacks}
     try:
-        found = {
+        measurements = {
             name: measurement(good, metric)
             for name, metric in with_windows(declared).items()
             if name not in lacks and name not in absent
         }
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
-    one = next(iter(found.values()))
+    one = next(iter(measurements.values()))
     facts = replace(facts, lane=one.lane, placement=one.placement, lacks=lacks, absent=absent)
     facts = replace(facts, boots=_boots_behind(samples))
     said = told(witness_of(good), one.lane)
-    return replace(facts, measurements=found, sample=_folder(samples[0].run), witness=said)
+    return replace(facts, measurements=measurements, sample=_folder(samples[0].run), witness=said)
 
 
 def _boots_behind(runs: Sequence[VerifiedRun]) -> int:
@@ -84,12 +84,12 @@ def _boots_behind(runs: Sequence[VerifiedRun]) -> int:
 
 def _without_value(runs: Sequence[VerifiedRun]) -> dict[str, str]:
     """The metrics that some of these runs have no value of, how many, and why the first has none."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in {name: None for run in runs for name in run.absent}:
         without = [run for run in runs if name in run.absent]
         share = f"{len(without)} of {counted(len(runs), 'run')}"
-        found[name] = f"{share} without a value: {without[0].run.folder.name}: {without[0].absent[name]}"
-    return found
+        result[name] = f"{share} without a value: {without[0].run.folder.name}: {without[0].absent[name]}"
+    return result
 
 
 def _unseen(runs: Sequence[VerifiedRun]) -> dict[str, str]:
@@ -153,9 +153,10 @@ def arms(
             of[cell.id].append(judged)
         if judged.verified and (cell.system, cell.workload) in kinds:
             repeatable.setdefault(cell.id, []).append(judged.run)
-    found = [words for some in repeatable.values() for words in differences(some)]
+    result = [words for some in repeatable.values() for words in differences(some)]
     return {
-        cell.id: arm_from_runs(cell, of.get(cell.id, ()), skipped, found, declared) for cell, skipped in cells
+        cell.id: arm_from_runs(cell, of.get(cell.id, ()), skipped, result, declared)
+        for cell, skipped in cells
     }
 
 
@@ -167,8 +168,8 @@ def difference(first: RawRun, second: RawRun) -> str:
         return ""
     logs = read_log(first.clock_log), read_log(second.clock_log)
     where = f"{first.folder.name} and {second.folder.name} have the same seed {first.seed} but differ"
-    if found := _of_ends(first, second) or _of_common_events(*logs):
-        return f"{where}{found}"
+    if result := _of_ends(first, second) or _of_common_events(*logs):
+        return f"{where}{result}"
     ended_by_host = None in (first.exit_status, second.exit_status)
     if logs[0].marks != logs[1].marks and not (ended_by_host and second.ending is not Ending.DONE):
         return f"{where} in their marks"
@@ -180,8 +181,8 @@ def difference(first: RawRun, second: RawRun) -> str:
         one, two = one[: len(two)], two[: len(one)]
     if one != two:
         return f"{where} in their consoles"
-    found = _of_memory(files[0], files[1])
-    return f"{where} in {found}" if found else ""
+    result = _of_memory(files[0], files[1])
+    return f"{where} in {result}" if result else ""
 
 
 def _of_ends(first: RawRun, second: RawRun) -> str:
@@ -207,24 +208,25 @@ def _stalls(log: ClockLog) -> tuple[Delay, ...]:
     return log.explored.delays if log.explored else ()
 
 
-def _of_memory(one: RunFiles, other: RunFiles) -> str:
+def _of_memory(files: RunFiles, other: RunFiles) -> str:
     """The first pages of memory in which both ended differently; empty if there is none, or if one was not
     kept."""
-    texts = content_of(one.run.folder), content_of(other.run.folder)
-    if None in texts or texts[0] == texts[1] or one.end_memory is None or other.end_memory is None:
+    texts = content_of(files.run.folder), content_of(other.run.folder)
+    if None in texts or texts[0] == texts[1] or files.end_memory is None or other.end_memory is None:
         return ""
-    found = one.end_memory.differing(other.end_memory)
-    if not found:
+    pages = files.end_memory.differing(other.end_memory)
+    if not pages:
         return "the digest of their memory"
-    named = ", ".join(f"{address:#x}" for address in found[:MOST_PAGES])
-    return (
-        f"{counted(len(found), 'page')} of memory at their end: {named}{', ...' * (len(found) > MOST_PAGES)}"
-    )
+    named = ", ".join(f"{address:#x}" for address in pages[:MOST_PAGES])
+    more = ", ..." if len(pages) > MOST_PAGES else ""
+    return f"{counted(len(pages), 'page')} of memory at their end: {named}{more}"
 
 
 def repeats(runs: Sequence[JudgedRun]) -> tuple[str, ...]:
     """What the runs of one seed have in common: which of the cells that ran one twice are equal in what."""
-    exact = [one.run for one in runs if one.verified and one.run.lane is Lane.INSN]
+    exact = [
+        judged_run.run for judged_run in runs if judged_run.verified and judged_run.run.lane is Lane.INSN
+    ]
     pairs = [
         (one, two)
         for one, two in combinations(exact, 2)
@@ -233,7 +235,7 @@ def repeats(runs: Sequence[JudgedRun]) -> tuple[str, ...]:
     without = [one.cell.id for one, two in pairs if None in (content_of(one.folder), content_of(two.folder))]
     told = {
         "consoles, counts and memory are equal": [
-            one.cell.id for one, _ in pairs if one.cell.id not in without
+            run.cell.id for run, _ in pairs if run.cell.id not in without
         ],
         "consoles and counts are equal, the memory was not compared": without,
     }

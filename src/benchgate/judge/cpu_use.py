@@ -67,7 +67,7 @@ def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) ->
 
 def of_threads(times_ns: Sequence[int], window_ns: float) -> CpuUse:
     """Reads the host's account of the vCPUs' threads, which begins before the window and ends after it."""
-    return CpuUse(_limits([(0, min(one + TICK_NS, window_ns)) for one in times_ns], window_ns))
+    return CpuUse(_limits([(0, min(times_n + TICK_NS, window_ns)) for times_n in times_ns], window_ns))
 
 
 def of_reports(reports: Sequence[WorkerReport], cpus: int, workload: Workload) -> int | None:

@@ -77,32 +77,35 @@ def is_usable(arm: Arm) -> bool:
 
 def _fit(row: str, model: Model, arms: Sequence[Arm], alpha: float) -> Fit:
     of = [arm.work for arm in arms if arm.work is not None]
-    found = fit_of(model, of, None, alpha)
-    droop = found.intervals["droop"]
+    fit = fit_of(model, of, None, alpha)
+    droop = fit.intervals["droop"]
     peak = Interval(peak_of(droop.high), peak_of(droop.low))
     return Fit(
         row=row,
         system=arms[0].cell.system,
         label=arms[0].cell.label,
         lane=of[0].lane,
-        runs=min(len(one.samples) for one in of),
+        runs=min(len(measurement.samples) for measurement in of),
         model=model,
-        cpus=found.counts,
-        speedups=tuple(found.law.one / middle for middle in found.medians),
-        residuals=found.residuals,
-        sigma=found.law.sigma,
-        kappa=found.law.kappa,
-        intervals={"sigma": found.intervals["sigma"], "kappa": found.intervals["kappa"], "peak": peak},
-        peak=found.law.peak,
-        is_shaped=found.is_shaped,
-        said=said(row, found),
+        cpus=fit.counts,
+        speedups=tuple(fit.law.one / middle for middle in fit.medians),
+        residuals=fit.residuals,
+        sigma=fit.law.sigma,
+        kappa=fit.law.kappa,
+        intervals={"sigma": fit.intervals["sigma"], "kappa": fit.intervals["kappa"], "peak": peak},
+        peak=fit.law.peak,
+        is_shaped=fit.is_shaped,
+        said=said(row, fit),
     )
 
 
 def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> ScalingFit:
     """Fits the first `look` runs of each arm; None: all of them."""
-    arms = tuple((one.cell.cpus, times(one)[:look]) for one in of)
-    off = tuple(max(one.blur[:look], default=0.0) + one.step / min(one.samples[:look]) for one in of)
+    arms = tuple((measurement.cell.cpus, times(measurement)[:look]) for measurement in of)
+    off = tuple(
+        max(measurement.blur[:look], default=0.0) + measurement.step / min(measurement.samples[:look])
+        for measurement in of
+    )
     return fitted(model, arms, alpha, off)
 
 
@@ -116,10 +119,10 @@ def times(of: Measurement) -> tuple[float, ...]:
     )
 
 
-def residuals(found: ScalingFit) -> str:
+def residuals(fit: ScalingFit) -> str:
     """Why a law does not describe its arms."""
-    count, residual = found.worst
-    name = {Model.AMDAHL: "Amdahl", Model.USL: "USL"}[found.model]
+    count, residual = fit.worst
+    name = {Model.AMDAHL: "Amdahl", Model.USL: "USL"}[fit.model]
     side = "longer" if residual > 0 else "shorter"
     return (
         f"the row is not {name}-shaped: smp{count} takes {abs(residual):.1%} {side} than the fitted law, "
@@ -127,21 +130,20 @@ def residuals(found: ScalingFit) -> str:
     )
 
 
-def said(row: str, found: ScalingFit) -> str:
+def said(row: str, fit: ScalingFit) -> str:
     """`primes-linux: Amdahl, serial 0.031 [0.028, 0.034]; residuals -0.2% 0.1% 0.1% (smp1,2,4)`."""
-    if found.model is Model.AMDAHL:
-        law = f"Amdahl, serial {_with_interval(found.law.sigma, found.intervals['sigma'])}"
+    if fit.model is Model.AMDAHL:
+        law = f"Amdahl, serial {_with_interval(fit.law.sigma, fit.intervals['sigma'])}"
     else:
         parts = [
-            f"{one} {_with_interval(getattr(found.law, one), found.intervals[one])}"
-            for one in ("sigma", "kappa")
+            f"{one} {_with_interval(getattr(fit.law, one), fit.intervals[one])}" for one in ("sigma", "kappa")
         ]
-        peak = found.law.peak
+        peak = fit.law.peak
         at = f"largest speedup at {peak:.3g} CPUs" if peak < MOST_CPUS else "no largest speedup"
         law = f"USL, {', '.join(parts)}, {at}"
-    rest = " ".join(f"{residual:+.1%}" for residual in found.residuals)
-    counts = ",".join(map(str, found.counts))
-    shaped = "" if found.is_shaped else f"; {residuals(found)}"
+    rest = " ".join(f"{residual:+.1%}" for residual in fit.residuals)
+    counts = ",".join(map(str, fit.counts))
+    shaped = "" if fit.is_shaped else f"; {residuals(fit)}"
     return f"{row}: {law}; residuals {rest} (smp{counts}){shaped}"
 
 

@@ -51,11 +51,11 @@ class JudgedRun:
 
 def counted_by_cell(runs: Iterable[JudgedRun]) -> dict[str, list[VerifiedRun]]:
     """The runs that are samples, by the id of their cell."""
-    found: dict[str, list[VerifiedRun]] = {}
+    result: dict[str, list[VerifiedRun]] = {}
     for run in runs:
         if run.verified and run.outcome is Outcome.OK:
-            found.setdefault(run.run.cell.id, []).append(run.verified)
-    return found
+            result.setdefault(run.run.cell.id, []).append(run.verified)
+    return result
 
 
 def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:

@@ -42,14 +42,14 @@ class MetricSource:
 def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, str]:
     """Names the metrics that take a percentile, a minimum or a maximum of an empty histogram, and says why
     they have no value."""
-    empty = [name for name, one in seen.histograms.items() if not one.count]
-    found = (
+    empty = [name for name, histogram in seen.histograms.items() if not histogram.count]
+    result = (
         (name, histogram)
         for name, metric in metrics.items()
         for histogram in empty
         if _is_of(metric, histogram)
     )
-    return {name: f"its histogram `{histogram}` is empty" for name, histogram in found}
+    return {name: f"its histogram `{histogram}` is empty" for name, histogram in result}
 
 
 def _is_of(metric: Metric, histogram: str) -> bool:
@@ -61,15 +61,15 @@ def _is_of(metric: Metric, histogram: str) -> bool:
 
 def computed(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str, float]:
     """Gives the value of each metric that has one."""
-    absent, found = without_value(metrics, seen), {}
+    absent, result = without_value(metrics, seen), {}
     for name, metric in metrics.items():
         if name in absent or metric.kind is MetricKind.OBSERVED:
             continue  # what is observed comes with the record of threads (checks/thread_record.py)
         try:
-            found[name] = _value(metric, seen)
+            result[name] = _value(metric, seen)
         except ValueError as error:
             raise VerifyError(f"metric {name}: {error}") from None
-    return found
+    return result
 
 
 def _value(metric: Metric, seen: MetricSource) -> float:

@@ -52,7 +52,7 @@ class MixPart:
 
 def verify_part(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) -> PartRun:
     part = placed.part
-    use = {name: one.value for name, one in line.uses.items()}
+    use = {name: reading.value for name, reading in line.uses.items()}
     if part.workload is None:
         if runs:
             raise placed.wrong("it is a dummy, but ran a program")
@@ -60,7 +60,7 @@ def verify_part(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) 
     _check_order(placed, runs)
     starved = starvation(placed, line, runs)
     good = [run for run in runs if run.exit == 0]
-    found = [_verified(placed, one) for one in good]
+    found = [_verified(placed, execution) for execution in good]
     if len(good) <= COLD_RUNS and not starved:
         raise placed.wrong(_too_few(placed, len(good)))
     metrics = {name: tuple(one[name] for one in found) for name in part.workload.metrics if found}
@@ -70,7 +70,7 @@ def verify_part(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) 
         runs=len(good),
         use=use,
         starved=starved,
-        run_ns=tuple(one.end - one.start for one in good),
+        run_ns=tuple(execution.end - execution.start for execution in good),
         metrics=metrics,
         unverified=part.workload.tool is not None and not part.workload.tool.verifies,
     )
@@ -78,8 +78,8 @@ def verify_part(placed: MixPart, line: PartLine, runs: Sequence[PartExecution]) 
 
 def _too_few(placed: MixPart, completed: int) -> str:
     length = f"{(placed.end - placed.start) / 1e6:g} ms"
-    found = "no run" if not completed else "its first run only, which is cold and does not count,"
-    return f"it completed {found} in {length}: give it less to do, or raise `limit_ms`"
+    result = "no run" if not completed else "its first run only, which is cold and does not count,"
+    return f"it completed {result} in {length}: give it less to do, or raise `limit_ms`"
 
 
 def _check_order(placed: MixPart, runs: Sequence[PartExecution]) -> None:

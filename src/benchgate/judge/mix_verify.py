@@ -92,7 +92,7 @@ def _parts(run: RawRun, mix: Mix, seen: MixTranscript) -> tuple[PartRun, ...]:
         (
             MixPart(part, number, run.nonce, mix.cpus, seen.start, seen.end, prints),
             seen.parts[number],
-            [one for one in seen.runs if one.part == number],
+            [execution for execution in seen.runs if execution.part == number],
         )
         for number, part in enumerate(mix.parts)
     ]
@@ -111,7 +111,7 @@ def _with_names(text: str, mix: Mix) -> str:
     """The conductor knows its parts by their numbers."""
     names = {str(number): part.name for number, part in enumerate(mix.parts)}
     return re.sub(
-        r"(benchfail: mix: part )(\d+)\b", lambda found: found[1] + names.get(found[2], found[2]), text
+        r"(benchfail: mix: part )(\d+)\b", lambda match: match[1] + names.get(match[2], match[2]), text
     )
 
 
@@ -181,8 +181,8 @@ def _of_machine(files: RunFiles, mix: Mix) -> tuple[dict[str, int | None], dict[
     if machine is None or books is None:
         return dict.fromkeys(GUEST_USES), dict.fromkeys(GUEST_USES, _NO_BOOKS[files.run.lane])
     every = books.phases[WINDOW]
-    read = sum(one.counts["local"] + one.counts["remote"] for one in every)
-    written = sum(one.counts["written_back"] for one in every)
+    read = sum(cpu_books.counts["local"] + cpu_books.counts["remote"] for cpu_books in every)
+    written = sum(cpu_books.counts["written_back"] for cpu_books in every)
     use: dict[str, int | None] = {MOVED: (read + written) * machine.line, CACHE: None}
     shared = machine.shared_bytes(mix.cpus)
     if shared is None:

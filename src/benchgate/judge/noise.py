@@ -61,10 +61,10 @@ def disturbance(files: RunFiles) -> Disturbance:
         window_ns=window,
         run_delay=None if delays is None else max(delays) / window,
         steal=None if stolen is None else max(stolen) / window,
-        migrations=_most(before, after, lambda one: one.migrations),
+        migrations=_most(before, after, lambda counters: counters.migrations),
         frequency=_spread([before.host, after.host]),
         throttles=_throttled(before.host, after.host),
-        involuntary=_per_second(_most(before, after, lambda one: one.involuntary), window),
+        involuntary=_per_second(_most(before, after, lambda counters: counters.involuntary), window),
         psi_cpu=_pressure(before.host, after.host, span),
         stall_ns=None if delays is None else sum(delays) + sum(stolen or ()),
     )
@@ -83,12 +83,12 @@ def vcpu_time(moments: Sequence[Moment], window_ns: float) -> list[int] | None:
 
 def excess(seen: Disturbance, rule: VoidRule) -> str:
     """The counters that are above their limits; empty if there are none."""
-    found = []
+    result = []
     for name, limit in rule.limits.items():
         value: float | None = getattr(seen, name)
         if limit is not None and value is not None and value > limit:
-            found.append(f"{said(name, value)} (limit {said(name, limit).removeprefix(_word(name))})")
-    return ", ".join(found)
+            result.append(f"{said(name, value)} (limit {said(name, limit).removeprefix(_word(name))})")
+    return ", ".join(result)
 
 
 def is_judged(run: RawRun) -> bool:
@@ -119,13 +119,13 @@ class _CounterGrowth:
 
 def _grown(before: Moment, after: Moment) -> list[_CounterGrowth] | None:
     """What each vCPU's thread ran and waited; None unless it is known of every one."""
-    found = []
+    result = []
     for start, end in _pairs(before, after):
         run, delay = _growth(start.run_ns, end.run_ns), _growth(start.delay_ns, end.delay_ns)
         if run is None or delay is None:
             return None
-        found.append(_CounterGrowth(run, delay))
-    return found or None
+        result.append(_CounterGrowth(run, delay))
+    return result or None
 
 
 def _pairs(before: Moment, after: Moment) -> list[tuple[ThreadCounters, ThreadCounters]]:
@@ -140,9 +140,9 @@ def _growth(start: int | None, end: int | None) -> int | None:
 
 def _most(before: Moment, after: Moment, counter: Callable[[ThreadCounters], int | None]) -> float | None:
     """The largest growth of a counter among the vCPUs."""
-    found = [_growth(counter(start), counter(end)) for start, end in _pairs(before, after)]
-    known = [one for one in found if one is not None]
-    return float(max(known)) if known and len(known) == len(found) else None
+    result = [_growth(counter(start), counter(end)) for start, end in _pairs(before, after)]
+    known = [number for number in result if number is not None]
+    return float(max(known)) if known and len(known) == len(result) else None
 
 
 def _per_second(count: float | None, window_ns: int) -> float | None:
@@ -207,8 +207,8 @@ def noise_of(runs: Iterable[RawRun], rule: VoidRule) -> dict[int, RunNoise]:
     read = {run.attempt: (run, *_read(run)) for run in runs}
     begun = [moments[0].t_ns for _, _, moments in read.values() if moments]
     first = min(begun, default=0)
-    found = {attempt: _noise(*one, first, rule) for attempt, one in read.items() if one[2]}
-    return {attempt: one for attempt, one in found.items() if one.said or one.begin_s is not None}
+    noises = {attempt: _noise(*value, first, rule) for attempt, value in read.items() if value[2]}
+    return {attempt: noise for attempt, noise in noises.items() if noise.said or noise.begin_s is not None}
 
 
 def _read(run: RawRun) -> tuple[RunFiles, tuple[Moment, ...]]:

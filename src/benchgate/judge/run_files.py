@@ -118,20 +118,20 @@ class RunFiles:
     @cached_property
     def affinity(self) -> tuple[tuple[int | None, tuple[int, ...]], ...]:
         """Each thread's vCPU, if it is one, and the host CPUs that were read back for it."""
-        return tuple((one.vcpu, one.found) for one in self._placed)
+        return tuple((place.vcpu, place.found) for place in self._placed)
 
     @cached_property
     def vcpu_threads(self) -> frozenset[int]:
-        return frozenset(one.thread for one in self._placed if one.vcpu is not None)
+        return frozenset(place.thread for place in self._placed if place.vcpu is not None)
 
     @cached_property
     def _placed(self) -> tuple[ThreadPlace, ...]:
-        found: tuple[ThreadPlace, ...] = self._read(tuple[ThreadPlace, ...], AFFINITY, "threads")
-        for one in found:
-            if one.vcpu is not None and one.asked != one.found:
-                why = f"vCPU {one.vcpu} was to run on CPUs {one.asked}, and has {one.found}"
+        places: tuple[ThreadPlace, ...] = self._read(tuple[ThreadPlace, ...], AFFINITY, "threads")
+        for place in places:
+            if place.vcpu is not None and place.asked != place.found:
+                why = f"vCPU {place.vcpu} was to run on CPUs {place.asked}, and has {place.found}"
                 raise VerifyError(f"{self.run.folder / AFFINITY}: {why}")
-        return found
+        return places
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
@@ -140,9 +140,10 @@ class RunFiles:
         if not os.path.lexists(self.run.folder / THREADS):
             return ()
         hosts = {sample.moment: sample.snapshot for sample in self._hosts.samples}
-        found: tuple[UseSample, ...] = self._read(tuple[UseSample, ...], THREADS, "moments")
+        samples: tuple[UseSample, ...] = self._read(tuple[UseSample, ...], THREADS, "moments")
         return tuple(
-            Moment(one.moment, one.t_ns, one.vcpus, hosts.get(one.moment, _NOT_RECORDED)) for one in found
+            Moment(sample.moment, sample.t_ns, sample.vcpus, hosts.get(sample.moment, _NOT_RECORDED))
+            for sample in samples
         )
 
     @cached_property

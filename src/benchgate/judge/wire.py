@@ -122,10 +122,10 @@ def parse(console: bytes, *, nonce: str) -> Transcript:
 
 def failure_line(console: bytes) -> str:
     """The last log line that reports a failure or a panic, safe to display; empty if there is none."""
-    found = list(_FAILURE.finditer(console[-MAX_CONSOLE_BYTES:]))
-    if not found:
+    matches = list(_FAILURE.finditer(console[-MAX_CONSOLE_BYTES:]))
+    if not matches:
         return ""
-    return one_line(console[-MAX_CONSOLE_BYTES:][found[-1].start() :].split(b"\n", 1)[0])
+    return one_line(console[-MAX_CONSOLE_BYTES:][matches[-1].start() :].split(b"\n", 1)[0])
 
 
 def _unfinished(console: bytes, kind: str) -> str:

@@ -29,7 +29,7 @@ Histograms = Mapping[str, tuple[Histogram, ...]]
 
 def read(lines: Sequence[WireLine], workers: int) -> Histograms:
     """`lines`: all hist and bucket lines in their order; the first is a hist line."""
-    found: list[tuple[WireLine, Histogram]] = []
+    result: list[tuple[WireLine, Histogram]] = []
     at = 0
     while at < len(lines):
         head = lines[at]
@@ -37,11 +37,11 @@ def read(lines: Sequence[WireLine], workers: int) -> Histograms:
         rest = list(takewhile(lambda line: line.kind == "bucket", lines[at + 1 :]))
         if len(rest) != head.number("lines"):
             raise head.fail(f"lines={head.fields['lines']}, but {len(rest)} bucket lines follow it")
-        found.append((head, _histogram(head, rest)))
+        result.append((head, _histogram(head, rest)))
         at += 1 + len(rest)
-    names = _names([head for head, _ in found], workers)
+    names = _names([head for head, _ in result], workers)
     return MappingProxyType(
-        {name: tuple(one for _, one in found[at :: len(names)]) for at, name in enumerate(names)}
+        {name: tuple(histogram for _, histogram in result[at :: len(names)]) for at, name in enumerate(names)}
     )
 
 
@@ -72,16 +72,16 @@ def _histogram(head: WireLine, rest: Sequence[WireLine]) -> Histogram:
             raise line.fail("it is of another histogram than the hist line before it")
         for key, count in line.numbers_after(_BUCKET).items():
             _add(line, buckets, key, count)
-    found = Histogram(
+    histogram = Histogram(
         count=head.number("count"),
         sum=head.number("sum"),
         min=head.number("min"),
         max=head.number("max"),
         buckets=MappingProxyType(buckets),
     )
-    if problem := _contradiction(found, head.number("places"), head.number("squares")):
+    if problem := _contradiction(histogram, head.number("places"), head.number("squares")):
         raise head.fail(f"histogram {head.fields['name']} of worker {head.fields['worker']}: {problem}")
-    return found
+    return histogram
 
 
 def _add(line: WireLine, buckets: dict[int, int], key: str, count: int) -> None:

@@ -126,18 +126,18 @@ _CODE = re.compile(rb"\+([0-9a-f]{2})")
 
 
 def read_output(lines: Sequence[WireLine]) -> bytes:
-    found = b""
+    result = b""
     for line in lines:
         pieces = list(line.fields)[1:]
         if not pieces or tuple(line.fields) != ("at", *_KEYS[: len(pieces)]):
             raise line.fail(f"its fields must be `at`, then some of `{' '.join(_KEYS)}` in order")
-        if line.number("at") != len(found):
-            raise line.fail(f"at={line.fields['at']}, but the lines before it have {len(found)} bytes")
+        if line.number("at") != len(result):
+            raise line.fail(f"at={line.fields['at']}, but the lines before it have {len(result)} bytes")
         for key in pieces:
-            found += _decoded(line, key)
-        if len(found) > MAX_BYTES:
+            result += _decoded(line, key)
+        if len(result) > MAX_BYTES:
             raise line.fail(f"the program's output is longer than {MAX_BYTES} bytes")
-    return found
+    return result
 
 
 def _decoded(line: WireLine, key: str) -> bytes:

@@ -109,19 +109,19 @@ def read(vectors: Path, sensitivity: Path, *, below: Path = Path()) -> Applicati
 
 def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Fraction]:
     """The capacities that words such as `disk=0.8` set."""
-    found: dict[str, Fraction] = {}
+    fractions: dict[str, Fraction] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in resources:
             raise UsageError(f"--capacity {visible(word)}: there is no resource `{visible(name)}`; known: "
                              f"{', '.join(resources)}")  # fmt: skip
-        if name in found:
+        if name in fractions:
             raise UsageError(f"--capacity {visible(word)}: {name} is given twice")
         number = _number(value)
         if number is None:
             raise UsageError(f"--capacity {visible(word)}: `{visible(value)}` is not a number, such as 0.8")
-        found[name] = number
-    return found
+        fractions[name] = number
+    return fractions
 
 
 def _number(word: str) -> Fraction | None:
@@ -194,23 +194,23 @@ def _rows(path: Path, below: Path) -> Iterator[tuple[int, list[str]]]:
         raise UsageError(f"{path}:{reader.line_num}: {error}") from error
 
 
-def vectors_csv(study: Study, found: Sequence[Vector], refused: Collection[str] = ()) -> str:
+def vectors_csv(study: Study, vectors: Sequence[Vector], refused: Collection[str] = ()) -> str:
     """The table of vectors. It omits inputs without a valid run, and those of refused applications."""
     rows = [["application", "input", "score", *study.resources]]
-    for one in found:
-        if one.score is not None and one.input.application not in refused:
-            shares = [_share(one.use.get(name)) for name in study.resources]
-            score = decimals(one.score.value, SCORE_DIGITS)
-            rows.append([one.input.application, one.input.input, score, *shares])
+    for vector in vectors:
+        if vector.score is not None and vector.input.application not in refused:
+            shares = [_share(vector.use.get(name)) for name in study.resources]
+            score = decimals(vector.score.value, SCORE_DIGITS)
+            rows.append([vector.input.application, vector.input.input, score, *shares])
     return _csv_text(rows)
 
 
 def sensitivity_csv(
-    study: Study, vectors_: Sequence[Vector], found: Sequence[Sigma], refused: Collection[str] = ()
+    study: Study, vectors_: Sequence[Vector], sigmas: Sequence[Sigma], refused: Collection[str] = ()
 ) -> str:
     """The table of sensitivities. It omits applications without an input in the other table."""
     present = {vector.input.application for vector in vectors_ if vector.score is not None}
-    by_place = {(one.application, one.resource): one.figure for one in found}
+    by_place = {(sigma.application, sigma.resource): sigma.figure for sigma in sigmas}
     rows = [["application", *study.resources]]
     for name in study.applications:
         if name in present and name not in refused:
@@ -218,24 +218,25 @@ def sensitivity_csv(
     return _csv_text(rows)
 
 
-def vector_intervals_csv(study: Study, found: Sequence[Vector]) -> str:
+def vector_intervals_csv(study: Study, vectors: Sequence[Vector]) -> str:
     rows = [["application", "input", "figure", "median", "low", "high", "samples", "missing"]]
-    for one in found:
-        names = (one.input.application, one.input.input)
-        figures = [("score", one.score), *((name, one.use.get(name)) for name in study.resources)]
+    for vector in vectors:
+        names = (vector.input.application, vector.input.input)
+        figures = [("score", vector.score), *((name, vector.use.get(name)) for name in study.resources)]
         rows += [
-            [*names, name, *_spread(figure), csv_field(one.missing.get(name, ""))] for name, figure in figures
+            [*names, name, *_spread(figure), csv_field(vector.missing.get(name, ""))]
+            for name, figure in figures
         ]
     return _csv_text(rows)
 
 
-def sensitivity_levels_csv(found: Sequence[Sigma]) -> str:
+def sensitivity_levels_csv(sigmas: Sequence[Sigma]) -> str:
     """What each sensitivity was computed from: the part of the score that was kept at each limit."""
     rows = [["application", "resource", "figure", "median", "low", "high", "samples", "missing"]]
-    for one in found:
-        names = [one.application, one.resource]
-        rows.append([*names, "sigma", *_spread(one.figure), csv_field(one.missing)])
-        for level in one.levels:
+    for sigma in sigmas:
+        names = [sigma.application, sigma.resource]
+        rows.append([*names, "sigma", *_spread(sigma.figure), csv_field(sigma.missing)])
+        for level in sigma.levels:
             name = f"kept of {level.input} at {level.percent}% (limit {decimals(level.fraction)})"
             rows.append([*names, name, decimals(level.kept), "", "", "", ""])
     return _csv_text(rows)
@@ -244,14 +245,14 @@ def sensitivity_levels_csv(found: Sequence[Sigma]) -> str:
 def isolation_csv(found: Iterable[tuple[str, MixIsolation]]) -> str:
     """`found`: with the roles of each mix."""
     rows = [["mix", "roles", "part", "alone", "mixed", "slowdown", "low", "high", "floor", "missing"]]
-    for roles, one in found:
-        if one.missing:
-            rows.append([one.mix, roles, "", "", "", "", "", "", "", csv_field(one.missing)])
-        for part in one.parts:
+    for roles, isolation in found:
+        if isolation.missing:
+            rows.append([isolation.mix, roles, "", "", "", "", "", "", "", csv_field(isolation.missing)])
+        for part in isolation.parts:
             scores = [_samples(part.alone), _samples(part.mixed)]
             spread = [f"{part.value:.6f}", f"{part.low:.6f}", f"{part.high:.6f}"]
             floor = UNAVAILABLE if part.floor is None else f"{part.floor:.6f}"
-            rows.append([one.mix, roles, part.part, *scores, *spread, floor, ""])
+            rows.append([isolation.mix, roles, part.part, *scores, *spread, floor, ""])
     return _csv_text(rows)
 
 

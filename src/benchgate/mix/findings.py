@@ -36,37 +36,38 @@ def of_applications(applications: Applications, capacity: Mapping[str, Fraction]
     for name in applications.unavailable:
         yield f"{applications.where}: {name} is unavailable for some input, and is not in the programme"
     for j, name in enumerate(applications.resources):
-        if not any(one.use[j] for one in applications.inputs):
+        if not any(entry.use[j] for entry in applications.inputs):
             yield f"{applications.where}: no input uses {name}: is the set of applications complete?"
-    for one in applications.inputs:
-        yield from _alone(one, applications, capacity)
+    for entry in applications.inputs:
+        yield from _alone(entry, applications, capacity)
 
 
 def of_mix(mix: MixChoice, applications: Applications) -> Iterator[str]:
     """The resources that the best mix leaves alone although some input uses them; and inputs that use so
     little that the programme has all but no bound."""
     for j, name in enumerate(applications.resources):
-        if not mix.totals[j] and any(one.use[j] for one in applications.inputs):
+        if not mix.totals[j] and any(entry.use[j] for entry in applications.inputs):
             at = applications.where
             yield f"{at}: the best mix does not use {name}: is the set of applications complete?"
-    for one, count in mix.counts:
+    for entry, count in mix.counts:
         if count == MOST_INSTANCES:
             yield (
-                f"{one.where}: {one.name} uses so little that {count:,} instances fit, and no more are tried"
+                f"{entry.where}: {entry.name} uses so little that {count:,} instances fit, "
+                "and no more are tried"
             )
 
 
 def _alone(
-    one: ApplicationInput, applications: Applications, capacity: Mapping[str, Fraction]
+    entry: ApplicationInput, applications: Applications, capacity: Mapping[str, Fraction]
 ) -> Iterator[str]:
-    if not applications.worth(one):
-        yield f"{one.where}: {one.name} uses no resource that its score depends on, and is in no mix"
-    for name, used in zip(applications.resources, one.use, strict=True):
+    if not applications.worth(entry):
+        yield f"{entry.where}: {entry.name} uses no resource that its score depends on, and is in no mix"
+    for name, used in zip(applications.resources, entry.use, strict=True):
         limit = capacity.get(name, FULL)
         if used > limit:
             yield (
-                f"{one.where}: {name}: {one.name} alone uses {percent(float(used))}, more than the capacity "
-                f"of {percent(float(limit))}, and is in no mix"
+                f"{entry.where}: {name}: {entry.name} alone uses {percent(float(used))}, more than the "
+                f"capacity of {percent(float(limit))}, and is in no mix"
             )
 
 
@@ -85,26 +86,26 @@ def of_tables(applications: Applications) -> Iterator[str]:
 
 def of_study(study: Study, sigmas: Sequence[Sigma]) -> Mapping[str, str]:
     """By application."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in study.applications:
         mine = [sigma for sigma in sigmas if sigma.application == name and sigma.levels]
         why = _rising(mine) or _unmoved(mine)
         if why:
             where = study.inputs_of(name)[-1].where
-            found[name] = f"{where}: score: {name} {why}, so it is refused, and in no mix; {NEXT}"
-    return found
+            result[name] = f"{where}: score: {name} {why}, so it is refused, and in no mix; {NEXT}"
+    return result
 
 
 def _rising(mine: Sequence[Sigma]) -> str:
-    found = (one.resource for one in mine if all(level.kept > 1 + CLEARLY for level in one.levels))
+    found = (sigma.resource for sigma in mine if all(level.kept > 1 + CLEARLY for level in sigma.levels))
     resource = next(found, "")
     return f"scores more with less {resource}, at every limit" if resource else ""
 
 
 def _unmoved(mine: Sequence[Sigma]) -> str:
-    if not mine or any(level.kept < 1 - BARELY for one in mine for level in one.levels):
+    if not mine or any(level.kept < 1 - BARELY for sigma in mine for level in sigma.levels):
         return ""
-    names = ", ".join(one.resource for one in mine)
+    names = ", ".join(sigma.resource for sigma in mine)
     return f"scores as much with less of all that was limited ({names})"
 
 

@@ -97,19 +97,22 @@ class MixIsolation:
 
 def compute(study: Study, runs: Runs, vectors: Sequence[Vector], counts: Counts) -> MixIsolation:
     made = {seed: runs.get(mix_key(counts, seed)) for seed in seeds(study)}
-    found, name = valid(made), mix_name(counts)
-    if not found:
+    measurements, name = valid(made), mix_name(counts)
+    if not measurements:
         return MixIsolation(name, (), 0.0, (), why_none(made))
-    scores = _scores(found.values())
+    scores = _scores(measurements.values())
     lone = {
         count: tuple(run.parts[0].score for run in alone(study, runs, count).values()) for count in counts
     }
-    lost = [one for one, values in lone.items() if not values or min(values) <= 0]
+    lost = [value for value, values in lone.items() if not values or min(values) <= 0]
     if lost:
         return MixIsolation(name, (), 0.0, (), f"{lost[0]} has no valid run alone to compare with")
     parts = tuple(slowdown(part, lone[input_of(part)], mixed) for part, mixed in scores.items())
     return MixIsolation(
-        name, parts, _total(parts), _use(study, tuple(found.values()), rates(study, runs), vectors, counts)
+        name,
+        parts,
+        _total(parts),
+        _use(study, tuple(measurements.values()), rates(study, runs), vectors, counts),
     )
 
 
@@ -119,7 +122,9 @@ def slowdown(part: str, lone: Sequence[Fraction], mixed: Sequence[Fraction]) -> 
     if min(mixed) <= 0:
         between = Interval(float(min(mixed) / max(lone)), float(max(mixed) / min(lone)))
     else:
-        between = ratio_interval([float(one) for one in mixed], [float(one) for one in lone], ALPHA)
+        between = ratio_interval(
+            [float(fraction) for fraction in mixed], [float(fraction) for fraction in lone], ALPHA
+        )
     return Slowdown(
         part=part,
         alone=tuple(lone),
@@ -131,9 +136,9 @@ def slowdown(part: str, lone: Sequence[Fraction], mixed: Sequence[Fraction]) -> 
     )
 
 
-def _scores(found: Iterable[MixMeasurement]) -> Mapping[str, list[Fraction]]:
+def _scores(measurements: Iterable[MixMeasurement]) -> Mapping[str, list[Fraction]]:
     scores: dict[str, list[Fraction]] = {}
-    for run in found:
+    for run in measurements:
         for part in run.parts:
             if part.input != DUMMY:
                 scores.setdefault(part.name, []).append(part.score)
@@ -147,18 +152,28 @@ def _total(parts: Sequence[Slowdown]) -> float:
 
 
 def _use(
-    study: Study, found: Sequence[MixMeasurement], known: Rates, vectors: Sequence[Vector], counts: Counts
+    study: Study,
+    measurements: Sequence[MixMeasurement],
+    known: Rates,
+    vectors: Sequence[Vector],
+    counts: Counts,
 ) -> tuple[ResourceUse, ...]:
     by_name = {vector.input.name: vector.use for vector in vectors}
     uses = []
     for resource in study.resources:
         lone = [(by_name[name].get(resource), count) for name, count in counts.items()]
-        together = [share(run, resource, known) for run in found]
-        if any(one is None for one, _ in lone) or any(one is None for one in together):
+        together = [share(run, resource, known) for run in measurements]
+        if any(estimate is None for estimate, _ in lone) or any(fraction is None for fraction in together):
             continue
-        summed = sum((one.value * count for one, count in lone if one is not None), Fraction(0))
+        summed = sum(
+            (estimate.value * count for estimate, count in lone if estimate is not None), Fraction(0)
+        )
         uses.append(
-            ResourceUse(resource, float(summed), float(median(one for one in together if one is not None)))
+            ResourceUse(
+                resource,
+                float(summed),
+                float(median(fraction for fraction in together if fraction is not None)),
+            )
         )
     return tuple(uses)
 
@@ -175,11 +190,11 @@ class Validity:
 
 def validity(mixes: Sequence[MixIsolation]) -> Validity:
     measured = [mix for mix in mixes if not mix.missing]
-    values = tuple((one.mix, one.value) for one in measured)
+    values = tuple((isolation.mix, isolation.value) for isolation in measured)
     if len(measured) < 2:
         return Validity(Word.SKIP, f"{len(measured)} near-optimal mixes were measured; it takes 2", values)
     deviation = statistics.stdev(value for _, value in values)
-    floors = [one.floor for one in measured]
+    floors = [isolation.floor for isolation in measured]
     told = (
         f"the isolation of {len(values)} near-optimal mixes has a standard deviation of {percent(deviation)}"
     )
@@ -187,7 +202,7 @@ def validity(mixes: Sequence[MixIsolation]) -> Validity:
         return Validity(
             Word.INCONCLUSIVE, f"{told}; a single seed gives no noise floor: raise `seeds`", values, deviation
         )
-    floor = max(one for one in floors if one is not None)
+    floor = max(number for number in floors if number is not None)
     if deviation > max(BOUND, floor):
         outcome, so = Word.FAIL, "so it matters which of them is run"
     elif floor > BOUND:
@@ -204,32 +219,32 @@ class IsolationVerdict:
     reason: str
 
 
-def at_least(found: MixIsolation, threshold: float) -> IsolationVerdict:
-    if found.missing:
-        return IsolationVerdict(Word.INVALID, f"INVALID: isolation of {found.mix}: {found.missing}")
-    told = f"{_told(found)}; required >= {threshold:g}"
-    low, high = found.interval.low - threshold, found.interval.high - threshold
-    return _ruled(Interval(low, high), found.value - threshold, found.floor, told)
+def at_least(isolation: MixIsolation, threshold: float) -> IsolationVerdict:
+    if isolation.missing:
+        return IsolationVerdict(Word.INVALID, f"INVALID: isolation of {isolation.mix}: {isolation.missing}")
+    told = f"{_told(isolation)}; required >= {threshold:g}"
+    low, high = isolation.interval.low - threshold, isolation.interval.high - threshold
+    return _ruled(Interval(low, high), isolation.value - threshold, isolation.floor, told)
 
 
-def not_worse(found: MixIsolation, other: MixIsolation, name: str) -> IsolationVerdict:
+def not_worse(mix_isolation: MixIsolation, other: MixIsolation, name: str) -> IsolationVerdict:
     """Than the other system, `name`, in the same session."""
-    for one, where in ((found, "this system"), (other, name)):
-        if one.missing:
+    for isolation, where in ((mix_isolation, "this system"), (other, name)):
+        if isolation.missing:
             return IsolationVerdict(
-                Word.INVALID, f"INVALID: isolation of {one.mix} on {where}: {one.missing}"
+                Word.INVALID, f"INVALID: isolation of {isolation.mix} on {where}: {isolation.missing}"
             )
-    told = f"{_told(found)}; {name} has {other.value:.3f}, and no less is required"
-    low = found.interval.low - other.interval.high
-    high = found.interval.high - other.interval.low
-    floor = highest([found.floor, other.floor])
-    return _ruled(Interval(low, high), found.value - other.value, floor, told)
+    told = f"{_told(mix_isolation)}; {name} has {other.value:.3f}, and no less is required"
+    low = mix_isolation.interval.low - other.interval.high
+    high = mix_isolation.interval.high - other.interval.low
+    floor = highest([mix_isolation.floor, other.floor])
+    return _ruled(Interval(low, high), mix_isolation.value - other.value, floor, told)
 
 
-def _told(found: MixIsolation) -> str:
-    ends = found.interval
+def _told(isolation: MixIsolation) -> str:
+    ends = isolation.interval
     interval = f"[{ends.low:.3f}, {ends.high:.3f}]"
-    return f"isolation of {found.mix} is {found.value:.3f} {interval}, by {found.worst.part}"
+    return f"isolation of {isolation.mix} is {isolation.value:.3f} {interval}, by {isolation.worst.part}"
 
 
 def _ruled(effect: Interval, value: float, floor: float | None, told: str) -> IsolationVerdict:

@@ -67,7 +67,7 @@ class MixMeasurement:
         if self.use.get(resource) is not None:
             return self.use[resource]
         each = [part.use.get(resource) for part in self.parts]
-        known = [one for one in each if one is not None]
+        known = [number for number in each if number is not None]
         return sum(known) if known and len(known) == len(each) else None
 
     def rate(self, resource: str) -> Fraction | None:
@@ -100,13 +100,13 @@ def alone(study: Study, runs: Runs, name: str) -> dict[int, MixMeasurement]:
     return valid({seed: runs.get(alone_key(name, seed)) for seed in seeds(study)})
 
 
-def valid(found: Mapping[int, StudyRun | None]) -> dict[int, MixMeasurement]:
-    return {seed: one.measured for seed, one in found.items() if one is not None and one.measured is not None}
+def valid(runs: Mapping[int, StudyRun | None]) -> dict[int, MixMeasurement]:
+    return {seed: run.measured for seed, run in runs.items() if run is not None and run.measured is not None}
 
 
-def why_none(found: Mapping[int, StudyRun] | Mapping[int, StudyRun | None]) -> str:
+def why_none(runs: Mapping[int, StudyRun] | Mapping[int, StudyRun | None]) -> str:
     """A sentence for runs of which none is valid."""
-    made = [one for one in found.values() if one is not None]
+    made = [run for run in runs.values() if run is not None]
     if not made:
         return "it was not run yet"
     return f"INVALID: {made[0].reason}" + (f" ({made[0].folder})" if made[0].folder else "")
@@ -138,7 +138,7 @@ def rounded(value: Fraction) -> Fraction:
 
 def highest(floors: Sequence[float | None]) -> float | None:
     """None if one of them is not known."""
-    known = [one for one in floors if one is not None]
+    known = [number for number in floors if number is not None]
     return max(known) if len(known) == len(floors) else None
 
 

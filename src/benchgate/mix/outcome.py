@@ -71,14 +71,16 @@ class StudyOutcome:
 
     @property
     def overcommit(self) -> tuple[tuple[Fraction, MixResult], ...]:
-        found = ((by, self.with_role(overcommit_role(by))) for by in self.study.overcommit)
-        return tuple((by, one) for by, one in found if one is not None)
+        result = ((by, self.with_role(overcommit_role(by))) for by in self.study.overcommit)
+        return tuple((by, result) for by, result in result if result is not None)
 
     @property
     def scaling(self) -> tuple[ScalingPoint, ...]:
         return tuple(
-            _scaling_point(one.name, one.workers, self.with_role(scaling_role(one.name)))
-            for one in self.study.inputs_of(self.study.scaling)
+            _scaling_point(
+                study_input.name, study_input.workers, self.with_role(scaling_role(study_input.name))
+            )
+            for study_input in self.study.inputs_of(self.study.scaling)
         )
 
 
@@ -93,9 +95,9 @@ class ApplicationFigures:
 
 
 def known(study: Study, runs: Runs) -> ApplicationFigures:
-    found = vectors.compute(study, runs)
-    sigmas = sensitivity.compute(study, runs, found)
-    return ApplicationFigures(found, sigmas, findings.of_study(study, sigmas))
+    result = vectors.compute(study, runs)
+    sigmas = sensitivity.compute(study, runs, result)
+    return ApplicationFigures(result, sigmas, findings.of_study(study, sigmas))
 
 
 def conclude(  # noqa: PLR0913, PLR0917 - what a study has
@@ -107,15 +109,15 @@ def conclude(  # noqa: PLR0913, PLR0917 - what a study has
     said: Sequence[str] = (),
 ) -> StudyOutcome:
     """`applications`: None if nothing could be solved, which `said` explains."""
-    found, sigmas = single.vectors, single.sigmas
-    mixes = tuple(_mix(study, runs, found, applications, one) for one in chosen)
+    result, sigmas = single.vectors, single.sigmas
+    mixes = tuple(_mix(study, runs, result, applications, plan) for plan in chosen)
     near = [mix.isolation for mix in mixes if NEAR in mix.planned.roles]
     best = next((mix for mix in mixes if BEST in mix.planned.roles), None)
     odd = [] if applications is None else [*findings.of_applications(applications, study.capacity)]
-    odd += [*_unmeasured(found, sigmas), *single.refused.values(), *findings.falling(study, found)]
+    odd += [*_unmeasured(result, sigmas), *single.refused.values(), *findings.falling(study, result)]
     return StudyOutcome(
         study=study,
-        vectors=found,
+        vectors=result,
         sigmas=sigmas,
         findings=(*said, *odd),
         mixes=mixes,
@@ -123,7 +125,7 @@ def conclude(  # noqa: PLR0913, PLR0917 - what a study has
         validity=isolation.validity(near) if near else None,
         robustness=None
         if best is None or applications is None
-        else selection.assess(applications, found, sigmas, study.capacity, best.planned.counts),
+        else selection.assess(applications, result, sigmas, study.capacity, best.planned.counts),
         invalid=tuple(
             f"{key}: {run.reason} ({run.folder})"
             for key, run in runs.items()
@@ -137,7 +139,9 @@ def _mix(
     study: Study, runs: Runs, found: Sequence[Vector], applications: Applications | None, planned: MixPlan
 ) -> MixResult:
     isolated = isolation.compute(study, runs, found, planned.counts)
-    if applications is None or not planned.counts.keys() <= {one.name for one in applications.inputs}:
+    if applications is None or not planned.counts.keys() <= {
+        application_input.name for application_input in applications.inputs
+    }:
         return MixResult(planned, Fraction(0), {}, isolated)
     mix = applications.mix(planned.counts)
     totals = dict(zip(applications.resources, mix.totals, strict=True))
@@ -155,10 +159,13 @@ def _sweep_point(study: Study, runs: Runs, cpus: int, beside: str) -> SweepPoint
         other: {seed: runs.get(sweep_key(cpus, other, seed)) for seed in seeds(study)}
         for other in (DUMMY, beside)
     }
-    scores = {other: [run.parts[0].score for run in valid(found).values()] for other, found in made.items()}
-    for other, found in made.items():
+    scores = {
+        other: [run.parts[0].score for run in valid(study_runs).values()]
+        for other, study_runs in made.items()
+    }
+    for other, study_runs in made.items():
         if not scores[other]:
-            return SweepPoint(cpus, None, f"beside {other}: {why_none(found)}")
+            return SweepPoint(cpus, None, f"beside {other}: {why_none(study_runs)}")
     if min(scores[DUMMY]) <= 0:
         return SweepPoint(cpus, None, "it completed nothing beside the dummy")
     return SweepPoint(cpus, isolation.slowdown(f"{cpus} CPUs", scores[DUMMY], scores[beside]))
@@ -170,20 +177,20 @@ def _scaling_point(name: str, workers: int, result: MixResult | None) -> Scaling
     mine = [part for part in result.isolation.parts if input_of(part.part) == name]
     if not mine:
         return ScalingPoint(name, workers, None, result.isolation.missing)
-    return ScalingPoint(name, workers, max(mine, key=lambda one: one.value))
+    return ScalingPoint(name, workers, max(mine, key=lambda slowdown: slowdown.value))
 
 
 def _unmeasured(found: Sequence[Vector], sigmas: Sequence[Sigma]) -> list[str]:
     """What left the programme, and why: once for each reason."""
     reasons: dict[str, list[str]] = {}
-    for one in found:
-        if one.score is None:
-            reasons.setdefault(f"{{}}: {one.missing['score']}; not in the programme", []).append(
-                one.input.name
+    for vector in found:
+        if vector.score is None:
+            reasons.setdefault(f"{{}}: {vector.missing['score']}; not in the programme", []).append(
+                vector.input.name
             )
             continue
-        for resource, why in one.missing.items():
-            reasons.setdefault(f"{resource} is unavailable for {{}}: {why}", []).append(one.input.name)
+        for resource, why in vector.missing.items():
+            reasons.setdefault(f"{resource} is unavailable for {{}}: {why}", []).append(vector.input.name)
     for sigma in sigmas:
         if sigma.figure is None:
             text = f"the dependence on {sigma.resource} is unavailable for {{}}: {sigma.missing}"

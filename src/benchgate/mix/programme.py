@@ -69,21 +69,32 @@ class Applications:
     unmeasured: Mapping[str, str] = field(default_factory=dict)
     """Applications of which there is a sensitivity and no input, and where."""
 
-    def worth(self, one: ApplicationInput) -> Fraction:
+    def worth(self, application_input: ApplicationInput) -> Fraction:
         """What one instance adds to the objective: its use of each resource times its dependence on it."""
         return sum(
-            (used * by for used, by in zip(one.use, self.sensitivity[one.application], strict=True)),
+            (
+                used * by
+                for used, by in zip(
+                    application_input.use, self.sensitivity[application_input.application], strict=True
+                )
+            ),
             Fraction(0),
         )
 
     def mix(self, counts: Mapping[str, int]) -> MixChoice:
         """The mix with so many instances of each input, by name."""
-        run = tuple((one, counts[one.name]) for one in self.inputs if counts.get(one.name))
+        run = tuple(
+            (application_input, counts[application_input.name])
+            for application_input in self.inputs
+            if counts.get(application_input.name)
+        )
         return MixChoice(
             counts=run,
-            objective=sum((count * self.worth(one) for one, count in run), Fraction(0)),
+            objective=sum(
+                (count * self.worth(application_input) for application_input, count in run), Fraction(0)
+            ),
             totals=tuple(
-                sum((count * one.use[j] for one, count in run), Fraction(0))
+                sum((count * application_input.use[j] for application_input, count in run), Fraction(0))
                 for j in range(len(self.resources))
             ),
         )
@@ -124,7 +135,11 @@ def _programme(
 ) -> tuple[Programme, tuple[ApplicationInput, ...]]:
     limits = tuple(capacity.get(name, FULL) for name in applications.resources)
     # An input that adds nothing to the objective would make mixes that differ in nothing else.
-    candidates = tuple(one for one in applications.inputs if applications.worth(one) or one.name in need)
+    candidates = tuple(
+        application_input
+        for application_input in applications.inputs
+        if applications.worth(application_input) or application_input.name in need
+    )
     programme = Programme(
         use=tuple(candidate.use for candidate in candidates),
         worth=tuple(applications.worth(candidate) for candidate in candidates),
@@ -143,9 +158,11 @@ def _programme(
     return programme, candidates
 
 
-def instances_alone(one: ApplicationInput, limits: Sequence[Fraction]) -> int:
+def instances_alone(application_input: ApplicationInput, limits: Sequence[Fraction]) -> int:
     """How many instances of this input alone the capacities allow."""
-    rooms = [math.floor(limit / used) for limit, used in zip(limits, one.use, strict=True) if used]
+    rooms = [
+        math.floor(limit / used) for limit, used in zip(limits, application_input.use, strict=True) if used
+    ]
     return min(*rooms, MOST_INSTANCES) if rooms else 0
 
 
@@ -153,9 +170,12 @@ def is_maximal(mix: MixChoice, applications: Applications, capacity: Mapping[str
     """Whether no further instance of an input that adds to the objective fits into the mix."""
     limits = [capacity.get(name, FULL) for name in applications.resources]
     return not any(
-        applications.worth(one)
-        and all(total + use <= most for total, use, most in zip(mix.totals, one.use, limits, strict=True))
-        for one in applications.inputs
+        applications.worth(application_input)
+        and all(
+            total + use <= most
+            for total, use, most in zip(mix.totals, application_input.use, limits, strict=True)
+        )
+        for application_input in applications.inputs
     )
 
 

@@ -51,7 +51,7 @@ class Selection:
 
 
 def counts_of(mix: MixChoice) -> dict[str, int]:
-    return {one.name: count for one, count in mix.counts}
+    return {application_input.name: count for application_input, count in mix.counts}
 
 
 def overcommit_role(by: Fraction) -> str:
@@ -70,13 +70,13 @@ def select(study: Study, applications: Applications) -> Selection:
     for by in study.overcommit:
         more = {name: by * capacity.get(name, FULL) for name in applications.resources}
         _add(wanted, absent, overcommit_role(by), applications, more, ())
-    for one in study.inputs_of(study.scaling):
-        _add(wanted, absent, scaling_role(one.name), applications, capacity, (one.name,))
-    found: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for study_input in study.inputs_of(study.scaling):
+        _add(wanted, absent, scaling_role(study_input.name), applications, capacity, (study_input.name,))
+    result: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for role, mix in wanted:
-        found.setdefault(tuple(counts_of(mix).items()), []).append(role)
+        result.setdefault(tuple(counts_of(mix).items()), []).append(role)
     return Selection(
-        tuple(MixPlan(dict(counts), tuple(roles)) for counts, roles in found.items()), tuple(absent)
+        tuple(MixPlan(dict(counts), tuple(roles)) for counts, roles in result.items()), tuple(absent)
     )
 
 
@@ -85,7 +85,7 @@ def near(applications: Applications, capacity: Mapping[str, Fraction], most: int
     if not most:
         return ()
     good = near_best(applications, capacity, NEAR_SHARE, MOST_LOOKED_AT)
-    return [one for one in good if is_maximal(one, applications, capacity)][:most]
+    return [choice for choice in good if is_maximal(choice, applications, capacity)][:most]
 
 
 def _add(  # noqa: PLR0913, PLR0917 - the programme's parameters
@@ -96,7 +96,7 @@ def _add(  # noqa: PLR0913, PLR0917 - the programme's parameters
     capacity: Mapping[str, Fraction],
     need: tuple[str, ...],
 ) -> None:
-    if not {one.name for one in applications.inputs}.issuperset(need):
+    if not {application_input.name for application_input in applications.inputs}.issuperset(need):
         absent.append(f"{role}: {need[0]} is not in the programme")
         return
     try:
@@ -156,9 +156,12 @@ def _drawn(
     by_sigma = {(sigma.application, sigma.resource): sigma for sigma in sigmas}
     inputs = tuple(
         replace(
-            one, use=tuple(_one_of(by_input[one.name].use[name], source) for name in applications.resources)
+            application_input,
+            use=tuple(
+                _one_of(by_input[application_input.name].use[name], source) for name in applications.resources
+            ),
         )
-        for one in applications.inputs
+        for application_input in applications.inputs
     )
     sensitivity = {
         name: tuple(_one_of(by_sigma[name, resource].figure, source) for resource in applications.resources)

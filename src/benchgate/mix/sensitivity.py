@@ -91,18 +91,20 @@ def uses_enough(study: Study, vector: Vector, resource: str) -> bool:
 
 
 def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: Mapping[str, Vector]) -> Sigma:
-    mine = [one for one in study.limited if one.application == application]
-    unknown = [one.name for one in mine if vectors[one.name].use.get(resource) is None]
+    mine = [study_input for study_input in study.limited if study_input.application == application]
+    unknown = [
+        study_input.name for study_input in mine if vectors[study_input.name].use.get(resource) is None
+    ]
     if unknown:
         reason = vectors[unknown[0]].missing.get(resource) or vectors[unknown[0]].missing.get("score", "")
         return Sigma(application, resource, None, missing=reason)
-    limited = [one for one in mine if uses_enough(study, vectors[one.name], resource)]
+    limited = [study_input for study_input in mine if uses_enough(study, vectors[study_input.name], resource)]
     if not limited:
         least = float(study.least_use)
         return Sigma(
             application, resource, _NONE, (), f"it uses less than {least:.2%}, so it was not limited"
         )
-    made_losses = [loss for one in limited for loss in _losses(study, runs, one, resource)]
+    made_losses = [loss for study_input in limited for loss in _losses(study, runs, study_input, resource)]
     losses = [loss for loss in made_losses if loss.is_held]
     by_seed = [[loss.level for loss in losses if loss.seed == seed] for seed in seeds(study)]
     samples = [_of_seed(levels) for levels in by_seed if levels]
@@ -110,27 +112,29 @@ def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: M
         return Sigma(application, resource, None, missing=_not_held(made_losses[0]))
     if not samples:
         made = _made(study, runs, limited, resource)
-        if made and all(one.is_no_limit for one in made.values()):
+        if made and all(run.is_no_limit for run in made.values()):
             return Sigma(application, resource, _NONE, (), f"it was not limited: {made[0].reason}")
         return Sigma(application, resource, None, (), why_none(made))
     return Sigma(application, resource, figure(samples), tuple(_over_seeds(losses)))
 
 
-def _losses(study: Study, runs: Runs, one: StudyInput, resource: str) -> Iterator[_Loss]:
+def _losses(study: Study, runs: Runs, study_input: StudyInput, resource: str) -> Iterator[_Loss]:
     if resource in study.antagonists:
-        for seed, each in vectors.beside(study, runs, one.name, resource).items():
+        for seed, each in vectors.beside(study, runs, study_input.name, resource).items():
             for limit in vectors.limits(each):
-                yield _Loss(seed, LimitEffect(one.name, round(100 * limit.left), limit.left, limit.kept))
+                yield _Loss(
+                    seed, LimitEffect(study_input.name, round(100 * limit.left), limit.left, limit.kept)
+                )
         return
     for level in study.levels:
-        for seed, whole in alone(study, runs, one.name).items():
-            done, score = runs.get(limited_key(one.name, resource, level, seed)), whole.parts[0].score
+        for seed, whole in alone(study, runs, study_input.name).items():
+            done, score = runs.get(limited_key(study_input.name, resource, level, seed)), whole.parts[0].score
             if done is None or done.measured is None or done.fraction is None or not score:
                 continue
             if 0 < done.fraction < 1:
                 kept = done.measured.parts[0].score / score
                 used = _used(done.measured, whole, resource)
-                yield _Loss(seed, LimitEffect(one.name, level, done.fraction, kept), used)
+                yield _Loss(seed, LimitEffect(study_input.name, level, done.fraction, kept), used)
 
 
 def _used(limited: MixMeasurement, whole: MixMeasurement, resource: str) -> Fraction:
@@ -165,8 +169,8 @@ def _over_seeds(losses: Sequence[_Loss]) -> Iterator[LimitEffect]:
 
 def _made(study: Study, runs: Runs, inputs: Sequence[StudyInput], resource: str) -> dict[int, StudyRun]:
     keys = (
-        limited_key(one.name, resource, level, seed)
-        for one in inputs
+        limited_key(study_input.name, resource, level, seed)
+        for study_input in inputs
         for level in study.levels
         for seed in seeds(study)
     )

@@ -160,9 +160,9 @@ class _Search:
     def cut(self, counts: Counts, resource: int) -> _Row | None:
         """A row that all mixes that fit keep, and these counts exceed by 1 or more (Chvatal and Gomory)."""
         parts, limit = _row(self.programme, resource)
-        for part in {one for one, count in zip(parts, counts, strict=True) if count and one}:
+        for part in {number for number, count in zip(parts, counts, strict=True) if count and number}:
             for divisor in (Fraction(part, k) for k in range(1, 9)):
-                row = tuple(math.floor(one / divisor) for one in parts)
+                row = tuple(math.floor(number / divisor) for number in parts)
                 most = math.floor(limit / divisor)
                 if sum(a * count for a, count in zip(row, counts, strict=True)) > most:
                     return row, most
@@ -194,7 +194,7 @@ class _Search:
             rows.append([2.0 if a > limit else a / limit for a in parts])
             high.append(1.0)
         if least:
-            rows.append([-float(min(one / least, Fraction(2))) for one in programme.worth])
+            rows.append([-float(min(fraction / least, Fraction(2))) for fraction in programme.worth])
             high.append(-1.0)
         scale = max(weights) or 1
         with _silent():
@@ -293,14 +293,14 @@ def _first_of_equals(search: _Search, counts: Counts, box: _InstanceBounds) -> C
 
 def _filled(programme: Programme, counts: Counts, box: _InstanceBounds) -> Counts:
     """Adds what still fits: the solver leaves out what is worth less than its tolerance."""
-    found = list(counts)
+    result = list(counts)
     for i, high in enumerate(box.high):
-        while programme.worth[i] and found[i] < high:
-            found[i] += 1
-            if programme.exceeded(found) is not None:
-                found[i] -= 1
+        while programme.worth[i] and result[i] < high:
+            result[i] += 1
+            if programme.exceeded(result) is not None:
+                result[i] -= 1
                 break
-    return tuple(found)
+    return tuple(result)
 
 
 def _row(programme: Programme, resource: int) -> _Row:

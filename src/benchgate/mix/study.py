@@ -142,19 +142,19 @@ class Study:
 
     @property
     def applications(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.application for one in self.inputs))
+        return tuple(dict.fromkeys(study_input.application for study_input in self.inputs))
 
     def inputs_of(self, application: str) -> tuple[StudyInput, ...]:
-        return tuple(one for one in self.inputs if one.application == application)
+        return tuple(study_input for study_input in self.inputs if study_input.application == application)
 
     def comparable(self, application: str) -> bool:
         """Whether the scores of its inputs count the same: units of work, a metric, or runs of one size."""
         inputs = self.inputs_of(application)
-        counted = all(one.score != RATE or one.units is not None for one in inputs)
-        return counted or len({one.params for one in inputs}) == 1
+        counted = all(study_input.score != RATE or study_input.units is not None for study_input in inputs)
+        return counted or len({study_input.params for study_input in inputs}) == 1
 
     def input_named(self, name: str) -> StudyInput:
-        return next(one for one in self.inputs if one.name == name)
+        return next(study_input for study_input in self.inputs if study_input.name == name)
 
     @property
     def limited(self) -> tuple[StudyInput, ...]:

@@ -61,9 +61,11 @@ def seeds(study: Study) -> range:
 
 def alone(study: Study) -> Iterator[StudyOrder]:
     """Each input beside a dummy."""
-    for one in study.inputs:
+    for study_input in study.inputs:
         for seed in seeds(study):
-            yield StudyOrder(alone_key(one.name, seed), (PartOrder(one.name), PartOrder(DUMMY)), seed)
+            yield StudyOrder(
+                alone_key(study_input.name, seed), (PartOrder(study_input.name), PartOrder(DUMMY)), seed
+            )
 
 
 def alone_key(name: str, seed: int) -> str:
@@ -71,14 +73,14 @@ def alone_key(name: str, seed: int) -> str:
 
 
 def limited(study: Study) -> Iterator[StudyOrder]:
-    for one in study.limited:
+    for study_input in study.limited:
         for resource in study.resources:
             if resource in study.antagonists:
                 continue
             for level in study.levels:
                 for seed in range(1, study.limit_seeds + 1):
-                    parts = PartOrder(one.name), PartOrder(DUMMY)
-                    key = limited_key(one.name, resource, level, seed)
+                    parts = PartOrder(study_input.name), PartOrder(DUMMY)
+                    key = limited_key(study_input.name, resource, level, seed)
                     yield StudyOrder(key, parts, seed, Limit(resource, level))
 
 
@@ -88,14 +90,14 @@ def limited_key(name: str, resource: str, percent: int, seed: int) -> str:
 
 def pressed(study: Study) -> Iterator[StudyOrder]:
     """Each input beside each antagonist."""
-    for one in study.inputs:
+    for study_input in study.inputs:
         for resource in study.resources:
             of = study.antagonists.get(resource)
             for neighbour in () if of is None else of.takes:
                 for seed in seeds(study):
-                    key = pressed_key(one.name, resource, neighbour, seed)
-                    other = PartOrder(neighbour, 2 if neighbour == one.name else 1)
-                    yield StudyOrder(key, (PartOrder(one.name), other), seed)
+                    key = pressed_key(study_input.name, resource, neighbour, seed)
+                    other = PartOrder(neighbour, 2 if neighbour == study_input.name else 1)
+                    yield StudyOrder(key, (PartOrder(study_input.name), other), seed)
 
 
 def pressed_key(name: str, resource: str, neighbour: str, seed: int) -> str:
@@ -116,7 +118,7 @@ def mix_key(counts: Counts, seed: int) -> str:
 
 def mix_name(counts: Counts) -> str:
     """`primes.small=2,files.large=1`; of a long one its beginning and a digest."""
-    name = ",".join(f"{one}={count}" for one, count in counts.items())
+    name = ",".join(f"{value}={count}" for value, count in counts.items())
     if len(name) <= LONGEST_KEY:
         return name
     return f"{name[: LONGEST_KEY - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"

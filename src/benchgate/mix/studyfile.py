@@ -112,17 +112,17 @@ def _applications(top: Section, cpus: int) -> tuple[StudyInput, ...]:
         if not top.refused("applications"):
             top.refuse("is missing; expected applications by name, each with its inputs", "applications")
         return ()
-    found: list[StudyInput] = []
+    inputs: list[StudyInput] = []
     for name in section.keys():  # noqa: SIM118 - a Section, not a dict
         one = section.section(name)
         if not NAME.match(name) or name == DUMMY:
             section.refuse(f"is no name of an application, or `{DUMMY}`, which is the part that waits", name)
         elif one is not None:
-            found += _application(name, one, cpus)
+            inputs += _application(name, one, cpus)
             one.close()
-    if not found and not top.problems.collected:
+    if not inputs and not top.problems.collected:
         top.refuse("there is no application with an input", "applications")
-    return tuple(found)
+    return tuple(inputs)
 
 
 def _application(name: str, section: Section, cpus: int) -> list[StudyInput]:
@@ -135,19 +135,19 @@ def _application(name: str, section: Section, cpus: int) -> list[StudyInput]:
         if not section.refused("inputs"):
             section.refuse("is missing; expected inputs by name, such as `small: {workers: 1}`", "inputs")
         return []
-    found = []
+    study_inputs = []
     for word in inputs.keys():  # noqa: SIM118 - a Section, not a dict
         one = inputs.section(word)
         if not NAME.match(word):
             inputs.refuse("is not a name: lower-case letters, digits and _, beginning with a letter", word)
         elif one is not None and workload is not None:
-            found.append(_input(name, word, one, workload, score, cpus))
-    if not found and workload is not None:
+            study_inputs.append(_input(name, word, one, workload, score, cpus))
+    if not study_inputs and workload is not None:
         section.refuse("has no input", "inputs")
-    without = [one.input for one in found if one.units is None]
-    if without and len(without) < len(found):
+    without = [study_input.input for study_input in study_inputs if study_input.units is None]
+    if without and len(without) < len(study_inputs):
         inputs.refuse("has no `units`, but another input has", without[0])
-    return found
+    return study_inputs
 
 
 def _workload(section: Section, word: str) -> Workload | None:
@@ -155,13 +155,15 @@ def _workload(section: Section, word: str) -> Workload | None:
     is_path = "/" in word or word.endswith((".yaml", ".yml"))
     try:
         beside = (section.path.parent / word).absolute()  # `./mine` beside `study.yaml` is no name
-        found = catalog.load_workload(str(beside) if is_path else word)
-        if found.scenario is not None:
-            raise CatalogError(f"{found.name} is a scenario, which is no part of a mix: its guest is its own")
+        workload = catalog.load_workload(str(beside) if is_path else word)
+        if workload.scenario is not None:
+            raise CatalogError(
+                f"{workload.name} is a scenario, which is no part of a mix: its guest is its own"
+            )
     except BenchgateError as error:
         section.refuse(str(error), "workload" if section.has("workload") else "inputs")
         return None
-    return found
+    return workload
 
 
 def _check_score(section: Section, workload: Workload, score: str) -> None:
@@ -217,11 +219,11 @@ def _system(top: Section) -> str:
 def _machine(top: Section) -> str:
     word = top.text("machine")
     try:
-        found = catalog.load_machine(word)
+        machine = catalog.load_machine(word)
     except BenchgateError as error:
         top.refuse(str(error), "machine")
         return ""
-    return "" if found is None else word
+    return "" if machine is None else word
 
 
 def _resources(top: Section) -> tuple[str, ...]:
@@ -251,15 +253,15 @@ def _antagonists(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, A
             top.refuse(
                 "stand in for counters on wall time: give `clock: wall`, or a `machine`", "antagonists"
             )
-        found = {}
+        result = {}
         for resource in names:
             one = section.section(resource)
             if resource not in PRESSED:
                 section.refuse(f"is counted; only {' and '.join(PRESSED)} need antagonists", resource)
             elif one is not None:
-                found[resource] = _antagonists_of(one, inputs)
+                result[resource] = _antagonists_of(one, inputs)
                 one.close()
-        return found
+        return result
 
 
 def _antagonists_of(section: Section, inputs: tuple[StudyInput, ...]) -> Antagonists:
@@ -277,7 +279,7 @@ def _antagonists_of(section: Section, inputs: tuple[StudyInput, ...]) -> Antagon
 
 
 def _known_input(section: Section, key: str, word: str, inputs: tuple[StudyInput, ...]) -> None:
-    known = [one.name for one in inputs]
+    known = [study_input.name for study_input in inputs]
     if inputs and word not in known and not section.refused(key):
         section.refuse(f"`{word}` is no application.input; there are {', '.join(known)}", key)
 
@@ -303,25 +305,25 @@ def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySwee
     section = top.section("sweep")
     if section is None:
         return None
-    found = StudySweep(
+    sweep = StudySweep(
         section.text("input"),
         section.integers("cpus"),
         section.text("beside"),
         section.integer("beside_cpus", high=cpus),
     )
-    _known_input(section, "input", found.input, inputs)
-    _known_input(section, "beside", found.beside, inputs)
-    room = cpus - found.beside_cpus
-    if not found.cpus or any(not 1 <= cpu <= room for cpu in found.cpus):
-        partner = f", of which {found.beside} has {found.beside_cpus}" if found.beside_cpus else ""
+    _known_input(section, "input", sweep.input, inputs)
+    _known_input(section, "beside", sweep.beside, inputs)
+    room = cpus - sweep.beside_cpus
+    if not sweep.cpus or any(not 1 <= cpu <= room for cpu in sweep.cpus):
+        partner = f", of which {sweep.beside} has {sweep.beside_cpus}" if sweep.beside_cpus else ""
         section.refuse(f"expected CPU counts from 1 to {room}: there are {cpus} CPUs{partner}", "cpus")
     section.close()
-    return found
+    return sweep
 
 
 def _scaling(top: Section, inputs: tuple[StudyInput, ...]) -> str:
     word = top.text("scaling")
-    known = {one.application for one in inputs}
+    known = {study_input.application for study_input in inputs}
     if word and inputs and word not in known:
         top.refuse(f"`{word}` is no application; there are {', '.join(sorted(known))}", "scaling")
     return word
@@ -330,13 +332,13 @@ def _scaling(top: Section, inputs: tuple[StudyInput, ...]) -> str:
 def _overcommit(top: Section) -> tuple[Fraction, ...]:
     words = top.texts("overcommit")
     try:
-        found = tuple(map(_number, words))
+        fractions = tuple(map(_number, words))
     except ValueError:
         top.refuse(f"expected numbers, found {', '.join(words)}", "overcommit")
         return ()
-    if any(not 0 < one <= 100 for one in found) or list(found) != sorted(set(found)):
+    if any(not 0 < fraction <= 100 for fraction in fractions) or list(fractions) != sorted(set(fractions)):
         top.refuse("expected capacities in ascending order, above 0 and at most 100", "overcommit")
-    return found
+    return fractions
 
 
 def _number(word: str) -> Fraction:

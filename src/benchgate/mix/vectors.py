@@ -49,13 +49,13 @@ class NeighbourEffect:
 
 def beside(study: Study, runs: Runs, name: str, resource: str) -> Mapping[int, tuple[NeighbourEffect, ...]]:
     """By seed, beside each neighbour but the first; without the seeds of which a run has no result."""
-    found = {seed: _of_seed(study, runs, name, resource, seed) for seed in seeds(study)}
-    return {seed: each for seed, each in found.items() if each}
+    result = {seed: _of_seed(study, runs, name, resource, seed) for seed in seeds(study)}
+    return {seed: each for seed, each in result.items() if each}
 
 
 def needed(each: Sequence[NeighbourEffect]) -> Fraction:
     """The share that the input uses. `each`: the neighbour that leaves most first."""
-    lost = next((n for n, one in enumerate(each) if one.kept < KEPT), None)
+    lost = next((n for n, effect in enumerate(each) if effect.kept < KEPT), None)
     if lost is None:
         return Fraction(0)
     return each[lost - 1].left if lost else Fraction(1)
@@ -64,7 +64,7 @@ def needed(each: Sequence[NeighbourEffect]) -> Fraction:
 def limits(each: Sequence[NeighbourEffect]) -> Iterator[NeighbourEffect]:
     """The neighbours that leave less than is needed; `left` in parts of what is needed."""
     used = needed(each)
-    return (NeighbourEffect(one.left / used, one.kept) for one in each if one.left < used)
+    return (NeighbourEffect(effect.left / used, effect.kept) for effect in each if effect.left < used)
 
 
 def why_none_beside(study: Study, runs: Runs, name: str, resource: str) -> str:
@@ -72,7 +72,7 @@ def why_none_beside(study: Study, runs: Runs, name: str, resource: str) -> str:
         n: runs.get(pressed_key(name, resource, neighbour, seed))
         for n, (neighbour, seed) in enumerate(product(study.antagonists[resource].takes, seeds(study)))
     }
-    without = {n: one for n, one in made.items() if one is None or one.measured is None}
+    without = {n: run for n, run in made.items() if run is None or run.measured is None}
     return why_none(without) if without else "it completed nothing beside the one that takes least"
 
 
@@ -100,7 +100,7 @@ class Vector:
 
 def compute(study: Study, runs: Runs) -> tuple[Vector, ...]:
     known = rates(study, runs)
-    return tuple(_vector(one, study, runs, known) for one in study.inputs)
+    return tuple(_vector(study_input, study, runs, known) for study_input in study.inputs)
 
 
 def rates(study: Study, runs: Runs) -> Rates:
@@ -124,32 +124,32 @@ def _rate(study: Study, runs: Runs, resource: str) -> Fraction | None:
     by = study.calibrate.get(resource)
     if by is None:
         return None
-    rates = [one.rate(resource) for one in alone(study, runs, by).values()]
-    found = [rate for rate in rates if rate is not None]
-    return Fraction(median(found)) if found and median(found) > 0 else None
+    rates = [measurement.rate(resource) for measurement in alone(study, runs, by).values()]
+    fractions = [rate for rate in rates if rate is not None]
+    return Fraction(median(fractions)) if fractions and median(fractions) > 0 else None
 
 
-def _vector(one: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
-    found = alone(study, runs, one.name)
-    if not found:
-        made = {seed: runs.get(alone_key(one.name, seed)) for seed in seeds(study)}
-        return Vector(one, None, dict.fromkeys(study.resources), {"score": why_none(made)})
+def _vector(study_input: StudyInput, study: Study, runs: Runs, known: Rates) -> Vector:
+    measurements = alone(study, runs, study_input.name)
+    if not measurements:
+        made = {seed: runs.get(alone_key(study_input.name, seed)) for seed in seeds(study)}
+        return Vector(study_input, None, dict.fromkeys(study.resources), {"score": why_none(made)})
     use: dict[str, Estimate | None] = {}
     missing: dict[str, str] = {}
     for resource in study.resources:
-        shares = _shares(study, runs, one.name, resource, known)
+        shares = _shares(study, runs, study_input.name, resource, known)
         use[resource] = figure(shares) if shares else None
         if not shares:
-            missing[resource] = _why(study, runs, one.name, resource, known)
-    return Vector(one, figure([run.parts[0].score for run in found.values()]), use, missing)
+            missing[resource] = _why(study, runs, study_input.name, resource, known)
+    return Vector(study_input, figure([run.parts[0].score for run in measurements.values()]), use, missing)
 
 
 def _shares(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> list[Fraction]:
     """The shares by seed: as counted, else as measured beside antagonists. Empty if a count is missing and no
     run beside antagonists is valid."""
-    found = [share(run, resource, known) for run in alone(study, runs, name).values()]
-    kept = [part for part in found if part is not None]
-    if len(kept) == len(found):
+    fractions = [share(run, resource, known) for run in alone(study, runs, name).values()]
+    kept = [part for part in fractions if part is not None]
+    if len(kept) == len(fractions):
         return kept
     if resource not in study.antagonists:
         return []
@@ -198,26 +198,28 @@ def amount(limit: Limit, vector: Vector, alone: Sequence[MixMeasurement], ways: 
         return _ways(limit, used.value, ways or 0)
     if limit.resource in ("cpu", "bandwidth"):
         return _whole(limit.resource, wanted * MILLIONTHS, used.value * MILLIONTHS)
-    each = [Fraction(one.used(limit.resource) or 0) for one in alone]
+    each = [Fraction(measurement.used(limit.resource) or 0) for measurement in alone]
     if limit.resource in ("disk", "network"):
-        each = [bytes_ * 10**9 / one.window_ns for bytes_, one in zip(each, alone, strict=True)]
+        each = [
+            bytes_ * 10**9 / measurement.window_ns for bytes_, measurement in zip(each, alone, strict=True)
+        ]
     whole = Fraction(median(each))
     return _whole(limit.resource, whole * limit.percent / 100, whole)
 
 
 def _whole(resource: str, wanted: Fraction, used: Fraction) -> Amount | str:
-    found = int(wanted)
-    if found < 1:
+    result = int(wanted)
+    if result < 1:
         return f"it uses too little of {resource} to be limited"
-    return Amount(resource, found, found / used)
+    return Amount(resource, result, result / used)
 
 
 def _ways(limit: Limit, used: Fraction, ways: int) -> Amount | str:
     """A cache can have whole ways only, so the limit is the nearest that there is below what was used."""
     if not ways:
         return "the machine has no shared cache"
-    found = max(1, round(used * ways * limit.percent / 100))
-    fraction = found / (used * ways)
+    result = max(1, round(used * ways * limit.percent / 100))
+    fraction = result / (used * ways)
     if fraction >= 1:
         return f"it uses {float(used * ways):.1f} of {ways} ways, and {limit.percent}% of them is no fewer"
-    return Amount("cache", found, fraction)
+    return Amount("cache", result, fraction)

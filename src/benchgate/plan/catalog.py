@@ -53,8 +53,8 @@ def names(kind: str) -> tuple[str, ...]:
     """The names of all built-in files of a kind: `workload`, `system`, `machine`, `policy` or `scenario`."""
     before = len(Path(_PLACES[kind].partition("*")[0]).parts)
     root = data_root()
-    found = (path.relative_to(root).parts[before] for path in root.glob(_PLACES[kind]))
-    return tuple(sorted(Path(name).stem for name in found))
+    result = (path.relative_to(root).parts[before] for path in root.glob(_PLACES[kind]))
+    return tuple(sorted(Path(name).stem for name in result))
 
 
 def word_of(workload: Workload) -> str:
@@ -121,13 +121,13 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
     name, chosen = split_system(word)
     if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name, chosen))):
         chosen[START] = StartKind.WARM
-    found = system_with(name, chosen)
-    if linux is None or found.boot.kernel != FETCHED_LINUX:
-        return found
-    for key in found.settings.files:
-        if found.settings.values[key] == FETCHED_LINUX:
+    system = system_with(name, chosen)
+    if linux is None or system.boot.kernel != FETCHED_LINUX:
+        return system
+    for key in system.settings.files:
+        if system.settings.values[key] == FETCHED_LINUX:
             return system_with(name, {**chosen, key: str(linux)})
-    return replace(found, boot=replace(found.boot, kernel=str(linux)))
+    return replace(system, boot=replace(system.boot, kernel=str(linux)))
 
 
 def _can_start_warm(name: str, chosen: Mapping[str, str]) -> bool:
@@ -138,12 +138,12 @@ def system_with(name: str, chosen: Mapping[str, str]) -> System:
     """The system with these settings: a path is relative to the current folder, and a git revision may be
     any word that git knows."""
     file = _find("system", name)
-    found = _loaded_system(file, tuple(chosen.items()))
-    exact = {**chosen, **{key: _existing(found, key) for key in found.settings.files if key in chosen}}
-    revision = found.settings.revision
-    if found.build is not None and found.build.revision:
-        exact[revision] = _commit(found.build.folder, found.build.revision)
-    return found if exact == chosen else _loaded_system(file, tuple(exact.items()))
+    system = _loaded_system(file, tuple(chosen.items()))
+    exact = {**chosen, **{key: _existing(system, key) for key in system.settings.files if key in chosen}}
+    revision = system.settings.revision
+    if system.build is not None and system.build.revision:
+        exact[revision] = _commit(system.build.folder, system.build.revision)
+    return system if exact == chosen else _loaded_system(file, tuple(exact.items()))
 
 
 @cache
@@ -176,7 +176,7 @@ def placed(word: str, home: Path) -> str:
 
 def _rooted(form: SettingForm, value: str, home: Path) -> str:
     """The value with the paths in it made absolute."""
-    parts = (_split(form, one, home) for one in form.parts(value))
+    parts = (_split(form, text, home) for text in form.parts(value))
     return form.joined(
         form.with_path(str((home / Path(path).expanduser()).absolute()), rest) if path else rest
         for path, rest in parts

@@ -48,13 +48,17 @@ def for_request(request: MarkRequest, options: Options) -> Options:
         return options
     words = {*(request.systems or options.systems), *(word for word in compared if not _LETTER.match(word))}
     systems = [catalog.load_system(word, options.linux_kernel) for word in words]
-    return replace(options, start=StartKind.COLD) if any(one.why_usually_cold for one in systems) else options
+    return (
+        replace(options, start=StartKind.COLD)
+        if any(system.why_usually_cold for system in systems)
+        else options
+    )
 
 
 def letters(options: Options) -> Mapping[str, System]:
     """Maps A to the first of --system, B to the second; empty if there is only one system."""
-    found = of_session(options)
-    return dict(zip(_LETTERS, found, strict=False)) if len(found) > 1 else {}
+    systems = of_session(options)
+    return dict(zip(_LETTERS, systems, strict=False)) if len(systems) > 1 else {}
 
 
 def told(options: Options) -> tuple[str, ...]:
@@ -64,7 +68,7 @@ def told(options: Options) -> tuple[str, ...]:
 
 def lettered(options: Options) -> tuple[str, ...]:
     """A sentence for each letter."""
-    return tuple(f"{letter} is {one.name}{_told(one)}" for letter, one in letters(options).items())
+    return tuple(f"{letter} is {system.name}{_told(system)}" for letter, system in letters(options).items())
 
 
 def _told(system: System) -> str:
@@ -75,11 +79,11 @@ def _told(system: System) -> str:
 
 def systems_of(request: MarkRequest, options: Options) -> tuple[System, ...]:
     """The systems that a test runs on."""
-    found = of_session(options)
+    systems = of_session(options)
     if request.systems:
-        found = _distinct("mark system", [_beside(word, found, options) for word in request.systems])
+        systems = _distinct("mark system", [_beside(word, systems, options) for word in request.systems])
     wants_selftest = request.workload == SELFTEST
-    return tuple(system for system in found if system.runs_selftest == wants_selftest)
+    return tuple(system for system in systems if system.runs_selftest == wants_selftest)
 
 
 def machine_of(request: MarkRequest, options: Options) -> Machine | None:
@@ -89,16 +93,16 @@ def machine_of(request: MarkRequest, options: Options) -> Machine | None:
 
 def other(to: str, options: Options) -> System:
     """The system that a mark compares with."""
-    found = of_session(options)
+    systems = of_session(options)
     if not _LETTER.match(to):
-        return _beside(to, found, options)
+        return _beside(to, systems, options)
     number = _LETTERS.index(to)
-    if number >= len(found):
+    if number >= len(systems):
         raise UsageError(
             f'mark ratio: to="{to}" is number {number + 1} of the systems of --system, and the session has '
-            f"{', '.join(one.name for one in found)} only; give --system once more"
+            f"{', '.join(system.name for system in systems)} only; give --system once more"
         )
-    return found[number]
+    return systems[number]
 
 
 def is_itself(to: str, system: System, options: Options) -> bool:
@@ -114,7 +118,7 @@ def by_content(system: System) -> System:
     if not chosen:
         return system
     try:
-        digests = [one for key, value in chosen for one in _digests(value, settings.forms.get(key))]
+        digests = [text for key, value in chosen for text in _digests(value, settings.forms.get(key))]
     except OSError as error:
         raise UsageError(f"{system.name}: {error.filename} cannot be read: {error.strerror}") from error
     digest = digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
@@ -126,8 +130,8 @@ def _digests(value: str, form: SettingForm | None) -> Iterator[str]:
     if form is None:
         yield _digest(Path(value), Path(value).stat().st_mtime_ns)
         return
-    for one in form.parts(value):
-        path, rest = ("", one) if form is SettingForm.SOURCE else form.divided(one)
+    for text in form.parts(value):
+        path, rest = ("", text) if form is SettingForm.SOURCE else form.divided(text)
         if path:
             yield _digest(Path(path), Path(path).stat().st_mtime_ns)
         yield hashlib.sha256(rest.encode()).hexdigest()
@@ -140,18 +144,18 @@ def _digest(path: Path, changed_ns: int) -> str:  # noqa: ARG001 - a key of the 
 
 def _beside(word: str, known: Sequence[System], options: Options) -> System:
     """The system of a word, named so that it differs from other systems of the session."""
-    found = _loaded(word, options)
-    for one in known:
-        if (one.file, one.settings) == (found.file, found.settings):
-            return one
-    return by_content(found) if found.name in {one.name for one in known} else found
+    result = _loaded(word, options)
+    for system in known:
+        if (system.file, system.settings) == (result.file, result.settings):
+            return system
+    return by_content(result) if result.name in {system.name for system in known} else result
 
 
 def _distinct(where: str, systems: Sequence[System]) -> tuple[System, ...]:
     """Adds a digest to the names of systems whose chosen files differ only in content."""
     counts = Counter(system.name for system in systems)
-    found = tuple(by_content(system) if counts[system.name] > 1 else system for system in systems)
-    names = [system.name for system in found]
+    result = tuple(by_content(system) if counts[system.name] > 1 else system for system in systems)
+    names = [system.name for system in result]
     if len(set(names)) != len(names):
         raise UsageError(f"{where} names the same system twice: {', '.join(names)}; leave one out")
-    return found
+    return result

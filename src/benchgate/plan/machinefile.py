@@ -150,8 +150,8 @@ def _cache(top: Section, level: str, line: int, inner_ns: int, usual_ns: int | N
 
 def _size(section: Section) -> int:
     word = section.text("size")
-    found = _SIZE.match(word)
-    size = int(found[1]) << _SHIFT[found[2]] if found else 0
+    match = _SIZE.match(word)
+    size = int(match[1]) << _SHIFT[match[2]] if match else 0
     if not 0 < size <= LARGEST_CACHE:
         section.refuse(f"is `{word}`, not a size such as 32K or 16M", "size")
     return size
@@ -181,13 +181,13 @@ def _groups(top: Section, key: str, cpus: int) -> Groups:
 
 def _cpus(section: Section, key: str, word: str) -> tuple[int, ...]:
     try:
-        found = cpu_list(word)
+        result = cpu_list(word)
     except ValueError as wrong:
         section.refuse(str(wrong), key)
         return ()
-    if not found:
+    if not result:
         section.refuse("a list of no CPU", key)
-    return found
+    return result
 
 
 def _check_partition(section: Section, key: str, groups: Groups, cpus: int) -> None:

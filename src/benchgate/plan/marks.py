@@ -74,7 +74,9 @@ def read(  # noqa: PLR0913, PLR0917
         if gates.get(mark):
             raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
     requests = tuple(
-        _gate(table[mark], one, found.name, known) for mark, marks in gates.items() for one in marks
+        _gate(table[mark], arguments, found.name, known)
+        for mark, marks in gates.items()
+        for arguments in marks
     )
     _refuse_unverified(found, requests)
     distinct = {replace(request, file="", at_least=None, at_most=None, insn=None) for request in requests}
@@ -83,7 +85,7 @@ def read(  # noqa: PLR0913, PLR0917
     return MarkRequest(
         name,
         dict(workload.kwargs),
-        tuple(sorted(requests, key=lambda one: one.cpus)),
+        tuple(sorted(requests, key=lambda gate_request: gate_request.cpus)),
         _systems(systems),
         test,
         _machine(machine),

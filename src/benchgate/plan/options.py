@@ -219,21 +219,21 @@ def cpu_list(name: str, value: object) -> tuple[int, ...] | None:
     text = str(value or "").replace(" ", "")
     if not text:
         return None
-    found: list[int] = []
+    result: list[int] = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
         if not _NUMBER.fullmatch(first) or (dash and not _NUMBER.fullmatch(last)):
             raise OptionError(name, f" {text}: `{part}` is not a number or a range such as 0-3")
         low, high = int(first), int(last or first)
-        if high < low or len(found) + high - low >= MOST_CPUS:
+        if high < low or len(result) + high - low >= MOST_CPUS:
             raise OptionError(
                 name,
                 f" {text:.80}: `{part}` is not an ascending range, or more than {MOST_CPUS} CPUs are named",
             )
-        found.extend(range(low, high + 1))
-    if len(set(found)) != len(found):
+        result.extend(range(low, high + 1))
+    if len(set(result)) != len(result):
         raise OptionError(name, f" {text}: contains a duplicate number")
-    return tuple(found)
+    return tuple(result)
 
 
 def smp_counts(value: object) -> tuple[int, ...] | None:

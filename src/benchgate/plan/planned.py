@@ -107,8 +107,8 @@ class PlannedCell:
     @property
     def observe(self) -> ObserveDefinition | None:
         """How its threads are seen. A thread that a quota stops leaves its queue, which no hook shows."""
-        found, scenario = self.booted.observe, self.workload.scenario
-        return found.without_queues() if found and scenario and scenario.has_quota else found
+        definition, scenario = self.booted.observe, self.workload.scenario
+        return definition.without_queues() if definition and scenario and scenario.has_quota else definition
 
     @property
     def starts_warm(self) -> bool:
@@ -150,7 +150,7 @@ class PlannedGate:
     def with_arms(self, cells: Mapping[str, PlannedCell]) -> PlannedGate:
         """The same gate over these cells instead of its own; `cells` maps ids to them."""
         base = self.base and cells[self.base.cell.id]
-        more = tuple(cells[one.cell.id] for one in self.more)
+        more = tuple(cells[planned_cell.cell.id] for planned_cell in self.more)
         return replace(self, base=base, more=more, arm=cells[self.arm.cell.id])
 
     @property
@@ -203,15 +203,17 @@ class SweepPlan:
     @property
     def needs_threads(self) -> frozenset[str]:
         """The ids of the cells whose threads a gate asks for, and of scenarios, which are judged by them."""
-        gates = (one.gate for one in self.gates if one.gate.metric in OF_THREADS)
-        judged = (one.cell.id for one in self.cells if one.workload.scenario is not None)
+        gates = (planned_gate.gate for planned_gate in self.gates if planned_gate.gate.metric in OF_THREADS)
+        judged = (
+            planned_cell.cell.id for planned_cell in self.cells if planned_cell.workload.scenario is not None
+        )
         return frozenset((*(cell.id for gate in gates for cell in gate.cells), *judged))
 
     @property
     def needs_events(self) -> frozenset[str]:
         """The ids of the cells whose workloads promise what only functions show."""
         made = ((cell.cell.id, promise) for cell in self.cells for promise in cell.promises)
-        return frozenset(cell_id for cell_id, one in made if needs_events(one.names))
+        return frozenset(cell_id for cell_id, promise in made if needs_events(promise.names))
 
     @property
     def needs_look(self) -> frozenset[str]:
@@ -225,8 +227,8 @@ class SweepPlan:
     def repeated(self) -> tuple[PlannedCell, ...]:
         """The arms that run their first seed twice: the second or only one of each system."""
         exact = [cell for cell in self.runnable if cell.seats.lane is Lane.INSN] if self.repeats else []
-        systems = dict.fromkeys(one.system.name for one in exact)
-        return tuple([one for one in exact if one.system.name == name][:2][-1] for name in systems)
+        systems = dict.fromkeys(cell.system.name for cell in exact)
+        return tuple([cell for cell in exact if cell.system.name == name][:2][-1] for name in systems)
 
     @property
     def runnable(self) -> tuple[PlannedCell, ...]:

@@ -169,7 +169,7 @@ def _plan_gate(
         insn=asked.insn,
         file=asked.file,
         tests=(request.test,) if request.test else (),
-        more=tuple(one.cell for one in more),
+        more=tuple(planned_cell.cell for planned_cell in more),
         settings=asked.settings,
         baseline=asked.baseline,
     )
@@ -234,9 +234,14 @@ def sweeps(
     known: set[tuple[str, str, str]] = set()
     plans = []
     for sweep, cells_of in found.items():
-        rows = tuple(row for row, one in sweep_of.items() if one == sweep)
-        ordered = tuple(sorted(cells_of.values(), key=lambda one: (one.cell.row not in rows, one.cell.cpus)))
-        kinds = {_kind(one) for one in ordered if not one.skip}
+        rows = tuple(row for row, value in sweep_of.items() if value == sweep)
+        ordered = tuple(
+            sorted(
+                cells_of.values(),
+                key=lambda planned_cell: (planned_cell.cell.row not in rows, planned_cell.cell.cpus),
+            )
+        )
+        kinds = {_kind(planned_cell) for planned_cell in ordered if not planned_cell.skip}
         plans.append(SweepPlan(sweep, ordered, tuple(kept[sweep]), not kinds <= known, rows[1:], threads))
         known |= kinds
     return tuple(plans)
@@ -250,9 +255,9 @@ def _sweeps_of_rows(cells: Sequence[PlannedCell], gates: Sequence[PlannedGate]) 
     for gate in gates:
         if gate.base is None or _on_another_lane(gate):
             continue
-        one, other = sweep_of[gate.base.cell.row], sweep_of[gate.arm.cell.row]
-        first = min(one, other, key=list(sweep_of).index)
-        sweep_of = {row: first if sweep in (one, other) else sweep for row, sweep in sweep_of.items()}
+        text, other = sweep_of[gate.base.cell.row], sweep_of[gate.arm.cell.row]
+        first = min(text, other, key=list(sweep_of).index)
+        sweep_of = {row: first if sweep in (text, other) else sweep for row, sweep in sweep_of.items()}
     return sweep_of
 
 
@@ -260,13 +265,13 @@ def _on_another_lane(gate: PlannedGate) -> bool:
     return gate.base is not None and gate.base.system.kind is not gate.arm.system.kind
 
 
-def _add(cell: PlannedCell, found: dict[str, PlannedCell]) -> None:
-    if cell.cell.id not in found or found[cell.cell.id].excluded:
-        found[cell.cell.id] = cell
+def _add(cell: PlannedCell, cells: dict[str, PlannedCell]) -> None:
+    if cell.cell.id not in cells or cells[cell.cell.id].excluded:
+        cells[cell.cell.id] = cell
 
 
 def _add_gate(gate: PlannedGate, kept: list[PlannedGate]) -> None:
-    same = [number for number, one in enumerate(kept) if one.without_id == gate.without_id]
+    same = [number for number, planned_gate in enumerate(kept) if planned_gate.without_id == gate.without_id]
     if same:
         kept[same[0]] = kept[same[0]].also_asked_by(gate)
     else:
@@ -291,18 +296,18 @@ def check_names(planned: Iterable[PlannedCell]) -> None:
     seen: dict[tuple[str, str], Path] = {}
     machines: dict[str, Machine] = {}
     chosen: dict[str, Settings] = {}
-    for one in planned:
-        if chosen.setdefault(one.system.name, one.system.settings) != one.system.settings:
+    for cell in planned:
+        if chosen.setdefault(cell.system.name, cell.system.settings) != cell.system.settings:
             raise UsageError(
-                f"marks of two tests choose other files for {one.system.name}, so their runs would be mixed: "
-                "give one of the files another name, or run them in two sessions"
+                f"marks of two tests choose other files for {cell.system.name}, so their runs would be "
+                "mixed: give one of the files another name, or run them in two sessions"
             )
-        machine = one.system.machine
+        machine = cell.system.machine
         if machine and (same := machines.setdefault(machine.name, machine)).digest != machine.digest:
             raise _same_name("machine", machine.name, same.file, machine.file)
         names: tuple[tuple[str, str, Path], ...] = (
-            ("workload", one.workload.name, one.workload.file),
-            ("system", plain_name(one.system.name), one.system.file),
+            ("workload", cell.workload.name, cell.workload.file),
+            ("system", plain_name(cell.system.name), cell.system.file),
         )
         for what, name, file in names:
             other = seen.setdefault((what, name), file)

@@ -36,7 +36,7 @@ _CPUS = 2
 
 
 def parse(text: str, path: Path) -> Scenario:
-    plain = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).replace("\t", " ")
+    plain = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text).replace("\t", " ")
     with yamlfile.collecting(yamlfile.parse(plain, path, RT_APP)) as top:
         with top.optional("global") as words:
             length = words.integer("duration") * SECOND_NS
@@ -48,7 +48,7 @@ def parse(text: str, path: Path) -> Scenario:
             if not names or len(names) > MOST_GROUPS:
                 top.refuse(f"has {len(names)} tasks; 1 to {MOST_GROUPS} are known", "tasks")
             groups = tuple(_group(name, tasks, usual) for name in names[:MOST_GROUPS])
-        used = max((one.settings.cpus.bit_length() for one in groups), default=0)
+        used = max((group.settings.cpus.bit_length() for group in groups), default=0)
         scenario = Scenario(
             _plain(path.stem),
             "what its gates say",
@@ -63,8 +63,8 @@ def parse(text: str, path: Path) -> Scenario:
 
 
 def _plain(name: str) -> str:
-    found = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
-    return f"x{found}"[:32] if not found[:1].isalpha() else found[:32]
+    result = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_")
+    return f"x{result}"[:32] if not result[:1].isalpha() else result[:32]
 
 
 def _group(name: str, tasks: Section, usual: RunPolicy) -> ThreadGroup:

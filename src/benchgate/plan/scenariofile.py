@@ -122,7 +122,7 @@ def as_workload(scenario: Scenario, base: Workload, path: Path) -> Workload:
         quick={},
         about=f"finds {scenario.finds}",
         needs=(*base.needs, *_more_needs(scenario)),
-        metrics={**base.metrics, **{one.name: _metric(one) for one in scenario.gates}},
+        metrics={**base.metrics, **{gate.name: _metric(gate) for gate in scenario.gates}},
         promises=(*base.promises, *_promises(scenario)),
         scenario=scenario,
     )
@@ -146,7 +146,7 @@ def _metric(gate: ScenarioGate) -> Metric:
 
 def _promises(scenario: Scenario) -> Iterator[Promise]:
     """What the director says that it did is system calls, which the machine counts."""
-    sizes = [one.threads for one in scenario.groups]
+    sizes = [group.threads for group in scenario.groups]
     made = {"sched_setaffinity": 0, "setpriority": 0, "sched_setscheduler": 0, "write": 0}
     for change in scenario.changes:
         threads = 0 if change.group is None else sizes[change.group]
@@ -201,13 +201,13 @@ class _ScenarioReader:
                 top.refuse("is missing: there must be one", key)
             if len(names) > most:
                 top.refuse(f"has {len(names)}, at most {most} are known", key)
-            found = []
+            result = []
             for name in names[:most]:
                 if not NAME.match(name):
                     section.refuse("is not a name: lower-case letters, digits and _", name)
                 with section.optional(name) as words:
-                    found.append(read(name, words))
-            return tuple(found)
+                    result.append(read(name, words))
+            return tuple(result)
 
     # ---- values
 
@@ -226,14 +226,14 @@ class _ScenarioReader:
             return 0
         text = words.text("cpus")
         try:
-            found = cpu_list(text)
+            result = cpu_list(text)
         except ValueError as error:
             words.refuse(str(error), "cpus")
             return 0
-        if not found or found[-1] >= self.cpus:
+        if not result or result[-1] >= self.cpus:
             words.refuse(f"`{text}` is no list of CPUs of the guest, from 0 to {self.cpus - 1}", "cpus")
             return 0
-        return sum(1 << cpu for cpu in found)
+        return sum(1 << cpu for cpu in result)
 
     def _one_of(self, words: Section, key: str, known: Sequence[str], what: str) -> int:
         """The place of a name."""
@@ -246,7 +246,7 @@ class _ScenarioReader:
         return 0
 
     def _group_of(self, words: Section) -> int:
-        return self._one_of(words, "group", [one.name for one in self.groups], "group")
+        return self._one_of(words, "group", [group.name for group in self.groups], "group")
 
     def _settings(self, words: Section) -> ThreadSettings:
         policy = RunPolicy(words.choice("policy")) if words.has("policy") else None
@@ -255,7 +255,7 @@ class _ScenarioReader:
             words.refuse("only the policies fifo and rr have one", "priority")
         into = None
         if words.has("into"):
-            names = [NOWHERE, *(one.name for one in self.controls)]
+            names = [NOWHERE, *(control.name for control in self.controls)]
             into = self._one_of(words, "into", names, "control group")
         nice = words.integer("nice") if words.has("nice") else None
         return ThreadSettings(
@@ -282,20 +282,20 @@ class _ScenarioReader:
         return ControlGroup(name, self._limits(words))
 
     def _phases(self, steps: Sequence[Section]) -> tuple[ScenarioPhase, ...]:
-        found = [ScenarioPhase(self.top.text("begin"), 0)]
+        phases = [ScenarioPhase(self.top.text("begin"), 0)]
         if len(steps) >= MOST_PHASES:
             self.top.refuse(f"has {len(steps)} phases, at most {MOST_PHASES - 1} are known", "timeline")
         for step in steps[: MOST_PHASES - 1]:
             phase = ScenarioPhase(step.text("phase"), self._length(step, "at"))
-            if not found[-1].begin_ns < phase.begin_ns < self.length and not step.refused("at"):
+            if not phases[-1].begin_ns < phase.begin_ns < self.length and not step.refused("at"):
                 step.refuse("is not behind the phase before it, and before the end", "at")
-            if phase.name in [one.name for one in found]:
+            if phase.name in [scenario_phase.name for scenario_phase in phases]:
                 step.refuse(f"`{phase.name}` is the name of two phases", "phase")
-            found.append(phase)
-        return tuple(found)
+            phases.append(phase)
+        return tuple(phases)
 
     def _phase(self, words: Section, key: str) -> int:
-        return self._one_of(words, key, [one.name for one in self.phases], "phase")
+        return self._one_of(words, key, [phase.name for phase in self.phases], "phase")
 
     def _group(self, name: str, words: Section) -> ThreadGroup:
         work, threads = WorkKind(words.choice("work")), words.integer("threads")
@@ -330,7 +330,7 @@ class _ScenarioReader:
         if words.has("cpu"):
             return self._cpu_change(at, words)
         if words.has("control"):
-            names = [one.name for one in self.controls]
+            names = [group.name for group in self.controls]
             control = self._one_of(words, "control", names, "control group")
             change = ScenarioChange(at, control=control, limits=self._limits(words))
             is_empty = change.limits.is_empty
@@ -366,7 +366,7 @@ class _ScenarioReader:
         return gate
 
     def _weights(self, seen: Seen, words: Section) -> Mapping[str, int]:
-        names = [one.name for one in self.groups]
+        names = [group.name for group in self.groups]
         if seen is Seen.WASTED:
             return {}
         if seen is Seen.FAIRNESS:

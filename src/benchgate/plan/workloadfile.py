@@ -50,7 +50,7 @@ def load(path: Path) -> Workload:
     files = _files(top, params)
     tool = _tool(top, (*params, *([GUEST_FILES] if files else [])))
     metrics = read_metrics(top)
-    found = Workload(
+    workload = Workload(
         name=top.text("name"),
         # One worker process waits for the program, which starts its own threads and processes.
         mode=Mode.PROCESS if tool else _mode(top),
@@ -69,7 +69,7 @@ def load(path: Path) -> Workload:
         trusts=top.texts("trusts"),
     )
     top.close()
-    return found
+    return workload
 
 
 def _has_no_program(top: Section) -> bool:
@@ -91,41 +91,41 @@ def _beside(top: Section, key: str) -> Path:
 
 def _files(top: Section, params: Mapping[str, ParamSpec]) -> tuple[str, ...]:
     """Reads paths, which must be below the YAML file's folder because they keep their place in the guest."""
-    found = top.texts("files")
-    for number, name in enumerate(found):
+    result = top.texts("files")
+    for number, name in enumerate(result):
         if not _PLAIN_PATH.match(name):
             top.fail(f"`{name}` is no path below this folder, of letters, digits and . _ + -", "files")
         if not (top.path.parent / name).is_file():
             top.fail(f"there is no file {top.path.parent / name}", "files")
-        if name in found[:number]:
+        if name in result[:number]:
             top.fail(f"`{name}` is duplicate", "files")
-    if found and GUEST_FILES in params:
+    if result and GUEST_FILES in params:
         top.fail(f"a workload with files cannot have a parameter `{GUEST_FILES}`", "params")
-    return found
+    return result
 
 
 def _tool(top: Section, names: Collection[str]) -> Tool | None:
     program = top.section("program")
     if program is None:
         return None
-    found = read_tool(program, names)
+    tool = read_tool(program, names)
     program.close()
-    return found
+    return tool
 
 
 def _needs(top: Section, files: tuple[str, ...]) -> tuple[str, ...]:
-    found = _services(top, "needs")
-    return (*found, GUEST_FILES) if files and GUEST_FILES not in found else found
+    result = _services(top, "needs")
+    return (*result, GUEST_FILES) if files and GUEST_FILES not in result else result
 
 
 def _services(words: Section, key: str) -> tuple[str, ...]:
-    found = words.texts(key)
-    for number, name in enumerate(found):
+    result = words.texts(key)
+    for number, name in enumerate(result):
         if wrong := not_a_service(name):
             words.fail(wrong, key)
-        if name in found[:number]:
+        if name in result[:number]:
             words.fail(f"`{name}` is duplicate", key)
-    return found
+    return result
 
 
 def _params(top: Section) -> Mapping[str, ParamSpec]:
@@ -157,12 +157,12 @@ def _choice_needs(param: Section, choices: tuple[str, ...]) -> Mapping[str, tupl
 
 
 def _quick(top: Section, params: Mapping[str, ParamSpec]) -> Mapping[str, ParamValue]:
-    found: dict[str, ParamValue] = {}
+    result: dict[str, ParamValue] = {}
     for key, text in top.plain("quick").items():
         if key not in params:
             top.fail(f"`{key}` is not one of the parameters {', '.join(params)}", "quick")
-        found[key] = convert(params[key], text)
-    return found
+        result[key] = convert(params[key], text)
+    return result
 
 
 def convert(spec: ParamSpec, value: object) -> ParamValue:
@@ -198,7 +198,7 @@ def fill(workload: Workload, given: Mapping[str, object]) -> tuple[Params, str]:
 
 
 def read_metrics(top: Section) -> Mapping[str, Metric]:
-    found = {}
+    metrics = {}
     with top.optional("metrics") as section:
         for name in section.keys():  # noqa: SIM118 - a Section, not a dict
             if not NAME.match(name):
@@ -206,8 +206,8 @@ def read_metrics(top: Section) -> Mapping[str, Metric]:
             if name in WINDOWS or name in OF_THREADS:
                 section.fail(f"`{name}` is a metric of every workload; choose another name", name)
             with section.optional(name) as words:
-                found[name] = _metric(name, words)
-    return found
+                metrics[name] = _metric(name, words)
+    return metrics
 
 
 def _metric(name: str, words: Section) -> Metric:
@@ -325,34 +325,34 @@ def _length(words: Section, key: str, names: _ClaimNames) -> witness.ClaimTerm |
     if not words.has(key):
         return None
     try:
-        found = witness.parse_length(words.text(key), names.unit)
+        term = witness.parse_length(words.text(key), names.unit)
     except ValueError as error:
         words.fail(str(error), key)
-    if others := [name for name in found.names() if name not in names.params]:
+    if others := [name for name in term.names() if name not in names.params]:
         words.fail(f"`{others[0]}` is no parameter", key)
-    return found
+    return term
 
 
 def _claim(words: Section, text: str, names: _ClaimNames) -> witness.Claim:
     try:
-        found = witness.parse(text, names.unit)
+        claim = witness.parse(text, names.unit)
     except ValueError as error:
         words.fail(str(error), "claim")
-    if not any(witness.of_machine(name) for name in found.names):
+    if not any(witness.of_machine(name) for name in claim.names):
         words.fail(f"`{text}` names nothing that the machine saw: {_known(witness.MACHINE)}", "claim")
-    return found
+    return claim
 
 
 def _words(section: Section, name: str, names: _ClaimNames) -> tuple[str, ...]:
     if name not in names.params:
         section.fail(f"is no parameter; {suggestion(name, names.params, _listed(names.params))}", name)
-    choices, found = names.params[name].choices, section.one_or_more(name)
-    for word in found:
+    choices, result = names.params[name].choices, section.one_or_more(name)
+    for word in result:
         if choices and word not in choices:
             section.fail(f"`{word}` is no choice of it; {suggestion(word, choices, _listed(choices))}", name)
         if not choices and not re.fullmatch("[0-9]{1,18}", word):
             section.fail(f"`{word}` is no value of it: a whole number", name)
-    return found
+    return result
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def markdown(text: str) -> str:
     """Escapes text for a Markdown line or table cell: it cannot add markup, links, mentions or HTML."""
-    safe = _MARKDOWN_MARKS.sub(lambda found: "\\" + found.group(), visible(text).strip())
+    safe = _MARKDOWN_MARKS.sub(lambda match: "\\" + match.group(), visible(text).strip())
     safe = _BLOCK_START.sub(r"\1\\\2", safe)
     safe = _LONE_UNDERSCORE.sub(r"\\_", safe)
     safe = safe.replace("](", "]\\(").replace("][", "]\\[").replace("://", ":/\\/").replace("www.", "www\\.")
@@ -34,7 +34,7 @@ def code(text: str) -> str:
 
 def xml(text: str) -> str:
     """Escapes text for XML and its attributes. Characters that XML 1.0 forbids become visible escapes."""
-    return html.escape(_NOT_XML.sub(lambda found: visible_escape(found.group()), text), quote=True)
+    return html.escape(_NOT_XML.sub(lambda match: visible_escape(match.group()), text), quote=True)
 
 
 def github_message(text: str) -> str:

@@ -167,7 +167,7 @@ def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguo
     cell = rows[0].cell
     name, label = cell.row, cell.label
     if is_ambiguous:
-        settings = ", ".join(f"{one}={value}" for one, value in params)
+        settings = ", ".join(f"{text}={value}" for text, value in params)
         name = f"{name} ({', '.join(filter(None, (settings, lane)))})"
         label = f"{label} ({settings})" if settings else label
     arms: list[ArmFigures] = []
@@ -219,7 +219,7 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
         MetricSamples(WINDOWS["total"], unit, totals, step=_step(counted, "total")),
     )
     values_of = [dict(row.metrics) for row in counted]
-    declared = (one for one in values_of[0] if all(one in values for values in values_of))
+    declared = (metric for metric in values_of[0] if all(metric in values for values in values_of))
     values = (
         MetricSamples(
             metric,

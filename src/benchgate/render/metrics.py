@@ -38,17 +38,17 @@ class MetricFigures:
 
 def metrics_of(view: SessionView, series: ArmSeries) -> tuple[MetricFigures, ...]:
     """The order is by metric, then by arm. A window is among them if a gate limits or compares it."""
-    found = [
+    result = [
         (arm, samples, _verdicts(view, series, arm, samples.metric.name))
         for arm in series.arms
         if not arm.is_broken
         for samples in arm.metrics
     ]
-    names = list(dict.fromkeys(samples.metric.name for _, samples, _ in found))
-    asked = {samples.metric.name for _, samples, verdicts in found if verdicts}
+    names = list(dict.fromkeys(samples.metric.name for _, samples, _ in result))
+    asked = {samples.metric.name for _, samples, verdicts in result if verdicts}
     shown = [name for name in names if name not in WINDOWS or name in asked]
     return tuple(
-        _figures(view, series, *one) for name in shown for one in found if one[1].metric.name == name
+        _figures(view, series, *one) for name in shown for one in result if one[1].metric.name == name
     )
 
 

@@ -132,7 +132,7 @@ class SessionView:
         """The verdicts, worst first; none if the session is not verified."""
         if not self.is_verified:
             return ()
-        return tuple(sorted(self.verdicts, key=lambda one: WORST_FIRST.index(one.outcome)))
+        return tuple(sorted(self.verdicts, key=lambda verdict: WORST_FIRST.index(verdict.outcome)))
 
     @property
     def decided(self) -> tuple[Verdict, ...]:
@@ -163,7 +163,7 @@ def headline(view: SessionView) -> str:
         head = f"SKIP: nothing was decided{cells}"
     else:
         others = ", ".join(
-            f"{words.count(one)} {one}" for one in WORST_FIRST if one is not worst and one in words
+            f"{words.count(word)} {word}" for word in WORST_FIRST if word is not worst and word in words
         )
         head = f"{worst}: {words.count(worst)} of {len(words)} verdicts" + (f", {others}" if others else "")
     head += _witnessed(view)
@@ -177,7 +177,7 @@ def _witnessed(view: SessionView) -> str:
     promises nothing is none of them."""
     broken = {row.cell.id for row in view.rows if row.outcome in (Outcome.INVALID, Outcome.CRASHED)}
     good = {row.cell.id for row in view.rows if row.verified} - broken
-    seen = [one for one in good if is_witnessed(view.promises.get(one, ()))]
+    seen = [text for text in good if is_witnessed(view.promises.get(text, ()))]
     if not seen:
         return ""
     if len(seen) == len(good) and not broken:
@@ -187,7 +187,7 @@ def _witnessed(view: SessionView) -> str:
 
 def is_witnessed(promises: Collection[WitnessedPromise]) -> bool:
     """Whether the machine saw each of these promises kept; of none it saw nothing."""
-    return bool(promises) and not any(one.why for one in promises)
+    return bool(promises) and not any(promise.why for promise in promises)
 
 
 def unwitnessed(view: SessionView) -> tuple[str, ...]:
@@ -274,10 +274,10 @@ def session_view(
 
 
 def _texts(facts: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    found = facts.get(name, ())
-    if not isinstance(found, list | tuple):
-        raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not a list")
-    return tuple(map(str, found))
+    result = facts.get(name, ())
+    if not isinstance(result, list | tuple):
+        raise EvidenceError(f"{SESSION}: {name} is {result!r:.40}, not a list")
+    return tuple(map(str, result))
 
 
 # ---- the machine and the inputs
@@ -288,10 +288,10 @@ MOST_FACTS, LONGEST_FACT, DEEPEST = 300, 400, 4
 
 
 def object_in(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = facts.get(name, {})
-    if not isinstance(found, Mapping):
-        raise EvidenceError(f"{SESSION}: {name} is {found!r:.40}, not an object")
-    return found
+    result = facts.get(name, {})
+    if not isinstance(result, Mapping):
+        raise EvidenceError(f"{SESSION}: {name} is {result!r:.40}, not an object")
+    return result
 
 
 def flat(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -371,14 +371,16 @@ def _told(word: Word, cause: str, same: Sequence[Verdict], *, not_run: bool) -> 
     why = f"not run: {cause}" if not_run else cause
     if len(same) >= FEW:
         what, sign, then = why.partition("; next: ")
-        (text,) = gathered(((one.id, what) for one in same), "gate")
+        (text,) = gathered(((verdict.id, what) for verdict in same), "gate")
         return [ToldVerdicts(word, f"{text}{sign}{then}", tuple(same))]
-    texts = [f"{one.id}: {why}" if not_run else one.sentence.removeprefix(f"{word}: ") for one in same]
-    return [ToldVerdicts(word, text, (one,)) for text, one in zip(texts, same, strict=True)]
+    texts = [
+        f"{verdict.id}: {why}" if not_run else verdict.sentence.removeprefix(f"{word}: ") for verdict in same
+    ]
+    return [ToldVerdicts(word, text, (verdict,)) for text, verdict in zip(texts, same, strict=True)]
 
 
 def sentences_of(verdicts: Iterable[Verdict]) -> list[tuple[Word, str]]:
-    return [(one.word, one.text) for one in told_of(verdicts)]
+    return [(told_verdicts.word, told_verdicts.text) for told_verdicts in told_of(verdicts)]
 
 
 def _cause(verdict: Verdict) -> tuple[str, bool]:

@@ -192,13 +192,13 @@ def _start_options(
         return _memory_backend(system, topology, boot) if boot.keeps_memory else ()
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
-    found = [*_memory_backend(system, topology, boot)]
+    result = [*_memory_backend(system, topology, boot)]
     if image.start is not None and image.initrd is not None:
         words = boot.log.with_name(WORDS)
         for name, path in {"files": image.initrd, WORDS: words}.items():
             content = "string=later" if boot.saves else f"file={comma_safe(str(path))}"
-            found += ["-fw_cfg", f"name=opt/benchgate/{name},{content}"]
-    return (*found, "-incoming", "defer") if boot.start else tuple(found)
+            result += ["-fw_cfg", f"name=opt/benchgate/{name},{content}"]
+    return (*result, "-incoming", "defer") if boot.start else tuple(result)
 
 
 _IN_MEMORY = "memory-backend-ram,"
@@ -212,10 +212,10 @@ def _kept_memory(system: System, cpus: int) -> tuple[MemoryRange, ...]:
     if system.ports or any(word in (*_NEVER_REPEATS, "-numa") or "memory-backend" in word for word in own):
         return ()
     try:
-        found = backends_of(system, cpus)
+        ranges = backends_of(system, cpus)
     except ValueError:
         return ()
-    return found if len(found) <= len(end_memory.DESCRIPTORS) else ()
+    return ranges if len(ranges) <= len(end_memory.DESCRIPTORS) else ()
 
 
 def _memory_backend(system: System, topology: GuestTopology, boot: BootOptions) -> tuple[str, ...]:
@@ -223,19 +223,19 @@ def _memory_backend(system: System, topology: GuestTopology, boot: BootOptions) 
     size = system.qemu.memory
     if not size or "-numa" in topology.arguments:
         return ()
-    one = f"{_IN_MEMORY}id={RAM},size={size}{'M' * size.isdecimal()}"  # as -m reads a plain number
-    return (*_with_files(("-object", one), boot), "-machine", f"memory-backend={RAM}")
+    text = f"{_IN_MEMORY}id={RAM},size={size}{'M' * size.isdecimal()}"  # as -m reads a plain number
+    return (*_with_files(("-object", text), boot), "-machine", f"memory-backend={RAM}")
 
 
 def _with_files(arguments: Sequence[str], boot: BootOptions) -> list[str]:
     """The arguments, with a file for each node's memory if the guest is saved, starts from a snapshot, or
     leaves its memory behind."""
-    found, backends = [*arguments], [word.startswith(_IN_MEMORY) for word in arguments]
+    result, backends = [*arguments], [word.startswith(_IN_MEMORY) for word in arguments]
     for place, at in enumerate(number for number, is_backend in enumerate(backends) if is_backend):
-        rest = found[at].removeprefix(_IN_MEMORY)
+        rest = result[at].removeprefix(_IN_MEMORY)
         if file := _memory_file(rest.partition(",")[0].removeprefix("id="), place, boot):
-            found[at] = f"memory-backend-file,{rest},mem-path={file}"
-    return found
+            result[at] = f"memory-backend-file,{rest},mem-path={file}"
+    return result
 
 
 def _memory_file(name: str, place: int, boot: BootOptions) -> str:

@@ -59,7 +59,7 @@ class EndMemory:
     def differing(self, other: EndMemory) -> list[int]:
         """The addresses of the pages that differ, in order."""
         both = self.pages.keys() | other.pages.keys()
-        return sorted(one for one in both if self.pages.get(one) != other.pages.get(one))
+        return sorted(number for number in both if self.pages.get(number) != other.pages.get(number))
 
 
 class KeptMemory:
@@ -121,7 +121,7 @@ def read_memory(folder: Path) -> EndMemory | None:
     if content is None:
         return None
     head, digest, *lines = [*content.split("\n"), "", ""]
-    whole, found, least = _WHOLE.fullmatch(digest), dict[int, str](), 0
+    whole, result, least = _WHOLE.fullmatch(digest), dict[int, str](), 0
     if head != _HEAD or whole is None or lines[-3:] != [""] * 3:
         raise VerifyError(f"{path} is not a file of digests of memory that benchgate wrote")
     for number, line in enumerate(lines[:-3], 3):
@@ -130,6 +130,6 @@ def read_memory(folder: Path) -> EndMemory | None:
         if match is None or begin % PAGE or begin < least:
             raise VerifyError(f"{path}, line {number}: expected an address of a page, and digests")
         of_line = match[2].split()
-        found.update((begin + n * PAGE, one) for n, one in enumerate(of_line))
+        result.update((begin + n * PAGE, one) for n, one in enumerate(of_line))
         least = begin + len(of_line) * PAGE
-    return EndMemory(whole[1], found)
+    return EndMemory(whole[1], result)

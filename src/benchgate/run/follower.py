@@ -75,12 +75,12 @@ class Follower:
         while True:
             text, stop = self._read()
             said = self.talker.news() if self.talker else ()
-            for found in (*scanner.feed(text, last=stop is not None), *said):
-                if found.name in {"panic", "failure"}:
-                    return self._failed(Cause(found.name), found.line)
-                if found.name == "lost":
-                    return self._failed(Cause.LOST, self.log.last_line, found.line.decode())
-                stop = self._reached(found.name, stop)
+            for match in (*scanner.feed(text, last=stop is not None), *said):
+                if match.name in {"panic", "failure"}:
+                    return self._failed(Cause(match.name), match.line)
+                if match.name == "lost":
+                    return self._failed(Cause.LOST, self.log.last_line, match.line.decode())
+                stop = self._reached(match.name, stop)
             if self.stage is Stage.ENDED and self.watch.kill_after_end:
                 return Observation(Cause.FINISHED, Stage.ENDED)
             if stop is not None:

@@ -33,7 +33,7 @@ def plan_text(mix: Mix) -> str:
     lines = [f"mix least={mix.least} limit_ms={mix.limit_ms}", *(_part(mix, part) for part in mix.parts)]
     if not mix.own_conductor:
         return "\n".join(lines) + "\n"
-    same = [SAME if one == before and "=" in one else one for before, one in pairwise(["", *lines])]
+    same = [SAME if text == before and "=" in text else text for before, text in pairwise(["", *lines])]
     return " ".join(same)
 
 

@@ -104,9 +104,9 @@ def _find_workers(child: Child, pins: tuple[int, ...]) -> tuple[ThreadPlace, ...
 
 
 def _children(pid: int) -> tuple[int, ...]:
-    found: list[int] = []
+    result: list[int] = []
     for thread in threads(pid):
         with contextlib.suppress(OSError):
             words = Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii").split()
-            found += [int(word) for word in words]
-    return tuple(found)
+            result += [int(word) for word in words]
+    return tuple(result)

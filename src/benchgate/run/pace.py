@@ -163,6 +163,6 @@ class GuestPace:
             return
         self._read += len(whole)
         self._since = self.monotonic()
-        for found in _PULSE.finditer(whole):
-            self._is_halted = found[1] == b"halted"
-            self._now_ns = max(self._now_ns, int(found[2]))
+        for match in _PULSE.finditer(whole):
+            self._is_halted = match[1] == b"halted"
+            self._now_ns = max(self._now_ns, int(match[2]))

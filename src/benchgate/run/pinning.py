@@ -102,13 +102,13 @@ def read_back(
 
 def threads(pid: int) -> dict[int, str]:
     """The threads of a process with their names; empty if the process is gone."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for entry in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
-                found[int(entry.name)] = name
-    return found
+                result[int(entry.name)] = name
+    return result
 
 
 def _cpu_list(cpus: Sequence[int]) -> str:

@@ -89,9 +89,9 @@ def parsed(text: bytes, folder: Path, exploration: bytes | None = None) -> RawRu
 def _as_json(raw: RawRun) -> dict[str, object]:
     # The path is relative to the folder, so that a session folder can be moved.
     log = None if raw.clock_log is None else os.fspath(raw.clock_log.relative_to(raw.folder))
-    found = {"schema": SCHEMA, **as_json(raw), "clock_log": log}
+    result = {"schema": SCHEMA, **as_json(raw), "clock_log": log}
     # The text may be long, so it has its own file; an ordinary run has no exploration.
-    return found | ({} if raw.exploration is None else {"exploration": _digest(raw.exploration)})
+    return result | ({} if raw.exploration is None else {"exploration": _digest(raw.exploration)})
 
 
 def _from_json(value: object, folder: Path, beside: bytes | None) -> RawRun:
@@ -114,14 +114,14 @@ def _exploration(folder: Path, beside: bytes | None, digest: str) -> Exploration
     """The exploration beside the record, if its digest is the recorded one."""
     try:
         content = read_start(folder / exploring.FILE, _EXPLORATION_BYTES) if beside is None else beside
-        found = exploration_of(content.decode("ascii", "replace"))
+        exploration = exploration_of(content.decode("ascii", "replace"))
     except OSError as error:
         raise ValueError(f"{exploring.FILE} beside it cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ValueError(f"{exploring.FILE} beside it: {error}") from error
-    if _digest(found) != digest:
+    if _digest(exploration) != digest:
         raise ValueError(f"{exploring.FILE} beside it is not the one that it names")
-    return found
+    return exploration
 
 
 def _inside(folder: Path, name: str) -> Path:

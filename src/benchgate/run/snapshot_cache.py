@@ -95,15 +95,15 @@ def kept(boot: BootToKeep, notice: Notice) -> GuestSnapshot:
 
     folder = cache.entry(KIND, inputs, make, wait_s=_MAKING_S, notice=notice)
     try:
-        found = read_record(folder)
+        record = read_record(folder)
     except (OSError, ValueError) as error:
         raise EvidenceError(f"{folder} has no snapshot: {error}") from error
-    if (found.boot, found.inputs) != (boot.boot, inputs):
-        differs = next((name for name in inputs if inputs[name] != found.inputs.get(name)), "boot")
+    if (record.boot, record.inputs) != (boot.boot, inputs):
+        differs = next((name for name in inputs if inputs[name] != record.inputs.get(name)), "boot")
         raise EvidenceError(
             f"{folder} has the snapshot of another guest ({differs} differs): remove {folder.parent}"
         )
-    return GuestSnapshot(folder, found)
+    return GuestSnapshot(folder, record)
 
 
 def _make(files: Path, boot: BootToKeep, inputs: Mapping[str, str]) -> None:

@@ -92,7 +92,7 @@ class Talker:
         self._told += fresh
         named = {"step 0": "ready"}
         return tuple(
-            PatternMatch(named.get(one, one.partition(" ")[0]), said.failure.encode()) for one in fresh
+            PatternMatch(named.get(text, text.partition(" ")[0]), said.failure.encode()) for text in fresh
         )
 
     @property

@@ -69,21 +69,27 @@ def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | No
     stamp = time.monotonic_ns()
     seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
     uses = (
-        ThreadUse(vcpus.index(one.thread) if one.thread in vcpus else None, one) for one in seen if one.name
+        ThreadUse(vcpus.index(counters.thread) if counters.thread in vcpus else None, counters)
+        for counters in seen
+        if counters.name
     )
     return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
 
 def host_span_ns(samples: Sequence[UseSample]) -> int | None:
     """The time from the guest's start to its exit by the host's clock; None if unknown."""
-    moments = {one.moment: one.t_ns for one in samples}
+    moments = {use_sample.moment: use_sample.t_ns for use_sample in samples}
     end = moments.get("exit", moments.get("stop"))
     return None if end is None or "start" not in moments else end - moments["start"]
 
 
 def keep_samples(folder: Path, samples: Sequence[UseSample]) -> None:
-    write_json(folder / "threads.json", [as_json(one) for one in samples])
-    hosts = tuple(HostMoment(one.moment, one.host) for one in samples if one.host is not None)
+    write_json(folder / "threads.json", [as_json(use_sample) for use_sample in samples])
+    hosts = tuple(
+        HostMoment(use_sample.moment, use_sample.host)
+        for use_sample in samples
+        if use_sample.host is not None
+    )
     if hosts:
         write_json(folder / "host.json", as_json(HostRecord(os.sysconf("SC_CLK_TCK"), hosts)))
 

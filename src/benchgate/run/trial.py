@@ -30,14 +30,14 @@ def problems(qemu: Qemu, system: System, cpus: int) -> tuple[str, ...]:
     together = _complaint(qemu, machine, [word for words in parts.values() for word in words])
     if not together:
         return ()
-    found = []
+    result = []
     if wrong := _complaint(qemu, machine, []):
-        found.append(f"qemu.machine: {wrong}")
+        result.append(f"qemu.machine: {wrong}")
         machine = system.arch.machine
     for key, words in parts.items():
         if wrong := _complaint(qemu, machine, words):
-            found.append(f"{key}: {wrong}")
-    return tuple(found) or (together,)
+            result.append(f"{key}: {wrong}")
+    return tuple(result) or (together,)
 
 
 def _complaint(qemu: Qemu, machine: str, words: Sequence[str]) -> str:

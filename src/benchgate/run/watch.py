@@ -169,10 +169,10 @@ class Scanner:
             return ()
         whole = b"".join(self._pieces)
         limit = len(whole) if last else whole.rindex(b"\n") + 1
-        found = self._try(whole, limit)
+        matches = self._try(whole, limit)
         rest = max(0, limit - REACH)
         self._pieces, self._seen = [whole[rest:]], limit - rest
-        return found
+        return matches
 
     def _try(self, whole: bytes, limit: int) -> tuple[PatternMatch, ...]:
         begin = max(0, self._seen - REACH)
@@ -181,13 +181,19 @@ class Scanner:
             for number, (_, pattern) in enumerate(self._wanted)
             if (match := _first_new(pattern, whole, begin, self._seen, limit))
         ]
-        found = tuple(PatternMatch(self._wanted[number][0], line) for _, number, line in sorted(matches))
+        pattern_matches = tuple(
+            PatternMatch(self._wanted[number][0], line) for _, number, line in sorted(matches)
+        )
         gone = {number for _, number, _ in matches}
         self._wanted = [one for number, one in enumerate(self._wanted) if number not in gone]
         if any(name == "end" for name, _ in self._wanted):  # it counts only when all of them were seen
-            return tuple(one for one in found if one.name != "end")
-        ends = [one for one in found if one.name == "end"]
-        return tuple(one for one in found if one.name != "end" or one is ends[-1])
+            return tuple(pattern_match for pattern_match in pattern_matches if pattern_match.name != "end")
+        ends = [pattern_match for pattern_match in pattern_matches if pattern_match.name == "end"]
+        return tuple(
+            pattern_match
+            for pattern_match in pattern_matches
+            if pattern_match.name != "end" or pattern_match is ends[-1]
+        )
 
 
 def _first_new(

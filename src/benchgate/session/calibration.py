@@ -83,14 +83,16 @@ def calibrate(
     files = files_of(out)
     _check_free(files)
     name = _name_of(files.machine)
-    found, others = _told()
-    plan = plan_for(found, psutil.virtual_memory().available, quick=quick)
+    description, others = _told()
+    plan = plan_for(description, psutil.virtual_memory().available, quick=quick)
     with lock.measuring(LOCK_WAIT_S, notice=say):
-        before, begin = host_snapshot(cpus=found.cpus), time.monotonic()
-        seen = usable(survey(found, plan, measure, say))
-        took, after = time.monotonic() - begin, host_snapshot(cpus=found.cpus)
+        before, begin = host_snapshot(cpus=description.cpus), time.monotonic()
+        seen = usable(survey(description, plan, measure, say))
+        took, after = time.monotonic() - begin, host_snapshot(cpus=description.cpus)
     remarks = (*others, _relation(seen), *disturbances(before, after))
-    machine, made = _readable(found, seen, partial(_text, name, _source(found), remarks), files.machine)
+    machine, made = _readable(
+        description, seen, partial(_text, name, _source(description), remarks), files.machine
+    )
     text = machine.text
     files.curves.write_text(curve.curves_text(seen.curves, seen.kind), encoding="utf-8")
     files.machine.write_text(text, encoding="utf-8")
@@ -106,16 +108,18 @@ def _text(name: str, source: str, remarks: tuple[str, ...], made: Draft) -> str:
 
 
 def _readable(
-    found: HostDescription, seen: SurveyResult, text: Callable[[Draft], str], path: Path
+    description: HostDescription, seen: SurveyResult, text: Callable[[Draft], str], path: Path
 ) -> tuple[Machine, Draft]:
     """The draft as its own reader takes it. If the reader refuses what the host tells, the draft has only
     what was measured, and says so."""
-    made = draft(found, seen)
+    made = draft(description, seen)
     try:
         machine = machinefile.parse(text(made), path)
     except CatalogError as error:
         why = f"what the host tells of itself is left out, because a machine file cannot hold it: {error}"
-        bare = HostDescription(found.cpus, (), (), (), (), (), found.is_virtual, found.model)
+        bare = HostDescription(
+            description.cpus, (), (), (), (), (), description.is_virtual, description.model
+        )
         made = draft(bare, replace(seen, missing=(*seen.missing, one_line(why, 300))))
         machine = machinefile.parse(text(made), path)
     assert machine is not None  # it has a memory system
@@ -152,13 +156,13 @@ def against(machine: Machine, points: Sequence[curve.CurvePoint]) -> tuple[str, 
 
 
 def stated(machine: Machine) -> tuple[CacheStatement, ...]:
-    found = [
+    statements = [
         CacheStatement("l1d", machine.l1d.size, None),
         CacheStatement("l2", machine.l2.size, machine.l2.latency_ns),
     ]
     if machine.l3 is not None:
-        found.append(CacheStatement("l3", machine.l3.size, machine.l3.latency_ns))
-    return tuple(found)
+        statements.append(CacheStatement("l3", machine.l3.size, machine.l3.latency_ns))
+    return tuple(statements)
 
 
 def disturbances(before: HostSnapshot, after: HostSnapshot) -> tuple[str, ...]:
@@ -202,10 +206,12 @@ def _name_of(path: Path) -> str:
     return name
 
 
-def _source(found: HostDescription) -> str:
+def _source(description: HostDescription) -> str:
     date = datetime.now(UTC).strftime("%Y-%m-%d")
-    where = ", in a virtual machine" if found.is_virtual else ""
-    return one_line(f"benchgate machine calibrate, {date}, {found.model or 'unknown processor'}{where}", 120)
+    where = ", in a virtual machine" if description.is_virtual else ""
+    return one_line(
+        f"benchgate machine calibrate, {date}, {description.model or 'unknown processor'}{where}", 120
+    )
 
 
 def _report(machine: Machine, remarks: Sequence[str]) -> list[str]:
@@ -218,7 +224,7 @@ def _agreement(kind: str, wrong: Sequence[str]) -> list[str]:
     advice = "measure again while this host does nothing else"
     return [
         f"the file DOES NOT agree with the curve (chase: {kind}); {advice}:",
-        *(f"  {one}" for one in wrong),
+        *(f"  {text}" for text in wrong),
     ]
 
 
@@ -247,7 +253,7 @@ def sheet(machine: Machine, curves: Mapping[str, tuple[CurvePoint, ...]], decide
 def stairs_of(machine: Machine) -> tuple[Stair, ...]:
     caches = [("L1d", machine.l1d), ("L2", machine.l2), *([("L3", machine.l3)] if machine.l3 else [])]
     return (
-        *(Stair(name, one.size, one.latency_ns) for name, one in caches),
+        *(Stair(name, cache.size, cache.latency_ns) for name, cache in caches),
         Stair("memory", None, machine.memory_local_ns),
     )
 
@@ -263,11 +269,11 @@ def _tile(
         Curve(
             number,
             _chase_name(kind, decides),
-            tuple((one.size, one.ns, one.typical_ns) for one in curves[kind]),
+            tuple((point.size, point.ns, point.typical_ns) for point in curves[kind]),
         )
         for number, kind in enumerate(kinds)
     ]
-    names = tuple((one.look, one.name) for one in drawn_ones)
+    names = tuple((drawn_one.look, drawn_one.name) for drawn_one in drawn_ones)
     return Tile(heading, latency.draw(heading, drawn_ones, stairs), names, latency.HEIGHT)
 
 

@@ -55,15 +55,15 @@ def view_of(
     verdicts, capacity = _conclude(facts, runs, where, trusted, against)
     plan, policy = read_plan(facts, where), read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
-    found = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
+    result = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
     cells: dict[str, list[VerifiedRun]] = {}
-    for one in runs:
-        if one.verified:
-            cells.setdefault(one.run.cell.id, []).append(one.verified)
+    for judged_run in runs:
+        if judged_run.verified:
+            cells.setdefault(judged_run.run.cell.id, []).append(judged_run.verified)
     seen = {cell_id: witness_of(some) for cell_id, some in cells.items()}
     view = session_view(
         facts=facts,
-        rows=[row_of(one, declared[one.run.cell.row]) for one in runs],
+        rows=[row_of(judged_run, declared[judged_run.run.cell.row]) for judged_run in runs],
         verdicts=verdicts,
         capacity=capacity,
         policy=policy,
@@ -88,9 +88,9 @@ def view_of(
             cell_id: only_said(declared[some[0].run.cell.row], seen[cell_id])
             for cell_id, some in cells.items()
         },
-        fits=tuple(fit for of in found for fit in fits(of, policy.alpha)),
-        noise=noise_of((one.run for one in runs), policy.void),
-        floors=tuple(floor for of in found for floor in floors(of, policy.alpha)),
+        fits=tuple(fit for of in result for fit in fits(of, policy.alpha)),
+        noise=noise_of((judged_run.run for judged_run in runs), policy.void),
+        floors=tuple(floor for of in result for floor in floors(of, policy.alpha)),
         ungated=ungated(
             (cell for sweep in plan for cell, _ in sweep.cells),
             (gate for sweep in plan for gate in sweep.gates),

@@ -62,8 +62,8 @@ def report(qemu_path: Path | None = None, *, kvm_report: Path | None = None) -> 
                 f"--kvm-report: nothing was probed, so {kvm_report} was not written; QEMU: {words}"
             )
         write_kvm_report(kvm_report, collect(host, qemu))
-    found = HostFacts(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
-    return doctor_text(doctor_facts(host, found))
+    facts = HostFacts(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
+    return doctor_text(doctor_facts(host, facts))
 
 
 def _say(line: str) -> None:
@@ -72,22 +72,22 @@ def _say(line: str) -> None:
 
 def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
     try:
-        found = inputs.qemu(path, notice=_say)
+        qemu = inputs.qemu(path, notice=_say)
     except BenchgateError as error:
         return None, f"none: {error}"
     try:
-        plugins = plugin_api_of(found).reason
+        plugins = plugin_api_of(qemu).reason
     except BenchgateError as error:
         plugins = f"plugin API unknown: {error}"
-    return found, f"{found.version_text} ({found.origin}), {plugins}"
+    return qemu, f"{qemu.version_text} ({qemu.origin}), {plugins}"
 
 
 def _linux() -> str:
     try:
-        found = inputs.linux_kernel(notice=_say)
+        kernel = inputs.linux_kernel(notice=_say)
     except BenchgateError as error:
         return f"none: {error}"
-    return ", ".join([found.version, *found.labels])
+    return ", ".join([kernel.version, *kernel.labels])
 
 
 def _others() -> str:
@@ -101,12 +101,12 @@ def _others() -> str:
 
 def _other(guest: Architecture) -> str:
     try:
-        found = store.fetched(guest.kind("qemu"))
+        entry = store.fetched(guest.kind("qemu"))
     except BenchgateError as error:
         return f"none: {error}"
-    if found is None:
+    if entry is None:
         return "is fetched when a system needs it"
-    return f"QEMU {found.about['version']} ({found.origin})"
+    return f"QEMU {entry.about['version']} ({entry.origin})"
 
 
 def _compiler() -> str:
@@ -122,14 +122,14 @@ def _insn(qemu: Qemu | None) -> tuple[bool, str]:
     if qemu is None:
         return False, "no QEMU"
     try:
-        found = support(qemu)
+        result = support(qemu)
     except BenchgateError as error:
         return False, f"this QEMU was not tried: {error}"
-    if found.works:
+    if result.works:
         means = "decides at any CPU count, whatever this host's speed and load"
         return True, f"{means}; used where wall time does not qualify"
     advice = "use the pinned one (leave out --qemu)"
-    return False, f"this QEMU cannot carry the clock; {advice}. Its trial: {found.reason}"
+    return False, f"this QEMU cannot carry the clock; {advice}. Its trial: {result.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +153,19 @@ class HostFacts:
     """What is known of guests of other architectures."""
 
 
-def doctor_facts(host: Host, found: HostFacts) -> tuple[ScreenRow, ...]:
+def doctor_facts(host: Host, facts: HostFacts) -> tuple[ScreenRow, ...]:
     """The screen's rows, in order."""
     rows = [*_topology_rows(host.topology, host.pins)]
     probes = host.probes.values()
     rows += [ScreenRow(probe.accel.value, f"{probe.state}: {probe.detail}") for probe in probes]
     rows.append(_capacity_row(host))
-    rows += [ScreenRow("qemu", found.qemu), ScreenRow("linux", found.linux)]
-    rows += [ScreenRow("compiler", found.compiler), ScreenRow("other CPUs", found.others)]
+    rows += [ScreenRow("qemu", facts.qemu), ScreenRow("linux", facts.linux)]
+    rows += [ScreenRow("compiler", facts.compiler), ScreenRow("other CPUs", facts.others)]
     for lane in (Lane.KVM, Lane.TCG, Lane.NATIVE):
         rows.append(_lane_row(lane, [fitness(host, lane, n, at) for n, at in THRESHOLDS.items()]))
-    rows.append(ScreenRow("lane insn", f"{'yes' if found.insn[0] else 'no'}: {found.insn[1]}"))
-    present = ", ".join(name for name, there in found.detectors.items() if there) or "none"
-    absent = ", ".join(name for name, there in found.detectors.items() if not there)
+    rows.append(ScreenRow("lane insn", f"{'yes' if facts.insn[0] else 'no'}: {facts.insn[1]}"))
+    present = ", ".join(name for name, there in facts.detectors.items() if there) or "none"
+    absent = ", ".join(name for name, there in facts.detectors.items() if not there)
     rows.append(ScreenRow("noise seen", f"{present}; {UNAVAILABLE}: {absent}" if absent else present))
     return tuple(rows)
 

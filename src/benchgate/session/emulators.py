@@ -64,12 +64,12 @@ def is_alone(systems: Iterable[System]) -> bool:
 
 def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
     """Finds the cell with the most CPUs of each system that QEMU boots."""
-    found: dict[str, PlannedCell] = {}
+    planned_cells: dict[str, PlannedCell] = {}
     for cell in cells:
-        known = found.get(cell.system.name)
+        known = planned_cells.get(cell.system.name)
         if cell.system.kind is SystemKind.QEMU and (known is None or known.cell.cpus < cell.cell.cpus):
-            found[cell.system.name] = cell
-    return list(found.values())
+            planned_cells[cell.system.name] = cell
+    return list(planned_cells.values())
 
 
 def require_machines(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
@@ -126,7 +126,7 @@ class Emulators:
                 self.qemus[name] = qemu_of(system, path, locked=self.options.locked, session=session)
 
     def check(self, cells: Iterable[PlannedCell]) -> None:
-        used = [(one, self.qemus[one.system.emulator]) for one in largest(cells)]
+        used = [(cell, self.qemus[cell.system.emulator]) for cell in largest(cells)]
         require_saved(used)
         require_machines(used)
 
@@ -218,10 +218,10 @@ class Emulators:
     # ---- for one cell
 
     def vm(self, planned: PlannedCell) -> VmConfig:
-        found = self._choice(planned).configs.get(planned.seats.lane)
-        if found is None:
+        config = self._choice(planned).configs.get(planned.seats.lane)
+        if config is None:
             raise HostError(f"{planned.cell.id}: QEMU is not prepared for lane {planned.seats.lane}")
-        return found
+        return config
 
     def untimed(self, planned: PlannedCell) -> VmConfig:
         """QEMU's settings for a boot without the instruction clock."""
@@ -237,10 +237,10 @@ class Emulators:
         return chosen is not None and lane in chosen.configs
 
     def _choice(self, planned: PlannedCell) -> VmChoice:
-        found = self._choices.get(planned.system.emulator)
-        if found is None:
+        choice = self._choices.get(planned.system.emulator)
+        if choice is None:
             raise HostError(f"{planned.cell.id}: QEMU is not prepared for {planned.system.arch}")
-        return found
+        return choice
 
     def probe(self, emulator: str) -> AccelProbe:
         """The probe of the accelerator on wall time."""

@@ -54,4 +54,4 @@ def exit_code(view: SessionView) -> int:
         return UNDECIDED
     if Word.INCONCLUSIVE in words and view.inconclusive_fails:
         return INCONCLUSIVE
-    return 0 if any(one.outcome is Word.PASS for one in view.decided) else UNDECIDED
+    return 0 if any(verdict.outcome is Word.PASS for verdict in view.decided) else UNDECIDED

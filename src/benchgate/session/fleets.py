@@ -81,10 +81,10 @@ def _fleet(options: Options, note: Notice) -> FleetRunner:
 
 def _address(options: Options) -> str:
     """Checks the key, too: a scheduler that does not answer is waited for."""
-    found = certificates.checked_address(options.fleet, certificates=options.fleet_certificates is not None)
+    result = certificates.checked_address(options.fleet, certificates=options.fleet_certificates is not None)
     if options.fleet_key:
         allow.require_key(options.fleet_key)
-    return found
+    return result
 
 
 def _engine(options: Options) -> Engine:

@@ -67,22 +67,21 @@ def rows_text(place: Place) -> str:
     with store.reading(place) as connection:
         known = reader.known_rows(connection)
     heading = ("row", "lane", "metrics", "sessions", "newest")
-    rows = [[visible(str(cell)) for cell in (one.row, one.lane, one.metrics, one.sessions, one.newest)]
-            for one in known]  # fmt: skip
+    rows = [[visible(str(getattr(summary, name))) for name in heading] for summary in known]
     return "\n".join([f"history {place}", *columns.drawn([heading, *rows])])
 
 
 def courses(place: Place, wanted: CourseQuery) -> tuple[Course, ...]:
     with store.reading(place) as connection:
-        found = reader.series_of(connection, wanted.name, wanted.metric, wanted.lane)
-        if not found:
+        result = reader.series_of(connection, wanted.name, wanted.metric, wanted.lane)
+        if not result:
             raise HistoryError(_unknown(connection, place, wanted))
-        if len(found) > MOST_COURSES:
+        if len(result) > MOST_COURSES:
             raise HistoryError(
-                f"{wanted.name} has {counted(len(found), 'course')} of {wanted.metric}; name a cell "
-                f"such as {found[0].series.cell}, or one --lane"
+                f"{wanted.name} has {counted(len(result), 'course')} of {wanted.metric}; name a cell "
+                f"such as {result[0].series.cell}, or one --lane"
             )
-        return tuple(_course(connection, one, wanted) for one in found)
+        return tuple(_course(connection, series, wanted) for series in result)
 
 
 def courses_text(place: Place, wanted: CourseQuery, width: int) -> str:
@@ -109,17 +108,17 @@ def _all_courses(place: Place, wanted: CourseQuery) -> tuple[tuple[Course, ...],
     """The courses that one page can hold, and how many it leaves out."""
     short = replace(wanted, last=min(wanted.last, MOST_ON_PAGE))
     with store.reading(place) as connection:
-        found = reader.series_of(connection, "", wanted.metric, wanted.lane)
-        shown = found[:MOST_ON_PAGE]
-        return tuple(_course(connection, one, short) for one in shown), len(found) - len(shown)
+        result = reader.series_of(connection, "", wanted.metric, wanted.lane)
+        shown = result[:MOST_ON_PAGE]
+        return tuple(_course(connection, series, short) for series in shown), len(result) - len(shown)
 
 
-def _course(connection: Connection, found: reader.NumberedSeries, wanted: CourseQuery) -> Course:
-    points = reader.points_of(connection, found.number, wanted.last)
-    is_exact = found.series.lane == Lane.INSN
-    samples = reader.samples_of(connection, found.number) if is_exact else {}
-    left_out = reader.count_points(connection, found.number) - len(points)
-    return course_of(found.series, points, samples, wanted.error, left_out)
+def _course(connection: Connection, numbered_series: reader.NumberedSeries, wanted: CourseQuery) -> Course:
+    points = reader.points_of(connection, numbered_series.number, wanted.last)
+    is_exact = numbered_series.series.lane == Lane.INSN
+    samples = reader.samples_of(connection, numbered_series.number) if is_exact else {}
+    left_out = reader.count_points(connection, numbered_series.number) - len(points)
+    return course_of(numbered_series.series, points, samples, wanted.error, left_out)
 
 
 def _unknown(connection: Connection, place: Place, wanted: CourseQuery) -> str:
@@ -146,19 +145,29 @@ def side_of(session: StoredSession, system: str = "") -> ComparisonSide:
         raise UsageError(f"session {session.name} has no system {system}; it has {', '.join(systems)}")
     chosen = (system,) if system else systems
     kept = [sample for sample in session.samples if sample[0].system in chosen]
-    found: dict[FigureKey, Samples] = {}
+    result: dict[FigureKey, Samples] = {}
     for series, values in kept:
         key = _key(series, session.name)
-        if key in found:  # two clocks, or two placements of one CPU count
+        if key in result:  # two clocks, or two placements of one CPU count
             key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
-        found[key] = Samples(
+        result[key] = Samples(
             series.lane, series.shown_unit, MetricDirection(series.better), values, session.steps[series]
         )
     mark = "" if session.verified else ", UNVERIFIED"
     name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
-    host = next((one.machine for one, _ in kept if one.machine and one.lane != Lane.INSN), "")
-    models = {one.machine if one.lane == Lane.INSN and one.machine else IDEAL for one, _ in kept}
-    return ComparisonSide(name, chosen, found, host, tuple(sorted(models)))
+    host = next(
+        (
+            course_series.machine
+            for course_series, _ in kept
+            if course_series.machine and course_series.lane != Lane.INSN
+        ),
+        "",
+    )
+    models = {
+        course_series.machine if course_series.lane == Lane.INSN and course_series.machine else IDEAL
+        for course_series, _ in kept
+    }
+    return ComparisonSide(name, chosen, result, host, tuple(sorted(models)))
 
 
 def _key(series: CourseSeries, where: str) -> FigureKey:

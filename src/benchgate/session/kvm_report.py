@@ -132,12 +132,12 @@ def write(path: Path, report: KvmReport) -> None:
 
 
 def _modules(root: Path) -> Mapping[str, Mapping[str, str]]:
-    found: dict[str, Mapping[str, str]] = {}
+    result: dict[str, Mapping[str, str]] = {}
     for name in MODULES:
         folder = root / "sys/module" / name
         if folder.is_dir():
-            found[name] = {one.name: fact(one) for one in sorted((folder / "parameters").glob("*"))}
-    return found
+            result[name] = {path.name: fact(path) for path in sorted((folder / "parameters").glob("*"))}
+    return result
 
 
 def _device(root: Path) -> str:

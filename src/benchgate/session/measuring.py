@@ -115,21 +115,25 @@ class MeasuringSession:
     def begin(self, sweeps: Sequence[SweepPlan]) -> None:
         """Makes the session's folder, with everything that is needed to judge it again."""
         self._sweeps = tuple(sweeps)
-        self._records.needs_threads = frozenset().union(*(one.needs_threads for one in sweeps))
-        self._records.needs_events = frozenset().union(*(one.needs_events for one in sweeps))
-        self._records.needs_look = frozenset().union(*(one.needs_look for one in sweeps))
+        self._records.needs_threads = frozenset().union(*(sweep.needs_threads for sweep in sweeps))
+        self._records.needs_events = frozenset().union(*(sweep.needs_events for sweep in sweeps))
+        self._records.needs_look = frozenset().union(*(sweep.needs_look for sweep in sweeps))
         if self.options.fleet:
-            fleets.require_makeable(self.options, (cell for one in self._sweeps for cell in one.runnable))
+            fleets.require_makeable(self.options, (cell for sweep in self._sweeps for cell in sweep.runnable))
         emulators = self.bench.emulators
         seen = self._host.envelope(emulators.main, emulators.probes, self.bench.ground.pins)
-        kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
+        kinds = (
+            planned_gate.gate for sweep in sweeps for planned_gate in sweep.gates if planned_gate.gate.file
+        )
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
         self._trusted = TrustedPrograms(
-            workloads={name: one for name, one in used.items() if catalog.word_of(one) != name},
+            workloads={
+                name: workload for name, workload in used.items() if catalog.word_of(workload) != name
+            },
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
-        letters = {letter: one.name for letter, one in choice.letters(self.options).items()}
+        letters = {letter: system.name for letter, system in choice.letters(self.options).items()}
         inputs = self._inputs(sweeps)
         if isinstance(self._runner, ResumingRunner):
             self._runner.require_inputs(inputs)
@@ -155,29 +159,29 @@ class MeasuringSession:
             self.note(
                 f"--cpus {kept}: on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
             )
-        self._expected = {one.row: expected_runs(one, self.options, self.policy) for one in sweeps}
+        self._expected = {sweep.row: expected_runs(sweep, self.options, self.policy) for sweep in sweeps}
         self.progress.expect(sum(self._expected.values()))
 
     def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
         """The files that gates name, as they are now: verdicts are decided again from these copies."""
-        found = baseline_file.load(
+        copies = baseline_file.load(
             gate.gate.baseline for sweep in sweeps for gate in sweep.gates if gate.gate.baseline
         )
-        if found:
-            self._facts[baseline_file.FACT] = {word: one.digest for word, one in found.items()}
-            self._open_session.keep({one.name: one.text for one in found.values()})
+        if copies:
+            self._facts[baseline_file.FACT] = {word: copy.digest for word, copy in copies.items()}
+            self._open_session.keep({copy.name: copy.text for copy in copies.values()})
         facts = {**self._open_session.facts, **self._facts}
         origin = origin_of(facts, str(self._open_session.folder))
-        self.against = BaselineSet(origin, {word: one.baseline for word, one in found.items()})
+        self.against = BaselineSet(origin, {word: copy.baseline for word, copy in copies.items()})
 
     def _inputs(self, sweeps: Sequence[SweepPlan]) -> dict[str, Any]:
         """The digests of QEMU and of every image; `labels`: what every report must state about them."""
         emulators = self.bench.emulators
-        images = {one.guest: self.bench.image(one) for sweep in sweeps for one in sweep.runnable}
+        images = {cell.guest: self.bench.image(cell) for sweep in sweeps for cell in sweep.runnable}
         labels = {label for image in images.values() for label in image.labels}
-        found: dict[str, Any] = {guest: dict(image.digests) for guest, image in images.items()}
+        result: dict[str, Any] = {guest: dict(image.digests) for guest, image in images.items()}
         labels |= emulators.labels()
-        return {**found, **emulators.described(), "labels": sorted(labels)}
+        return {**result, **emulators.described(), "labels": sorted(labels)}
 
     # ---- the Lab
 
@@ -222,7 +226,7 @@ class MeasuringSession:
         rows = [sweep.row for sweep in self._sweeps]
         later = self._sweeps[rows.index(group[0].sweep) + 1 :]
         seed = self.options.order_seed
-        more = (first_runs(one, self.options, self.policy_of(one), self, seed) for one in later)
+        more = (first_runs(plan, self.options, self.policy_of(plan), self, seed) for plan in later)
         self._runner.ahead(map(self._request_ahead, chain(group, chain.from_iterable(more))))
 
     def _request_ahead(self, run: PlannedRun) -> RunRequest:
@@ -322,8 +326,12 @@ class MeasuringSession:
 
     def profile(self, sweep: SweepPlan) -> None:
         """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
-        runnable = [one for one in sweep.runnable if one.system.script is None and not one.cell.variant]
-        guests = [one for one in runnable if one.system.kind is SystemKind.QEMU]
+        runnable = [
+            planned_cell
+            for planned_cell in sweep.runnable
+            if planned_cell.system.script is None and not planned_cell.cell.variant
+        ]
+        guests = [cell for cell in runnable if cell.system.kind is SystemKind.QEMU]
         if not guests:
             why = "only guests that are not asked at a prompt can be profiled"
             return self.note(f"profile of {sweep.row}: unavailable: {why}")
@@ -331,8 +339,10 @@ class MeasuringSession:
         self.progress.phase(planned.cell.id, "profile", "running")
         mark, folder = secrets.token_hex(8), self._open_session.folder / name
         made = self.bench.request(planned, BootOptions(mark, measure=self.options.measure), folder)
-        found = perf.record(made.spec, folder, mark=mark, watch=watch_for(planned.system))
-        where = f"{name}/{perf.DATA} (perf report -i)" if found.file else f"unavailable: {found.reason}"
+        recording = perf.record(made.spec, folder, mark=mark, watch=watch_for(planned.system))
+        where = (
+            f"{name}/{perf.DATA} (perf report -i)" if recording.file else f"unavailable: {recording.reason}"
+        )
         return self.note(f"profile of {planned.cell.id}: {where}")
 
     def note(self, text: str) -> None:

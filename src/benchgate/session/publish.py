@@ -74,7 +74,7 @@ def _tell_github(view: SessionView, notice: Callable[[str], None]) -> None:
 def prune(reports: Path, keep: int, current: str = "") -> tuple[str, ...]:
     """Removes the oldest sessions above `keep` (0 keeps all), but never the current or a running one."""
     try:
-        names = sorted(one.name for one in (reports / "runs").iterdir() if _is_session(one))
+        names = sorted(path.name for path in (reports / "runs").iterdir() if _is_session(path))
     except FileNotFoundError:
         return ()
     except OSError as error:

@@ -153,7 +153,7 @@ def moved_lines(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
 def name_lines(file: Path, symbols: SymbolFiles) -> Sharing:
     """Writes the lines with the variables in them next to the plugin's file."""
     files = symbols.kernel, symbols.program
-    variables = [NO_SYMBOLS if one is None else read_symbols(one, data=True) for one in files]
+    variables = [NO_SYMBOLS if path is None else read_symbols(path, data=True) for path in files]
     seen = named(read_sharing(file), *variables)
     file.with_name(sharing.KEPT).write_text(text_of_lines(seen), encoding="utf-8")
     return seen
@@ -291,6 +291,6 @@ class SymbolKeeper:
             self._read[file] = read_symbols(file)
         return self._read[file]
 
-    def _add(self, guest: str, found: Symbols) -> None:
+    def _add(self, guest: str, symbols: Symbols) -> None:
         known = stored_symbols({"symbols": self.kept}, "this session", guest)
-        self.kept[guest] = symbols_of(known, found)
+        self.kept[guest] = symbols_of(known, symbols)

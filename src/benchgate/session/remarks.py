@@ -165,7 +165,7 @@ def _of_sweep(sweep: SweepPlan) -> list[str]:
     for gate in gates:
         if _is_latency(gate) and gate.gate.cell.cpus > 1 and gate.gate.cell.id not in seen:
             blind.setdefault(gate.gate.cell.id, gate)
-    return [_sentence(one) for one in blind.values()]
+    return [_sentence(planned_gate) for planned_gate in blind.values()]
 
 
 def _metric(planned: PlannedGate) -> Metric:

@@ -202,8 +202,8 @@ def _equal_in(raw: RawRun, again: RawRun) -> str:
 
 def _held(new: _Replay, again: RawRun, symbols: Callable[[], SymbolFiles]) -> list[str]:
     """What the kernel holds in the first pages of memory that differ at the end, as far as it is known."""
-    one, other = read_memory(new.raw.folder), read_memory(again.folder)
-    found = one.differing(other)[: arms.MOST_PAGES] if one and other else []
+    memory, other = read_memory(new.raw.folder), read_memory(again.folder)
+    found = memory.differing(other)[: arms.MOST_PAGES] if memory and other else []
     kernel = symbols().kernel if found else None
     if kernel is None:
         return []
@@ -287,23 +287,23 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
             f"{word}:{unnamed[0]}=PATH"
         )
     kept = {key: value for key, value in recorded.items() if key not in known.files}
-    found = catalog.system_with(word, {**kept, **given})
+    system = catalog.system_with(word, {**kept, **given})
     if raw.cell.machine:  # the file may have changed since the session
         where = str(order.folder.parent.parent / order.facts)
-        found = found.on(read_machine(facts, raw.cell.machine, where))
-    if raw.cell.system not in (found.name, choice.by_content(found).name):
+        system = system.on(read_machine(facts, raw.cell.machine, where))
+    if raw.cell.system not in (system.name, choice.by_content(system).name):
         raise UsageError(
-            f"--system {order.system} is {found.name}, but the run was made on {raw.cell.system}"
+            f"--system {order.system} is {system.name}, but the run was made on {raw.cell.system}"
         )
-    return found
+    return system
 
 
 def _settings(facts: Mapping[str, Any], raw: RawRun) -> dict[str, str]:
     """The settings that the session recorded for the run's system."""
-    found = facts.get("settings", {}).get(raw.cell.system, {})
-    if not isinstance(found, Mapping) or not all(isinstance(value, str) for value in found.values()):
+    result = facts.get("settings", {}).get(raw.cell.system, {})
+    if not isinstance(result, Mapping) or not all(isinstance(value, str) for value in result.values()):
         raise EvidenceError(f"session.json: the settings of {raw.cell.system} cannot be read")
-    return dict(found)
+    return dict(result)
 
 
 def _prepare_qemu(bench: Workbench, facts: Mapping[str, Any], system: System) -> None:

@@ -91,9 +91,9 @@ def run_sweep(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed
         state.round(wanted)
         if state.ended:
             break
-    found = state.arms()
-    verdicts = decide(state.gates, found, policy, state.bounds, lab.against).verdicts
-    return SweepResult(sweep, tuple(state.runs), found, verdicts, tuple(state.order))
+    result = state.arms()
+    verdicts = decide(state.gates, result, policy, state.bounds, lab.against).verdicts
+    return SweepResult(sweep, tuple(state.runs), result, verdicts, tuple(state.order))
 
 
 def first_runs(sweep: SweepPlan, options: Options, policy: Policy, lab: Lab, seed: int) -> list[PlannedRun]:
@@ -145,7 +145,7 @@ class _State:
         """The discarded runs of each arm. On the instruction clock only one arm of a system and workload has
         such a run: it runs its first seed twice, and a difference makes all their arms INVALID."""
         wall = [cell_id for cell_id, cell in self.cells.items() if cell.seats.lane is not Lane.INSN]
-        repeated = [one.cell.id for one in self.sweep.repeated]
+        repeated = [planned_cell.cell.id for planned_cell in self.sweep.repeated]
         order = run_order(wall, self.policy.warmups, self.seed)
         discarded = [_Wish(cell_id, True, "warm-up") for cell_id in order]
         return discarded + [_Wish(cell_id, True, "seed 1, to be repeated") for cell_id in repeated]

@@ -67,11 +67,11 @@ def _named_files(system: System) -> list[Path]:
     parts = [part.replace("\0", ",") for word in words for part in re.split(r"[,=]", word)]
     # A word that is only a path may have a comma.
     parts += [word for word in system.qemu.arguments if word not in parts]
-    found = [path for path in map(Path, parts) if path.exists() and path != Path()]
-    for path in found:
+    paths = [path for path in map(Path, parts) if path.exists() and path != Path()]
+    for path in paths:
         if not path.is_file() and path.is_absolute():
             raise UsageError(
                 f"{system.name} cannot start warm: `qemu.arguments` has {path}, which is no file with a "
                 "content that a snapshot can be of; leave out start=warm, or --start"
             )
-    return [path for path in found if path.is_file()]
+    return [path for path in paths if path.is_file()]

@@ -80,8 +80,10 @@ class Workbench:
     @property
     def ground(self) -> Ground:
         """The host's CPUs, and the lanes: those that are expected, until they are chosen."""
-        found = self.emulators
-        return ground_of(self.host.topology, self.options, found.lanes, found.no_insn, found.no_machine)
+        emulators = self.emulators
+        return ground_of(
+            self.host.topology, self.options, emulators.lanes, emulators.no_insn, emulators.no_machine
+        )
 
     def at_once(self, planned: PlannedCell) -> int:
         """How many guests of this cell the host's memory and CPUs can hold."""

@@ -48,9 +48,9 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
 def security() -> Security:
     files = {"cert": "cert.pem", "key": "key.pem"}
     named = {
-        f"tls_{role}_{one}": f"{FOLDER}/{file}"
+        f"tls_{role}_{value}": f"{FOLDER}/{file}"
         for role in ("client", "worker")
-        for one, file in files.items()
+        for value, file in files.items()
     }
     return Security(tls_ca_file=f"{FOLDER}/ca.pem", require_encryption=True, **named)
 
@@ -106,8 +106,8 @@ async def messages(where: str, address: str) -> None:
 
 async def said(name: str, make: Callable[[], Awaitable[Any]]) -> None:
     try:
-        found = await asyncio.wait_for(make(), S)
-        line = f"{name}: done {found!r}"
+        result = await asyncio.wait_for(make(), S)
+        line = f"{name}: done {result!r}"
     except BaseException as error:
         line = f"{name}: {type(error).__name__} {error!r}"
     print(line.replace("\n", " ")[:300], flush=True)

@@ -44,7 +44,7 @@ def other_folder() -> None:
     def made(wrapped: Callable[..., bytes], key: str, worker: str, host: str, folder: Path) -> bytes:
         for name, content in first[0].items() if first else ():
             (folder / name).write_bytes(content)
-        first.append({one.name: one.read_bytes() for one in folder.iterdir()})
+        first.append({path.name: path.read_bytes() for path in folder.iterdir()})
         return wrapped(key, worker, host, folder)
 
 

@@ -28,10 +28,10 @@ def conversation(*steps: ScriptStep, ready: str = "") -> Conversation:
 
 def at_prompt(*steps: ScriptStep) -> Conversation:
     """A conversation whose first line was just typed."""
-    found = conversation(*steps)
-    found.feed(b"boot\r\n$ ")
-    found.typed(None)
-    return found
+    result = conversation(*steps)
+    result.feed(b"boot\r\n$ ")
+    result.typed(None)
+    return result
 
 
 def fed(found: Conversation, *pieces: bytes) -> Conversation:
@@ -44,9 +44,9 @@ def fed(found: Conversation, *pieces: bytes) -> Conversation:
 
 
 def test_a_line_is_typed_while_the_prompt_is_the_last_thing_on_the_console() -> None:
-    found = fed(conversation(PRIMES), b"boot\r\n")
-    assert found.pending is None
-    assert fed(found, b"$ ").pending == NextLine(0, b"primes 2 100\n")
+    result = fed(conversation(PRIMES), b"boot\r\n")
+    assert result.pending is None
+    assert fed(result, b"$ ").pending == NextLine(0, b"primes 2 100\n")
 
 
 @pytest.mark.parametrize("console", [b"price: $ ", b"$ 5", b"$ \n", b"$", b"x$ "])
@@ -56,28 +56,28 @@ def test_no_prompt(console: bytes) -> None:
 
 @pytest.mark.parametrize("console", [b"price: $ ", b"$ 5 ", b"a$ b"])
 def test_a_prompt_is_all_of_its_line_even_if_its_pattern_has_no_anchors(console: bytes) -> None:
-    found = Conversation(Script(r"\$ ", (ScriptStep("go", r"\$ "),)))
-    assert fed(found, console).pending is None
-    assert fed(found, b"\n$ ").pending is not None
+    result = Conversation(Script(r"\$ ", (ScriptStep("go", r"\$ "),)))
+    assert fed(result, console).pending is None
+    assert fed(result, b"\n$ ").pending is not None
 
 
 @pytest.mark.parametrize(("length", "counts"), [(1000, True), (1001, False)])
 def test_a_line_that_is_too_long_is_no_prompt(length: int, counts: bool) -> None:
-    found = Conversation(Script(".*", (ScriptStep("go", ".*"),)))
-    assert (fed(found, b"x" * length).pending is not None) is counts
+    result = Conversation(Script(".*", (ScriptStep("go", ".*"),)))
+    assert (fed(result, b"x" * length).pending is not None) is counts
 
 
 def test_a_prompt_of_the_boot_log_counts_only_after_the_ready_line() -> None:
-    found = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
-    assert found.pending is None
-    assert fed(found, b"\ninit: up\n$ ").pending is not None
+    result = fed(conversation(PRIMES, ready="^init: up$"), b"$ ")
+    assert result.pending is None
+    assert fed(result, b"\ninit: up\n$ ").pending is not None
 
 
 def test_a_prompt_that_is_followed_by_more_is_none_and_the_line_is_named() -> None:
-    found = fed(conversation(PRIMES), b"$ [   1.5] random: ready\n")
-    assert found.pending is None
-    assert "is not the last thing on the console" in found.waits_for
-    assert "`$ [ 1.5] random: ready`" in found.waits_for
+    result = fed(conversation(PRIMES), b"$ [   1.5] random: ready\n")
+    assert result.pending is None
+    assert "is not the last thing on the console" in result.waits_for
+    assert "`$ [ 1.5] random: ready`" in result.waits_for
 
 
 def test_escapes_and_carriage_returns_are_not_part_of_a_prompt() -> None:
@@ -102,17 +102,17 @@ def test_nothing_can_be_typed_without_a_prompt() -> None:
     ],
 )
 def test_an_echo_that_differs_is_lost_input(echo: bytes, shown: str) -> None:
-    found = fed(at_prompt(PRIMES), echo)
-    assert found.failure.startswith("step 1, `primes 2 100`: the guest echoed")
-    assert f"echoed `{shown}`: input was lost or changed" in found.failure
-    assert not found.is_over
-    assert found.pending is None
+    result = fed(at_prompt(PRIMES), echo)
+    assert result.failure.startswith("step 1, `primes 2 100`: the guest echoed")
+    assert f"echoed `{shown}`: input was lost or changed" in result.failure
+    assert not result.is_over
+    assert result.pending is None
 
 
 def test_an_echo_without_its_end_is_named_as_lost_input() -> None:
-    found = fed(at_prompt(PRIMES), b"prim")
-    assert not found.failure
-    assert found.waits_for == "step 1, `primes 2 100`: input was lost: the guest echoed only `prim`"
+    result = fed(at_prompt(PRIMES), b"prim")
+    assert not result.failure
+    assert result.waits_for == "step 1, `primes 2 100`: input was lost: the guest echoed only `prim`"
 
 
 def test_the_echo_is_no_answer() -> None:
@@ -123,8 +123,8 @@ def test_the_echo_is_no_answer() -> None:
 
 def test_a_guest_that_echoes_against_its_description_is_refused() -> None:
     step = ScriptStep("done", PROMPT, expect="done", echo=False)
-    found = fed(at_prompt(step), b"done\n")
-    assert "the guest echoes its input" in found.failure
+    result = fed(at_prompt(step), b"done\n")
+    assert "the guest echoes its input" in result.failure
 
 
 def test_output_behind_the_prompt_is_an_answer_if_nothing_is_echoed() -> None:
@@ -136,10 +136,10 @@ def test_output_behind_the_prompt_is_an_answer_if_nothing_is_echoed() -> None:
 
 
 def test_a_step_ends_with_all_that_it_must_print() -> None:
-    found = fed(at_prompt(PRIMES), b"primes 2 100\n", b"done\n")
-    assert not found.is_over
-    assert r"matches `^sum=(?P<sum>\d+)$`" in found.waits_for
-    assert fed(found, b"sum=1060\n").is_over
+    result = fed(at_prompt(PRIMES), b"primes 2 100\n", b"done\n")
+    assert not result.is_over
+    assert r"matches `^sum=(?P<sum>\d+)$`" in result.waits_for
+    assert fed(result, b"sum=1060\n").is_over
 
 
 def test_an_answer_counts_when_its_line_is_complete() -> None:
@@ -149,52 +149,52 @@ def test_an_answer_counts_when_its_line_is_complete() -> None:
 
 
 def test_the_next_line_is_typed_at_the_prompt_after_the_answer() -> None:
-    found = fed(at_prompt(PRIMES, STATS), b"primes 2 100\n$ \nsum=1\n$ ")
-    assert found.pending is None, "a prompt before the answer is none"
-    assert fed(found, b"\ndone\n$ ").pending == NextLine(1, b"stats\n")
+    result = fed(at_prompt(PRIMES, STATS), b"primes 2 100\n$ \nsum=1\n$ ")
+    assert result.pending is None, "a prompt before the answer is none"
+    assert fed(result, b"\ndone\n$ ").pending == NextLine(1, b"stats\n")
 
 
 def test_a_step_without_an_answer_of_its_own_ends_with_the_prompt() -> None:
-    found = fed(at_prompt(STATS), b"stats\nticks=7\n")
-    assert not found.is_over
-    assert fed(found, b"$ ").pending == NextLine(1, b"")
-    found.typed(None)
-    assert found.is_over
-    assert [typed.text for typed in found.record] == [b"stats\n", b""]
+    result = fed(at_prompt(STATS), b"stats\nticks=7\n")
+    assert not result.is_over
+    assert fed(result, b"$ ").pending == NextLine(1, b"")
+    result.typed(None)
+    assert result.is_over
+    assert [typed.text for typed in result.record] == [b"stats\n", b""]
 
 
 def test_only_the_last_step_is_answered_and_only_by_all_that_it_wants() -> None:
-    found = fed(at_prompt(PRIMES, STATS), b"primes 2 100\nsum=1060\ndone\n$ ")
-    assert not found.is_answered, "another step follows"
-    found.typed(None)
-    assert not fed(found, b"stats\n").is_answered
-    assert fed(found, b"ticks=7\n").is_answered
+    result = fed(at_prompt(PRIMES, STATS), b"primes 2 100\nsum=1060\ndone\n$ ")
+    assert not result.is_answered, "another step follows"
+    result.typed(None)
+    assert not fed(result, b"stats\n").is_answered
+    assert fed(result, b"ticks=7\n").is_answered
     silent = fed(at_prompt(ScriptStep("dump", PROMPT)), b"dump\n1\n2\n")
     assert not silent.is_answered, "all that it prints may be its answer"
 
 
 def test_a_prompt_that_comes_back_without_the_capture_is_a_failure() -> None:
-    found = fed(at_prompt(STATS, PRIMES), b"stats\nno such command\n$ ")
-    found.typed(None)
-    assert "step 1, `stats`: it prompts again, and nothing before that matches" in found.failure
+    result = fed(at_prompt(STATS, PRIMES), b"stats\nno such command\n$ ")
+    result.typed(None)
+    assert "step 1, `stats`: it prompts again, and nothing before that matches" in result.failure
 
 
 def test_a_step_may_have_a_prompt_of_its_own_and_one_may_only_wait() -> None:
     wait = ScriptStep(None, PROMPT, expect="^init")
     login = ScriptStep("root", "login: ", echo=False)
-    found = fed(conversation(wait, login, STATS), b"init: up\nlogin: ")
-    assert found.pending == NextLine(1, b"root\n")
-    found.typed(None)
-    assert fed(found, b"\n$ ").pending == NextLine(2, b"stats\n")
+    result = fed(conversation(wait, login, STATS), b"init: up\nlogin: ")
+    assert result.pending == NextLine(1, b"root\n")
+    result.typed(None)
+    assert fed(result, b"\n$ ").pending == NextLine(2, b"stats\n")
 
 
 def test_each_step_has_its_deadline() -> None:
-    found = conversation(PRIMES, STATS)
-    assert (found.step, found.deadline_s) == (-1, 0)
-    fed(found, b"$ ").typed(None)
-    assert (found.step, found.deadline_s) == (0, 60)
-    fed(found, b"primes 2 100\ndone\nsum=1\n$ ").typed(None)
-    assert (found.step, found.deadline_s) == (1, 5)
+    result = conversation(PRIMES, STATS)
+    assert (result.step, result.deadline_s) == (-1, 0)
+    fed(result, b"$ ").typed(None)
+    assert (result.step, result.deadline_s) == (0, 60)
+    fed(result, b"primes 2 100\ndone\nsum=1\n$ ").typed(None)
+    assert (result.step, result.deadline_s) == (1, 5)
 
 
 # ---- pieces
@@ -206,24 +206,24 @@ PLACES = (8, 40)
 
 
 def replayed(cuts: Iterable[int]) -> Conversation:
-    found = conversation(PRIMES, STATS)
+    result = conversation(PRIMES, STATS)
     for begin, end in pairwise(sorted({0, *PLACES, len(CONSOLE), *cuts})):
-        found.feed(CONSOLE[begin:end])
-        if found.pending and end in (*PLACES, len(CONSOLE)):
-            found.typed(end)
-    return found
+        result.feed(CONSOLE[begin:end])
+        if result.pending and end in (*PLACES, len(CONSOLE)):
+            result.typed(end)
+    return result
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 100])
 def test_the_pieces_in_which_a_console_is_read_change_nothing(step: int) -> None:
-    found = replayed(range(0, len(CONSOLE), step))
-    assert found.is_over
-    assert [(typed.at, typed.text) for typed in found.record] == [
+    result = replayed(range(0, len(CONSOLE), step))
+    assert result.is_over
+    assert [(typed.at, typed.text) for typed in result.record] == [
         (8, b"primes 2 100\n"),
         (40, b"stats\n"),
         (58, b""),
     ]
-    assert found.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}
+    assert result.cuts == {1: "$ primes 2 100", 4: "$ stats", 6: "$ "}
 
 
 RECORD = TypedRecord(

@@ -37,8 +37,8 @@ def test_the_file_is_as_documented_and_is_read_back() -> None:
     assert LISTED.text == TEXT
     assert exploration_of(TEXT) == LISTED
     for strategy in Strategy:
-        one = usual(strategy, 4, steps=1000)
-        assert exploration_of(one.text) == one
+        exploration = usual(strategy, 4, steps=1000)
+        assert exploration_of(exploration.text) == exploration
 
 
 def test_it_is_named_by_its_seed_or_its_points() -> None:
@@ -94,7 +94,7 @@ def test_a_file_in_another_form_is_refused(old: str, new: str, why: str) -> None
 @given(st.text(alphabet="abcpoint 0159\n", max_size=80), st.integers(0, len(TEXT)))
 def test_any_text_is_read_or_refused_without_a_crash(more: str, at: int) -> None:
     try:
-        found = exploration_of(TEXT[:at] + more + TEXT[at:])
+        exploration = exploration_of(TEXT[:at] + more + TEXT[at:])
     except ValueError:
         return
-    assert found.text == TEXT[:at] + more + TEXT[at:]
+    assert exploration.text == TEXT[:at] + more + TEXT[at:]

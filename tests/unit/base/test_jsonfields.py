@@ -108,17 +108,20 @@ WHOLE = Outer(
 
 
 def test_a_value_is_read_back_as_it_was_written() -> None:
-    for one in (WHOLE, replace(WHOLE, perhaps=None, unknown=4, either=-0, sparse="x", later="y", literal=1)):
-        assert read(Outer, json.loads(json.dumps(as_json(one), allow_nan=False)), "it") == one
+    for outer in (
+        WHOLE,
+        replace(WHOLE, perhaps=None, unknown=4, either=-0, sparse="x", later="y", literal=1),
+    ):
+        assert read(Outer, json.loads(json.dumps(as_json(outer), allow_nan=False)), "it") == outer
 
 
 def test_what_is_written_is_plain() -> None:
-    found = as_json(WHOLE)
-    assert found["colour"] == "blue"
-    assert type(found["colour"]) is str
-    assert (found["unknown"], found["beside"], found["each"]) == ("unavailable", True, [1, 3])
-    assert (found["other"], found["twice"], found["by_number"]) == ("1/3", 4, {"0": "red"})
-    assert not {"inline", "sparse", "apart"} & found.keys()
+    result = as_json(WHOLE)
+    assert result["colour"] == "blue"
+    assert type(result["colour"]) is str
+    assert (result["unknown"], result["beside"], result["each"]) == ("unavailable", True, [1, 3])
+    assert (result["other"], result["twice"], result["by_number"]) == ("1/3", 4, {"0": "red"})
+    assert not {"inline", "sparse", "apart"} & result.keys()
 
 
 def test_what_is_apart_is_given_by_the_reader() -> None:

@@ -70,13 +70,13 @@ def test_a_child_leads_its_own_group_with_default_signals_and_no_core_file() -> 
 
 
 def test_only_the_given_descriptors_are_passed_under_their_numbers() -> None:
-    one, other = os.pipe()
+    number, other = os.pipe()
     try:
         child, read = shell("ls /proc/$$/fd; echo via-four >&4", descriptors={4: other})
         assert output(child, read).decode().split() == ["0", "1", "2", "4"]
-        assert os.read(one, 100) == b"via-four\n"
+        assert os.read(number, 100) == b"via-four\n"
     finally:
-        os.close(one)
+        os.close(number)
         os.close(other)
 
 

@@ -201,7 +201,7 @@ class TestEntry:
         heard: list[str] = []
         with cache_storage.notices_to(heard.append):
             cache.entry("guest", KEY, write_hello)
-        assert [CHANGED in one for one in heard] == [True]
+        assert [CHANGED in text for text in heard] == [True]
         assert capsys.readouterr().err == ""
 
     def test_concurrent_sessions_make_a_folder_once(
@@ -306,10 +306,10 @@ class TestCollect:
     def test_a_listing_has_key_time_and_size(self) -> None:
         before = time.time()
         cache.entry("guest", KEY, write_hello)
-        (one,) = cache_trim.listing()
-        assert (one.kind, dict(one.key), one.in_use) == ("guest", KEY, True)
-        assert before - 1 <= one.used_s <= time.time() + 1
-        assert one.size_bytes > len("hello\n")
+        (entry,) = cache_trim.listing()
+        assert (entry.kind, dict(entry.key), entry.in_use) == ("guest", KEY, True)
+        assert before - 1 <= entry.used_s <= time.time() + 1
+        assert entry.size_bytes > len("hello\n")
 
     def test_the_least_recently_used_is_removed_until_the_rest_fits(self) -> None:
         now = time.time()
@@ -318,7 +318,7 @@ class TestCollect:
         )
         end_of_process()
         gone = cache_trim.collect_garbage(keep_bytes=25_000)
-        assert [one.folder for one in gone] == [old]
+        assert [entry.folder for entry in gone] == [old]
         assert (middle.is_dir(), new.is_dir(), old.exists()) == (True, True, False)
 
     def test_age_is_the_time_since_the_last_use(self) -> None:
@@ -327,7 +327,7 @@ class TestCollect:
         used = self.make("b", 10_000, 2000, now)
         cache.entry("guest", {"name": "b"}, must_not_make)
         end_of_process()
-        assert [one.folder for one in cache_trim.collect_garbage(keep_bytes=15_000)] == [old]
+        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=15_000)] == [old]
         assert used.is_dir()
 
     def test_a_folder_in_use_by_this_process_stays(self) -> None:
@@ -347,7 +347,7 @@ class TestCollect:
         assert cache_trim.listing()[0].in_use
         user.kill()
         user.wait(PATIENCE_S)
-        assert [one.folder for one in cache_trim.collect_garbage(keep_bytes=0)] == [folder]
+        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=0)] == [folder]
 
     def test_leftovers_of_a_killed_session_are_removed(self, root: Path) -> None:
         digest = "0123456789abcdef" * 2
@@ -374,7 +374,7 @@ class TestCollect:
         folder = self.make("a", 10, 0, time.time())
         end_of_process()
         (folder / "record.json").write_text("{")
-        assert [one.folder for one in cache_trim.collect_garbage(keep_bytes=2**30)] == [folder]
+        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=2**30)] == [folder]
 
     def test_other_files_in_the_root_are_left_alone(self, root: Path) -> None:
         (root / "guest" / "notes").mkdir(parents=True)

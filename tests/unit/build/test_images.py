@@ -57,12 +57,12 @@ def own(folder: Path, text: str = OWN) -> PlannedCell:
 
 
 def test_the_linux_guest(made: list[str], tmp_path: Path) -> None:
-    one, images_of_session = planned(1), images()
-    image = images_of_session.of(one.system, one.workload)
+    cell, images_of_session = planned(1), images()
+    image = images_of_session.of(cell.system, cell.workload)
     assert (image.kernel, image.initrd, image.program) == (LINUX.image, tmp_path / "initrd", None)
     assert image.digests == {"kernel": "k" * 64, "kernel_config": "c" * 64, "initrd": sha256(b"initrd")}
     assert image.labels == ("unreviewed image",)
-    assert images_of_session.of(one.system, one.workload) is image
+    assert images_of_session.of(cell.system, cell.workload) is image
     assert made == ["linux None", "program", "initrd"]  # once per session
 
 
@@ -78,8 +78,8 @@ def test_a_linux_that_is_built_takes_the_place_of_the_fetched_one(
         return BuiltLinux(tmp_path, "linux-source-6.12 6.12.95")
 
     monkeypatch.setattr(linux_build, "build", build)
-    one, images_of_session = planned(1, system="linux:source=linux-source-6.12:config=debug"), images()
-    image = images_of_session.of(one.system, one.workload)
+    cell, images_of_session = planned(1, system="linux:source=linux-source-6.12:config=debug"), images()
+    image = images_of_session.of(cell.system, cell.workload)
     assert (image.kernel, image.labels) == (tmp_path / "vmlinux", ("linux-source-6.12 6.12.95",))
     assert image.digests["kernel"] == sha256(b"elf")
     assert image.digests["kernel_config"] == sha256(b"CONFIG_PVH=y\n")
@@ -277,17 +277,17 @@ def test_a_kernel_that_contains_the_workload_is_built_for_each_workload(
 
 
 def test_the_guest_digest_covers_all_files() -> None:
-    one = Image(None, None, None, {"b": "2", "a": "1"})
-    assert guest_digest(one) == sha256(b"a=1\nb=2\n")
-    assert guest_digest(replace(one, digests={"a": "1", "b": "3"})) != guest_digest(one)
+    image = Image(None, None, None, {"b": "2", "a": "1"})
+    assert guest_digest(image) == sha256(b"a=1\nb=2\n")
+    assert guest_digest(replace(image, digests={"a": "1", "b": "3"})) != guest_digest(image)
 
 
 def test_an_unpacked_kernel_is_named_beside_the_file_that_it_comes_from(
     made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = planned(1)
+    cell = planned(1)
     monkeypatch.setattr(inputs, "linux_kernel", lambda *_, **__: replace(LINUX, packed="p" * 64))
-    digests = images().of(one.system, one.workload).digests
+    digests = images().of(cell.system, cell.workload).digests
     assert (digests["kernel"], digests["vmlinuz"]) == ("k" * 64, "p" * 64)
 
 
@@ -302,7 +302,7 @@ def test_each_cpu_count_has_its_own_files(tmp_path: Path) -> None:
             (tmp_path / f"{name}{cpus}{'.elf' * (name == 'k')}").write_bytes(f"{name} of {cpus}".encode())
     images_of_session, cell = images(), own(tmp_path, PER_COUNT)
     made = [images_of_session.of(cell.system.at(cpus), cell.workload) for cpus in (1, 2, 1)]
-    assert [dict(one.digests) for one in made] == [
+    assert [dict(image.digests) for image in made] == [
         {
             name: sha256(f"{word} of {cpus}".encode())
             for name, word in (("kernel", "k"), ("initrd", "rd"), ("firmware", "fw"), ("disk0", "d"))
@@ -336,4 +336,4 @@ def test_the_commands_build_a_kernel_for_each_cpu_count(
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
     cell = own(tmp_path, BUILT_PER_COUNT)
     kernels = [images().of(cell.system.at(cpus), cell.workload).kernel for cpus in (1, 2)]
-    assert [one and one.read_text() for one in kernels] == ["built for 1\n", "built for 2\n"]
+    assert [kernel and kernel.read_text() for kernel in kernels] == ["built for 1\n", "built for 2\n"]

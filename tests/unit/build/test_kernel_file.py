@@ -70,9 +70,9 @@ def with_bytes(at: int, text: bytes) -> bytes:
     ],
 )
 def test_the_headers_decide(tmp_path: Path, content: bytes, arch: str, media: Media) -> None:
-    found = seen(tmp_path, content)
-    assert (found.arch, found.media) == (arch, media)
-    assert bool(found.advice) == (media is Media.NONE)
+    file = seen(tmp_path, content)
+    assert (file.arch, file.media) == (arch, media)
+    assert bool(file.advice) == (media is Media.NONE)
 
 
 def bz_image(version: int, payload: int) -> bytes:
@@ -98,9 +98,9 @@ IMAGE = with_bytes(0x38, b"RSC\x05")
     ],
 )
 def test_an_image_in_linuxs_format_need_not_be_linux(tmp_path: Path, content: bytes, is_linux: bool) -> None:
-    found = seen(tmp_path, content)
-    assert (found.is_linux, found.media) == (is_linux, Media.KERNEL)
-    assert found.about.startswith("a Linux " if is_linux else "a kernel in the format of a Linux ")
+    file = seen(tmp_path, content)
+    assert (file.is_linux, file.media) == (is_linux, Media.KERNEL)
+    assert file.about.startswith("a Linux " if is_linux else "a kernel in the format of a Linux ")
 
 
 def test_only_a_file_of_no_known_format_is_raw(tmp_path: Path) -> None:

@@ -17,25 +17,25 @@ PARTS = ("base", "debug", "kcsan", "realtime", "rv", "sched_ext")
 
 def effective(options: tuple[LinuxOption, ...], *without: str) -> str:
     """What Linux makes of options that it all has."""
-    last = {one.name: one for one in options}
-    return "".join(f"{one.line}\n" for name, one in last.items() if name not in without)
+    last = {option.name: option for option in options}
+    return "".join(f"{option.line}\n" for name, option in last.items() if name not in without)
 
 
 def test_every_part_has_required_options_with_a_reason() -> None:
     assert sorted(path.stem for path in (data_root() / linux_build.PARTS).glob("*.config")) == [*PARTS]
     for name in PARTS:
         text = (data_root() / linux_build.PARTS / f"{name}.config").read_text()
-        options = [one for one in linux_build.read_config(name) if one.file.stem == name]
+        options = [option for option in linux_build.read_config(name) if option.file.stem == name]
         lines = [line for line in text.splitlines() if line and not line.startswith("# ") and line != "#"]
         assert len(options) == len(lines)  # none is misspelt
-        assert any(one.reason for one in options)
+        assert any(option.reason for option in options)
 
 
 def test_the_base_is_in_every_configuration_and_a_part_counts_once() -> None:
-    names = [one.name for one in linux_build.read_config("sched_ext+sched_ext+base")]
+    names = [option.name for option in linux_build.read_config("sched_ext+sched_ext+base")]
     assert len(names) == len(set(names))
     assert {"CONFIG_DEVTMPFS", "CONFIG_SCHED_CLASS_EXT"} <= set(names)
-    assert "CONFIG_SCHED_CLASS_EXT" not in [one.name for one in linux_build.read_config("")]
+    assert "CONFIG_SCHED_CLASS_EXT" not in [option.name for option in linux_build.read_config("")]
 
 
 def test_a_complete_configuration_lacks_nothing() -> None:
@@ -59,7 +59,7 @@ def test_what_a_users_file_turns_off_is_named_with_the_file(tmp_path: Path) -> N
     mine = tmp_path / "mine.config"
     mine.write_text("# CONFIG_FUTEX is not set\nCONFIG_HZ_1000=y # a remark is no reason\nnonsense\n")
     options = linux_build.read_config(f"sched_ext+{mine}")
-    assert [(one.line, one.reason) for one in options[-2:]] == [
+    assert [(option.line, option.reason) for option in options[-2:]] == [
         ("# CONFIG_FUTEX is not set", ""),
         ("CONFIG_HZ_1000=y", ""),
     ]

@@ -56,7 +56,7 @@ def repository(folder: Path) -> Path:
 def packed(folder: Path, of: Path) -> SourcePackage:
     archive = folder / "linux.tar.xz"
     with tarfile.open(archive, "w:xz") as to:
-        to.add(of, "linux-source-6.12", filter=lambda one: None if ".git" in one.name else one)
+        to.add(of, "linux-source-6.12", filter=lambda info: None if ".git" in info.name else info)
     return SourcePackage("linux-source-6.12", archive, "digest", "label")
 
 

@@ -156,7 +156,7 @@ class TestCompiler:
 
 def parse_newc(archive: bytes) -> list[tuple[str, int, tuple[int, int], bytes, int]]:
     """An independent reader: name, mode, device, content and time, in the archive's order."""
-    found: list[tuple[str, int, tuple[int, int], bytes, int]] = []
+    result: list[tuple[str, int, tuple[int, int], bytes, int]] = []
     at = 0
     while True:
         head = archive[at : at + 110]
@@ -165,9 +165,9 @@ def parse_newc(archive: bytes) -> list[tuple[str, int, tuple[int, int], bytes, i
         name = archive[at + 110 : at + 110 + numbers[11] - 1].decode()
         begin = at + (110 + numbers[11] + 3) // 4 * 4
         if name == "TRAILER!!!":
-            return found
+            return result
         content = archive[begin : begin + numbers[6]]
-        found.append((name, numbers[1], (numbers[9], numbers[10]), content, numbers[5]))
+        result.append((name, numbers[1], (numbers[9], numbers[10]), content, numbers[5]))
         at = begin + (numbers[6] + 3) // 4 * 4
 
 

@@ -45,8 +45,10 @@ def test_an_export_has_exactly_the_commits_files_and_the_checkout_does_not_chang
     before = repo.state
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "of a hook"))
     with exported(sources_of(repo.folder / "kernel", first), tmp_path / "tree") as place:
-        found = {str(one.relative_to(place)): one.read_text() for one in place.rglob("*") if one.is_file()}
-    assert found == {"main.c": "1", "sub/b.h": "b"}
+        result = {
+            str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()
+        }
+    assert result == {"main.c": "1", "sub/b.h": "b"}
     assert not list(tmp_path.glob("tree*"))
     assert repo.state == before
 
@@ -81,15 +83,15 @@ class TestBuild:
         second = repo.commit("second", {"kernel/main.c": "2"})
         (repo.folder / "kernel/main.c").write_text("not committed")
         log = tmp_path / "log"
-        found = [(self.built(repo, one, log) / "kernel").read_text() for one in (first, second, "", first)]
-        assert found == ["1", "2", "not committed", "1"]
+        result = [(self.built(repo, text, log) / "kernel").read_text() for text in (first, second, "", first)]
+        assert result == ["1", "2", "not committed", "1"]
         assert self.built(repo, other, log) == self.built(repo, first, log)
         assert log.read_text() == "x\n" * 3
 
     def test_a_chosen_file_is_read_as_it_is_now_also_if_the_repository_has_it(self, repo: Repo) -> None:
         first = repo.commit("first", {"kernel/main.c": "1", "kernel/table": "old"})
         folder = repo.folder / "kernel"
-        found = []
+        result = []
         for content in ("new", "newer"):
             (folder / "table").write_text(content)
             commands = [["sh", "-c", f"cat main.c {folder}/table > {{out}}/kernel"]]
@@ -97,8 +99,8 @@ class TestBuild:
                 commands, folder, [folder], name="mine", files=[folder / "table"],
                 commit=sources_of(folder, first),
             )  # fmt: skip
-            found.append((made / "kernel").read_text())
-        assert found == ["1new", "1newer"]
+            result.append((made / "kernel").read_text())
+        assert result == ["1new", "1newer"]
 
     def test_a_build_fails_with_its_own_words(self, repo: Repo) -> None:
         first = repo.commit("first", {"kernel/main.c": "1"})

@@ -50,11 +50,11 @@ def start(folder: Path, program: str, *arguments: str, word: str = "x") -> subpr
     return execute(files(folder, program), *arguments, word=word)
 
 
-def execute(found: ToolFiles, *arguments: str, word: str = "x") -> subprocess.CompletedProcess[bytes]:
+def execute(tool_files: ToolFiles, *arguments: str, word: str = "x") -> subprocess.CompletedProcess[bytes]:
     words = f"workload=own mode=process workers=2 cpus=2 nonce=n loops=3 word={word}".split()
     return subprocess.run(
-        [workload_files.tool_runner(workload(*arguments)), *(f"bench.{one}" for one in words)],
-        env={"BENCHGATE_TOOL": str(found.folder), "TMPDIR": str(found.folder)},
+        [workload_files.tool_runner(workload(*arguments)), *(f"bench.{text}" for text in words)],
+        env={"BENCHGATE_TOOL": str(tool_files.folder), "TMPDIR": str(tool_files.folder)},
         capture_output=True,
         timeout=60,
         check=False,
@@ -88,9 +88,9 @@ def test_the_exit_status_and_a_signal_are_reported(tmp_path: Path, program: str,
 
 
 def test_a_program_that_does_not_exist_says_so(tmp_path: Path) -> None:
-    found = files(tmp_path, "")
-    (found.folder / "lib" / LOADER).unlink()
-    done = execute(found)
+    tool_files = files(tmp_path, "")
+    (tool_files.folder / "lib" / LOADER).unlink()
+    done = execute(tool_files)
     said = wire.parse(done.stdout, nonce="n")
     assert said.reports[0].values["exit"] == 127
     assert b"cannot be run: No such file or directory" in said.output
@@ -118,7 +118,7 @@ def test_it_runs_in_its_own_folder_with_few_variables(tmp_path: Path) -> None:
     folder, *variables = said.output.decode().splitlines()
     assert folder == str(tmp_path)
     assert {"LC_ALL=C", f"TMPDIR={tmp_path}"} <= set(variables)
-    assert not any(one.startswith("BENCHGATE") for one in variables)
+    assert not any(variable.startswith("BENCHGATE") for variable in variables)
 
 
 def test_it_may_use_all_cpus_of_the_run(tmp_path: Path) -> None:
@@ -174,11 +174,11 @@ int main(int count, char **word) {
 
 def test_a_program_opens_a_library_and_data_of_the_workload(tmp_path: Path) -> None:
     """The library is linked with the C library of this host, as a package's would be."""
-    found, plug = files(tmp_path / "tool", ""), tmp_path / "files"
+    tool_files, plug = files(tmp_path / "tool", ""), tmp_path / "files"
     plug.mkdir()
     (plug / "words.txt").write_text("hello")
     for name, text, more in (
-        ("prog", DLOPEN, ["-o", str(found.folder / "bin" / "prog"), "-ldl"]),
+        ("prog", DLOPEN, ["-o", str(tool_files.folder / "bin" / "prog"), "-ldl"]),
         ("plug", "int answer(void) { return 42; }", ["-shared", "-fPIC", "-o", str(plug / "libplug.so")]),
     ):
         source = tmp_path / f"{name}.c"
@@ -188,13 +188,13 @@ def test_a_program_opens_a_library_and_data_of_the_workload(tmp_path: Path) -> N
         path = next(
             one for one in (Path("/lib64", name), Path("/lib/x86_64-linux-gnu", name)) if one.exists()
         )
-        (found.folder / "lib" / name).unlink(missing_ok=True)
-        (found.folder / "lib" / name).symlink_to(path)
+        (tool_files.folder / "lib" / name).unlink(missing_ok=True)
+        (tool_files.folder / "lib" / name).symlink_to(path)
     runner = workload_files.tool_runner(workload("{files}/words.txt", files=("libplug.so", "words.txt")))
     words = ["workload=own", "mode=process", "workers=1", "cpus=1", "nonce=n", "loops=3", "word=x"]
     done = subprocess.run(
-        [runner, *(f"bench.{one}" for one in [*words, f"files={plug}"])],
-        env={"BENCHGATE_TOOL": str(found.folder), "TMPDIR": str(tmp_path)},
+        [runner, *(f"bench.{word}" for word in [*words, f"files={plug}"])],
+        env={"BENCHGATE_TOOL": str(tool_files.folder), "TMPDIR": str(tmp_path)},
         capture_output=True,
         timeout=60,
         check=False,
@@ -207,18 +207,18 @@ def test_another_file_is_another_archive(tmp_path: Path, monkeypatch: pytest.Mon
     made = {workload_files.tool_initramfs(workload(), files(tmp_path, f"echo {n}")) for n in range(2)}
     assert len(made) == 2
     digests = [workload_files.tool_digest(workload(), files(tmp_path, f"echo {n}")) for n in range(2)]
-    assert [set(one) for one in digests] == [{"tool:bin/prog", f"tool:lib/{LOADER}"}] * 2
+    assert [set(digest) for digest in digests] == [{"tool:bin/prog", f"tool:lib/{LOADER}"}] * 2
     assert digests[0] != digests[1]
 
 
 def test_a_scheduler_has_its_loader_and_libraries_beside_it(tmp_path: Path) -> None:
-    found = workload_files.scheduler_for_guest("/bin/sh -c exit")
-    assert found["scx/sh"] == Path("/bin/sh")
-    assert found["scx/command"].read_text().split("\n") == [
+    paths = workload_files.scheduler_for_guest("/bin/sh -c exit")
+    assert paths["scx/sh"] == Path("/bin/sh")
+    assert paths["scx/command"].read_text().split("\n") == [
         *(f"/scx/lib/{LOADER}", "--library-path", "/scx/lib", "/scx/sh", "-c", "exit"),
         "",
     ]
-    libraries = {name.removeprefix("scx/lib/"): path for name, path in found.items() if "/lib/" in name}
+    libraries = {name.removeprefix("scx/lib/"): path for name, path in paths.items() if "/lib/" in name}
     assert {LOADER, "libc.so.6"} <= libraries.keys()
     for place, path in libraries.items():
         (tmp_path / place).write_bytes(path.read_bytes())
@@ -229,9 +229,9 @@ def test_a_scheduler_has_its_loader_and_libraries_beside_it(tmp_path: Path) -> N
 
 def test_a_static_scheduler_needs_none() -> None:
     program = programs.init()
-    found = workload_files.scheduler_for_guest(str(program))
-    assert found.keys() == {"scx/init", "scx/command"}
-    assert found["scx/command"].read_text() == "/scx/init\n"
+    paths = workload_files.scheduler_for_guest(str(program))
+    assert paths.keys() == {"scx/init", "scx/command"}
+    assert paths["scx/command"].read_text() == "/scx/init\n"
 
 
 def test_no_scheduler_and_no_settings_add_no_file() -> None:
@@ -249,9 +249,9 @@ def test_paths_of_a_scheduler_may_have_spaces(tmp_path: Path) -> None:
         ("-o", "scx b", "b.c", "-L.", "-lthere", f"-Wl,-rpath,{folder}"),
     ):
         subprocess.run(["cc", *words], cwd=folder, check=True)
-    found = workload_files.scheduler_for_guest(f'"{folder}/scx b" -s 5')
-    assert (found["scx/scx b"], found["scx/lib/libthere.so"]) == (folder / "scx b", folder / "libthere.so")
-    assert found["scx/command"].read_text().split("\n")[-4:] == ["/scx/scx b", "-s", "5", ""]
+    paths = workload_files.scheduler_for_guest(f'"{folder}/scx b" -s 5')
+    assert (paths["scx/scx b"], paths["scx/lib/libthere.so"]) == (folder / "scx b", folder / "libthere.so")
+    assert paths["scx/command"].read_text().split("\n")[-4:] == ["/scx/scx b", "-s", "5", ""]
 
 
 def test_the_settings_of_a_guest_are_a_list_of_files() -> None:

@@ -38,26 +38,26 @@ def full() -> Baseline:
 
 
 def refused(text: str, said: str) -> None:
-    with pytest.raises(EvidenceError, match=said) as found:
+    with pytest.raises(EvidenceError, match=said) as result:
         baseline_file.parse(text, "main.json")
-    assert str(found.value).startswith("main.json is not a baseline: ")
-    assert "next: take the committed file" in str(found.value)
-    assert "\n" not in str(found.value)
+    assert str(result.value).startswith("main.json is not a baseline: ")
+    assert "next: take the committed file" in str(result.value)
+    assert "\n" not in str(result.value)
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     file = tmp_path / "new" / "main.json"
     baseline_file.write(file, full())
-    found = baseline_file.read(file)
-    assert baseline_file.render(found) == file.read_text()
-    (one, two), (mine, other) = found.arms, full().arms
+    baseline = baseline_file.read(file)
+    assert baseline_file.render(baseline) == file.read_text()
+    (one, two), (mine, other) = baseline.arms, full().arms
     assert (one.cell, one.guest, one.seeds, one.symbols) == (mine.cell, mine.guest, mine.seeds, mine.symbols)
     assert one.measurements["work"].samples == (100, 101, 102, 103, 104)
     rates = one.measurements["rps"]
     assert (rates.samples, rates.metric, rates.unit) == ((1.5, 2, 3, 4, 5), RPS, "requests/s")
     assert (rates.blur, rates.step) == ((0.25,), 0.5)
     assert (two.cell, two.lane) == (other.cell, Lane.INSN)
-    assert replace(found, arms=()) == replace(full(), arms=())
+    assert replace(baseline, arms=()) == replace(full(), arms=())
 
 
 def test_what_is_written_follows_the_published_schema() -> None:
@@ -73,11 +73,11 @@ def test_samples_are_on_one_line_for_the_reviewer() -> None:
 
 def test_symbols_beyond_the_largest_are_one_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(baseline_file, "MOST_SYMBOLS", 1)
-    found = baseline_file.parse(baseline_file.render(full()), "main.json").arms[0].symbols
-    assert found is not None
-    assert dict(found.counts) == {("kernel", "schedule"): 90, OTHERS: 7}
-    again = baselines.baseline(replace(full().arms[0], symbols=found))
-    assert baseline_file.parse(baseline_file.render(again), "main.json").arms[0].symbols == found
+    symbol_counts = baseline_file.parse(baseline_file.render(full()), "main.json").arms[0].symbols
+    assert symbol_counts is not None
+    assert dict(symbol_counts.counts) == {("kernel", "schedule"): 90, OTHERS: 7}
+    again = baselines.baseline(replace(full().arms[0], symbols=symbol_counts))
+    assert baseline_file.parse(baseline_file.render(again), "main.json").arms[0].symbols == symbol_counts
 
 
 def test_a_digit_that_was_changed_by_hand_is_found() -> None:
@@ -218,13 +218,13 @@ FACTS: dict[str, Any] = {
 def test_a_copy_is_kept_and_read_back(tmp_path: Path) -> None:
     file, session = tmp_path / "main.json", new_session(tmp_path / "reports")
     file.write_text(written())
-    found = baseline_file.load([str(file), str(file), str(tmp_path / "none.json")])
-    (one,) = found.values()
+    copies = baseline_file.load([str(file), str(file), str(tmp_path / "none.json")])
+    (copy,) = copies.values()
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    assert one.name == f"baselines/{digest}.json"
-    session.keep({one.name: one.text})
+    assert copy.name == f"baselines/{digest}.json"
+    session.keep({copy.name: copy.text})
     file.unlink()
-    facts = {**FACTS, "baselines": {word: kept.digest for word, kept in found.items()}}
+    facts = {**FACTS, "baselines": {word: kept.digest for word, kept in copies.items()}}
     again = baseline_file.read_back(session.folder, facts, "session.json")
     assert again.baselines[str(file)].arms[0].cell == cell(2)
     assert again.origin == origin_of(FACTS, "session.json")
@@ -266,20 +266,20 @@ def test_an_invalid_entry_is_refused(tmp_path: Path, kept: object, said: str) ->
 
 
 def test_an_origin_is_what_wall_time_and_each_system_depend_on() -> None:
-    found = origin_of(FACTS, "session.json")
-    assert found.machine["cpu_model"] == "cpu_model"
-    assert found.machine["isolation"] == '{"a": "2", "b": "1"}'
-    assert "memory_kib" not in found.machine
-    assert (found.systems["linux"].qemu, found.systems["linux"].clock) == ("e" * 64, baselines.CLOCK)
-    assert (found.systems["native"].qemu, found.systems["native"].clock) == ("", "")
+    origin = origin_of(FACTS, "session.json")
+    assert origin.machine["cpu_model"] == "cpu_model"
+    assert origin.machine["isolation"] == '{"a": "2", "b": "1"}'
+    assert "memory_kib" not in origin.machine
+    assert (origin.systems["linux"].qemu, origin.systems["linux"].clock) == ("e" * 64, baselines.CLOCK)
+    assert (origin.systems["native"].qemu, origin.systems["native"].clock) == ("", "")
 
 
 @pytest.mark.parametrize(
     "change", [{"systems": {"linux": "version: 2\n"}}, {"settings": {"linux": {"sched": "wfq"}}}]
 )
 def test_a_changed_yaml_or_setting_is_another_definition(change: dict[str, Any]) -> None:
-    one, other = (origin_of({**FACTS, **more}, "s").systems["linux"] for more in ({}, change))
-    assert one.definition != other.definition
+    origin, other = (origin_of({**FACTS, **more}, "s").systems["linux"] for more in ({}, change))
+    assert origin.definition != other.definition
 
 
 def test_the_place_of_a_file_plays_no_part_but_its_name_does() -> None:
@@ -292,9 +292,9 @@ def test_the_place_of_a_file_plays_no_part_but_its_name_does() -> None:
 
 
 def test_a_session_without_these_facts_has_an_origin_that_promises_nothing() -> None:
-    found = origin_of({"systems": {"linux": "x"}}, "session.json")
-    assert set(found.machine.values()) == {"unavailable"}
-    assert (found.systems["linux"].qemu, found.systems["linux"].clock) == ("", "")
+    origin = origin_of({"systems": {"linux": "x"}}, "session.json")
+    assert set(origin.machine.values()) == {"unavailable"}
+    assert (origin.systems["linux"].qemu, origin.systems["linux"].clock) == ("", "")
 
 
 def test_a_part_of_the_wrong_type_is_named() -> None:

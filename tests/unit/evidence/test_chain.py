@@ -54,8 +54,8 @@ def signers(tmp_path: Path, *lines: str) -> Path:
 
 
 def status(folder: Path, file: Path | None, identity: str = "") -> tuple[int, str]:
-    found = verify_session(folder, recomputed, None if file is None else Signers(file, identity))
-    return found.exit_code, found.text
+    check = verify_session(folder, recomputed, None if file is None else Signers(file, identity))
+    return check.exit_code, check.text
 
 
 def test_a_signed_session_is_intact_and_names_its_signer(signed: Path, key: Path, tmp_path: Path) -> None:
@@ -207,6 +207,6 @@ def test_without_ssh_keygen_the_signature_is_said_to_be_unchecked(
     signed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = verify_session(signed)
-    assert found.exit_code == INTACT
-    assert "its signature was not checked: ssh-keygen is not installed" in found.text
+    check = verify_session(signed)
+    assert check.exit_code == INTACT
+    assert "its signature was not checked: ssh-keygen is not installed" in check.text

@@ -55,7 +55,7 @@ def test_one_system_of_a_session(tmp_path: Path) -> None:
     folder = session(tmp_path / "one", *micro("linux", [300.0]), *micro("kernel", [70.0]))
     side = figures_file.read(f"{folder}:kernel")
     assert side.systems == ("kernel",)
-    assert {one.values for key, one in side.samples.items() if key.metric == "cost"} == {(70.0,)}
+    assert {samples.values for key, samples in side.samples.items() if key.metric == "cost"} == {(70.0,)}
     with pytest.raises(UsageError, match="has no system mine; it has kernel, linux"):
         figures_file.read(f"{folder}:mine")
 
@@ -63,7 +63,7 @@ def test_one_system_of_a_session(tmp_path: Path) -> None:
 def test_the_json_of_kevlars_runner(tmp_path: Path) -> None:
     (tmp_path / "kevlar.json").write_text(json.dumps(KEVLAR))
     side = figures_file.read(str(tmp_path / "kevlar.json"))
-    assert {key.what: one.values for key, one in side.samples.items()} == {"getpid": (264.0007,)}
+    assert {key.what: samples.values for key, samples in side.samples.items()} == {"getpid": (264.0007,)}
     assert side.name.endswith("kevlar.json (kevlar-balanced)")
 
 

@@ -44,22 +44,28 @@ def test_a_unit_of_a_yaml_file_cannot_add_columns_or_formulas() -> None:
 def test_steps_are_read_back_and_version_1_has_none() -> None:
     (row,) = rows(cell(2), [460])
     text = metrics_csv.render([replace(row, steps=(("work", 10.0),))])
-    assert [(one.metric, one.step) for one in metrics_csv.parse(text, "x")] == [
+    assert [(value.metric, value.step) for value in metrics_csv.parse(text, "x")] == [
         ("work", 10.0),
         ("total", 0.0),
     ]
     older = metrics_csv.as_of_version(1, text)
     assert older.splitlines()[0].endswith(",unit,value")
-    assert [(one.value, one.step) for one in metrics_csv.parse(older, "x")] == [(460.0, None), (1460.0, None)]
+    assert [(metric_value.value, metric_value.step) for metric_value in metrics_csv.parse(older, "x")] == [
+        (460.0, None),
+        (1460.0, None),
+    ]
 
 
 def test_who_saw_a_metric_is_read_back_and_version_2_does_not_say() -> None:
     (row,) = rows(cell(2), [460])
     text = metrics_csv.render([replace(row, seen_by=(("total", SeenBy.MACHINE),))])
-    assert [one.seen_by for one in metrics_csv.parse(text, "x")] == [SeenBy.GUEST, SeenBy.MACHINE]
+    assert [value.seen_by for value in metrics_csv.parse(text, "x")] == [SeenBy.GUEST, SeenBy.MACHINE]
     older = metrics_csv.as_of_version(2, text)
     assert older.splitlines()[0].endswith(",value,step")
-    assert [(one.step, one.seen_by) for one in metrics_csv.parse(older, "x")] == [(0.0, None), (0.0, None)]
+    assert [(value.step, value.seen_by) for value in metrics_csv.parse(older, "x")] == [
+        (0.0, None),
+        (0.0, None),
+    ]
     with pytest.raises(EvidenceError, match=r"x:2: seen_by: 'nobody' is not one of"):
         metrics_csv.parse(text.replace(",guest", ",nobody"), "x")
 

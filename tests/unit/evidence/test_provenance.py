@@ -29,8 +29,8 @@ def facts() -> dict[str, Any]:
     """The facts after a round trip through JSON."""
     made = provenance.planned([sweep(2, 4), sweep(2, hi=100_000)], POLICY, {"labels": ["user QEMU"]})
     made["capacity"]["primes-linux"] = bounds_of(BOUNDS)
-    found: dict[str, Any] = json.loads(json.dumps(made))
-    return found
+    result: dict[str, Any] = json.loads(json.dumps(made))
+    return result
 
 
 def test_the_plan_is_read_back_unchanged() -> None:
@@ -49,18 +49,18 @@ def with_p99() -> dict[str, Any]:
     """The facts of a workload that declares a metric, with a gate of it."""
     plan = sweep(2)
     cells = tuple(
-        replace(one, workload=replace(one.workload, metrics={"wake_p99": P99})) for one in plan.cells
+        replace(cell, workload=replace(cell.workload, metrics={"wake_p99": P99})) for cell in plan.cells
     )
     gate = replace(plan.gates[0], gate=replace(plan.gates[0].gate, metric="wake_p99"))
     made = provenance.planned([replace(plan, cells=cells, gates=(gate,))], POLICY, {})
-    found: dict[str, Any] = json.loads(json.dumps(made))
-    return found
+    result: dict[str, Any] = json.loads(json.dumps(made))
+    return result
 
 
 def test_the_metrics_of_a_workload_are_stored_with_the_plan() -> None:
-    (found,) = read_plan(with_p99(), "session.json")
-    assert found.declared == {"wake_p99": P99}
-    assert found.gates[0].metric == "wake_p99"
+    (stored_sweep,) = read_plan(with_p99(), "session.json")
+    assert stored_sweep.declared == {"wake_p99": P99}
+    assert stored_sweep.gates[0].metric == "wake_p99"
 
 
 def with_law() -> dict[str, Any]:
@@ -72,8 +72,8 @@ def with_law() -> dict[str, Any]:
     )
     gate = replace(plan.gates[0], gate=replace(law, settings=(("model", "amdahl"), ("parameter", "serial"))))
     made = provenance.planned([replace(plan, gates=(gate,))], POLICY, {})
-    found: dict[str, Any] = json.loads(json.dumps(made))
-    return found
+    result: dict[str, Any] = json.loads(json.dumps(made))
+    return result
 
 
 def law_of(found: dict[str, Any]) -> dict[str, Any]:
@@ -82,17 +82,17 @@ def law_of(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_gate_over_several_arms_is_read_back_unchanged() -> None:
-    (found,) = read_plan(with_law(), "session.json")
-    (law,) = found.gates
-    assert law.more == (found.cells[1][0],)
+    (stored_sweep,) = read_plan(with_law(), "session.json")
+    (law,) = stored_sweep.gates
+    assert law.more == (stored_sweep.cells[1][0],)
     assert law.settings == (("model", "amdahl"), ("parameter", "serial"))
     assert [cell.cpus for cell in law.cells] == [1, 2, 4]
 
 
 def test_a_gate_of_an_earlier_version_has_no_further_arms() -> None:
-    found = with_law()
-    del law_of(found)["more"], law_of(found)["settings"]
-    (law,) = read_plan(found, "session.json")[0].gates
+    result = with_law()
+    del law_of(result)["more"], law_of(result)["settings"]
+    (law,) = read_plan(result, "session.json")[0].gates
     assert (law.more, law.settings) == ((), ())
 
 
@@ -107,35 +107,35 @@ def test_a_gate_of_an_earlier_version_has_no_further_arms() -> None:
     ],
 )
 def test_further_arms_and_settings_are_untrusted(change: dict[str, object]) -> None:
-    found = with_law()
-    law_of(found).update(change)
+    result = with_law()
+    law_of(result).update(change)
     with pytest.raises(EvidenceError, match=r"session\.json: the plan cannot be read"):
-        read_plan(found, "session.json")
+        read_plan(result, "session.json")
 
 
 def test_a_gate_of_a_metric_that_is_not_stored_is_refused() -> None:
-    found = with_p99()
-    found["plan"][0]["metrics"] = []
+    result = with_p99()
+    result["plan"][0]["metrics"] = []
     with pytest.raises(EvidenceError, match="is of wake_p99, which is not a metric of its workload"):
-        read_plan(found, "session.json")
+        read_plan(result, "session.json")
 
 
 def test_a_session_of_an_earlier_version_has_windows_and_no_metrics() -> None:
-    found = facts()
-    for one in found["plan"]:
+    result = facts()
+    for one in result["plan"]:
         del one["metrics"]
         for gate in one["gates"]:
             gate["window"] = "total"
             del gate["metric"]
-    first, _ = read_plan(found, "session.json")
+    first, _ = read_plan(result, "session.json")
     assert first.declared == {}
     assert {gate.metric for gate in first.gates} == {"total"}
 
 
 def test_a_policy_of_an_earlier_version_has_one_factor_for_all_lanes() -> None:
-    found = facts()
-    del found["policy"]["superlinear_ideal"]
-    assert read_policy(found, "s").superlinear_ideal == POLICY.superlinear
+    result = facts()
+    del result["policy"]["superlinear_ideal"]
+    assert read_policy(result, "s").superlinear_ideal == POLICY.superlinear
 
 
 def test_policy_and_capacity_are_read_back_unchanged() -> None:
@@ -145,10 +145,10 @@ def test_policy_and_capacity_are_read_back_unchanged() -> None:
 
 
 def test_systems_workloads_and_inputs_are_stored() -> None:
-    found = facts()
-    assert "name: linux" in found["systems"]["linux"]
-    assert found["workloads"] == {"primes": "primes"}
-    assert found["inputs"] == {"labels": ["user QEMU"]}
+    result = facts()
+    assert "name: linux" in result["systems"]["linux"]
+    assert result["workloads"] == {"primes": "primes"}
+    assert result["inputs"] == {"labels": ["user QEMU"]}
 
 
 def first_cell(found: dict[str, Any]) -> dict[str, Any]:
@@ -175,10 +175,10 @@ def first_cell(found: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_an_invalid_plan_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
-    found = facts()
-    edit(found)
+    result = facts()
+    edit(result)
     with pytest.raises(EvidenceError, match=r"session\.json: the plan cannot be read"):
-        read_plan(found, "session.json")
+        read_plan(result, "session.json")
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_an_invalid_plan_is_refused(edit: Callable[[dict[str, Any]], object]) ->
     ],
 )
 def test_an_invalid_policy_is_refused(edit: Callable[[dict[str, Any]], object]) -> None:
-    found = facts()
-    edit(found)
+    result = facts()
+    edit(result)
     with pytest.raises(EvidenceError, match=r"session\.json: the policy cannot be read"):
-        read_policy(found, "session.json")
+        read_policy(result, "session.json")
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_an_invalid_policy_is_refused(edit: Callable[[dict[str, Any]], object]) 
     [7, {"two": {}}, {"2": 1}, {"2": {"lane": "tcg"}}, {"2": {"lane": "warp", "cpus": 2}}],
 )
 def test_an_invalid_capacity_is_refused(bad: object) -> None:
-    found = {**facts(), "capacity": {"primes-linux": bad}}
+    result = {**facts(), "capacity": {"primes-linux": bad}}
     with pytest.raises(EvidenceError, match=r"session\.json: the capacity cannot be read"):
-        read_bounds(found, "primes-linux", "session.json")
+        read_bounds(result, "primes-linux", "session.json")
 
 
 def test_without_git_the_commit_is_unavailable(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_the_command_can_be_pasted(argv: list[str], said: str) -> None:
 
 def on_duo() -> SweepPlan:
     plan = sweep(2)
-    return replace(plan, cells=tuple(replace(one, system=one.system.on(duo())) for one in plan.cells))
+    return replace(plan, cells=tuple(replace(cell, system=cell.system.on(duo())) for cell in plan.cells))
 
 
 def test_a_machine_is_recorded_with_its_text_and_read_back() -> None:

@@ -61,7 +61,7 @@ def test_real_output_matches_its_schemas(tmp_path: Path) -> None:
     jsonschema.validate(rows, schema("results"))
     metrics = list(csv.DictReader(io.StringIO((session.folder / "metrics.csv").read_text())))
     jsonschema.validate(metrics, schema("metrics"))
-    assert {one["metric"] for one in metrics} == {"work", "total"}
+    assert {metric["metric"] for metric in metrics} == {"work", "total"}
     assert tuple(schema("metrics")["items"]["required"]) == tuple(metrics_csv.COLUMNS)  # type: ignore[index]
     assert tuple(schema("results")["items"]["required"]) == tuple(results_csv.COLUMNS)  # type: ignore[index]
 
@@ -130,7 +130,7 @@ def test_every_run_is_on_disk_as_soon_as_it_is_recorded(tmp_path: Path) -> None:
         session.record(run_row(raw_run(cell(1), attempt=number), verified(raw_run(cell(1)), 100)))
         rows = results_csv.parse((session.folder / "results.csv").read_text(), "results.csv")
         assert [row.run for row in rows] == list(range(1, number + 1))
-    assert sorted(one.name for one in (session.folder / "runs").iterdir()) == [
+    assert sorted(path.name for path in (session.folder / "runs").iterdir()) == [
         "0001-primes-linux-smp1",
         "0002-primes-linux-smp1",
     ]
@@ -190,7 +190,7 @@ def test_latest_points_to_the_newest_session(tmp_path: Path) -> None:
     second = new_session(tmp_path, "bbbbbb")
     assert first.folder != second.folder
     assert (tmp_path / "latest").readlink() == Path("runs") / second.id
-    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".latest")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".latest")] == []
 
 
 def test_an_invalid_short_id_is_refused(tmp_path: Path) -> None:

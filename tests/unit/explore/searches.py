@@ -15,13 +15,13 @@ def answered(search: Generator[list[C], int | None, R], fails: Callable[[C], boo
     try:
         candidates = next(search)
         while True:
-            found = None
+            result = None
             for number, one in enumerate(candidates):
                 tried += 1
                 if fails(one):
-                    found = number
+                    result = number
                     break
-            candidates = search.send(found)
+            candidates = search.send(result)
     except StopIteration as end:
         left: R = end.value
         return left, tried

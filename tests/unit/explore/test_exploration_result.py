@@ -73,14 +73,14 @@ def test_a_strange_line_is_refused(change: dict[str, object], message: str) -> N
 def test_groups_come_in_the_order_of_their_first_find() -> None:
     finds = tuple(replace(FIND, name=f"find-{n}", group=group) for n, group in enumerate("bab"))
     groups = ExplorationResult(finds=finds).groups
-    assert [(name, [one.name for one in of]) for name, of in groups] == [
+    assert [(name, [find.name for find in of]) for name, of in groups] == [
         ("b", ["find-0", "find-2"]),
         ("a", ["find-1"]),
     ]
 
 
 def test_the_first_find_of_a_strategy_is_counted_in_its_own_runs() -> None:
-    found = [
+    lines = [
         replace(LINE, number=n, strategy=strategy, outcome=FOUND if name else OK, find=name)
         for n, strategy, name in [
             (1, "sync", ""),
@@ -90,7 +90,7 @@ def test_the_first_find_of_a_strategy_is_counted_in_its_own_runs() -> None:
             (5, "sync", "find-2"),
         ]
     ]
-    assert first_finds(found) == {("row-smp2", "sync"): 2}
+    assert first_finds(lines) == {("row-smp2", "sync"): 2}
 
 
 def test_what_is_left_is_said_by_switches_else_by_the_note() -> None:
@@ -100,8 +100,8 @@ def test_what_is_left_is_said_by_switches_else_by_the_note() -> None:
 
 
 def test_cells_take_turns_and_so_do_strategies() -> None:
-    found = [(one.key, one.strategy) for one in schedule(["a", "b"], ["sync", "pct"], 3)]
-    assert found == [
+    result = [(attempt.key, attempt.strategy) for attempt in schedule(["a", "b"], ["sync", "pct"], 3)]
+    assert result == [
         ("a#1", "sync"),
         ("b#1", "sync"),
         ("a#2", "pct"),
@@ -118,10 +118,10 @@ def test_more_runs_continue_the_same_list() -> None:
 
 def test_the_first_run_of_a_cell_is_plain_and_has_the_seed_of_run_1() -> None:
     assert [*first_runs(["a"])] == [ExplorationAttempt("a", 0, "plain", 1)]
-    (one, *_) = schedule(["a"], ["plain"], 3)
-    assert one == ExplorationAttempt("a", 1, "plain", 1)
+    (attempt, *_) = schedule(["a"], ["plain"], 3)
+    assert attempt == ExplorationAttempt("a", 1, "plain", 1)
 
 
 def test_seeds_begin_where_the_user_says() -> None:
-    assert [one.seed for one in schedule(["a"], ["pct"], 3, seed=501)] == [501, 502, 503]
-    assert [one.seed for one in first_runs(["a"], 501)] == [501]
+    assert [attempt.seed for attempt in schedule(["a"], ["pct"], 3, seed=501)] == [501, 502, 503]
+    assert [first_run.seed for first_run in first_runs(["a"], 501)] == [501]

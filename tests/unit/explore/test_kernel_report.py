@@ -77,18 +77,18 @@ def observed(text: str) -> RunObservation:
 
 
 def test_finds_with_one_report_are_one_group_wherever_the_console_ends() -> None:
-    found = Trouble(TroubleKind.FAILURE, "the guest reported a failure")
-    one = observed(LOCKDEP)
+    trouble = Trouble(TroubleKind.FAILURE, "the guest reported a failure")
+    observation = observed(LOCKDEP)
     later = observed(LOCKDEP.replace("T100", "T7").replace("bench/100", "bench/7") + "the rest of it\n")
-    assert group_of(found, one) == group_of(found, later)
-    assert group_of(found, one) == (
+    assert group_of(trouble, observation) == group_of(trouble, later)
+    assert group_of(trouble, observation) == (
         "failure | WARNING: possible circular locking dependency detected | &one->lock at take_one | "
         "&other->lock at take_other"
     )
-    assert group_of(found, replace(one, report=())) != group_of(found, replace(later, report=()))
+    assert group_of(trouble, replace(observation, report=())) != group_of(trouble, replace(later, report=()))
 
 
 def test_finds_with_other_locks_are_another_group() -> None:
-    found = Trouble(TroubleKind.FAILURE, "")
+    trouble = Trouble(TroubleKind.FAILURE, "")
     other = observed(LOCKDEP.replace("take_other", "take_third"))
-    assert group_of(found, observed(LOCKDEP)) != group_of(found, other)
+    assert group_of(trouble, observed(LOCKDEP)) != group_of(trouble, other)

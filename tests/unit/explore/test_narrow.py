@@ -12,20 +12,20 @@ from tests.unit.explore.searches import answered
 
 @pytest.mark.parametrize("limit", [1, 2, 17, 500, 999, 1000])
 def test_the_least_that_fails_is_found_to_a_thirty_second(limit: int) -> None:
-    found, _ = answered(least(1000), lambda one: one >= limit)
-    assert limit <= found <= limit + max(1, limit // 31)
+    result, _ = answered(least(1000), lambda number: number >= limit)
+    assert limit <= result <= limit + max(1, limit // 31)
 
 
 def test_the_least_is_exact_with_enough_fineness() -> None:
-    found, tried = answered(least(10**6, fineness=10**7), lambda one: one >= 123_457)
-    assert found == 123_457
+    result, tried = answered(least(10**6, fineness=10**7), lambda number: number >= 123_457)
+    assert result == 123_457
     assert tried <= 40
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 6, 100, 4095, 4096])
 def test_the_farthest_that_fails_is_found_exactly(limit: int) -> None:
-    found, tried = answered(farthest(4096), lambda one: one <= limit)
-    assert found == limit
+    result, tried = answered(farthest(4096), lambda number: number <= limit)
+    assert result == limit
     assert tried <= 26
 
 

@@ -47,9 +47,11 @@ def test_the_instructions_of_a_stall_lie_between_the_entries_around_it() -> None
 
 
 def test_the_sentence_names_both_cpus_and_both_places() -> None:
-    one = Switch(SwitchSide(1, "park+0x1c", "park+0x20"), 300, (SwitchSide(0, "unpark+0x10", "unpark+0x44"),))
-    assert one.sentence.startswith("CPU 1 stops after park+0x1c and before park+0x20 for 300 ns, ")
-    assert one.sentence.endswith("CPU 0 executes unpark+0x10 to unpark+0x44")
+    switch = Switch(
+        SwitchSide(1, "park+0x1c", "park+0x20"), 300, (SwitchSide(0, "unpark+0x10", "unpark+0x44"),)
+    )
+    assert switch.sentence.startswith("CPU 1 stops after park+0x1c and before park+0x20 for 300 ns, ")
+    assert switch.sentence.endswith("CPU 0 executes unpark+0x10 to unpark+0x44")
     alone = Switch(SwitchSide(0, "a+0x0", "a+0x4"), 5, (SwitchSide(2, "b+0x0", "b+0x0"),))
     assert alone.sentence.endswith("in which CPU 2 executes b+0x0")
     assert Switch(SwitchSide(0, "a", "b"), 5, ()).sentence.endswith("no other CPU executes anything")

@@ -41,9 +41,9 @@ PANIC = RunObservation(
     ],
 )
 def test_each_ending_without_a_result_has_its_kind(ending: Ending, kind: TroubleKind) -> None:
-    found = trouble(RunObservation(ending, "why it has none"), None, 4.0)
-    assert found is not None
-    assert (found.kind, found.what) == (kind, "why it has none")
+    result = trouble(RunObservation(ending, "why it has none"), None, 4.0)
+    assert result is not None
+    assert (result.kind, result.what) == (kind, "why it has none")
 
 
 def test_a_good_run_is_no_find() -> None:
@@ -52,9 +52,9 @@ def test_a_good_run_is_no_find() -> None:
 
 
 def test_books_that_do_not_balance_are_a_find_whatever_the_answer() -> None:
-    found = trouble(replace(GOOD, unbalanced="vCPU 1 lost 5 ns"), None, 4.0)
-    assert found is not None
-    assert (found.kind, found.what) == (TroubleKind.BOOKS, "vCPU 1 lost 5 ns")
+    result = trouble(replace(GOOD, unbalanced="vCPU 1 lost 5 ns"), None, 4.0)
+    assert result is not None
+    assert (result.kind, result.what) == (TroubleKind.BOOKS, "vCPU 1 lost 5 ns")
 
 
 def test_slow_is_more_than_k_times_the_median_beside_the_stalls_themselves() -> None:
@@ -73,9 +73,9 @@ def test_the_median_is_that_of_the_first_fifteen_windows() -> None:
 
 
 def test_a_run_is_whole_if_every_stall_is_known() -> None:
-    one = Delay(0, 5, 10, 5, 0x10)
-    assert replace(GOOD, stalls=(one,), all_stalls=1).is_whole
-    assert not replace(GOOD, stalls=(one,), all_stalls=2).is_whole
+    delay = Delay(0, 5, 10, 5, 0x10)
+    assert replace(GOOD, stalls=(delay,), all_stalls=1).is_whole
+    assert not replace(GOOD, stalls=(delay,), all_stalls=2).is_whole
 
 
 @pytest.mark.parametrize(
@@ -97,25 +97,27 @@ def test_a_place_has_its_symbol() -> None:
 
 
 def test_panics_with_the_same_lines_and_other_numbers_are_one() -> None:
-    found = Trouble(TroubleKind.PANIC, "it panicked at 17")
+    result = Trouble(TroubleKind.PANIC, "it panicked at 17")
     other = replace(
         PANIC,
         last_lines=("worker 4 at 0xffff9000", "panic: cpu=0 why=assert", "rip=ffffffff80005678"),
         places=("spin+0x1", "panic+0x20"),
     )
-    assert group_of(found, PANIC) == group_of(Trouble(TroubleKind.PANIC, "it panicked at 99"), other)
-    assert group_of(found, PANIC) == "panic | worker # at # | panic: cpu=# why=assert | rip=#"
+    assert group_of(result, PANIC) == group_of(Trouble(TroubleKind.PANIC, "it panicked at 99"), other)
+    assert group_of(result, PANIC) == "panic | worker # at # | panic: cpu=# why=assert | rip=#"
     different = replace(other, last_lines=("panic: cpu=0 why=double free",))
-    assert group_of(found, PANIC) != group_of(found, different)
+    assert group_of(result, PANIC) != group_of(result, different)
 
 
 def test_hangs_at_other_places_are_two() -> None:
-    found = Trouble(TroubleKind.HANG, "not finished")
-    one = RunObservation(Ending.RUN_DEADLINE, "", last_lines=("ready",), places=("idle+0x1", "park+0x8"))
-    same = replace(one, places=("park+0x10", "idle+0x1"))
-    other = replace(one, places=("idle+0x1", "lock+0x8"))
-    assert group_of(found, one) == group_of(found, same) == "hang | at idle, park | ready"
-    assert group_of(found, other) != group_of(found, one)
+    result = Trouble(TroubleKind.HANG, "not finished")
+    observation = RunObservation(
+        Ending.RUN_DEADLINE, "", last_lines=("ready",), places=("idle+0x1", "park+0x8")
+    )
+    same = replace(observation, places=("park+0x10", "idle+0x1"))
+    other = replace(observation, places=("idle+0x1", "lock+0x8"))
+    assert group_of(result, observation) == group_of(result, same) == "hang | at idle, park | ready"
+    assert group_of(result, other) != group_of(result, observation)
 
 
 def test_a_cpu_that_looks_for_work_without_end_hangs_at_no_one_place() -> None:
@@ -126,16 +128,18 @@ def test_a_cpu_that_looks_for_work_without_end_hangs_at_no_one_place() -> None:
     spins = ["acquire+0x30", "timer+0x8", "acquire+0x34", "acquire+0x30", "timer+0x2"]
     assert settled(spins[:4]) == "acquire+0x30"
     assert settled(["park+0x8"]) == "park+0x8"
-    found = Trouble(TroubleKind.HANG, "not finished")
-    one = RunObservation(Ending.RUN_DEADLINE, "", last_lines=("ready",), places=(settled(loop), "park+0x8"))
-    other = replace(one, places=(settled([*loop, "lapicid+0x1"]), "park+0x9"))
-    assert group_of(found, one) == group_of(found, other) == "hang | at no one place, park | ready"
+    result = Trouble(TroubleKind.HANG, "not finished")
+    observation = RunObservation(
+        Ending.RUN_DEADLINE, "", last_lines=("ready",), places=(settled(loop), "park+0x8")
+    )
+    other = replace(observation, places=(settled([*loop, "lapicid+0x1"]), "park+0x9"))
+    assert group_of(result, observation) == group_of(result, other) == "hang | at no one place, park | ready"
 
 
 def test_wrong_answers_are_grouped_by_their_reason_and_not_by_their_results() -> None:
-    one = RunObservation(Ending.DONE, "wrong answer: worker 1", last_lines=("@bench end 1",))
+    observation = RunObservation(Ending.DONE, "wrong answer: worker 1", last_lines=("@bench end 1",))
     assert (
-        group_of(Trouble(TroubleKind.WRONG, "wrong answer: worker 1"), one)
+        group_of(Trouble(TroubleKind.WRONG, "wrong answer: worker 1"), observation)
         == "wrong-answer | wrong answer: worker #"
     )
-    assert group_of(Trouble(TroubleKind.SLOW, "7 times"), one) == "slow"
+    assert group_of(Trouble(TroubleKind.SLOW, "7 times"), observation) == "slow"

@@ -98,7 +98,11 @@ SHA_HERE: Mapping[Path, str] = {path: IMAGE_HERE.digests[name] for name, path in
 
 
 def record(system: System, cpus: int) -> SnapshotRecord:
-    names = [f"ram-node{one.node}" for one in backends_of(system, cpus)] if has_nodes(system) else ["ram"]
+    names = (
+        [f"ram-node{memory_range.node}" for memory_range in backends_of(system, cpus)]
+        if has_nodes(system)
+        else ["ram"]
+    )
     names += [] if system.machine is None else ["caches"]
     return SnapshotRecord(1_500_000_000, 70, 3, dict.fromkeys((*names, "state"), "a" * 64), {"x": "y"})
 
@@ -113,20 +117,20 @@ def warm_cell(word: str = "linux:start=warm", machine: str = "ideal") -> Planned
     return replace(planned(2), system=system, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
 
 
-def vm_here(one: PlannedCell) -> VmConfig:
-    return VmConfig(replace(QEMU_HERE, guest=one.system.arch), Accel.TCG, "qemu64", CLOCK_HERE)
+def vm_here(cell: PlannedCell) -> VmConfig:
+    return VmConfig(replace(QEMU_HERE, guest=cell.system.arch), Accel.TCG, "qemu64", CLOCK_HERE)
 
 
-def warm_request(one: PlannedCell, explored: Exploration | None = None) -> RunRequest:
+def warm_request(planned_cell: PlannedCell, explored: Exploration | None = None) -> RunRequest:
     """A run of seed 9 that starts at a snapshot of boot 3, as a session asks for it."""
-    start = GuestSnapshot(KEPT, record(one.system, one.cell.cpus))
+    start = GuestSnapshot(KEPT, record(planned_cell.system, planned_cell.cell.cpus))
     boot = BootOptions(NONCE, log=RUN / "clock.log", seed=9, start=start, exploration=explored)
-    spec = guest_spec(one, IMAGE_HERE, vm_here(one), boot)
+    spec = guest_spec(planned_cell, IMAGE_HERE, vm_here(planned_cell), boot)
     return RunRequest(
-        one.cell, spec, RUN, NONCE, 1, 0, 9, Placement.VIRTUAL, False, "e" * 64, watch=GUEST_WATCH
+        planned_cell.cell, spec, RUN, NONCE, 1, 0, 9, Placement.VIRTUAL, False, "e" * 64, watch=GUEST_WATCH
     )
 
 
-def warm_task(one: PlannedCell | None = None, explored: Exploration | None = None) -> Task:
-    made = warm_request(one or warm_cell(), explored)
+def warm_task(cell: PlannedCell | None = None, explored: Exploration | None = None) -> Task:
+    made = warm_request(cell or warm_cell(), explored)
     return task_of_bytes(packed(made, lambda path: SHA_HERE[path], SHA["clock"]).sent)

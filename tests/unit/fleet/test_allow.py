@@ -95,7 +95,7 @@ def test_a_digest_is_allowed_for_its_role_only(listed: Path) -> None:
 def test_any_guest_still_names_what_it_runs_in() -> None:
     mine = policy(None, None, any_guest=True)
     mine.require(task())
-    guests = tuple(one for one in task().items if one.role != "clock")
+    guests = tuple(item for item in task().items if item.role != "clock")
     with pytest.raises(RefusedError, match="does not name its qemu and clock"):
         mine.require(task(items=guests))
 

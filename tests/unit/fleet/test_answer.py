@@ -23,17 +23,21 @@ def sent(tmp_path: Path) -> bytes:
 
 
 def test_the_files_come_back(sent: bytes) -> None:
-    found = answer.read(sent)
-    assert (found.key, found.worker, found.host) == ("key", "left", "host")
-    assert dict(found.files) == FILES
-    assert (found.missing, found.refused, found.trouble) == ((), "", "")
+    worker_answer = answer.read(sent)
+    assert (worker_answer.key, worker_answer.worker, worker_answer.host) == ("key", "left", "host")
+    assert dict(worker_answer.files) == FILES
+    assert (worker_answer.missing, worker_answer.refused, worker_answer.trouble) == ((), "", "")
 
 
 def test_an_answer_without_a_run_says_why() -> None:
-    found = answer.read(
+    worker_answer = answer.read(
         answer.WorkerAnswer("key", "left", "host", missing=("a", "b"), trouble="no disk").line
     )
-    assert (found.missing, found.trouble, dict(found.files)) == (("a", "b"), "no disk", {})
+    assert (worker_answer.missing, worker_answer.trouble, dict(worker_answer.files)) == (
+        ("a", "b"),
+        "no disk",
+        {},
+    )
 
 
 def headed(sent: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:

@@ -20,19 +20,19 @@ def packed(key: str) -> TaskPackage:
 
 def sent(assignments: Assignments, window: int, first: int = 1) -> list[str]:
     """What goes out now, by key."""
-    found = []
-    for number, one in enumerate(assignments.sendable(window), first):
-        assignments.sent(one, number)
-        found.append(one.want[0])
-    return found
+    result = []
+    for number, assignment in enumerate(assignments.sendable(window), first):
+        assignments.sent(assignment, number)
+        result.append(assignment.want[0])
+    return result
 
 
 def answered(assignments: Assignments, number: int) -> Assignment:
-    one = assignments.by_number(number)
-    assert one is not None
-    assignments.ended(one)
-    one.answer = CheckedAnswer(WorkerAnswer("", "left", "host"), None)
-    return one
+    assignment = assignments.by_number(number)
+    assert assignment is not None
+    assignments.ended(assignment)
+    assignment.answer = CheckedAnswer(WorkerAnswer("", "left", "host"), None)
+    return assignment
 
 
 def test_runs_go_out_in_the_plans_order_as_far_as_the_window_reaches() -> None:
@@ -79,11 +79,11 @@ def test_a_lost_run_keeps_its_place() -> None:
 
 def test_a_run_that_is_lost_again_and_again_is_named() -> None:
     assignments = Assignments()
-    one = assignments.want(packed("a"), 0)
+    assignment = assignments.want(packed("a"), 0)
     for _ in range(MOST_LOSSES):
-        assignments.lost(one, "its worker died")
+        assignments.lost(assignment, "its worker died")
     with pytest.raises(FleetError, match=r"primes-linux-smp2, seed 1: lost 9 times.*its worker died"):
-        assignments.lost(one, "its worker died")
+        assignments.lost(assignment, "its worker died")
 
 
 def test_what_is_not_wanted_any_more_is_dropped() -> None:
@@ -92,6 +92,6 @@ def test_what_is_not_wanted_any_more_is_dropped() -> None:
         assignments.want(packed(key), 0)
     assert sent(assignments, 2) == ["a", "b"]
     assert assignments.keep_only([("b", 0)]) == [1]
-    assert [one.want for one in assignments] == [("b", 0)]
+    assert [assignment.want for assignment in assignments] == [("b", 0)]
     assert assignments.by_number(1) is None
     assert sent(assignments, 9, 5) == []

@@ -40,9 +40,9 @@ def verified(made: Path, role: str, purpose: str, authority: Path) -> bool:
 
 
 def test_a_folder_for_each_role_and_nothing_else(made: Path) -> None:
-    assert sorted(one.name for one in made.iterdir()) == ["authority", *sorted(ROLES)]
+    assert sorted(path.name for path in made.iterdir()) == ["authority", *sorted(ROLES)]
     for role in ROLES:
-        assert sorted(one.name for one in (made / role).iterdir()) == ["ca.pem", "cert.pem", "key.pem"]
+        assert sorted(path.name for path in (made / role).iterdir()) == ["ca.pem", "cert.pem", "key.pem"]
 
 
 def test_others_cannot_read_a_key(made: Path) -> None:
@@ -54,12 +54,12 @@ def test_others_cannot_read_a_key(made: Path) -> None:
 
 def test_a_client_cannot_be_a_server(made: Path) -> None:
     authority = made / "authority" / "ca.pem"
-    found = {
+    result = {
         (role, use): verified(made, role, use, authority)
         for role in ROLES
         for use in ("sslserver", "sslclient")
     }
-    assert [pair for pair, good in found.items() if not good] == [(CLIENT, "sslserver")]
+    assert [pair for pair, good in result.items() if not good] == [(CLIENT, "sslserver")]
 
 
 def test_another_fleet_does_not_trust_them(made: Path, tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_without_openssl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_dask_gets_them(made: Path) -> None:
     pytest.importorskip("distributed")
     for folder in (made, made / WORKER):
-        found = security(folder, WORKER)
-        assert found.require_encryption
-        assert found.get_tls_config_for_role("worker")["cert"] == str(made / WORKER / "cert.pem")
-    context = found.get_listen_args("worker")["ssl_context"]
+        result = security(folder, WORKER)
+        assert result.require_encryption
+        assert result.get_tls_config_for_role("worker")["cert"] == str(made / WORKER / "cert.pem")
+    context = result.get_listen_args("worker")["ssl_context"]
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.minimum_version is ssl.TLSVersion.TLSv1_3
 

@@ -68,11 +68,13 @@ def test_a_message_names_states_of_workers_and_nothing_else_of_dask() -> None:
 
 def words_of(code: CodeType) -> set[str]:
     """The words among the constants of a function: its handlers are a literal there."""
-    found: set[str] = set()
-    for one in code.co_consts:
-        found |= {one} if isinstance(one, str) else set()
-        found |= {word for word in one if isinstance(word, str)} if isinstance(one, tuple) else set()
-    return found
+    result: set[str] = set()
+    for co_const in code.co_consts:
+        result |= {co_const} if isinstance(co_const, str) else set()
+        result |= (
+            {word for word in co_const if isinstance(word, str)} if isinstance(co_const, tuple) else set()
+        )
+    return result
 
 
 def calls(kind: limited.Calls) -> set[str]:
@@ -130,7 +132,7 @@ def test_any_other_task_is_a_refusal(kind: str) -> None:
         "nested": spec.Task("k", work.carry_out, spec.Task("j", os.system, "true")),
         "nothing": None,
     }[kind]
-    found = dask_private.ours({"key": "k", "run_spec": made, "actor": kind == "actor"})
-    assert not found["actor"]
+    result = dask_private.ours({"key": "k", "run_spec": made, "actor": kind == "actor"})
+    assert not result["actor"]
     with pytest.raises(RefusedError, match="carries out attempts only"):
-        found["run_spec"]()
+        result["run_spec"]()

@@ -139,19 +139,19 @@ WRONG = elsewhere(CLOCK.replace(b"02 0 2000", b"02 0 2001"))
     [(run(), WRONG, "second"), (WRONG, run(), "first")],
 )
 def test_the_third_takes_the_odd_one_out(first: dict[str, bytes], second: dict[str, bytes], odd: str) -> None:
-    found = ruling_of(("first", first), ("second", second), ("third", elsewhere()))
-    assert found.odd == odd
+    majority = ruling_of(("first", first), ("second", second), ("third", elsewhere()))
+    assert majority.odd == odd
     right = {"first": "second", "second": "first"}[odd]
-    assert found.why.startswith(
+    assert majority.why.startswith(
         f"{odd} made another run than {right} and third of the same task: clock.log:7"
     )
 
 
 def test_three_different_runs_name_nobody() -> None:
     third = elsewhere(CLOCK.replace(b"02 0 2000", b"02 0 2002"))
-    found = ruling_of(("first", run()), ("second", WRONG), ("third", third))
-    assert found.odd == ""
-    assert found.why.startswith("first, second, third made three different runs of one task")
+    majority = ruling_of(("first", run()), ("second", WRONG), ("third", third))
+    assert majority.odd == ""
+    assert majority.why.startswith("first, second, third made three different runs of one task")
 
 
 def test_there_is_no_ruling_on_equal_runs() -> None:

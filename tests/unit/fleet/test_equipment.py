@@ -18,11 +18,11 @@ def test_a_file_is_kept_under_its_digest(tmp_path: Path) -> None:
     store = InputStore(tmp_path / "inputs")
     assert store.find(SHA256) is None
     store.put(SHA256, CONTENT)
-    found = store.find(SHA256)
-    assert found is not None
-    assert found.read_bytes() == CONTENT
-    assert InputStore(tmp_path / "inputs").find(SHA256) == found  # another process, later
-    assert [path.name for path in found.parent.iterdir()] == [SHA256]
+    result = store.find(SHA256)
+    assert result is not None
+    assert result.read_bytes() == CONTENT
+    assert InputStore(tmp_path / "inputs").find(SHA256) == result  # another process, later
+    assert [path.name for path in result.parent.iterdir()] == [SHA256]
 
 
 def test_another_content_is_refused(tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ class Worker:
     def answers(self, number: int, entry: str, data: bytes) -> Answer:
         self.calls.append(entry)
         if entry in self.broken:
-            found = self.broken[entry](number, data)
-            return found if isinstance(found, LossEvent) else bytes(found)
+            result = self.broken[entry](number, data)
+            return result if isinstance(result, LossEvent) else bytes(result)
         if entry == "hold":
             return None
         if entry == "carry_out":
@@ -69,7 +69,7 @@ class Simulated:
     """An Engine in which every call is answered at the next look."""
 
     def __init__(self, *workers: Worker) -> None:
-        self.workers = {f"sim://{one.name}": one for one in workers}
+        self.workers = {f"sim://{worker.name}": worker for worker in workers}
         self.coming: list[Event] = []
         self.cancelled: list[int] = []
         self.holds: list[int] = []
@@ -91,19 +91,19 @@ class Simulated:
     def call(self, number: int, entry: str, data: bytes, address: str) -> None:
         if entry == "hold":
             self.holds.append(number)
-        found = self.workers[address].answers(number, entry, data)
-        if isinstance(found, LossEvent):
-            self.coming.append(found)
-        elif found is not None:
-            self.coming.append(AnswerEvent(number, address, found))
+        result = self.workers[address].answers(number, entry, data)
+        if isinstance(result, LossEvent):
+            self.coming.append(result)
+        elif result is not None:
+            self.coming.append(AnswerEvent(number, address, result))
 
     def cancel(self, number: int) -> None:
         self.cancelled.append(number)
 
     def events(self, seconds: float) -> Sequence[Event]:
         self.now_s += seconds
-        found, self.coming = self.coming, []
-        return found
+        result, self.coming = self.coming, []
+        return result
 
     def close(self) -> None:
         self.closed += 1
@@ -124,14 +124,14 @@ def no_one(number: int, _: bytes) -> LossEvent:
 
 def test_it_keeps_to_the_worker_that_is_a_measuring_host() -> None:
     engine = Simulated(Worker("other", tell=refuses), Worker("gone", tell=no_one), Worker("m1"))
-    found = far(engine)
-    assert found.topology == topology.read()
-    with found.held(0, lambda _: None):
-        assert found.probe(QEMU, Accel.TCG) == hosts.TCG
-        (pair,) = found.pairs(QEMU, hosts.TCG, (0, 1), 0)
+    host = far(engine)
+    assert host.topology == topology.read()
+    with host.held(0, lambda _: None):
+        assert host.probe(QEMU, Accel.TCG) == hosts.TCG
+        (pair,) = host.pairs(QEMU, hosts.TCG, (0, 1), 0)
         assert (pair.alone_s, pair.together_s) == (0.2, (0.2, 0.2))
-        assert found.pairs(QEMU, hosts.TCG, (0,), 0) == ()
-        seen = found.envelope(QEMU, (hosts.TCG,), (0, 1))
+        assert host.pairs(QEMU, hosts.TCG, (0,), 0) == ()
+        seen = host.envelope(QEMU, (hosts.TCG,), (0, 1))
         assert (seen["kernel"], seen["pins"], seen["qemu_digest"]) == ("theirs", [0, 1], QEMU.digest)
     assert engine.holds[0] in engine.cancelled
 
@@ -172,16 +172,16 @@ def test_a_host_that_stays_held_is_named() -> None:
     ],
 )
 def test_an_answer_that_cannot_be_used_names_the_worker(ask: QuestionKind, value: object, why: str) -> None:
-    found = far(Simulated(Worker(values={ask: value})))
+    host = far(Simulated(Worker(values={ask: value})))
     with pytest.raises(FleetError, match=f"worker m1 gives an answer that cannot be used: .*{why}"):
-        asked_everything(found)
+        asked_everything(host)
 
 
-def asked_everything(found: FarHost) -> None:
-    with found.held(0, lambda _: None):
-        found.probe(QEMU, Accel.TCG)
-        found.pairs(QEMU, hosts.TCG, (0, 1), 0)
-        found.envelope(QEMU, (), ())
+def asked_everything(host: FarHost) -> None:
+    with host.held(0, lambda _: None):
+        host.probe(QEMU, Accel.TCG)
+        host.pairs(QEMU, hosts.TCG, (0, 1), 0)
+        host.envelope(QEMU, (), ())
 
 
 # ---- runs
@@ -199,9 +199,9 @@ def request_(tmp_path: Path) -> RunRequest:
     return replace(made, spec=replace(made.spec, lane=Lane.TCG, pins=(1, 0), argv=tuple(words), uses=uses))
 
 
-def made_by(found: FarHost, request: RunRequest) -> Ending:
-    with found.held(0, lambda _: None):
-        ((_, raw),) = found.execute_all([AttemptJob(request, lambda _: None)], 1)
+def made_by(host: FarHost, request: RunRequest) -> Ending:
+    with host.held(0, lambda _: None):
+        ((_, raw),) = host.execute_all([AttemptJob(request, lambda _: None)], 1)
     return raw.ending
 
 
@@ -211,21 +211,21 @@ def test_a_run_has_the_files_and_pins_of_the_worker(request_: RunRequest) -> Non
     def lacks(number: int, data: bytes) -> bytes:
         del number
         asked.append(task_of_bytes(data))
-        missing = [] if worker.stored else [one.sha256 for one in asked[-1].files]
+        missing = [] if worker.stored else [file.sha256 for file in asked[-1].files]
         if missing:
             return answer.WorkerAnswer(task_digest(asked[-1]), "m1", "there", missing=tuple(missing)).line
         return answer_of("m1", data, sizes={"serial.log": 10, "host.json": 20})
 
     worker = Worker(carry_out=lacks)
-    found = far(Simulated(worker))
-    assert made_by(found, request_) is Ending.DONE
+    host = far(Simulated(worker))
+    assert made_by(host, request_) is Ending.DONE
     assert record.load(request_.folder).pins == (1, 0)
     assert (request_.folder / "host.json").is_file()
     assert json.loads((request_.folder / "worker.json").read_text())["worker"] == "m1"
     assert len(worker.stored) == 1
-    assert {(one.lane, one.pins) for one in asked} == {(Lane.TCG, (1, 0))}
-    assert len({one.hold for one in asked}) == 1
-    assert found.facts()["fleet"] == {
+    assert {(task.lane, task.pins) for task in asked} == {(Lane.TCG, (1, 0))}
+    assert len({task.hold for task in asked}) == 1
+    assert host.facts()["fleet"] == {
         "workers": [{"name": "m1", "host": "host of m1", "runs": 1}],
         "dropped": [],
     }
@@ -269,11 +269,11 @@ def test_a_run_is_lost_with_its_worker(request_: RunRequest, broken: dict[str, A
 def test_a_host_that_is_let_go_ends_the_session(request_: RunRequest) -> None:
     """Its worker was restarted, or the scheduler: somebody else may measure there now."""
     engine = Simulated(Worker())
-    found = far(engine)
-    with found.held(0, lambda _: None):
+    host = far(engine)
+    with host.held(0, lambda _: None):
         engine.coming.append(AnswerEvent(engine.holds[0], "sim://m1", b"nobody waited for it any more"))
         with pytest.raises(FleetError, match="does not measure for this session any more: nobody waited"):
-            list(found.execute_all([AttemptJob(request_, lambda _: None)], 1))
+            list(host.execute_all([AttemptJob(request_, lambda _: None)], 1))
 
 
 def test_an_interrupt_ends_the_guest_there(request_: RunRequest) -> None:
@@ -285,7 +285,7 @@ def test_an_interrupt_ends_the_guest_there(request_: RunRequest) -> None:
         raise KeyboardInterrupt
 
     engine = Simulated(Silent())
-    found = far(engine)
-    with pytest.raises(KeyboardInterrupt), found.held(0, lambda _: None):
-        list(found.execute_all([AttemptJob(request_, interrupt)], 1))
+    host = far(engine)
+    with pytest.raises(KeyboardInterrupt), host.held(0, lambda _: None):
+        list(host.execute_all([AttemptJob(request_, interrupt)], 1))
     assert len(engine.cancelled) == 3  # the question about the host, the run, the hold

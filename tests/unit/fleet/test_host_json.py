@@ -27,8 +27,8 @@ def again(value: object) -> Any:
 
 @pytest.mark.parametrize("ask", QuestionKind)
 def test_a_question_is_read_as_it_was_asked(ask: QuestionKind) -> None:
-    one = HostQuestion(ask, "token", "a" * 64, Accel.KVM, (3, 1), 2)
-    assert host_json.asked(host_json.as_bytes(one)) == one
+    question = HostQuestion(ask, "token", "a" * 64, Accel.KVM, (3, 1), 2)
+    assert host_json.asked(host_json.as_bytes(question)) == question
 
 
 def test_answers_are_read_as_they_were_given() -> None:

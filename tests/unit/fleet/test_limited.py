@@ -148,8 +148,8 @@ def test_plain_data_and_errors_are_read(plain: Any) -> None:
 
 
 def test_our_own_errors_are_read() -> None:
-    found = loads(pickle.dumps(RefusedError("not allowed")))
-    assert isinstance(found, RefusedError)
+    result = loads(pickle.dumps(RefusedError("not allowed")))
+    assert isinstance(result, RefusedError)
 
 
 def test_out_of_band_buffers_are_read() -> None:
@@ -162,9 +162,9 @@ def test_a_task_of_dask_with_our_function_is_read() -> None:
     spec = pytest.importorskip("dask._task_spec")
     from benchgate.fleet import work
 
-    found = loads(pickle.dumps(spec.Task("key", work.carry_out, b"task")))
-    assert found.func is work.carry_out
-    assert found.args == (b"task",)
+    result = loads(pickle.dumps(spec.Task("key", work.carry_out, b"task")))
+    assert result.func is work.carry_out
+    assert result.args == (b"task",)
 
 
 def test_a_task_of_dask_with_another_function_is_not() -> None:

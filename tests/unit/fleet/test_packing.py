@@ -47,11 +47,11 @@ def test_no_path_of_this_machine_is_sent(files: Path) -> None:
 
 def test_a_worker_puts_its_own_paths_in_their_place(files: Path) -> None:
     request = request_of(3, Path("/a/runs/0001-x"), files)
-    found = packed(request, file_digest, CLOCK)
+    package = packed(request, file_digest, CLOCK)
     qemu = Qemu(Path("/w/qemu"), {"LD_LIBRARY_PATH": "/w/lib"}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
-    inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
+    inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in package.files}
     (kernel,) = inputs.values()
-    task = task_of_bytes(found.sent)
+    task = task_of_bytes(package.sent)
     again = unpacked(task, Path("/w/runs/1"), Equipment(qemu, Path("/w/clock.so")), inputs)
     theirs = {
         str(files / "bin" / "qemu"): "/w/qemu",
@@ -79,11 +79,11 @@ def test_a_run_in_wall_time_is_for_one_held_host(files: Path) -> None:
     uses = replace(request.spec.uses, plugin=None) if request.spec.uses else None
     words = [word for word in request.spec.argv if "clock.so" not in word and word != "-plugin"]
     spec = replace(request.spec, lane=Lane.TCG, pins=(4, 2), argv=tuple(words), uses=uses)
-    found = packed(replace(request, spec=spec), file_digest, CLOCK, hold="token")
-    task = task_of_bytes(found.sent)
+    package = packed(replace(request, spec=spec), file_digest, CLOCK, hold="token")
+    task = task_of_bytes(package.sent)
     assert (task.lane, task.pins, task.hold) == (Lane.TCG, (4, 2), "token")
     qemu = Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64)
-    inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in found.files}
+    inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in package.files}
     there = unpacked(task, Path("/w/runs/1"), Equipment(qemu, Path("/w/clock.so")), inputs).spec
     assert (there.lane, there.pins, there.environment) == (Lane.TCG, (4, 2), {})
 
@@ -105,16 +105,16 @@ def test_the_owners_signature_changes_no_key(files: Path) -> None:
 def test_an_exploration_is_part_of_the_task(files: Path) -> None:
     request = request_of(3, Path("/a"), files)
     explored = [
-        packed(replace(request, spec=replace(request.spec, exploration=one)), file_digest, CLOCK)
-        for one in (None, Exploration(Strategy.SYNC, 7), Exploration(Strategy.SYNC, 8))
+        packed(replace(request, spec=replace(request.spec, exploration=exploration)), file_digest, CLOCK)
+        for exploration in (None, Exploration(Strategy.SYNC, 7), Exploration(Strategy.SYNC, 8))
     ]
-    assert len({one.key for one in explored}) == 3
+    assert len({package.key for package in explored}) == 3
     there = Equipment(
         Qemu(Path("/w/qemu"), {}, (Path("/w/share"),), (10, 0, 2), "a" * 64), Path("/w/clock.so")
     )
-    for one in explored:
-        task = task_of_bytes(one.sent)
-        inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in one.files}
+    for package in explored:
+        task = task_of_bytes(package.sent)
+        inputs = {sha256: Path("/w/inputs") / sha256 for sha256 in package.files}
         spec = unpacked(task, Path("/w/runs/1"), there, inputs).spec
         assert (spec.exploration.text if spec.exploration else "") == task.exploration
     assert explored[1].task.exploration == Exploration(Strategy.SYNC, 7).text
@@ -172,15 +172,15 @@ def test_a_request_that_came_to_the_place_of_a_lost_one_is_its_own(rig: Rig) -> 
 
 
 def test_every_difference_makes_another_run(rig: Rig) -> None:
-    one = rig.request(1)
-    argv = (*one.spec.argv, "-m")
+    request = rig.request(1)
+    argv = (*request.spec.argv, "-m")
     changed = (
         rig.request(2),
-        replace(one, guest_digest="f" * 64),
-        replace(one, cell=replace(one.cell, cpus=3)),
-        replace(one, spec=replace(one.spec, argv=argv)),
-        replace(one, spec=replace(one.spec, deadlines=Deadlines(60.0, 61.0))),
-        replace(one, spec=replace(one.spec, exploration=Exploration(Strategy.SYNC))),
+        replace(request, guest_digest="f" * 64),
+        replace(request, cell=replace(request.cell, cpus=3)),
+        replace(request, spec=replace(request.spec, argv=argv)),
+        replace(request, spec=replace(request.spec, deadlines=Deadlines(60.0, 61.0))),
+        replace(request, spec=replace(request.spec, exploration=Exploration(Strategy.SYNC))),
     )
-    assert len({rig.packs.same(each) for each in (one, *changed)}) == 1 + len(changed)
-    assert rig.packs.same(replace(one, warmup=True, attempt=7)) == rig.packs.same(one)
+    assert len({rig.packs.same(each) for each in (request, *changed)}) == 1 + len(changed)
+    assert rig.packs.same(replace(request, warmup=True, attempt=7)) == rig.packs.same(request)

@@ -54,18 +54,18 @@ class Rig:
 
     def made(self, requests: list[RunRequest]) -> list[RawRun]:
         self.runner.ahead(requests)
-        jobs = [AttemptJob(one, lambda _: None) for one in requests]
+        jobs = [AttemptJob(request, lambda _: None) for request in requests]
         return [raw for _, raw in self.runner.execute_all(jobs, 1)]
 
 
 def test_runs_come_in_the_plans_order_with_the_sessions_numbers(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     requests = rig.row(8)
-    found = rig.made(requests)
-    assert [raw.attempt for raw in found] == list(range(1, 10))
-    assert [raw.seed for raw in found] == [1, *range(1, 9)]
-    assert [raw.warmup for raw in found] == [True, *[False] * 8]
-    for request, raw in zip(requests, found, strict=True):
+    runs = rig.made(requests)
+    assert [raw.attempt for raw in runs] == list(range(1, 10))
+    assert [raw.seed for raw in runs] == [1, *range(1, 9)]
+    assert [raw.warmup for raw in runs] == [True, *[False] * 8]
+    for request, raw in zip(requests, runs, strict=True):
         assert record.load(request.folder) == raw
         assert json.loads((request.folder / "argv.json").read_text()) == list(request.spec.argv)
         assert json.loads((request.folder / "worker.json").read_text())["worker"].startswith("sim://")
@@ -77,9 +77,9 @@ def test_an_input_is_sent_to_each_worker_once(tmp_path: Path) -> None:
 
     def forgetful(address: str, sent: bytes) -> bytes:
         task = task_of_bytes(sent)
-        missing = [one.sha256 for one in task.files if (address, one.sha256) not in kept]
+        missing = [file.sha256 for file in task.files if (address, file.sha256) not in kept]
         if missing:
-            kept.update((address, one) for one in missing)
+            kept.update((address, text) for text in missing)
             return answer.WorkerAnswer(task_digest(task), address, address, missing=tuple(missing)).line
         return honest(address, sent)
 
@@ -118,38 +118,38 @@ def changed(name: str, who: str) -> Make:
 def test_a_third_worker_decides_who_is_wrong(tmp_path: Path) -> None:
     """Two workers make the first seed of a row. At least one of three liars is found; nobody honest is
     dropped, and nothing that was compared is the liar's."""
-    found = []
+    result = []
     for number in range(3):
         place, liar = tmp_path / str(number), f"sim://{number}"
         place.mkdir()
         rig = Rig(place, changed("clock.log", liar))
         requests = rig.row(4)
         rig.made(requests)
-        found += [(liar, one["name"]) for one in dropped(rig)]
+        result += [(liar, one["name"]) for one in dropped(rig)]
         if dropped(rig):
             assert any("made different runs of one seed (clock.log" in note for note in rig.notes)
             assert any(f"worker {liar} of the fleet gets no more runs" in note for note in rig.notes)
         for request in requests[:2]:
             assert (request.folder / "clock.log").read_bytes() != b"something else\n"
             assert json.loads((request.folder / "worker.json").read_text())["worker"] != liar
-    assert len(found) == 2  # the third liar made neither of the two
-    assert all(liar == name for liar, name in found)
+    assert len(result) == 2  # the third liar made neither of the two
+    assert all(liar == name for liar, name in result)
 
 
 def test_a_row_of_which_the_session_repeats_nothing_is_compared_too(tmp_path: Path) -> None:
     """A session repeats a seed in the first row of a system and workload only."""
-    found = []
+    result = []
     for number in range(3):
         place, liar = tmp_path / str(number), f"sim://{number}"
         place.mkdir()
         rig = Rig(place, changed("clock.log", liar))
         made = rig.made([rig.request(seed, seed) for seed in range(1, 5)])
         assert [raw.seed for raw in made] == [1, 2, 3, 4]
-        found += [(liar, one["name"]) for one in dropped(rig)]
+        result += [(liar, one["name"]) for one in dropped(rig)]
         first = json.loads((made[0].folder / "worker.json").read_text())
         assert first["worker"] != liar or not dropped(rig)
-    assert len(found) == 2  # the third liar was not one of the two
-    assert all(liar == name for liar, name in found)
+    assert len(result) == 2  # the third liar was not one of the two
+    assert all(liar == name for liar, name in result)
 
 
 def test_each_worker_is_compared_after_some_rows(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_after_a_qemu_that_ended_too_early_both_copies_still_have_two_workers(
         requests = rig.row(2)
         made = rig.made(requests)
         assert {raw.ending for raw in made} == {Ending.DONE}
-        who = [json.loads((one.folder / "worker.json").read_text())["worker"] for one in requests[:2]]
+        who = [json.loads((request.folder / "worker.json").read_text())["worker"] for request in requests[:2]]
         assert who[0] != who[1]
         assert not [note for note in rig.notes if "has one worker" in note]
         again = "the same worker" if workers == 2 else "another worker"
@@ -286,8 +286,8 @@ def test_after_a_qemu_that_ended_too_early_both_copies_still_have_two_workers(
 
 def test_workers_that_die_cost_time_only(tmp_path: Path) -> None:
     rig = Rig(tmp_path, workers=8, dying=0.4)
-    found = rig.made(rig.row(20))
-    assert [raw.seed for raw in found] == [1, *range(1, 21)]
+    runs = rig.made(rig.row(20))
+    assert [raw.seed for raw in runs] == [1, *range(1, 21)]
     assert rig.fleet.deaths > 5
 
 
@@ -304,13 +304,13 @@ def test_a_long_plan_is_read_as_far_as_there_is_room_and_each_run_is_made_once(t
     asked, requests = [], [rig.request(number, number) for number in range(1, 61)]
 
     def told() -> Iterator[RunRequest]:
-        for one in requests:
-            asked.append(one.seed)
-            yield one
+        for request in requests:
+            asked.append(request.seed)
+            yield request
 
     rig.runner.ahead(told())
     assert len(asked) < 20  # three workers
-    jobs = [AttemptJob(one, lambda _: None) for one in requests]
+    jobs = [AttemptJob(request, lambda _: None) for request in requests]
     seeds = [raw.seed for _, raw in rig.runner.execute_all(jobs, 1)]
     assert seeds == list(range(1, 61))
     assert asked == seeds
@@ -327,23 +327,23 @@ def test_jobs_that_nobody_has_a_list_of_are_under_way_together(tmp_path: Path) -
             yield AttemptJob(rig.request(number, number), lambda _: None)
         raise FleetError("no more of them")
 
-    found: list[int] = []
+    result: list[int] = []
 
     def take_all() -> None:
         for _, raw in execute_ahead(rig.runner, jobs(), 1):
-            found.append(raw.seed)
-            assert len(drawn) > len(found) or len(found) == 30
+            result.append(raw.seed)
+            assert len(drawn) > len(result) or len(result) == 30
 
     with pytest.raises(FleetError, match="no more of them"):
         take_all()
-    assert found == list(range(1, 31))
+    assert result == list(range(1, 31))
 
 
 def test_smokes_are_no_repetitions(tmp_path: Path) -> None:
     """Each is recorded as a warm-up, and none is made again."""
     rig = Rig(tmp_path)
     requests = [rig.request(number, number, warmup=True) for number in range(1, 9)]
-    smokes = [replace(one, cell=replace(one.cell, workload="smoke")) for one in requests]
+    smokes = [replace(request, cell=replace(request.cell, workload="smoke")) for request in requests]
     assert [raw.seed for raw in rig.made(smokes)] == list(range(1, 9))
     assert rig.fleet.answers == 9
 

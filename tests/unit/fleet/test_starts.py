@@ -47,10 +47,10 @@ def boot_of(task: Task) -> BootToKeep:
     return starts._boot(task, task.start, EQUIPMENT, FILES)
 
 
-def saved_here(one: PlannedCell) -> BootSpec:
+def saved_here(cell: PlannedCell) -> BootSpec:
     """As a session boots the guest of which it takes the snapshot of boot 3."""
     boot = BootOptions(MARK, log=WORK / "clock.log", seed=3, saves=WORK)
-    return guest_spec(one, IMAGE_HERE, vm_here(one), boot)
+    return guest_spec(cell, IMAGE_HERE, vm_here(cell), boot)
 
 
 @pytest.mark.parametrize("explored", [None, Exploration(Strategy.SYNC, 7)])
@@ -58,8 +58,8 @@ def saved_here(one: PlannedCell) -> BootSpec:
 def test_the_worker_boots_what_the_session_boots(
     word: str, machine: str, explored: Exploration | None
 ) -> None:
-    one = warm_cell(word, machine)
-    there, here = boot_of(warm_task(one, explored)).spec(MARK, WORK), saved_here(one)
+    cell = warm_cell(word, machine)
+    there, here = boot_of(warm_task(cell, explored)).spec(MARK, WORK), saved_here(cell)
     assert there.argv == here.argv
     assert (there.shape, there.talks, there.start, there.words) == (here.shape, True, None, "")
     assert there.exploration is None
@@ -76,13 +76,13 @@ def test_the_worker_runs_what_the_session_asked_for(word: str, machine: str) -> 
 def test_the_key_of_the_worker_is_of_its_own_boot() -> None:
     """What the task says of the inputs counts for nothing."""
     task = warm_task()
-    found = dict(boot_of(task).inputs)
+    result = dict(boot_of(task).inputs)
     assert task.start is not None
     lying = replace(task, start=replace(task.start, inputs={"words": "another guest"}))
-    assert boot_of(lying).inputs == found
+    assert boot_of(lying).inputs == result
     here = warm_starts._boot(warm_cell(), IMAGE_HERE, vm_here(warm_cell()), 3).inputs
-    assert {name for name in here if here[name] != found.get(name)} == {"file kernel_config"}
-    assert found.keys() <= here.keys()
+    assert {name for name in here if here[name] != result.get(name)} == {"file kernel_config"}
+    assert result.keys() <= here.keys()
 
 
 def test_a_task_without_a_snapshot_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,8 +64,8 @@ def test_a_worker_has_its_own_paths() -> None:
 def test_only_whole_paths_are_replaced() -> None:
     places = {"/data": GuestFile("a" * 64), "/data/two": GuestFile("b" * 64)}
     words = ("/database", "/mnt/data", "/data", "x=/data/two", "/data,y", "/data/three")
-    found = [word != (text,) for text, word in zip(words, templated(words, places), strict=True)]
-    assert found == [False, False, True, True, True, False]
+    result = [word != (text,) for text, word in zip(words, templated(words, places), strict=True)]
+    assert result == [False, False, True, True, True, False]
     assert templated(("x=/data/two",), places) == (("x=", GuestFile("b" * 64)),)
 
 
@@ -73,8 +73,8 @@ def by_expression(word: str, places: Mapping[str, Place]) -> tuple[object, ...]:
     """Another way to the same parts."""
     longest = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
     pieces = re.split(rf"(?<![^=,])({longest})(?![^,])", word)
-    found = [places[one] if number % 2 else one for number, one in enumerate(pieces)]
-    return tuple(one for one in found if one != "")
+    result = [places[piece] if number % 2 else piece for number, piece in enumerate(pieces)]
+    return tuple(one for one in result if one != "")
 
 
 @given(st.text("/ab=,", max_size=30), st.sets(st.text("/ab", min_size=1, max_size=4), min_size=1, max_size=4))
@@ -94,7 +94,7 @@ def test_the_guests_own_words_stay() -> None:
 
 
 def test_what_travels_is_what_no_worker_has() -> None:
-    assert [one.role for one in task().files] == ["kernel", "initrd"]
+    assert [file.role for file in task().files] == ["kernel", "initrd"]
     assert task().digest_of("qemu") == SHA["qemu"]
     assert task().digest_of("disk") == ""
 

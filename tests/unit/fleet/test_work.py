@@ -62,9 +62,13 @@ def test_it_asks_for_the_files_that_it_lacks(at: Callable[..., work.Station], st
     at()
     assert carried_out().missing == (KERNEL, INITRD)
     assert work.put_input(KERNEL.encode(), b"kernel") == b""
-    found = carried_out()
-    assert found.missing == (INITRD,)
-    assert (found.key, found.worker, found.host) == (task_digest(TASK), "left", "host")
+    worker_answer = carried_out()
+    assert worker_answer.missing == (INITRD,)
+    assert (worker_answer.key, worker_answer.worker, worker_answer.host) == (
+        task_digest(TASK),
+        "left",
+        "host",
+    )
 
 
 def test_an_input_with_another_content_is_not_kept(at: Callable[..., work.Station]) -> None:
@@ -150,6 +154,6 @@ def test_a_qemu_that_cannot_be_started_is_trouble_of_this_host(
     at()
     supplied()
     argv = ((WorkerPath("qemu"),), ("-name",), (f"guest=benchgate-{TASK.nonce},debug-threads=on",))
-    found = carried_out(replace(TASK, argv=argv))
-    assert "no-qemu" in found.trouble
+    worker_answer = carried_out(replace(TASK, argv=argv))
+    assert "no-qemu" in worker_answer.trouble
     assert list((tmp_path / "runs").iterdir()) == []

@@ -100,13 +100,13 @@ def test_the_same_samples_are_no_change() -> None:
 
 
 def test_one_session_is_enough_for_a_change() -> None:
-    slower = [1.02 * one for one in SEEDS]
+    slower = [1.02 * number for number in SEEDS]
     assert changes.by_samples([SEEDS, SEEDS, slower, slower, SEEDS]) == (2, 4)
 
 
 def test_a_difference_below_a_thousandth_is_no_change_but_adds_up() -> None:
     """The reference is the first session of the level."""
-    sessions = [[one * 1.0006**n for one in [1000.0] * 5] for n in range(4)]
+    sessions = [[number * 1.0006**n for number in [1000.0] * 5] for n in range(4)]
     assert changes.by_samples(sessions) == (2,)
 
 

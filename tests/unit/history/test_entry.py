@@ -28,15 +28,17 @@ def test_counted_runs_are_kept_by_series() -> None:
     rate = Metric("rate", MetricKind.RATE, MetricDirection.MORE, "ops/s")
     warm, *good = rows(cell(2), [900, 300, 310])
     given = [replace(warm, outcome=Outcome.WARMUP), *(replace(row, metrics=((rate, 5.0),)) for row in good)]
-    found = entry_of(FACTS, given, "ab" * 32)
-    assert {(one.metric, one.better, one.unit): values for one, values in found.samples.items()} == {
+    entry = entry_of(FACTS, given, "ab" * 32)
+    assert {
+        (series.metric, series.better, series.unit): values for series, values in entry.samples.items()
+    } == {
         ("work", "less", "ns"): {2: 300.0, 3: 310.0},
         ("total", "less", "ns"): {2: 1300.0, 3: 1310.0},
         ("rate", "more", "ops/s"): {2: 5.0, 3: 5.0},
     }
-    assert {one.cell for one in found.samples} == {"primes-linux-smp2"}
-    assert all(one.machine.startswith("cpu_model") for one in found.samples)
-    assert (found.verified, found.commit, found.version) == (True, "0123abc", "0.1.0")
+    assert {sample.cell for sample in entry.samples} == {"primes-linux-smp2"}
+    assert all(sample.machine.startswith("cpu_model") for sample in entry.samples)
+    assert (entry.verified, entry.commit, entry.version) == (True, "0123abc", "0.1.0")
 
 
 def test_a_cell_has_one_name_whether_its_session_has_one_clock_or_two() -> None:
@@ -46,10 +48,10 @@ def test_a_cell_has_one_name_whether_its_session_has_one_clock_or_two() -> None:
 
 
 def test_a_guest_that_changed_in_the_session_has_no_digest() -> None:
-    one, other = rows(cell(2), [300, 310])
-    same = entry_of(FACTS, [one, other], "ab" * 32)
+    row, other = rows(cell(2), [300, 310])
+    same = entry_of(FACTS, [row, other], "ab" * 32)
     assert set(same.guests.values()) == {"a" * 64}
-    assert set(entry_of(FACTS, [one, replace(other, guest_digest="b" * 64)], "ab" * 32).guests.values()) == {
+    assert set(entry_of(FACTS, [row, replace(other, guest_digest="b" * 64)], "ab" * 32).guests.values()) == {
         ""
     }
 
@@ -77,7 +79,7 @@ def test_a_series_on_the_instruction_clock_says_its_simulated_machine() -> None:
 
 def test_a_changed_machine_file_begins_another_course() -> None:
     on = rows(cell(2, system="linux-desktop8"), [300], lane=Lane.INSN, unit="insn")
-    one, other = (
+    series, other = (
         next(
             iter(
                 entry_of({**FACTS, "machines": {"desktop8": {"digest": digest * 64}}}, on, "ab" * 32).samples
@@ -85,5 +87,5 @@ def test_a_changed_machine_file_begins_another_course() -> None:
         )
         for digest in "cd"
     )
-    assert one != other
-    assert replace(one, machine="") == replace(other, machine="")
+    assert series != other
+    assert replace(series, machine="") == replace(other, machine="")

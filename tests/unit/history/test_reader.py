@@ -23,14 +23,14 @@ FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]
 
 def points(where: Place, name: str = ONE.cell, most: int = 1000) -> tuple[CoursePoint, ...]:
     with store.reading(where) as connection:
-        (found,) = reader.series_of(connection, name)
-        return reader.points_of(connection, found.number, most)
+        (series,) = reader.series_of(connection, name)
+        return reader.points_of(connection, series.number, most)
 
 
 def test_a_course_is_in_the_order_of_time_whatever_was_imported_first(tmp_path: Path) -> None:
     where = place(tmp_path)
     for number in (3, 1, 2):
-        fill(where, [{ONE: [number + one / 1000 for one in FIVE]}], first=number)
+        fill(where, [{ONE: [number + value / 1000 for value in FIVE]}], first=number)
     assert [round(point.median) for point in points(where)] == [1, 2, 3]
     assert [round(point.median) for point in points(where, most=2)] == [2, 3]
     assert points(where)[0] == CoursePoint(
@@ -53,21 +53,25 @@ def test_a_row_has_its_cells_and_a_cell_its_series(tmp_path: Path) -> None:
     fill(where, [{ONE: FIVE, single: FIVE, replace(ONE, metric="total"): FIVE, EXACT: FIVE}])
     with store.reading(where) as connection:
         names = [
-            (one.series.cpus, one.series.lane) for one in reader.series_of(connection, "primes-linux", "work")
+            (numbered_series.series.cpus, numbered_series.series.lane)
+            for numbered_series in reader.series_of(connection, "primes-linux", "work")
         ]
         assert names == [(2, "insn"), (1, "tcg"), (2, "tcg")]
         assert len(reader.series_of(connection, ONE.cell)) == 3
-        assert [one.series for one in reader.series_of(connection, ONE.cell, "work", "insn")] == [EXACT]
+        assert [
+            numbered_series.series
+            for numbered_series in reader.series_of(connection, ONE.cell, "work", "insn")
+        ] == [EXACT]
         assert reader.series_of(connection, "primes") == ()
-        (tcg,) = [one for one in reader.known_rows(connection) if one.lane == "tcg"]
+        (tcg,) = [known_row for known_row in reader.known_rows(connection) if known_row.lane == "tcg"]
     assert (tcg.row, tcg.metrics, tcg.sessions, tcg.newest) == ("primes-linux", 2, 1, "2026-01-01T03:04:05Z")
 
 
 def test_the_samples_of_each_session(tmp_path: Path) -> None:
     fill(place(tmp_path), [{ONE: FIVE, EXACT: [1.0]}, {EXACT: [2.0, 3.0]}])
     with store.reading(place(tmp_path)) as connection:
-        (found,) = reader.series_of(connection, EXACT.cell, lane="insn")
-        assert list(reader.samples_of(connection, found.number).values()) == [[1.0], [2.0, 3.0]]
+        (series,) = reader.series_of(connection, EXACT.cell, lane="insn")
+        assert list(reader.samples_of(connection, series.number).values()) == [[1.0], [2.0, 3.0]]
 
 
 @pytest.mark.parametrize(
@@ -75,11 +79,11 @@ def test_the_samples_of_each_session(tmp_path: Path) -> None:
     [("latest", 2), ("latest~1", 1), ("latest~2", 0), ("20260102", 1), ("commit=00000001", 1)],
 )
 def test_a_session_is_named(tmp_path: Path, word: str, number: int) -> None:
-    fill(place(tmp_path), [{ONE: [one + n for one in FIVE]} for n in range(3)])
+    fill(place(tmp_path), [{ONE: [value + n for value in FIVE]} for n in range(3)])
     with store.reading(place(tmp_path)) as connection:
         ((series, values),) = reader.session_of(connection, word).samples
     assert series == ONE
-    assert list(values) == [one + number for one in FIVE]
+    assert list(values) == [value + number for value in FIVE]
 
 
 @pytest.mark.parametrize("word", ["latest~9", "latest~x", "2025", "2", "", "commit=", "%%%%", "____"])
@@ -106,11 +110,11 @@ def plan(where: Place, query: Select[tuple[object, ...]]) -> str:
 
 def test_a_course_is_one_stretch_of_an_index(tmp_path: Path) -> None:
     fill(place(tmp_path), [{ONE: FIVE}])
-    found = plan(place(tmp_path), reader.points_query(1))
-    assert "SEARCH benchgate_point USING PRIMARY KEY (series=?)" in found
-    assert "SEARCH benchgate_session USING INTEGER PRIMARY KEY" in found
+    result = plan(place(tmp_path), reader.points_query(1))
+    assert "SEARCH benchgate_point USING PRIMARY KEY (series=?)" in result
+    assert "SEARCH benchgate_session USING INTEGER PRIMARY KEY" in result
     assert plan(place(tmp_path), reader.runs_query(1)) == "SEARCH benchgate_run USING PRIMARY KEY (series=?)"
-    for text in (found, plan(place(tmp_path), reader.runs_query(1))):
+    for text in (result, plan(place(tmp_path), reader.runs_query(1))):
         assert "SCAN" not in text
         assert "TEMP B-TREE" not in text
 
@@ -133,9 +137,9 @@ def steps_of(where: Place) -> int:
         raw = connection.connection.driver_connection
         assert isinstance(raw, sqlite3.Connection)
         raw.set_progress_handler(count, 1)
-        (found,) = reader.series_of(connection, ONE.cell, "work")
-        assert len(reader.points_of(connection, found.number)) == 20
-        assert len(reader.samples_of(connection, found.number)) == 20
+        (series,) = reader.series_of(connection, ONE.cell, "work")
+        assert len(reader.points_of(connection, series.number)) == 20
+        assert len(reader.samples_of(connection, series.number)) == 20
         raw.set_progress_handler(None, 0)
     return steps
 

@@ -90,11 +90,11 @@ def test_a_sqlite_file(word: str, environment: dict[str, str], file: str) -> Non
 
 
 def test_a_server_and_no_password_in_a_message() -> None:
-    found = store.find_place("postgresql://me:secret@host/db", {})
-    assert found.file is None
-    assert found.url.drivername == "postgresql+psycopg"
-    assert found.url.password == "secret"
-    assert str(found) == "postgresql+psycopg://me:***@host/db"
+    result = store.find_place("postgresql://me:secret@host/db", {})
+    assert result.file is None
+    assert result.url.drivername == "postgresql+psycopg"
+    assert result.url.password == "secret"
+    assert str(result) == "postgresql+psycopg://me:***@host/db"
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,10 @@ FIVE = [103.0, 101.0, 105.0, 102.0, 104.0]
 def counts(where: Place) -> dict[str, int]:
     with store.reading(where) as connection:
         tables = (SESSIONS, SERIES, POINTS, RUNS)
-        found = [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables]
-    return dict(zip(("sessions", "series", "points", "runs"), found, strict=True))
+        result = [
+            connection.execute(select(func.count()).select_from(table)).scalar_one() for table in tables
+        ]
+    return dict(zip(("sessions", "series", "points", "runs"), result, strict=True))
 
 
 def write(where: Place, one: Entry) -> ImportOutcome:
@@ -66,8 +68,8 @@ def test_a_verified_session_replaces_an_unverified_one_and_not_the_reverse(tmp_p
     ]
     assert counts(where) == {"sessions": 1, "series": 1, "points": 1, "runs": 5}
     with store.reading(where) as connection:
-        (found,) = reader.series_of(connection, ONE.cell)
-        (point,) = reader.points_of(connection, found.number)
+        (series,) = reader.series_of(connection, ONE.cell)
+        (point,) = reader.points_of(connection, series.number)
     assert (point.median, point.verified) == (103.0, True)
 
 

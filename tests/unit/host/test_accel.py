@@ -121,8 +121,8 @@ def test_a_guest_has_its_processor_even_if_a_busy_host_let_the_probe_fail(
         raise ProbeError("no answer in time")
 
     monkeypatch.setattr(accel, "_time_guest", fails)
-    found = accel.probe_now(QEMU, Accel.TCG)
-    assert (found.usable, found.cpu_model) == (False, "max")
+    probe = accel.probe_now(QEMU, Accel.TCG)
+    assert (probe.usable, probe.cpu_model) == (False, "max")
 
 
 class Talker:

@@ -35,9 +35,9 @@ def test_a_pair_without_positive_times_is_refused(times: tuple[float, tuple[floa
 
 def test_the_bounds_of_five_pairs_are_the_lowest_and_highest() -> None:
     pairs = [pair(1.0, 1 / r, 1 / r) for r in (0.9, 0.7, 1.0, 0.8, 0.6)]
-    found = capacity.estimate(Accel.TCG, (3, 5), pairs)
-    assert (found.cpus, found.pins) == (2, (3, 5))
-    assert (found.low, found.ratio, found.high) == pytest.approx((1.2, 1.6, 2.0))
+    result = capacity.estimate(Accel.TCG, (3, 5), pairs)
+    assert (result.cpus, result.pins) == (2, (3, 5))
+    assert (result.low, result.ratio, result.high) == pytest.approx((1.2, 1.6, 2.0))
 
 
 def test_an_even_number_of_pairs_uses_the_mean_of_the_middle_two() -> None:
@@ -59,8 +59,8 @@ def test_fewer_than_five_pairs_use_the_lowest(pairs: int) -> None:
 
 
 def test_one_cpu_has_capacity_one() -> None:
-    found = capacity.estimate(Accel.TCG, (4,), ())
-    assert (found.cpus, found.low, found.ratio, found.high) == (1, 1.0, 1.0, 1.0)
+    result = capacity.estimate(Accel.TCG, (4,), ())
+    assert (result.cpus, result.low, result.ratio, result.high) == (1, 1.0, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("pairs", [[], [pair(0.1, 0.1, 0.1, 0.1)], [pair(0.1, 0.1, 0.1), pair(0.1, 0.1)]])

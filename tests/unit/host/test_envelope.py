@@ -33,34 +33,34 @@ def collect(root: Path, **more: Any) -> dict[str, Any]:
 
 
 def test_reported_facts(tree: Tree) -> None:
-    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}, flags="hypervisor") | REPORTED), pins=(0, 1))
-    assert (found["sockets"], found["cores"], found["threads"], found["topology_source"]) == (
+    result = collect(tree(host_files("0-1", {0: "0", 1: "1"}, flags="hypervisor") | REPORTED), pins=(0, 1))
+    assert (result["sockets"], result["cores"], result["threads"], result["topology_source"]) == (
         1,
         2,
         2,
         "sysfs",
     )
-    assert (found["timer_source"], found["timer_event"]) == ("tsc", "lapic-deadline")
-    assert found["frequency_policy"] == "intel_pstate, performance, boost off"
-    assert found["memory_kib"] == 16_000_000
-    assert (found["firmware"], found["device_model"]) == ("Maker 1.0", "Some Cloud c9.large")
-    assert (found["provider"], found["instance"]) == ("Some Cloud", "c9.large")
-    assert found["apic_mode"] == "physical x2apic"
-    assert found["pins"] == [0, 1]
+    assert (result["timer_source"], result["timer_event"]) == ("tsc", "lapic-deadline")
+    assert result["frequency_policy"] == "intel_pstate, performance, boost off"
+    assert result["memory_kib"] == 16_000_000
+    assert (result["firmware"], result["device_model"]) == ("Maker 1.0", "Some Cloud c9.large")
+    assert (result["provider"], result["instance"]) == ("Some Cloud", "c9.large")
+    assert result["apic_mode"] == "physical x2apic"
+    assert result["pins"] == [0, 1]
 
 
 def test_bare_metal_has_no_provider(tree: Tree) -> None:
-    found = collect(tree(host_files("0-1", {0: "0", 1: "1"}) | REPORTED))
-    assert (found["provider"], found["instance"]) == ("unavailable", "unavailable")
-    assert found["device_model"] == "Some Cloud c9.large"
+    result = collect(tree(host_files("0-1", {0: "0", 1: "1"}) | REPORTED))
+    assert (result["provider"], result["instance"]) == ("unavailable", "unavailable")
+    assert result["device_model"] == "Some Cloud c9.large"
 
 
 def test_facts_that_are_not_reported_are_unavailable(tmp_path: Path) -> None:
-    found = collect(tmp_path)
+    result = collect(tmp_path)
     own = {"threads", "online", "affinity", "topology_hidden", "hypervisor", "pins", "accelerators"}
     own |= {"kernel", "toolchain", "python", "isolation"}
-    assert {name: value for name, value in found.items() if name not in own and value != "unavailable"} == {}
-    assert set(found["isolation"].values()) == {"unavailable"}
+    assert {name: value for name, value in result.items() if name not in own and value != "unavailable"} == {}
+    assert set(result["isolation"].values()) == {"unavailable"}
 
 
 def test_accelerators_have_their_reason(tmp_path: Path) -> None:
@@ -97,5 +97,5 @@ def test_the_register_takes_precedence_over_the_log(tree: Tree, bit: int, mode: 
 
 
 def test_this_hosts_envelope_is_plain_json() -> None:
-    found = envelope.collect(topology.read())
-    assert json.loads(json.dumps(found)) == found
+    result = envelope.collect(topology.read())
+    assert json.loads(json.dumps(result)) == result

@@ -24,32 +24,32 @@ def test_a_good_host_qualifies(good: Host, lane: Lane) -> None:
 
 
 def test_kvm_that_emulates_does_not_qualify(good: Host) -> None:
-    found = fitness(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), Lane.KVM, 2, 1.6)
-    assert (found.qualifies, found.reason) == (False, "present, unusable")
+    result = fitness(replace(good, probes={Accel.KVM: BAD, Accel.TCG: TCG}), Lane.KVM, 2, 1.6)
+    assert (result.qualifies, result.reason) == (False, "present, unusable")
 
 
 def test_an_accelerator_without_a_probe_does_not_qualify(good: Host) -> None:
-    found = fitness(replace(good, probes={}), Lane.TCG, 2, 1.6)
-    assert (found.qualifies, found.reason) == (False, "not probed")
+    result = fitness(replace(good, probes={}), Lane.TCG, 2, 1.6)
+    assert (result.qualifies, result.reason) == (False, "not probed")
 
 
 @pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
 def test_hyperthreads_of_one_core_do_not_qualify(good: Host, lane: Lane) -> None:
-    found = fitness(replace(good, pins=(0, 2)), lane, 2, 1.6)
-    assert (found.qualifies, found.reason) == (False, "the pins are hyperthreads of one core")
+    result = fitness(replace(good, pins=(0, 2)), lane, 2, 1.6)
+    assert (result.qualifies, result.reason) == (False, "the pins are hyperthreads of one core")
 
 
 @pytest.mark.parametrize("lane", [Lane.KVM, Lane.TCG, Lane.NATIVE])
 def test_a_hidden_topology_does_not_qualify(good: Host, lane: Lane, tree: Tree) -> None:
     hidden = topology.read(tree(host_files("0-3", {n: str(n) for n in range(4)}, flags="hypervisor")))
-    found = fitness(replace(good, topology=hidden), lane, 2, 1.6)
-    assert not found.qualifies
-    assert "hide" in found.reason
+    result = fitness(replace(good, topology=hidden), lane, 2, 1.6)
+    assert not result.qualifies
+    assert "hide" in result.reason
 
 
 def test_too_few_pins_do_not_qualify(good: Host) -> None:
-    found = fitness(good, Lane.TCG, 4, 3.0)
-    assert (found.qualifies, found.reason) == (False, "only 2 CPUs to pin to")
+    result = fitness(good, Lane.TCG, 4, 3.0)
+    assert (result.qualifies, result.reason) == (False, "only 2 CPUs to pin to")
 
 
 @pytest.mark.parametrize(("low", "qualifies"), [(1.679, False), (1.681, True)])

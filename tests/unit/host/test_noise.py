@@ -31,10 +31,10 @@ HOST = {
 
 
 def test_a_threads_counters(tree: Tree) -> None:
-    found = noise.thread_counters(10, 11, tree(THREAD))
-    assert (found.thread, found.name, found.cpu) == (11, "CPU 0/TCG", 7)
-    assert (found.run_ns, found.delay_ns) == (5000, 700)
-    assert (found.voluntary, found.involuntary, found.migrations) == (4, 9, 2)
+    counters = noise.thread_counters(10, 11, tree(THREAD))
+    assert (counters.thread, counters.name, counters.cpu) == (11, "CPU 0/TCG", 7)
+    assert (counters.run_ns, counters.delay_ns) == (5000, 700)
+    assert (counters.voluntary, counters.involuntary, counters.migrations) == (4, 9, 2)
 
 
 def test_newer_kernels_have_another_name_for_migrations(tree: Tree) -> None:
@@ -43,8 +43,8 @@ def test_newer_kernels_have_another_name_for_migrations(tree: Tree) -> None:
 
 
 def test_counters_of_a_kernel_that_does_not_count_are_none(tree: Tree) -> None:
-    found = noise.thread_counters(10, 11, tree({"proc/10/task/11/schedstat": "7 0 0"}))
-    assert (found.run_ns, found.delay_ns) == (None, None)
+    counters = noise.thread_counters(10, 11, tree({"proc/10/task/11/schedstat": "7 0 0"}))
+    assert (counters.run_ns, counters.delay_ns) == (None, None)
 
 
 def test_the_hosts_counters(tree: Tree) -> None:
@@ -56,9 +56,9 @@ def test_the_hosts_counters(tree: Tree) -> None:
 
 
 def test_every_counter_of_a_host_without_files_is_none(tmp_path: Path) -> None:
-    found = asdict(noise.host_snapshot(tmp_path))
-    del found["time_ns"]
-    assert set(found.values()) == {None}
+    result = asdict(noise.host_snapshot(tmp_path))
+    del result["time_ns"]
+    assert set(result.values()) == {None}
     assert not any(noise.detectors(tmp_path).values())
 
 
@@ -72,8 +72,8 @@ def test_a_counter_that_some_cpus_lack_is_none(tree: Tree) -> None:
 
 
 def test_old_kernels_have_no_steal_column(tree: Tree) -> None:
-    found = noise.host_snapshot(tree({"proc/stat": "cpu0 1 2 3 4\n"}))
-    assert (found.steal_ticks, found.all_ticks) == (None, {0: 10})
+    snapshot = noise.host_snapshot(tree({"proc/stat": "cpu0 1 2 3 4\n"}))
+    assert (snapshot.steal_ticks, snapshot.all_ticks) == (None, {0: 10})
 
 
 def test_the_counters_of_this_process_increase() -> None:

@@ -44,9 +44,9 @@ def test_counters_are_the_sums_over_all_caches(root: Path, monkeypatch: pytest.M
     made = group(root, monkeypatch, **BOTH)
     made.join([11])
     assert (root / "mon_groups" / "mine" / "tasks").read_text() == "11"
-    found = made.read()
-    assert (made.why, found.held_bytes, found.moved_bytes) == ("", 1024, 75)
-    assert found.time_ns <= made.read().time_ns
+    counters = made.read()
+    assert (made.why, counters.held_bytes, counters.moved_bytes) == ("", 1024, 75)
+    assert counters.time_ns <= made.read().time_ns
     made.close()
     assert list((root / "mon_groups").iterdir()) == []
 
@@ -55,8 +55,8 @@ def test_counters_are_the_sums_over_all_caches(root: Path, monkeypatch: pytest.M
 def test_a_counter_that_says_nothing_is_none_and_not_less(
     root: Path, monkeypatch: pytest.MonkeyPatch, word: str
 ) -> None:
-    found = group(root, monkeypatch, **{**BOTH, "mbm_total_bytes": ("5", word)}).read()
-    assert (found.held_bytes, found.moved_bytes) == (1024, None)
+    counters = group(root, monkeypatch, **{**BOTH, "mbm_total_bytes": ("5", word)}).read()
+    assert (counters.held_bytes, counters.moved_bytes) == (1024, None)
 
 
 def test_a_processor_that_counts_one_of_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,11 +126,11 @@ def test_each_last_cache_of_the_cpus_counts_once(tree: Tree) -> None:
         return {f"{folder}/{name}": value for name, value in named.items()}
 
     resctrl_cpus = "sys/devices/system/cpu"
-    found = tree({**cache(0, "0-1", "16384K"), **cache(1, "0-1", "16384K"), **cache(2, "2", "8M")})
-    assert last_cache_bytes((0, 1), found) == 16 << 20
-    assert last_cache_bytes((0, 1, 2), found) == 24 << 20
-    assert last_cache_bytes((0, 3), found) is None
-    assert last_cache_bytes((), found) is None
+    path = tree({**cache(0, "0-1", "16384K"), **cache(1, "0-1", "16384K"), **cache(2, "2", "8M")})
+    assert last_cache_bytes((0, 1), path) == 16 << 20
+    assert last_cache_bytes((0, 1, 2), path) == 24 << 20
+    assert last_cache_bytes((0, 3), path) is None
+    assert last_cache_bytes((), path) is None
 
 
 def test_this_host_has_it_or_says_why() -> None:

@@ -18,8 +18,8 @@ PLUGIN = Path("/cache/insn/full.so")
 def clock_arguments(**changes: object) -> tuple[tuple[str, ...], dict[str, str]]:
     run: dict[str, object] = {"log": Path("/run/clock.log"), "seed": 3, "cpus": 4, "machine": "q35"}
     plugin = changes.pop("plugin", PLUGIN)
-    found = arguments(plugin, ClockRun(**(run | changes)))  # type: ignore[arg-type]
-    return found.argv_extra, dict(found.environment)
+    result = arguments(plugin, ClockRun(**(run | changes)))  # type: ignore[arg-type]
+    return result.argv_extra, dict(result.environment)
 
 
 def test_the_plugin_is_preloaded_and_the_guests_time_sources_are_set() -> None:
@@ -124,6 +124,6 @@ def test_a_missing_qemu_is_refused_with_the_reason(tmp_path: Path) -> None:
 
 def test_a_machine_and_strict_order_reach_the_plugin() -> None:
     run = ClockRun(Path("/log"), shape=Path("/run/machine.shape"), order=AccessOrder.STRICT)
-    found = arguments(PLUGIN, run)
-    assert "machine=/run/machine.shape,order=strict" in found.argv_extra[1]
-    assert found.one_insn
+    result = arguments(PLUGIN, run)
+    assert "machine=/run/machine.shape,order=strict" in result.argv_extra[1]
+    assert result.one_insn

@@ -36,7 +36,7 @@ def test_stalls_places_and_totals_are_read(path: Path) -> None:
     assert seen.delays == (Delay(1, 700, 250, 12000, 0xFFFFFFFF80001234), Delay(0, 90, 0, 300, 0x1010))
     assert seen.delays[0].point == StallPoint(1, 700, 250)
     assert dict(seen.places) == {0: 0x1000, 1: 0x1F08}
-    assert [one.delayed for one in log.totals] == [250, 250]
+    assert [total.delayed for total in log.totals] == [250, 250]
     assert seen in log.repeatable
 
 

@@ -83,11 +83,11 @@ def test_variables_of_a_program_have_names(tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text(source)
     argv = [*compiler().argv, "-O0", str(tmp_path / "a.c"), "-o", str(tmp_path / "a")]
     subprocess.run(argv, check=True, timeout=PATIENCE_S)
-    found = read_symbols(tmp_path / "a", data=True)
-    assert {"lonely", "hidden"} <= set(found.names)
-    assert "main" not in found.names
-    at = found.addresses[found.names.index("lonely")]
-    assert [one[0] for one in found.within(at + 15, at + 16)] == ["lonely"]
+    symbols = read_symbols(tmp_path / "a", data=True)
+    assert {"lonely", "hidden"} <= set(symbols.names)
+    assert "main" not in symbols.names
+    at = symbols.addresses[symbols.names.index("lonely")]
+    assert [one[0] for one in symbols.within(at + 15, at + 16)] == ["lonely"]
 
 
 def test_variables_of_a_kernels_own_list(tmp_path: Path) -> None:

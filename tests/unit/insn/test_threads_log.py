@@ -72,7 +72,7 @@ def test_events_are_read(path: Path) -> None:
 def test_a_record_without_the_time_that_was_read_is_of_an_earlier_version(path: Path) -> None:
     path.write_text(FILE.replace("ff10 95", "ff10").replace("ff10 290", "ff10"), encoding="ascii")
     events = read_thread_events(path).events
-    assert [one.read for one in events if isinstance(one, WakeEvent | SendEvent)] == [None, None]
+    assert [event.read for event in events if isinstance(event, WakeEvent | SendEvent)] == [None, None]
 
 
 def test_a_full_file_and_one_of_a_killed_qemu_are_read(path: Path) -> None:

@@ -21,54 +21,56 @@ RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="don
 
 def test_an_arm_has_the_windows_and_the_declared_metrics() -> None:
     run = replace(verified(raw_run(cell(2)), 1000), metrics={"rps": 7.0, "undeclared": 1.0})
-    found = arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": RPS})[cell(2).id]
-    assert {name: one.samples for name, one in found.measurements.items()} == {
+    arm = arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": RPS})[cell(2).id]
+    assert {name: measurement.samples for name, measurement in arm.measurements.items()} == {
         "work": (1000.0,), "total": (2000.0,), "rps": (7.0,),
     }  # fmt: skip
-    assert found.runs == 1
+    assert arm.runs == 1
 
 
 def test_a_run_without_a_declared_metric_makes_its_arm_invalid() -> None:
     run = verified(raw_run(cell(2)), 1000)
-    found = arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": RPS})[cell(2).id]
-    assert found.invalid == ("primes-linux-smp2: run 1 has no metric rps",)
+    arm = arms([(cell(2), "")], [JudgedRun(run.run, run)], {"rps": RPS})[cell(2).id]
+    assert arm.invalid == ("primes-linux-smp2: run 1 has no metric rps",)
 
 
 def test_a_skipped_cell_has_no_runs_although_another_sweep_measured_it() -> None:
     run = verified(raw_run(cell(2)), 1000)
-    found = arms([(cell(2), "another lane")], [JudgedRun(run.run, run)])[cell(2).id]
-    assert (found.runs, found.attempted, found.skipped) == (0, 0, "another lane")
+    arm = arms([(cell(2), "another lane")], [JudgedRun(run.run, run)])[cell(2).id]
+    assert (arm.runs, arm.attempted, arm.skipped) == (0, 0, "another lane")
 
 
 def test_a_metric_without_a_value_in_one_run_is_not_measured_and_the_others_are() -> None:
     """A warm-up counts for nothing here, too."""
 
     def run(attempt: int, *, rps: float | None, warmup: bool = False) -> JudgedRun:
-        one = verified(raw_run(cell(2), attempt=attempt, warmup=warmup), 1000)
+        verified_run = verified(raw_run(cell(2), attempt=attempt, warmup=warmup), 1000)
         if rps is None:
-            return JudgedRun(one.run, replace(one, absent={"rps": "its histogram `h` is empty"}))
-        return JudgedRun(one.run, replace(one, metrics={"rps": rps}))
+            return JudgedRun(
+                verified_run.run, replace(verified_run, absent={"rps": "its histogram `h` is empty"})
+            )
+        return JudgedRun(verified_run.run, replace(verified_run, metrics={"rps": rps}))
 
     declared, cells = {"rps": RPS}, [(cell(2), "")]
     runs = [run(1, rps=7), run(2, rps=None), run(3, rps=None)]
-    found = arms(cells, runs, declared)[cell(2).id]
-    assert (found.runs, set(found.measurements), found.invalid) == (3, {"work", "total"}, ())
+    arm = arms(cells, runs, declared)[cell(2).id]
+    assert (arm.runs, set(arm.measurements), arm.invalid) == (3, {"work", "total"}, ())
     name = runs[1].run.folder.name
-    assert found.absent == {"rps": f"2 of 3 runs without a value: {name}: its histogram `h` is empty"}
-    found = arms(cells, [run(1, rps=None, warmup=True), run(2, rps=7)], declared)[cell(2).id]
-    assert (set(found.measurements), found.absent) == ({"work", "total", "rps"}, {})
+    assert arm.absent == {"rps": f"2 of 3 runs without a value: {name}: its histogram `h` is empty"}
+    arm = arms(cells, [run(1, rps=None, warmup=True), run(2, rps=7)], declared)[cell(2).id]
+    assert (set(arm.measurements), arm.absent) == ({"work", "total", "rps"}, {})
 
 
 def test_a_metric_that_every_run_skipped_is_not_of_the_arm() -> None:
     def run(attempt: int, why: str) -> JudgedRun:
-        one = verified(raw_run(cell(2), attempt=attempt), 1000)
-        return JudgedRun(one.run, replace(one, skipped={"rps": why} if why else {}))
+        verified_run = verified(raw_run(cell(2), attempt=attempt), 1000)
+        return JudgedRun(verified_run.run, replace(verified_run, skipped={"rps": why} if why else {}))
 
-    found = arms([(cell(2), "")], [run(1, "no clock"), run(2, "none")], {"rps": RPS})[cell(2).id]
-    assert (set(found.measurements), found.invalid) == ({"work", "total"}, ())
-    assert found.lacks == {"rps": "no clock"}
-    found = arms([(cell(2), "")], [run(1, "no clock"), run(2, "")], {"rps": RPS})[cell(2).id]
-    assert found.invalid == ("primes-linux-smp2: run 1 has no metric rps",)
+    arm = arms([(cell(2), "")], [run(1, "no clock"), run(2, "none")], {"rps": RPS})[cell(2).id]
+    assert (set(arm.measurements), arm.invalid) == ({"work", "total"}, ())
+    assert arm.lacks == {"rps": "no clock"}
+    arm = arms([(cell(2), "")], [run(1, "no clock"), run(2, "")], {"rps": RPS})[cell(2).id]
+    assert arm.invalid == ("primes-linux-smp2: run 1 has no metric rps",)
 
 
 LOG = """insn-clock 1
@@ -125,9 +127,9 @@ def run(
 def test_two_complete_runs_of_one_seed_must_be_equal(
     tmp_path: Path, other: dict[str, int], said: str
 ) -> None:
-    found = difference(run(tmp_path, "a", 33), run(tmp_path, "b", 33, **other))  # type: ignore[arg-type]
-    assert bool(found) == bool(said)
-    assert said in found
+    result = difference(run(tmp_path, "a", 33), run(tmp_path, "b", 33, **other))  # type: ignore[arg-type]
+    assert bool(result) == bool(said)
+    assert said in result
 
 
 @pytest.mark.parametrize(
@@ -144,9 +146,9 @@ def test_two_complete_runs_of_one_seed_must_be_equal(
 def test_of_a_killed_guest_only_the_common_part_must_be_equal(
     tmp_path: Path, other: dict[str, int], said: str
 ) -> None:
-    found = difference(run(tmp_path, "a", None), run(tmp_path, "b", None, **other))  # type: ignore[arg-type]
-    assert bool(found) == bool(said)
-    assert said in found
+    result = difference(run(tmp_path, "a", None), run(tmp_path, "b", None, **other))  # type: ignore[arg-type]
+    assert bool(result) == bool(said)
+    assert said in result
 
 
 REPORT = "BUG: sleeping function called from invalid context\n"
@@ -174,9 +176,9 @@ def test_of_a_guest_that_the_host_ended_at_a_failure_only_the_common_part_must_b
     """It goes on until it is killed: how far it comes, the host's load decides."""
     usual = {"said": REPORT, "more": STALL, "ending": Ending.FAILED}
     one = run(tmp_path, "a", None, **usual)  # type: ignore[arg-type]
-    found = difference(one, run(tmp_path, "b", None, **{**usual, **other}))  # type: ignore[arg-type]
-    assert bool(found) == bool(said)
-    assert said in found
+    result = difference(one, run(tmp_path, "b", None, **{**usual, **other}))  # type: ignore[arg-type]
+    assert bool(result) == bool(said)
+    assert said in result
 
 
 def memory(run: RawRun, *lines: str, digest: str = "a") -> None:
@@ -209,20 +211,20 @@ def test_two_runs_of_one_seed_end_with_equal_memory(
     memory(one, *MEMORY)
     assert difference(one, other) == ""
     memory(other, *lines, digest=digest)
-    found = difference(one, other)
-    assert found == (f"a and b have the same seed 7 but differ in {said}" if said else "")
+    result = difference(one, other)
+    assert result == (f"a and b have the same seed 7 but differ in {said}" if said else "")
 
 
 def test_what_both_runs_of_a_seed_have_in_common_is_said(tmp_path: Path) -> None:
     def pair(cpus: int, *, kept: int, time: int = 99) -> list[JudgedRun]:
-        found = []
+        runs = []
         for attempt in (1, 2):
             one = run(tmp_path, f"{cpus}-{attempt}", 33, time=time if attempt == 2 else 99)
             one = replace(one, cell=cell(cpus), attempt=attempt, warmup=attempt == 1)
             if attempt <= kept:
                 memory(one, *MEMORY)
-            found.append(JudgedRun(one, verified(one, 1000)))
-        return found
+            runs.append(JudgedRun(one, verified(one, 1000)))
+        return runs
 
     assert repeats(pair(1, kept=2)) == (
         "one seed was run twice in 1 cell: consoles, counts and memory are equal (primes-linux-smp1)",
@@ -240,10 +242,12 @@ def test_threads_that_only_some_runs_recorded_are_no_figure() -> None:
     """A session with --measure records the threads of each cell's first run; a warm-up counts for nothing."""
 
     def run(attempt: int, *, seen: bool, warmup: bool = False) -> JudgedRun:
-        one = verified(raw_run(cell(2), attempt=attempt, warmup=warmup), 1000)
+        verified_run = verified(raw_run(cell(2), attempt=attempt, warmup=warmup), 1000)
         if seen:
-            return JudgedRun(one.run, replace(one, metrics=dict.fromkeys(OF_THREADS, 1.0)))
-        return JudgedRun(one.run, replace(one, skipped=dict.fromkeys(OF_THREADS, "no record")))
+            return JudgedRun(verified_run.run, replace(verified_run, metrics=dict.fromkeys(OF_THREADS, 1.0)))
+        return JudgedRun(
+            verified_run.run, replace(verified_run, skipped=dict.fromkeys(OF_THREADS, "no record"))
+        )
 
     def arm(*runs: JudgedRun) -> Arm:
         return arms([(cell(2), "")], runs, OF_THREADS)[cell(2).id]

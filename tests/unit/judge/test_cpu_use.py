@@ -41,7 +41,7 @@ def test_a_column_that_is_partly_in_the_window_may_have_had_its_work_in_either_p
 
 
 def line(end: int, time: int, *vcpus: tuple[int, int]) -> ConsoleLine:
-    return ConsoleLine(end, time, tuple(VcpuWork(*one) for one in vcpus))
+    return ConsoleLine(end, time, tuple(VcpuWork(*vcpu) for vcpu in vcpus))
 
 
 def test_between_lines_no_vcpu_was_at_work_for_longer_than_the_window() -> None:

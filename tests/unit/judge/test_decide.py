@@ -23,7 +23,7 @@ def test_without_runs_every_arm_of_every_gate_needs_runs() -> None:
     arms = by_id(arm(cell(1)), arm(cell(2)), arm(cell(4)))
     decision = decide([speedup(2), speedup(4, 3.0)], arms, POLICY)
     assert decision.needs == {f"primes-linux-smp{n}": 5 for n in (1, 2, 4)}
-    assert [one.outcome for one in decision.verdicts] == [Word.SKIP, Word.SKIP]
+    assert [verdict.outcome for verdict in decision.verdicts] == [Word.SKIP, Word.SKIP]
 
 
 def test_only_the_arms_of_an_undecided_gate_need_more_runs() -> None:
@@ -31,7 +31,7 @@ def test_only_the_arms_of_an_undecided_gate_need_more_runs() -> None:
     arms = by_id(arm(cell(1), [160] * 5), arm(cell(2), [85] * 5), arm(cell(4), noisy))
     decision = decide([speedup(2), speedup(4, 3.0)], arms, POLICY)
     assert decision.needs == {"primes-linux-smp1": 9, "primes-linux-smp4": 9}
-    assert [one.outcome for one in decision.verdicts] == [Word.PASS, Word.INCONCLUSIVE]
+    assert [verdict.outcome for verdict in decision.verdicts] == [Word.PASS, Word.INCONCLUSIVE]
 
 
 def test_an_arm_with_enough_runs_needs_no_more() -> None:
@@ -51,7 +51,7 @@ def test_an_invalid_arm_needs_no_more_runs_but_others_do() -> None:
     arms = by_id(arm(cell(1), [160] * 3), arm(cell(2), [85], invalid=("torn line",)), arm(cell(4), [50] * 3))
     decision = decide([right(2), speedup(2), speedup(4, 3.0)], arms, POLICY)
     assert decision.needs == {"primes-linux-smp1": 5, "primes-linux-smp4": 5}
-    assert [one.outcome for one in decision.verdicts] == [Word.INVALID] * 3
+    assert [verdict.outcome for verdict in decision.verdicts] == [Word.INVALID] * 3
 
 
 def test_without_gates_there_are_no_verdicts_and_no_needs() -> None:

@@ -29,9 +29,9 @@ def found(*arms: Arm) -> list[Fit]:
 
 def test_a_row_has_the_laws_for_which_it_has_enough_counts() -> None:
     assert found(*row(1, 2)) == []
-    assert [one.model for one in found(*row(1, 2, 4, 8))] == [Model.AMDAHL]
+    assert [fit.model for fit in found(*row(1, 2, 4, 8))] == [Model.AMDAHL]
     both = found(*row(1, 2, 4, 8, 16), *row(1, 2, 4, system="tern"))
-    assert [(one.row, one.model) for one in both] == [
+    assert [(fit.row, fit.model) for fit in both] == [
         ("primes-linux", Model.AMDAHL),
         ("primes-linux", Model.USL),
         ("primes-tern", Model.AMDAHL),

@@ -111,9 +111,9 @@ def test_a_users_rule_cannot_pass_on_figures_that_only_inform(tmp_path: Path) ->
     gate = own_gate(tmp_path)
     assert gates.judge(gate, GateInput(arms, POLICY, {})).verdict.outcome is Word.PASS
     informs = replace(POLICY, informs="another clock decides")
-    found = gates.judge(gate, GateInput(arms, informs, {})).verdict
-    assert (found.outcome, found.gate) == (Word.SKIP, "always")
-    assert re.search("^SKIP: primes-linux smp2/smp1: .*another clock decides$", found.reason)
+    verdict = gates.judge(gate, GateInput(arms, informs, {})).verdict
+    assert (verdict.outcome, verdict.gate) == (Word.SKIP, "always")
+    assert re.search("^SKIP: primes-linux smp2/smp1: .*another clock decides$", verdict.reason)
 
 
 def test_a_users_gate_is_invalid_at_a_wrong_answer_even_if_it_informs(tmp_path: Path) -> None:

@@ -32,13 +32,13 @@ class TestAGoodConsole:
         seen = parse(good_console(), nonce=NONCE)
         assert (seen.system, seen.online, seen.least, seen.limit_ms) == ("linux", 2, 2, 1000)
         assert (seen.start, seen.end, seen.ended, seen.foreign) == (1_000_000, 61_000_000, "least", 12345)
-        assert [one.kind for one in seen.parts] == ["program", "dummy"]
+        assert [line.kind for line in seen.parts] == ["program", "dummy"]
 
     def test_the_runs_with_what_they_printed(self) -> None:
         seen = parse(good_console(), nonce=NONCE)
-        assert [(one.part, one.number, one.exit) for one in seen.runs] == [(0, 0, 0), (0, 1, 0)]
-        assert [one.text for one in seen.runs] == [one.text for one in good_runs()]
-        assert all(one.size == len(one.text) for one in seen.runs)
+        assert [(run.part, run.number, run.exit) for run in seen.runs] == [(0, 0, 0), (0, 1, 0)]
+        assert [run.text for run in seen.runs] == [good_run.text for good_run in good_runs()]
+        assert all(run.size == len(run.text) for run in seen.runs)
 
     def test_what_could_not_be_counted_is_none_and_says_why(self) -> None:
         seen = parse(mix_console([part_lines(0, memory_bytes="na", why="controller")], []), nonce=NONCE)

@@ -44,11 +44,11 @@ def refused(folder: Path, text: bytes, mix: Mix | None = None) -> str:
 
 def test_a_good_run(tmp_path: Path) -> None:
     mix = two_parts()
-    found = verify_mix(raw_run(tmp_path, mix, good_console()), mix)
-    assert (found.window_ns, found.cpus, found.foreign_ns, found.ended) == (60_000_000, 2, 12345, "least")
-    assert [one.name for one in found.parts] == ["well#1", "dummy#1"]
-    assert [one.runs for one in found.parts] == [2, 0]
-    assert found.memory_bytes == 500_000_000
+    run = verify_mix(raw_run(tmp_path, mix, good_console()), mix)
+    assert (run.window_ns, run.cpus, run.foreign_ns, run.ended) == (60_000_000, 2, 12345, "least")
+    assert [run.name for run in run.parts] == ["well#1", "dummy#1"]
+    assert [run.runs for run in run.parts] == [2, 0]
+    assert run.memory_bytes == 500_000_000
 
 
 def test_a_kernel_with_a_conductor_of_its_own(tmp_path: Path) -> None:
@@ -56,11 +56,11 @@ def test_a_kernel_with_a_conductor_of_its_own(tmp_path: Path) -> None:
     mix = replace(two_parts(), system=catalog.load_system("kernel"))
     lines = [part_lines(0, disk_read_bytes="na", oom_kills="na", why="device"), DUMMY]
     runs = good_runs(system="tern", ghz=2)
-    found = verify_mix(raw_run(tmp_path / "a", mix, mix_console(lines, runs, system="tern")), mix)
-    assert [one.runs for one in found.parts] == [2, 0]
-    assert found.missing["disk_read_bytes"] == "part well#1: this kernel has no such device"
+    run = verify_mix(raw_run(tmp_path / "a", mix, mix_console(lines, runs, system="tern")), mix)
+    assert [run.runs for run in run.parts] == [2, 0]
+    assert run.missing["disk_read_bytes"] == "part well#1: this kernel has no such device"
     late = [
-        replace(one, text=transcript(0, one.number, one.start + 10**9, system="tern", ghz=2)) for one in runs
+        replace(run, text=transcript(0, run.number, run.start + 10**9, system="tern", ghz=2)) for run in runs
     ]
     assert "its window is not between" in refused(
         tmp_path / "b", mix_console(lines, late, system="tern"), mix
@@ -72,9 +72,9 @@ def test_a_kernel_with_a_conductor_of_its_own(tmp_path: Path) -> None:
 
 def test_on_wall_time_nothing_is_known_of_caches_and_that_is_said(tmp_path: Path) -> None:
     mix = two_parts()
-    found = verify_mix(raw_run(tmp_path, mix, good_console()), mix)
-    assert set(found.use.values()) == {None}
-    assert "an emulated CPU has no caches" in found.missing["cache_bytes"]
+    run = verify_mix(raw_run(tmp_path, mix, good_console()), mix)
+    assert set(run.use.values()) == {None}
+    assert "an emulated CPU has no caches" in run.missing["cache_bytes"]
 
 
 def test_under_kvm_a_host_that_counts_says_what_was_used(tmp_path: Path) -> None:
@@ -89,17 +89,17 @@ def test_under_kvm_a_host_that_counts_says_what_was_used(tmp_path: Path) -> None
     ]
     value = {"why": "", "cache_bytes": 8192, "samples": samples}
     (tmp_path / "memory.json").write_text(json.dumps(value))
-    found = verify_mix(run, mix)
-    assert found.use == {"cache_bytes": 4096, "moved_bytes": 500}
-    assert (found.cache_bytes, found.missing) == (8192, {})
+    mix_run = verify_mix(run, mix)
+    assert mix_run.use == {"cache_bytes": 4096, "moved_bytes": 500}
+    assert (mix_run.cache_bytes, mix_run.missing) == (8192, {})
     (tmp_path / "memory.json").write_text(json.dumps({**value, "samples": [], "why": "only root"}))
     assert verify_mix(run, mix).missing == dict.fromkeys(("cache_bytes", "moved_bytes"), "only root")
 
 
 def test_a_use_that_is_missing_names_part_and_reason(tmp_path: Path) -> None:
     mix, head = two_parts(), part_lines(0, memory_bytes="na", why="controller")
-    found = verify_mix(raw_run(tmp_path, mix, mix_console([head, DUMMY], good_runs())), mix)
-    assert re.search(r"^part well#1: .* no such controller .*\(error 2\)$", found.missing["memory_bytes"])
+    run = verify_mix(raw_run(tmp_path, mix, mix_console([head, DUMMY], good_runs())), mix)
+    assert re.search(r"^part well#1: .* no such controller .*\(error 2\)$", run.missing["memory_bytes"])
 
 
 def test_the_failure_of_the_conductor_names_the_part(tmp_path: Path) -> None:
@@ -225,15 +225,15 @@ def test_without_the_file_nothing_is_said(tmp_path: Path) -> None:
 def test_a_figure_that_is_not_known_is_none(
     tmp_path: Path, samples: list[dict[str, object]], held: int | None, moved: int | None
 ) -> None:
-    found = seen(tmp_path, samples)
-    assert (found.held_bytes, found.moved_bytes) == (held, moved)
-    assert found.why
+    memory = seen(tmp_path, samples)
+    assert (memory.held_bytes, memory.moved_bytes) == (held, moved)
+    assert memory.why
 
 
 def test_the_reason_of_the_host_is_given(tmp_path: Path) -> None:
-    found = seen(tmp_path, [], "only root may\x1b[2J")
-    assert found.why.startswith("only root may")
-    assert "\x1b" not in found.why
+    memory = seen(tmp_path, [], "only root may\x1b[2J")
+    assert memory.why.startswith("only root may")
+    assert "\x1b" not in memory.why
 
 
 @pytest.mark.parametrize(

@@ -129,37 +129,37 @@ RULE = VoidRule()
 def recorded(folder: Path, attempt: int, samples: tuple[UseSample, ...], begin_ns: int = 0) -> RawRun:
     place = folder / f"{attempt:04}"
     place.mkdir()
-    keep_samples(place, [replace(one, t_ns=one.t_ns + begin_ns) for one in samples])
+    keep_samples(place, [replace(sample, t_ns=sample.t_ns + begin_ns) for sample in samples])
     return raw_run(cell(2), attempt=attempt, folder=place)
 
 
 def test_each_run_has_its_counters_and_its_time(tmp_path: Path) -> None:
     quiet = recorded(tmp_path, 1, counters((1_000_000, 0)), 7 * SECOND)
     loud = recorded(tmp_path, 2, counters((60_000_000, 0), grown={"migrations": 2}), 20 * SECOND)
-    found = noise_of([quiet, loud], RULE)
-    assert found[1].begin_s == 0.0
-    assert found[2].begin_s == pytest.approx(13.0)
-    assert found[2].length_s == pytest.approx(3.0, abs=0.001)
-    assert found[1].figures["run_delay"] == pytest.approx(0.001)
-    assert found[2].figures["run_delay"] == pytest.approx(0.06)
-    assert found[2].figures["migrations"] == 2
-    assert found[1].above == ()
-    assert found[2].above == ("run_delay", "migrations")
-    assert "run delay 6%" in found[2].said
+    noises = noise_of([quiet, loud], RULE)
+    assert noises[1].begin_s == 0.0
+    assert noises[2].begin_s == pytest.approx(13.0)
+    assert noises[2].length_s == pytest.approx(3.0, abs=0.001)
+    assert noises[1].figures["run_delay"] == pytest.approx(0.001)
+    assert noises[2].figures["run_delay"] == pytest.approx(0.06)
+    assert noises[2].figures["migrations"] == 2
+    assert noises[1].above == ()
+    assert noises[2].above == ("run_delay", "migrations")
+    assert "run delay 6%" in noises[2].said
 
 
 def test_a_counter_that_the_host_does_not_offer_is_none(tmp_path: Path) -> None:
-    found = noise_of([recorded(tmp_path, 1, counters((None, None)))], RULE)
-    assert found[1].figures["run_delay"] is None
-    assert found[1].figures["frequency"] is None
-    assert not any(text.startswith("run delay") for text in found[1].said)
+    noises = noise_of([recorded(tmp_path, 1, counters((None, None)))], RULE)
+    assert noises[1].figures["run_delay"] is None
+    assert noises[1].figures["frequency"] is None
+    assert not any(text.startswith("run delay") for text in noises[1].said)
 
 
 def test_the_counters_are_shown_without_a_rule_and_on_a_lane_that_they_do_not_judge(tmp_path: Path) -> None:
     run = recorded(tmp_path, 1, counters((60_000_000, 0)))
-    for found in (noise_of([run], NO_RULE), noise_of([replace(run, lane=Lane.INSN)], RULE)):
-        assert found[1].figures["run_delay"] == pytest.approx(0.06)
-        assert found[1].above == ()
+    for noises in (noise_of([run], NO_RULE), noise_of([replace(run, lane=Lane.INSN)], RULE)):
+        assert noises[1].figures["run_delay"] == pytest.approx(0.06)
+        assert noises[1].above == ()
 
 
 def test_a_run_without_readable_counters_has_none(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def test_the_total_window_can_be_measured() -> None:
 
 def test_the_time_in_work_and_the_clocks_delays_are_known_if_every_run_has_them() -> None:
     workers = tuple(WorkerReport(n, n, n, 100, end, {}) for n, end in enumerate((200, 150)))
-    given = [exact(one) for one in runs(100, 200, 300)]
-    clear = [replace(one, workers=workers, resolution=Resolution(50, 3, 10)) for one in given[:2]]
+    given = [exact(run) for run in runs(100, 200, 300)]
+    clear = [replace(run, workers=workers, resolution=Resolution(50, 3, 10)) for run in given[:2]]
     assert (clear[0].work, clear[0].total) == (100, 1100)
     measured = measurement(clear, WINDOWS["work"])
     assert (measured.busy, measured.blur) == ((150.0, 150.0), (0.1, 0.05))
@@ -48,21 +48,21 @@ def test_the_time_in_work_and_the_clocks_delays_are_known_if_every_run_has_them(
 def test_in_wall_time_what_other_tasks_used_may_have_made_a_window_longer() -> None:
     """Others used 100 of 1,000: the workers alone would have needed 900, so the figure may be a ninth too
     long."""
-    one = replace(
+    run = replace(
         verified(raw_run(cell()), 1000, total=2000), foreign=100, metrics={"p99": 50.0, "lost": 0.0}
     )
-    assert measurement([one], WINDOWS["work"]).blur == (100 / 900,)
-    assert measurement([one], WINDOWS["total"]).blur == (100 / 1900,)
-    assert measurement([one], COUNT).blur == measurement([one], P99).blur == (0.0,)
-    assert measurement([replace(one, foreign=None)], WINDOWS["work"]).blur == ()
-    assert measurement([replace(one, foreign=1000)], WINDOWS["work"]).blur == (1000.0,)
+    assert measurement([run], WINDOWS["work"]).blur == (100 / 900,)
+    assert measurement([run], WINDOWS["total"]).blur == (100 / 1900,)
+    assert measurement([run], COUNT).blur == measurement([run], P99).blur == (0.0,)
+    assert measurement([replace(run, foreign=None)], WINDOWS["work"]).blur == ()
+    assert measurement([replace(run, foreign=1000)], WINDOWS["work"]).blur == (1000.0,)
 
 
 def test_each_sample_has_the_rate_of_its_boots_clock_except_on_the_instruction_clock() -> None:
-    told = [replace(one, hz=hz) for one, hz in zip(runs(100, 200), (10**9, 2 * 10**9), strict=True)]
+    told = [replace(run, hz=hz) for run, hz in zip(runs(100, 200), (10**9, 2 * 10**9), strict=True)]
     assert measurement(told, WINDOWS["work"]).hz == (10**9, 2 * 10**9)
     assert measurement([*told, *runs(300, first=3)], WINDOWS["work"]).hz == ()
-    timed = [exact(one) for one in told]
+    timed = [exact(run) for run in told]
     assert measurement(timed, WINDOWS["work"]).hz == ()
 
 
@@ -118,18 +118,18 @@ COUNT = Metric("lost", MetricKind.COUNT, MetricDirection.LESS, "")
 
 def test_a_declared_metric_has_its_own_unit_and_its_own_error() -> None:
     """One step of 5 in a latency of 50; a count has none."""
-    one = replace(exact(verified(raw_run(cell()), 1000)), metrics={"p99": 50.0, "lost": 0.0})
-    one = replace(one, resolution=Resolution(step=5, handovers=9, late=40))
-    seen = measurement([one], P99)
+    run = replace(exact(verified(raw_run(cell()), 1000)), metrics={"p99": 50.0, "lost": 0.0})
+    run = replace(run, resolution=Resolution(step=5, handovers=9, late=40))
+    seen = measurement([run], P99)
     assert (seen.unit, seen.samples, seen.blur) == ("ns", (50.0,), (0.1,))
-    assert measurement([one], COUNT).blur == (0.0,)
-    assert measurement([one], WINDOWS["work"]).blur == (0.04,)
+    assert measurement([run], COUNT).blur == (0.0,)
+    assert measurement([run], WINDOWS["work"]).blur == (0.04,)
 
 
 def test_each_window_has_the_delays_of_its_own_lines() -> None:
-    one = exact(verified(raw_run(cell()), 1000))
-    one = replace(one, resolution=Resolution(5, 9, late=40, late_in_total=100))
-    shares = [measurement([one], WINDOWS[window]).blur for window in ("work", "total")]
+    run = exact(verified(raw_run(cell()), 1000))
+    run = replace(run, resolution=Resolution(5, 9, late=40, late_in_total=100))
+    shares = [measurement([run], WINDOWS[window]).blur for window in ("work", "total")]
     assert shares == [(0.04,), (0.05,)]
 
 
@@ -159,7 +159,7 @@ def test_workers_on_one_cpu_took_no_longer_than_it_was_awake() -> None:
 
 
 def test_the_step_of_an_arm_is_the_largest_of_its_runs() -> None:
-    coarse = [replace(one, resolution=Resolution(0, 0, 0, n)) for n, one in enumerate(runs(100, 200), 10)]
+    coarse = [replace(run, resolution=Resolution(0, 0, 0, n)) for n, run in enumerate(runs(100, 200), 10)]
     assert measurement(coarse, WINDOWS["work"]).step == 11
     assert measurement(runs(100, 200), WINDOWS["work"]).step == 0
 
@@ -176,7 +176,7 @@ def test_the_step_of_a_printed_window_is_that_of_what_is_computed_from_it() -> N
     values = {"each": 30.0, "rate": 110.0, "own": 5.0, "rate_of": 7.0, "ops": 4.0}
     (plain,) = runs(120)
     coarse = replace(plain, total=120, resolution=Resolution(0, 0, 0, printed=10), metrics=values)
-    steps = [measurement([coarse], one).step for one in kinds]
+    steps = [measurement([coarse], kind).step for kind in kinds]
     assert steps == pytest.approx([2.5, 10.0, 0.0, 0.0, 0.0])
     assert measurement([coarse], WINDOWS["work"]).step == 10
     assert measurement([replace(plain, metrics=values)], kinds[0]).step == 0

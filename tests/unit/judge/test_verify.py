@@ -203,7 +203,7 @@ def test_workers_that_make_calls_take_turns(tmp_path: Path) -> None:
     """How often they switch depends on the interleaving, as of those that share CPUs."""
     files = RunFiles(primes_run(tmp_path, GOOD))
     calling = replace(PRIMES, needs=("park",))
-    seen = [verify.verify(files, one).cpu_work.takes_turns for one in (PRIMES, calling)]
+    seen = [verify.verify(files, workload).cpu_work.takes_turns for workload in (PRIMES, calling)]
     assert seen == [False, True]
 
 
@@ -729,8 +729,8 @@ def test_work_that_was_done_before_the_host_read_the_ready_line_voids_the_run(
     earlier = replace(start.threads[-1].counters, run_ns=5)
     later = replace(start.threads[-1].counters, run_ns=5 + before_ready)
     start, ready, result = (
-        replace(one, threads=(*one.threads[:-1], replace(one.threads[-1], counters=counted)))
-        for one, counted in ((start, earlier), (ready, later), (result, later))
+        replace(sample, threads=(*sample.threads[:-1], replace(sample.threads[-1], counters=counted)))
+        for sample, counted in ((start, earlier), (ready, later), (result, later))
     )
     keep_samples(run.folder, (start, ready, result))
     if void:
@@ -759,9 +759,9 @@ def test_foreign_time_that_the_hosts_stalls_explain_voids_a_run(
 ) -> None:
     run = primes_run(tmp_path, BUSY)
     keep_samples(run.folder, counters(delays=delays))
-    found = verify.verify(RunFiles(run), PRIMES, rule=rule)
-    assert why in found.void
-    assert found.work == field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
+    verified_run = verify.verify(RunFiles(run), PRIMES, rule=rule)
+    assert why in verified_run.void
+    assert verified_run.work == field(GOOD, "window", "work_end") - field(GOOD, "window", "work_start")
 
 
 @pytest.mark.parametrize(("delay", "is_void"), [(8_999_999, False), (9_000_000, True)])

@@ -48,7 +48,7 @@ def test_both_line_endings(ending: bytes) -> None:
 def test_version_2_says_the_unit_of_its_clock_and_has_histograms() -> None:
     said = wire.parse(console(BEGIN2, WORKER, HIST, *LINES[2:]), nonce=NONCE)
     assert (said.hz, dict(said.params)) == (1_000_000_000, {"hi": "7"})
-    assert [len(one) for one in said.histograms.values()] == [1]
+    assert [len(histogram) for histogram in said.histograms.values()] == [1]
     cycles = BEGIN2.replace("unit=ns hz=1000000000", "unit=cycles hz=2400000000")
     assert wire.parse(console(cycles, *LINES[1:]), nonce=NONCE).hz == 2_400_000_000
 

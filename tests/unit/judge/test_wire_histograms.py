@@ -34,13 +34,15 @@ def test_each_workers_histogram_is_read() -> None:
 
 
 def test_two_names_for_each_worker() -> None:
-    found = read(
+    transcript = read(
         *GOOD,
         EMPTY.replace("worker=1 name=wakeup", "worker=0 name=request"),
         EMPTY,
         EMPTY.replace("wakeup", "request"),
     )
-    assert [(name, [one.count for one in each]) for name, each in found.histograms.items()] == [
+    assert [
+        (name, [histogram.count for histogram in each]) for name, each in transcript.histograms.items()
+    ] == [
         ("wakeup", [4, 0]),
         ("request", [0, 0]),
     ]

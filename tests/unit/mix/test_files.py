@@ -17,20 +17,20 @@ from tests.unit.mix import paper
 
 
 def test_both_tables_are_read(tmp_path: Path) -> None:
-    found = files.read(*paper.write(tmp_path))
-    assert found.resources == ("cpu", "cache", "mem", "disk", "network")
-    assert [one.name for one in found.inputs][:2] == ["game.1", "game.N"]
-    assert found.inputs[5].use[3] == Fraction(4, 5)
-    assert found.inputs[5].where.endswith("v.csv:7")
-    assert found.sensitivity["webb"][4] == Fraction(1, 2)
+    applications = files.read(*paper.write(tmp_path))
+    assert applications.resources == ("cpu", "cache", "mem", "disk", "network")
+    assert [application_input.name for application_input in applications.inputs][:2] == ["game.1", "game.N"]
+    assert applications.inputs[5].use[3] == Fraction(4, 5)
+    assert applications.inputs[5].where.endswith("v.csv:7")
+    assert applications.sensitivity["webb"][4] == Fraction(1, 2)
 
 
 def test_the_order_of_resources_may_differ(tmp_path: Path) -> None:
     sensitivity = "application,disk,cpu\ngame,0.4,0.8\n"
-    found = files.read(
+    applications = files.read(
         *paper.write(tmp_path, "application,input,score,cpu,disk\ngame,1,1,0.5,0.1\n", sensitivity)
     )
-    assert found.sensitivity["game"] == (Fraction("0.8"), Fraction("0.4"))
+    assert applications.sensitivity["game"] == (Fraction("0.8"), Fraction("0.4"))
 
 
 @pytest.mark.parametrize("where", ["vectors", "sensitivity"])
@@ -39,10 +39,10 @@ def test_an_unavailable_figure_takes_its_resource_out(tmp_path: Path, where: str
     sensitivity = paper.SENSITIVITY
     if where == "sensitivity":
         sensitivity = sensitivity.replace("0.4,0.1", "unavailable,0.1")
-    found = files.read(*paper.write(tmp_path, vectors, sensitivity))
-    assert found.unavailable == ("disk",)
-    assert found.resources == ("cpu", "cache", "mem", "network")
-    assert all(len(one.use) == 4 for one in found.inputs)
+    applications = files.read(*paper.write(tmp_path, vectors, sensitivity))
+    assert applications.unavailable == ("disk",)
+    assert applications.resources == ("cpu", "cache", "mem", "network")
+    assert all(len(application_input.use) == 4 for application_input in applications.inputs)
 
 
 HEAD = "application,input,score,cpu\n"
@@ -107,9 +107,15 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path: Path) -> None:
 
 def test_figures_as_other_programs_write_them(tmp_path: Path) -> None:
     text = "\ufeffapplication,input,score,cpu\ngame,1,12345678901.5,0.00012344155042587335\ngame,2,1e+16,.5\n"
-    found = files.read(*paper.write(tmp_path, text, "\ufeffapplication,cpu\ngame,1e+0\n"))
-    assert [one.score for one in found.inputs] == [Fraction("12345678901.5"), Fraction(10**16)]
-    assert [one.use[0] for one in found.inputs] == [Fraction("0.00012344155042587335"), Fraction(1, 2)]
+    applications = files.read(*paper.write(tmp_path, text, "\ufeffapplication,cpu\ngame,1e+0\n"))
+    assert [application_input.score for application_input in applications.inputs] == [
+        Fraction("12345678901.5"),
+        Fraction(10**16),
+    ]
+    assert [application_input.use[0] for application_input in applications.inputs] == [
+        Fraction("0.00012344155042587335"),
+        Fraction(1, 2),
+    ]
 
 
 def test_capacities() -> None:
@@ -142,12 +148,12 @@ MIX = {"prime.small": 2, "writer.large": 1}
 def tables(system: Simulated) -> tuple[str, str, str, str]:
     study = mixsim.study()
     runs = mixsim.runs_of(study, system)
-    found = vectors.compute(study, runs)
-    sigmas = sensitivity.compute(study, runs, found)
+    result = vectors.compute(study, runs)
+    sigmas = sensitivity.compute(study, runs, result)
     return (
-        files.vectors_csv(study, found),
-        files.sensitivity_csv(study, found, sigmas),
-        files.vector_intervals_csv(study, found),
+        files.vectors_csv(study, result),
+        files.sensitivity_csv(study, result, sigmas),
+        files.vector_intervals_csv(study, result),
         files.sensitivity_levels_csv(sigmas),
     )
 
@@ -155,20 +161,20 @@ def tables(system: Simulated) -> tuple[str, str, str, str]:
 def test_the_tables_are_those_that_choose_reads(tmp_path: Path) -> None:
     for name, text in zip("vs", tables(Simulated(TRUTH)), strict=False):
         (tmp_path / name).write_text(text)
-    found = files.read(tmp_path / "v", tmp_path / "s")
-    assert [one.name for one in found.inputs] == [*TRUTH]
-    assert found.inputs[0].score == 100
-    assert float(found.sensitivity["writer"][found.resources.index("disk")]) == 0.8
+    applications = files.read(tmp_path / "v", tmp_path / "s")
+    assert [application_input.name for application_input in applications.inputs] == [*TRUTH]
+    assert applications.inputs[0].score == 100
+    assert float(applications.sensitivity["writer"][applications.resources.index("disk")]) == 0.8
 
 
 def test_what_was_not_measured_is_not_in_the_tables(tmp_path: Path) -> None:
     fails = {f"alone-walker.small-s{seed}": 'it, the "part", hung' for seed in (1, 2, 3)}
-    found = tables(Simulated(TRUTH, fails=fails, unread=("memory",)))
-    assert "walker" not in found[0] + found[1]
-    assert found[0].count(",unavailable,") == 3
+    result = tables(Simulated(TRUTH, fails=fails, unread=("memory",)))
+    assert "walker" not in result[0] + result[1]
+    assert result[0].count(",unavailable,") == 3
     rows = {
         (row["application"], row["input"], row["figure"]): row
-        for row in csv.DictReader(io.StringIO(found[2]))
+        for row in csv.DictReader(io.StringIO(result[2]))
     }
     assert 'it, the "part", hung' in rows["walker", "small", "score"]["missing"]
     assert rows["prime", "small", "memory"]["missing"] == "the kernel has no file for it"
@@ -177,9 +183,9 @@ def test_what_was_not_measured_is_not_in_the_tables(tmp_path: Path) -> None:
 def test_every_table_has_the_same_columns_in_every_row() -> None:
     study = mixsim.study()
     runs = mixsim.runs_of(study, Simulated(TRUTH), MIX)
-    found = isolation.compute(study, runs, vectors.compute(study, runs), MIX)
+    mix_isolation = isolation.compute(study, runs, vectors.compute(study, runs), MIX)
     text = files.isolation_csv(
-        [("best", found), ("near", isolation.MixIsolation("x", (), 0.0, (), "it, hung"))]
+        [("best", mix_isolation), ("near", isolation.MixIsolation("x", (), 0.0, (), "it, hung"))]
     )
     for table in (*tables(Simulated(TRUTH, unread=("cache",))), text):
         rows = [*csv.reader(io.StringIO(table))]

@@ -27,26 +27,26 @@ def test_nothing_is_odd_about_the_paper(tmp_path: Path) -> None:
 
 
 def test_an_input_that_exceeds_a_capacity_alone(tmp_path: Path) -> None:
-    (found,) = said(tmp_path, paper.VECTORS, disk="0.7")
-    assert re.search(r"^v\.csv:7: disk: antiv\.N alone uses 80%, .* of 70%, and is in no mix$", found)
+    (result,) = said(tmp_path, paper.VECTORS, disk="0.7")
+    assert re.search(r"^v\.csv:7: disk: antiv\.N alone uses 80%, .* of 70%, and is in no mix$", result)
 
 
 def test_a_resource_that_no_input_uses(tmp_path: Path) -> None:
     vectors = "application,input,score,cpu,disk\ngame,1,1,0.5,0\n"
-    (found,) = said(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n")
-    assert found.startswith("v.csv:1: no input uses disk")
+    (result,) = said(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n")
+    assert result.startswith("v.csv:1: no input uses disk")
 
 
 def test_an_input_that_adds_nothing(tmp_path: Path) -> None:
     vectors = "application,input,score,cpu\ngame,1,1,0.5\nidle,1,1,0.5\n"
-    (found,) = said(tmp_path, vectors, "application,cpu\ngame,1\nidle,0\n")
-    assert re.search(r"^v\.csv:3: idle\.1 uses no resource .* in no mix$", found)
+    (result,) = said(tmp_path, vectors, "application,cpu\ngame,1\nidle,0\n")
+    assert re.search(r"^v\.csv:3: idle\.1 uses no resource .* in no mix$", result)
 
 
 def test_a_resource_that_is_unavailable(tmp_path: Path) -> None:
     vectors = "application,input,score,cpu,disk\ngame,1,1,0.5,unavailable\n"
-    (found,) = said(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n")
-    assert found.startswith("v.csv:1: disk is unavailable ")
+    (result,) = said(tmp_path, vectors, "application,cpu,disk\ngame,1,1\n")
+    assert result.startswith("v.csv:1: disk is unavailable ")
 
 
 def test_a_resource_that_the_best_mix_leaves_alone(tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_a_resource_that_the_best_mix_leaves_alone(tmp_path: Path) -> None:
         *paper.write(tmp_path, vectors, "application,cpu,disk\ngame,1,1\nscan,0.1,0.1\n")
     )
     (mix,) = best(applications, {})
-    (found,) = findings.of_mix(mix, applications)
-    assert found.startswith(f"{tmp_path}/v.csv:1: the best mix does not use disk")
+    (result,) = findings.of_mix(mix, applications)
+    assert result.startswith(f"{tmp_path}/v.csv:1: the best mix does not use disk")
 
 
 def test_an_input_that_uses_next_to_nothing(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_an_input_that_uses_next_to_nothing(tmp_path: Path) -> None:
 
 
 def of_tables(tmp_path: Path, vectors: str, sensitivity: str) -> list[str]:
-    found = findings.of_tables(files.read(*paper.write(tmp_path, vectors, sensitivity)))
-    return [line.removeprefix(f"{tmp_path}/") for line in found]
+    result = findings.of_tables(files.read(*paper.write(tmp_path, vectors, sensitivity)))
+    return [line.removeprefix(f"{tmp_path}/") for line in result]
 
 
 def test_every_score_of_the_paper_rises(tmp_path: Path) -> None:

@@ -22,36 +22,36 @@ def measured(system: Simulated, counts: dict[str, int]) -> MixIsolation:
 
 
 def test_a_mix_that_fits_loses_nothing() -> None:
-    found = measured(Simulated(TRUTH), FITS)
-    assert [one.part for one in found.parts] == [
+    mix_isolation = measured(Simulated(TRUTH), FITS)
+    assert [one.part for one in mix_isolation.parts] == [
         "prime.small#1",
         "prime.small#2",
         "writer.large#1",
         "walker.small#1",
     ]
-    assert [one.value for one in found.parts] == [0, 0, 0, 0]
-    assert (found.value, found.total) == (1, 0)
+    assert [one.value for one in mix_isolation.parts] == [0, 0, 0, 0]
+    assert (mix_isolation.value, mix_isolation.total) == (1, 0)
 
 
 def test_twice_the_cpus_cost_half_of_the_score() -> None:
-    found = measured(Simulated(TRUTH), TWICE)
-    assert [one.value for one in found.parts] == [0.5] * 4
-    assert (found.value, found.total) == (0.5, 0.5)
+    mix_isolation = measured(Simulated(TRUTH), TWICE)
+    assert [one.value for one in mix_isolation.parts] == [0.5] * 4
+    assert (mix_isolation.value, mix_isolation.total) == (0.5, 0.5)
 
 
 def test_the_worst_names_a_loser_that_the_sum_hides() -> None:
     """The walker has 50 of 2 x 100 + 30 + 50 points, and loses a fifth of them: 10 of 280."""
-    found = measured(Simulated(TRUTH, starves={"walker.small": Fraction(1, 5)}), FITS)
-    assert found.worst.part == "walker.small#1"
-    assert found.value == pytest.approx(0.8)
-    assert found.total == pytest.approx(10 / 280)
+    mix_isolation = measured(Simulated(TRUTH, starves={"walker.small": Fraction(1, 5)}), FITS)
+    assert mix_isolation.worst.part == "walker.small#1"
+    assert mix_isolation.value == pytest.approx(0.8)
+    assert mix_isolation.total == pytest.approx(10 / 280)
 
 
 def test_the_floor_is_the_noise_of_both() -> None:
-    found = measured(Simulated(TRUTH, noise=Fraction(1, 50)), FITS)
-    assert found.floor is not None
-    assert 0.005 < found.floor < 0.05
-    for one in found.parts:
+    mix_isolation = measured(Simulated(TRUTH, noise=Fraction(1, 50)), FITS)
+    assert mix_isolation.floor is not None
+    assert 0.005 < mix_isolation.floor < 0.05
+    for one in mix_isolation.parts:
         assert one.low <= 0.04
         assert one.high >= -0.04
         assert one.low < one.high
@@ -63,11 +63,11 @@ def test_by_hand() -> None:
         [Fraction("3.9"), Fraction(4), Fraction("4.1")],
         [Fraction("2.9"), Fraction(3), Fraction("3.1")],
     )
-    found = isolation.slowdown("a", lone, mixed)
-    assert found.value == 0.25
-    assert found.low >= 1 - 3.1 / 3.9 - 1e-12
-    assert found.high <= 1 - 2.9 / 4.1 + 1e-12
-    assert found.low < 0.25 < found.high
+    result = isolation.slowdown("a", lone, mixed)
+    assert result.value == 0.25
+    assert result.low >= 1 - 3.1 / 3.9 - 1e-12
+    assert result.high <= 1 - 2.9 / 4.1 + 1e-12
+    assert result.low < 0.25 < result.high
 
 
 def test_a_single_seed_has_no_floor() -> None:
@@ -75,54 +75,57 @@ def test_a_single_seed_has_no_floor() -> None:
 
 
 def test_a_part_that_completes_nothing_has_lost_all() -> None:
-    found = isolation.slowdown("a", [Fraction(4), Fraction(4)], [Fraction(0), Fraction(0)])
-    assert (found.value, found.low, found.high) == (1, 1, 1)
+    result = isolation.slowdown("a", [Fraction(4), Fraction(4)], [Fraction(0), Fraction(0)])
+    assert (result.value, result.low, result.high) == (1, 1, 1)
 
 
 def test_use_of_the_mix_against_its_parts() -> None:
-    found = {one.resource: one for one in measured(Simulated(TRUTH), TWICE).use}
-    assert (found["cpu"].alone, found["cpu"].mixed) == (2, 1)
-    assert (found["memory"].alone, found["memory"].mixed) == pytest.approx((0.16, 0.16), abs=1e-6)
+    uses = {use.resource: use for use in measured(Simulated(TRUTH), TWICE).use}
+    assert (uses["cpu"].alone, uses["cpu"].mixed) == (2, 1)
+    assert (uses["memory"].alone, uses["memory"].mixed) == pytest.approx((0.16, 0.16), abs=1e-6)
 
 
 def test_a_mix_without_a_result_says_why() -> None:
     fails = {f"mix-prime.large=4-s{seed}": "part prime.large#2 never completed a run" for seed in (1, 2, 3)}
-    found = measured(Simulated(TRUTH, fails=fails), TWICE)
-    assert found.missing == "INVALID: part prime.large#2 never completed a run (runs/mix-prime.large=4-s1/1)"
-    assert found.parts == ()
+    mix_isolation = measured(Simulated(TRUTH, fails=fails), TWICE)
+    assert (
+        mix_isolation.missing
+        == "INVALID: part prime.large#2 never completed a run (runs/mix-prime.large=4-s1/1)"
+    )
+    assert mix_isolation.parts == ()
 
 
 def mix(name: str, kept: str, noise: str = "0.01", seeds: int = 3) -> MixIsolation:
     """A mix of one part that keeps this share of its score."""
     step = Fraction(noise)
     scores = [100 * (1 + step * n) for n in (-1, 0, 1)][:seeds]
-    part = slowdown("a.b#1", scores, [Fraction(kept) * one for one in scores])
+    part = slowdown("a.b#1", scores, [Fraction(kept) * score for score in scores])
     return MixIsolation(name, (part,), part.value, ())
 
 
 def test_mixes_that_agree() -> None:
-    found = isolation.validity([mix("x", "0.9"), mix("y", "0.88"), mix("z", "0.92")])
-    assert found.outcome is Word.PASS
-    assert found.deviation == pytest.approx(0.02)
-    assert "so it does not matter which of them is run" in found.reason
+    validity = isolation.validity([mix("x", "0.9"), mix("y", "0.88"), mix("z", "0.92")])
+    assert validity.outcome is Word.PASS
+    assert validity.deviation == pytest.approx(0.02)
+    assert "so it does not matter which of them is run" in validity.reason
 
 
 def test_mixes_that_do_not_agree() -> None:
     """0.9 and 0.5 have a standard deviation of 0.28."""
-    found = isolation.validity([mix("x", "0.9"), mix("y", "0.5")])
-    assert found.outcome is Word.FAIL
-    assert found.deviation == pytest.approx(0.2828, abs=1e-4)
+    validity = isolation.validity([mix("x", "0.9"), mix("y", "0.5")])
+    assert validity.outcome is Word.FAIL
+    assert validity.deviation == pytest.approx(0.2828, abs=1e-4)
 
 
 def test_noise_above_the_bound_decides_nothing() -> None:
-    found = isolation.validity([mix("x", "0.9", "0.1"), mix("y", "0.88", "0.1")])
-    assert found.outcome is Word.INCONCLUSIVE
-    assert "raise `seeds`" in found.reason
+    validity = isolation.validity([mix("x", "0.9", "0.1"), mix("y", "0.88", "0.1")])
+    assert validity.outcome is Word.INCONCLUSIVE
+    assert "raise `seeds`" in validity.reason
 
 
 def test_mixes_of_a_single_seed_have_no_floor() -> None:
-    found = isolation.validity([mix("x", "0.9", seeds=1), mix("y", "0.88", seeds=1)])
-    assert found.outcome is Word.INCONCLUSIVE
+    validity = isolation.validity([mix("x", "0.9", seeds=1), mix("y", "0.88", seeds=1)])
+    assert validity.outcome is Word.INCONCLUSIVE
 
 
 def test_one_mix_cannot_agree() -> None:
@@ -136,7 +139,7 @@ def gate_mix(kept: str, noise: str = "0.001", seeds: int = 3) -> MixIsolation:
     """A mix of two parts: one loses nothing, the other keeps this share of its score."""
     scores = [100 * (1 + Fraction(noise) * n) for n in (-1, 0, 1)][:seeds]
     parts = [
-        slowdown(f"a.{n}#1", scores, [Fraction(k) * one for one in scores])
+        slowdown(f"a.{n}#1", scores, [Fraction(k) * score for score in scores])
         for n, k in (("x", "1"), ("y", kept))
     ]
     return MixIsolation("a.x=1,a.y=1", tuple(parts), 0.0, ())

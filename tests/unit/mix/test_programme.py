@@ -33,7 +33,7 @@ def papers(tmp_path: Path) -> Applications:
 
 
 def named(mix: MixChoice) -> dict[str, int]:
-    return {one.name: count for one, count in mix.counts}
+    return {application_input.name: count for application_input, count in mix.counts}
 
 
 def test_the_mix_of_the_paper_comes_out(papers: Applications) -> None:
@@ -44,24 +44,26 @@ def test_the_mix_of_the_paper_comes_out(papers: Applications) -> None:
 
 
 def test_the_next_best_mixes_follow_in_order(papers: Applications) -> None:
-    found = best(papers, {}, top=5)
-    assert [one.objective for one in found] == [
+    choices = best(papers, {}, top=5)
+    assert [choice.objective for choice in choices] == [
         Fraction(word) for word in ("2.625", "2.475", "2.465", "2.4", "2.39")
     ]
-    assert named(found[1]) == {"game.1": 3, "webb.1": 1}
+    assert named(choices[1]) == {"game.1": 3, "webb.1": 1}
 
 
 def test_each_input_at_most_once_would_be_another_mix(papers: Applications) -> None:
     """The paper's mix needs two instances of one input: with x_i of 0 or 1 the best is one browser alone."""
     fitting = [counts for counts in itertools.product((0, 1), repeat=6) if fits(papers, counts, {})]
     once = max(fitting, key=lambda counts: objective(papers, counts))
-    assert {one.name for one, count in zip(papers.inputs, once, strict=True) if count} == {"webb.N"}
+    assert {
+        application_input.name for application_input, count in zip(papers.inputs, once, strict=True) if count
+    } == {"webb.N"}
     assert objective(papers, once) < best(papers, {})[0].objective
 
 
 def test_parts_of_instances_would_be_worth_more(papers: Applications) -> None:
-    worth = [-float(papers.worth(one)) for one in papers.inputs]
-    use = np.array([[float(part) for part in one.use] for one in papers.inputs]).T
+    worth = [-float(papers.worth(application_input)) for application_input in papers.inputs]
+    use = np.array([[float(part) for part in application_input.use] for application_input in papers.inputs]).T
     relaxed = -milp(worth, constraints=LinearConstraint(use, ub=1.0)).fun
     assert relaxed == pytest.approx(3.030, abs=0.0005)
 
@@ -96,10 +98,13 @@ FIVE = (
 )
 
 
-def scaled(found: Applications, use: Fraction, sigma: Fraction) -> Applications:
-    inputs = tuple(replace(one, use=tuple(part * use for part in one.use)) for one in found.inputs)
-    by = {name: tuple(one * sigma for one in row) for name, row in found.sensitivity.items()}
-    return replace(found, inputs=inputs, sensitivity=by)
+def scaled(applications: Applications, use: Fraction, sigma: Fraction) -> Applications:
+    inputs = tuple(
+        replace(application_input, use=tuple(part * use for part in application_input.use))
+        for application_input in applications.inputs
+    )
+    by = {name: tuple(fraction * sigma for fraction in row) for name, row in applications.sensitivity.items()}
+    return replace(applications, inputs=inputs, sensitivity=by)
 
 
 @pytest.mark.parametrize("power", range(3, 13))
@@ -122,7 +127,11 @@ def several(*uses: str) -> Applications:
         ApplicationInput(name, "1", Fraction(1), (Fraction(use), Fraction(0)), f"v.csv:{n}")
         for n, (name, use) in enumerate(zip("abcdefgh", uses, strict=False), start=2)
     )
-    return Applications(("cpu", "disk"), inputs, {one.application: (FULL, Fraction(0)) for one in inputs})
+    return Applications(
+        ("cpu", "disk"),
+        inputs,
+        {application_input.application: (FULL, Fraction(0)) for application_input in inputs},
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,8 +167,8 @@ def test_the_search_gives_up_where_the_solver_can_tell_nothing(monkeypatch: pyte
 
 
 def test_equally_good_mixes_follow_in_the_order_of_their_counts() -> None:
-    found = best(several("0.02", "0.02", "0.02"), {}, top=4)
-    assert [named(mix) for mix in found] == [
+    choices = best(several("0.02", "0.02", "0.02"), {}, top=4)
+    assert [named(mix) for mix in choices] == [
         {"a.1": 50},
         {"a.1": 49, "b.1": 1},
         {"a.1": 49, "c.1": 1},
@@ -168,9 +177,9 @@ def test_equally_good_mixes_follow_in_the_order_of_their_counts() -> None:
 
 
 def test_near_optimal_mixes_of_very_many() -> None:
-    found = near_best(several("0.0333333334", "0.02", "0.02"), {}, Fraction("0.9"), 8)
-    assert len(found) == 8
-    assert all(mix.totals[0] <= 1 for mix in found)
+    choices = near_best(several("0.0333333334", "0.02", "0.02"), {}, Fraction("0.9"), 8)
+    assert len(choices) == 8
+    assert all(mix.totals[0] <= 1 for mix in choices)
 
 
 def test_nothing_fits() -> None:
@@ -186,8 +195,10 @@ def test_an_input_that_adds_nothing_is_in_no_mix() -> None:
 
 
 def test_instances_alone_are_limited_by_the_scarcest_resource() -> None:
-    one = ApplicationInput("a", "1", Fraction(1), (Fraction("0.3"), Fraction("0.5"), Fraction(0)), "v.csv:2")
-    assert instances_alone(one, (Fraction(1), Fraction(1), Fraction(1))) == 2
+    application_input = ApplicationInput(
+        "a", "1", Fraction(1), (Fraction("0.3"), Fraction("0.5"), Fraction(0)), "v.csv:2"
+    )
+    assert instances_alone(application_input, (Fraction(1), Fraction(1), Fraction(1))) == 2
 
 
 shares = st.integers(0, 12).map(lambda tenths: Fraction(tenths, 10))
@@ -226,12 +237,16 @@ def test_the_best_mixes_are_those_of_a_complete_list(
         with pytest.raises(UsageError):
             best(applications, capacity)
         return
-    found = best(applications, capacity, top=4)
+    choices = best(applications, capacity, top=4)
     wanted = [
-        {one.name: count for one, count in zip(applications.inputs, counts, strict=True) if count}
+        {
+            application_input.name: count
+            for application_input, count in zip(applications.inputs, counts, strict=True)
+            if count
+        }
         for counts in every[:4]
     ]
-    assert [named(mix) for mix in found] == wanted
+    assert [named(mix) for mix in choices] == wanted
 
 
 def one_input(use: Fraction) -> Applications:
@@ -243,15 +258,20 @@ def one_input(use: Fraction) -> Applications:
 def objective(applications: Applications, counts: tuple[int, ...]) -> Fraction:
     """The objective by its definition, not by the code under test."""
     total = Fraction(0)
-    for one, count in zip(applications.inputs, counts, strict=True):
+    for application_input, count in zip(applications.inputs, counts, strict=True):
         for j in range(len(applications.resources)):
-            total += count * one.use[j] * applications.sensitivity[one.application][j]
+            total += (
+                count * application_input.use[j] * applications.sensitivity[application_input.application][j]
+            )
     return total
 
 
 def fits(applications: Applications, counts: tuple[int, ...], capacity: Mapping[str, Fraction]) -> bool:
     return all(
-        sum(count * one.use[j] for one, count in zip(applications.inputs, counts, strict=True))
+        sum(
+            count * application_input.use[j]
+            for application_input, count in zip(applications.inputs, counts, strict=True)
+        )
         <= capacity.get(name, 1)
         for j, name in enumerate(applications.resources)
     )

@@ -27,7 +27,7 @@ def papers(tmp_path: Path) -> Applications:
 
 
 def with_role(found: Selection, role: str) -> list[MixPlan]:
-    return [one for one in found.chosen if role in one.roles]
+    return [plan for plan in found.chosen if role in plan.roles]
 
 
 def study_of_the_paper() -> Study:
@@ -53,45 +53,47 @@ def study_of_the_paper() -> Study:
 
 
 def test_the_mixes_of_a_study_each_once_with_all_roles(papers: Applications) -> None:
-    found = selection.select(study_of_the_paper(), papers)
-    (best_one,) = with_role(found, BEST)
+    result = selection.select(study_of_the_paper(), papers)
+    (best_one,) = with_role(result, BEST)
     assert best_one.counts == {"game.1": 2, "webb.1": 1, "antiv.N": 1}
     assert set(best_one.roles) == {"best", "near", "overcommit 1", "scaling game.1"}
-    assert len({tuple(one.counts.items()) for one in found.chosen}) == len(found.chosen)
+    assert len({tuple(plan.counts.items()) for plan in result.chosen}) == len(result.chosen)
 
 
 def test_near_optimal_mixes_are_maximal(papers: Applications) -> None:
     """2.465, with antiv.1, uses 80% of the disk: no input fits into what is left. 2.3625 is the least."""
-    found = selection.select(study_of_the_paper(), papers)
-    mixes = [papers.mix(one.counts) for one in with_role(found, NEAR)]
-    near = [float(one.objective) for one in mixes]
+    result = selection.select(study_of_the_paper(), papers)
+    mixes = [papers.mix(plan.counts) for plan in with_role(result, NEAR)]
+    near = [float(mix.objective) for mix in mixes]
     assert near == [2.625, 2.475, 2.465, 2.4, 2.39]
-    assert all(is_maximal(one, papers, {}) for one in mixes)
+    assert all(is_maximal(mix, papers, {}) for mix in mixes)
     (alone,) = [
-        one for one in best(papers, {}, 30) if [(i.name, n) for i, n in one.counts] == [("game.1", 1)]
+        choice
+        for choice in best(papers, {}, 30)
+        if [(i.name, n) for i, n in choice.counts] == [("game.1", 1)]
     ]
     assert not is_maximal(alone, papers, {})
 
 
 def test_the_application_that_is_scaled_is_in_its_mixes(papers: Applications) -> None:
     """game.N needs all of the CPU, so it is alone: 0.8 + 0.8 + 0.5 x 0.6 + 0.5 x 0.4 + 0.5 x 0.1."""
-    found = selection.select(study_of_the_paper(), papers)
-    (scaled,) = with_role(found, "scaling game.N")
+    result = selection.select(study_of_the_paper(), papers)
+    (scaled,) = with_role(result, "scaling game.N")
     assert scaled.counts == {"game.N": 1}
     assert papers.mix(scaled.counts).objective == Fraction("2.15")
 
 
 def test_twice_the_capacity_holds_twice_the_mix(papers: Applications) -> None:
-    (found,) = with_role(selection.select(study_of_the_paper(), papers), "overcommit 2")
-    mix = papers.mix(found.counts)
+    (plan,) = with_role(selection.select(study_of_the_paper(), papers), "overcommit 2")
+    mix = papers.mix(plan.counts)
     assert mix.objective >= 2 * Fraction("2.625")
     assert max(mix.totals) <= 2
 
 
 def test_a_role_without_a_mix_says_why(papers: Applications) -> None:
     less = replace(study_of_the_paper(), capacity={"cpu": Fraction("0.9")})
-    found = selection.select(less, papers)
-    (absent,) = found.absent
+    result = selection.select(less, papers)
+    (absent,) = result.absent
     assert re.search(r"^scaling game\.N: there is no mix with game\.N: .* capacity$", absent)
     without = replace(papers, inputs=papers.inputs[:1])
     assert "scaling game.N: game.N is not in the programme" in selection.select(less, without).absent
@@ -104,43 +106,43 @@ def test_no_mix_at_all_is_an_error(papers: Applications) -> None:
 
 def chosen(a: str, b: str, mix: dict[str, int]) -> Robustness:
     """Two inputs of one resource, whose shares have these samples; both have the sensitivity 1."""
-    one = mixsim.study().inputs[0]
-    found = []
+    study_input = mixsim.study().inputs[0]
+    vectors = []
     for name, words in (("a", a), ("b", b)):
         samples = [Fraction(word) for word in words.split()]
-        of = type(one)(name, "x", one.workload, 1, (), "rate", None, "")
-        found.append(Vector(of, figure([Fraction(1)]), {"cpu": figure(samples)}))
+        of = type(study_input)(name, "x", study_input.workload, 1, (), "rate", None, "")
+        vectors.append(Vector(of, figure([Fraction(1)]), {"cpu": figure(samples)}))
     inputs = tuple(
         ApplicationInput(
             v.input.application, "x", Fraction(1), tuple(f.value for f in v.use.values() if f), "v.csv:2"
         )
-        for v in found
+        for v in vectors
     )
     applications = Applications(("cpu",), inputs, {"a": (Fraction(1),), "b": (Fraction(1),)})
     sigmas = [Sigma(name, "cpu", figure([Fraction(1)])) for name in "ab"]
-    return selection.assess(applications, found, sigmas, {}, mix)
+    return selection.assess(applications, vectors, sigmas, {}, mix)
 
 
 def test_figures_without_noise_choose_the_same_mix() -> None:
-    found = chosen("0.6 0.6", "0.3 0.3", {"a.x": 1, "b.x": 1})
-    assert (found.same, found.fits, found.least) == (1, 1, 1)
-    assert found.chosen == (("a.x=1,b.x=1", 100),)
+    robustness = chosen("0.6 0.6", "0.3 0.3", {"a.x": 1, "b.x": 1})
+    assert (robustness.same, robustness.fits, robustness.least) == (1, 1, 1)
+    assert robustness.chosen == (("a.x=1,b.x=1", 100),)
 
 
 def test_noise_that_changes_the_choice() -> None:
     """Half of the draws have b = 0.3 and choose a + b; in the others b = 0.5, which does not fit beside a."""
-    found = chosen("0.6", "0.3 0.5", {"a.x": 1, "b.x": 1})
-    assert found.same == found.fits
-    assert 0.35 < found.same < 0.65
-    assert found.chosen[0][1] + found.chosen[1][1] == 100
-    assert dict(found.chosen).keys() == {"a.x=1,b.x=1", "b.x=2"}
+    robustness = chosen("0.6", "0.3 0.5", {"a.x": 1, "b.x": 1})
+    assert robustness.same == robustness.fits
+    assert 0.35 < robustness.same < 0.65
+    assert robustness.chosen[0][1] + robustness.chosen[1][1] == 100
+    assert dict(robustness.chosen).keys() == {"a.x=1,b.x=1", "b.x=2"}
 
 
 def test_a_mix_that_is_not_the_best_any_more() -> None:
     """With b = 0.5 two of them use all; a and a single b = 0.4 use 0.9 of 1."""
-    found = chosen("0.5", "0.4 0.5", {"a.x": 1, "b.x": 1})
-    assert found.fits == 1
-    assert 0.89 < found.least <= 1
+    robustness = chosen("0.5", "0.4 0.5", {"a.x": 1, "b.x": 1})
+    assert robustness.fits == 1
+    assert 0.89 < robustness.least <= 1
 
 
 def test_the_draws_are_always_the_same() -> None:

@@ -17,22 +17,22 @@ from tests.mixsim import TRUTH, Simulated, Truth
 def measured(system: Simulated, text: str = "") -> dict[tuple[str, str], Sigma]:
     study = mixsim.study(text)
     runs = mixsim.runs_of(study, system)
-    found = sensitivity.compute(study, runs, vectors.compute(study, runs))
-    return {(one.application, one.resource): one for one in found}
+    sigmas = sensitivity.compute(study, runs, vectors.compute(study, runs))
+    return {(sigma.application, sigma.resource): sigma for sigma in sigmas}
 
 
-def value(one: Sigma) -> float:
-    assert one.figure is not None, one.missing
-    return float(one.figure.value)
+def value(sigma: Sigma) -> float:
+    assert sigma.figure is not None, sigma.missing
+    return float(sigma.figure.value)
 
 
 @pytest.mark.parametrize("name", ["prime.large", "writer.large", "walker.small"])
 @pytest.mark.parametrize("resource", RESOURCES)
 def test_the_sensitivities_are_those_of_the_simulated_system(name: str, resource: str) -> None:
     """The model loses w (1 - limit), so w is the truth at every limit."""
-    found = measured(Simulated(TRUTH))
+    sigmas = measured(Simulated(TRUTH))
     wanted = float(TRUTH[name].weight.get(resource, 0))
-    assert value(found[name.partition(".")[0], resource]) == pytest.approx(wanted, abs=1e-6)
+    assert value(sigmas[name.partition(".")[0], resource]) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_by_hand() -> None:
@@ -54,30 +54,30 @@ def test_more_than_the_limit_is_1_and_a_gain_is_0() -> None:
         **TRUTH,
         "walker.small": Truth(Fraction(50), mixsim.shares(cache="0.75"), mixsim.shares(cache="-0.3")),
     }
-    found = measured(Simulated(gains))["walker", "cache"]
-    assert value(found) == 0
-    assert [float(one.kept) for one in found.levels] == pytest.approx([1.075, 1.15, 1.225])
+    sigma = measured(Simulated(gains))["walker", "cache"]
+    assert value(sigma) == 0
+    assert [float(level.kept) for level in sigma.levels] == pytest.approx([1.075, 1.15, 1.225])
 
 
 def test_what_is_hardly_used_is_not_limited() -> None:
-    found = measured(Simulated(TRUTH))["prime", "cache"]
-    assert value(found) == 0
-    assert found.levels == ()
-    assert found.missing == "it uses less than 1.00%, so it was not limited"
+    sigma = measured(Simulated(TRUTH))["prime", "cache"]
+    assert value(sigma) == 0
+    assert sigma.levels == ()
+    assert sigma.missing == "it uses less than 1.00%, so it was not limited"
 
 
 def test_the_interval_has_the_noise_of_the_seeds() -> None:
-    found = measured(Simulated(TRUTH, noise=Fraction(1, 20)))["walker", "cpu"].figure
-    assert found is not None
-    assert found.low < 0.5 < found.high
-    assert found.high - found.low < 0.2
+    estimate = measured(Simulated(TRUTH, noise=Fraction(1, 20)))["walker", "cpu"].figure
+    assert estimate is not None
+    assert estimate.low < 0.5 < estimate.high
+    assert estimate.high - estimate.low < 0.2
 
 
 def test_a_limit_without_a_result_is_left_out() -> None:
     fails = {f"limit-walker.small-cpu25-s{seed}": "it hung" for seed in (1, 2, 3)}
-    found = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
-    assert [one.percent for one in found.levels] == [75, 50]
-    assert value(found) == pytest.approx(0.5)
+    sigma = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
+    assert [level.percent for level in sigma.levels] == [75, 50]
+    assert value(sigma) == pytest.approx(0.5)
 
 
 def test_a_limit_that_did_not_hold_is_left_out() -> None:
@@ -90,10 +90,10 @@ def test_a_limit_that_did_not_hold_is_left_out() -> None:
             runs[key] = replace(runs[key], measured=runs[f"alone-writer.large-s{seed}"].measured)
 
     def disk() -> Sigma:
-        found = sensitivity.compute(study, runs, vectors.compute(study, runs))
-        return next(one for one in found if (one.application, one.resource) == ("writer", "disk"))
+        sigmas = sensitivity.compute(study, runs, vectors.compute(study, runs))
+        return next(sigma for sigma in sigmas if (sigma.application, sigma.resource) == ("writer", "disk"))
 
-    assert [one.percent for one in disk().levels] == [75]
+    assert [level.percent for level in disk().levels] == [75]
     assert value(disk()) == pytest.approx(float(TRUTH["writer.large"].weight["disk"]), abs=1e-6)
     for seed in (1, 2, 3):
         key = f"limit-writer.large-disk75-s{seed}"
@@ -106,9 +106,9 @@ def test_a_limit_that_did_not_hold_is_left_out() -> None:
 
 def test_no_limit_with_a_result_is_unavailable_and_says_why() -> None:
     fails = {f"limit-walker.small-cpu{at}-s{seed}": "it hung" for at in (75, 50, 25) for seed in (1, 2, 3)}
-    found = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
-    assert found.figure is None
-    assert found.missing == "INVALID: it hung (runs/limit-walker.small-cpu75-s1/1)"
+    sigma = measured(Simulated(TRUTH, fails=fails))["walker", "cpu"]
+    assert sigma.figure is None
+    assert sigma.missing == "INVALID: it hung (runs/limit-walker.small-cpu75-s1/1)"
 
 
 def test_a_cache_of_which_no_fewer_ways_can_be_had_is_not_limited() -> None:
@@ -117,24 +117,24 @@ def test_a_cache_of_which_no_fewer_ways_can_be_had_is_not_limited() -> None:
     keys = [key for key in runs if key.startswith("limit-walker.small-cache")]
     for key in keys:
         runs[key] = StudyRun(None, "it uses 1.0 of 16 ways, and 75% of them is no fewer")
-    found = {
-        (one.application, one.resource): one
-        for one in sensitivity.compute(study, runs, vectors.compute(study, runs))
+    sigmas = {
+        (sigma.application, sigma.resource): sigma
+        for sigma in sensitivity.compute(study, runs, vectors.compute(study, runs))
     }
-    assert value(found["walker", "cache"]) == 0
-    assert found["walker", "cache"].missing.startswith("it was not limited: it uses 1.0 of 16 ways")
+    assert value(sigmas["walker", "cache"]) == 0
+    assert sigmas["walker", "cache"].missing.startswith("it was not limited: it uses 1.0 of 16 ways")
     assert not any(
-        "ways" in one for one in outcome.conclude(study, runs, outcome.known(study, runs), None, ()).invalid
+        "ways" in text for text in outcome.conclude(study, runs, outcome.known(study, runs), None, ()).invalid
     )
     runs[keys[0]] = StudyRun(None, "it hung", None, "runs/x/1")
-    found = {
-        (one.application, one.resource): one
-        for one in sensitivity.compute(study, runs, vectors.compute(study, runs))
+    sigmas = {
+        (sigma.application, sigma.resource): sigma
+        for sigma in sensitivity.compute(study, runs, vectors.compute(study, runs))
     }
-    assert found["walker", "cache"].figure is None
+    assert sigmas["walker", "cache"].figure is None
 
 
 def test_what_is_unavailable_alone_is_unavailable_here() -> None:
-    found = measured(Simulated(TRUTH, unread=("memory",)))["walker", "memory"]
-    assert found.figure is None
-    assert found.missing == "the kernel has no file for it"
+    sigma = measured(Simulated(TRUTH, unread=("memory",)))["walker", "memory"]
+    assert sigma.figure is None
+    assert sigma.missing == "the kernel has no file for it"

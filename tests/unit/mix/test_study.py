@@ -19,9 +19,9 @@ def test_a_study_and_its_orders_survive_their_file() -> None:
     study = replace(mixsim.study(), text="", antagonists=whole)
     again = read(Study, json.loads(json.dumps(as_json(study))), "the study")
     assert asdict(again) == asdict(study)
-    found = [*study_orders.alone(study), *study_orders.limited(study), *study_orders.swept(study)]
-    stored = json.loads(json.dumps([as_json(one) for one in found]))
-    assert read(tuple[StudyOrder, ...], stored, "runs") == tuple(found)
+    orders = [*study_orders.alone(study), *study_orders.limited(study), *study_orders.swept(study)]
+    stored = json.loads(json.dumps([as_json(order) for order in orders]))
+    assert read(tuple[StudyOrder, ...], stored, "runs") == tuple(orders)
 
 
 def test_a_study_without_a_sweep() -> None:

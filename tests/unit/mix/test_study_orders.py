@@ -10,46 +10,46 @@ from tests import mixsim
 
 
 def test_each_input_runs_alone_beside_a_dummy_with_each_seed() -> None:
-    found = [*study_orders.alone(mixsim.study())]
-    assert len(found) == 4 * 3
-    assert found[0].key == "alone-prime.small-s1"
-    assert [one.name for one in found[0].parts] == ["prime.small#1", "dummy#1"]
-    assert [one.seed for one in found[:3]] == [1, 2, 3]
+    orders = [*study_orders.alone(mixsim.study())]
+    assert len(orders) == 4 * 3
+    assert orders[0].key == "alone-prime.small-s1"
+    assert [order.name for order in orders[0].parts] == ["prime.small#1", "dummy#1"]
+    assert [order.seed for order in orders[:3]] == [1, 2, 3]
 
 
 def test_the_last_input_of_each_application_is_limited_in_each_resource() -> None:
-    found = [*study_orders.limited(mixsim.study())]
-    assert len(found) == 3 * 6 * 3 * 3
-    assert found[0].key == "limit-prime.large-cpu75-s1"
-    assert found[0].limit == Limit("cpu", 75)
+    orders = [*study_orders.limited(mixsim.study())]
+    assert len(orders) == 3 * 6 * 3 * 3
+    assert orders[0].key == "limit-prime.large-cpu75-s1"
+    assert orders[0].limit == Limit("cpu", 75)
     assert len([*study_orders.limited(replace(mixsim.study(), every_input=True))]) == 4 * 6 * 3 * 3
 
 
 def test_the_instances_of_a_mix_are_numbered() -> None:
-    (one, *_) = study_orders.of_mixes(mixsim.study(), [{"prime.small": 2, "walker.small": 1}])
-    assert one.key == "mix-prime.small=2,walker.small=1-s1"
-    assert [part.name for part in one.parts] == ["prime.small#1", "prime.small#2", "walker.small#1"]
+    (order, *_) = study_orders.of_mixes(mixsim.study(), [{"prime.small": 2, "walker.small": 1}])
+    assert order.key == "mix-prime.small=2,walker.small=1-s1"
+    assert [part.name for part in order.parts] == ["prime.small#1", "prime.small#2", "walker.small#1"]
 
 
 def test_a_mix_of_one_part_is_that_part_alone() -> None:
-    (one, *_) = study_orders.of_mixes(mixsim.study(), [{"prime.small": 1}])
+    (order, *_) = study_orders.of_mixes(mixsim.study(), [{"prime.small": 1}])
     (alone, *_) = study_orders.alone(mixsim.study())
-    assert one.parts == alone.parts
+    assert order.parts == alone.parts
 
 
 def test_a_sweep_pins_both_to_cpus_of_their_own() -> None:
     study = replace(mixsim.study(), cpus=4, sweep=StudySweep("prime.small", (1, 3), "walker.small", 1))
-    found = {one.key: one for one in study_orders.swept(study)}
-    assert len(found) == 2 * 2 * 3
-    mine, partner = found["sweep-3cpus-walker.small-s2"].parts
+    orders = {order.key: order for order in study_orders.swept(study)}
+    assert len(orders) == 2 * 2 * 3
+    mine, partner = orders["sweep-3cpus-walker.small-s2"].parts
     assert mine == PartOrder("prime.small", 1, 3, (0, 1, 2))
     assert partner == PartOrder("walker.small", 1, 1, (3,))
-    assert found["sweep-1cpus-dummy-s1"].parts[1].input == DUMMY
+    assert orders["sweep-1cpus-dummy-s1"].parts[1].input == DUMMY
 
 
 def test_a_sweep_without_pins() -> None:
     study = replace(mixsim.study(), sweep=StudySweep("prime.small", (2,), "prime.small", 0))
-    mine, partner = next(one for one in study_orders.swept(study) if "dummy" not in one.key).parts
+    mine, partner = next(order for order in study_orders.swept(study) if "dummy" not in order.key).parts
     assert (mine.cpus, mine.workers) == ((), 2)
     assert partner == PartOrder("prime.small", 2)
 
@@ -58,11 +58,11 @@ def test_keys_differ_and_are_names_of_folders() -> None:
     study = mixsim.study()
     many = {f"application_{n}.input_with_a_long_name": n + 1 for n in range(9)}
     more = {**many, "application_8.input_with_a_long_name": 10}
-    found = [
+    orders = [
         *study_orders.alone(study),
         *study_orders.limited(study),
         *study_orders.swept(study),
         *study_orders.of_mixes(study, [many, more]),
     ]
-    assert len({one.key for one in found}) == len(found)
-    assert all(is_safe_name(f"runs/{one.key}/1/serial.log") for one in found)
+    assert len({order.key for order in orders}) == len(orders)
+    assert all(is_safe_name(f"runs/{order.key}/1/serial.log") for order in orders)

@@ -21,7 +21,7 @@ def parse(text: str) -> Study:
 def test_a_study_is_read() -> None:
     study = mixsim.study()
     assert study.applications == ("prime", "writer", "walker")
-    assert [one.name for one in study.inputs] == [
+    assert [study_input.name for study_input in study.inputs] == [
         "prime.small",
         "prime.large",
         "writer.large",

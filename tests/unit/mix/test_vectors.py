@@ -36,19 +36,19 @@ HERE = TRUTH | {f"thief.{name}": Truth(Fraction(9), shares(cache=part)) for name
 
 def measured(system: Simulated, text: str = "") -> dict[str, Vector]:
     study = mixsim.study(text)
-    return {one.input.name: one for one in vectors.compute(study, mixsim.runs_of(study, system))}
+    return {vector.input.name: vector for vector in vectors.compute(study, mixsim.runs_of(study, system))}
 
 
 def test_the_shares_are_those_of_the_simulated_system() -> None:
-    found = measured(Simulated(TRUTH))
+    result = measured(Simulated(TRUTH))
     for name, truth in TRUTH.items():
-        for resource, used in found[name].use.items():
+        for resource, used in result[name].use.items():
             assert used is not None
             assert float(used.value) == pytest.approx(float(truth.needs.get(resource, 0)), abs=1e-6), (
                 name,
                 resource,
             )
-        score = found[name].score
+        score = result[name].score
         assert score is not None
         assert score.value == truth.score
 
@@ -57,8 +57,10 @@ def test_a_disk_is_measured_by_the_input_that_calibrates_it() -> None:
     """It needs half of what the disk of the simulated system can do, and is by definition the whole disk."""
     half = {**TRUTH, "writer.large": mixsim.Truth(Fraction(30), mixsim.shares(disk="0.5", network="1"))}
     half["walker.small"] = mixsim.Truth(Fraction(50), mixsim.shares(disk="0.1"))
-    found = measured(Simulated(half))
-    shares = [one.value for name in ("writer.large", "walker.small") if (one := found[name].use["disk"])]
+    result = measured(Simulated(half))
+    shares = [
+        estimate.value for name in ("writer.large", "walker.small") if (estimate := result[name].use["disk"])
+    ]
     assert shares == [1, Fraction(1, 5)]
 
 
@@ -72,30 +74,30 @@ def test_a_score_has_the_interval_of_its_seeds() -> None:
 
 
 def test_a_resource_without_a_figure_has_a_reason() -> None:
-    found = measured(Simulated(TRUTH, unread=("cache",)))
-    assert found["walker.small"].use["cache"] is None
-    assert found["walker.small"].missing["cache"] == "the kernel has no file for it"
-    assert found["walker.small"].use["cpu"] is not None
+    result = measured(Simulated(TRUTH, unread=("cache",)))
+    assert result["walker.small"].use["cache"] is None
+    assert result["walker.small"].missing["cache"] == "the kernel has no file for it"
+    assert result["walker.small"].use["cpu"] is not None
 
 
 def test_a_disk_that_nobody_calibrates_is_unavailable() -> None:
     text = mixsim.STUDY.replace("calibrate: {disk: writer.large, network: writer.large}\n", "")
-    found = measured(Simulated(TRUTH), text)
-    assert found["writer.large"].use["disk"] is None
-    assert "no input calibrates it" in found["writer.large"].missing["disk"]
+    result = measured(Simulated(TRUTH), text)
+    assert result["writer.large"].use["disk"] is None
+    assert "no input calibrates it" in result["writer.large"].missing["disk"]
 
 
 def test_an_input_without_a_valid_run_has_a_reason() -> None:
     fails = {f"alone-prime.small-s{seed}": "part prime.small#1 ended early" for seed in (1, 2, 3)}
-    found = measured(Simulated(TRUTH, fails=fails))["prime.small"]
-    assert found.score is None
-    assert found.missing["score"] == "INVALID: part prime.small#1 ended early (runs/alone-prime.small-s1/1)"
+    vector = measured(Simulated(TRUTH, fails=fails))["prime.small"]
+    assert vector.score is None
+    assert vector.missing["score"] == "INVALID: part prime.small#1 ended early (runs/alone-prime.small-s1/1)"
 
 
 def test_one_invalid_seed_leaves_the_others() -> None:
-    found = measured(Simulated(TRUTH, fails={"alone-prime.small-s1": "it hung"}))["prime.small"]
-    assert found.score is not None
-    assert len(found.score.samples) == 2
+    vector = measured(Simulated(TRUTH, fails={"alone-prime.small-s1": "it hung"}))["prime.small"]
+    assert vector.score is not None
+    assert len(vector.score.samples) == 2
 
 
 def pressed_runs(*scores: str, seed: int = 1) -> dict[str, StudyRun]:
@@ -126,7 +128,7 @@ def test_an_input_needs_what_the_last_neighbour_left_that_cost_it_nothing(
     kept: tuple[str, ...], share: str
 ) -> None:
     (each,) = vectors.beside(STUDY, pressed_runs(*kept), "walker.small", "cache").values()
-    assert [one.left for one in each] == [Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)]
+    assert [effect.left for effect in each] == [Fraction(3, 4), Fraction(1, 2), Fraction(1, 4)]
     assert vectors.needed(each) == Fraction(share)
 
 
@@ -140,21 +142,21 @@ def test_only_neighbours_that_leave_less_than_is_needed_are_limits() -> None:
 
 def test_shares_of_a_simulated_system_are_those_of_its_truth_in_steps() -> None:
     """walker needs three quarters of the cache, and nobody else depends on it."""
-    found = {
-        one.input.name: one
-        for one in vectors.compute(STUDY, mixsim.runs_of(STUDY, Simulated(HERE, unread=("cache",))))
+    result = {
+        vector.input.name: vector
+        for vector in vectors.compute(STUDY, mixsim.runs_of(STUDY, Simulated(HERE, unread=("cache",))))
     }
-    shares_of = {name: one.use["cache"] for name, one in found.items()}
-    assert {name: one and one.value for name, one in shares_of.items()} == {
+    shares_of = {name: vector.use["cache"] for name, vector in result.items()}
+    assert {name: estimate and estimate.value for name, estimate in shares_of.items()} == {
         **dict.fromkeys(HERE, Fraction(0)),
         "walker.small": Fraction(3, 4),
     }
-    assert found["walker.small"].missing == {}
+    assert result["walker.small"].missing == {}
 
 
 def sigma(made: dict[str, StudyRun]) -> Sigma:
-    found = sensitivity.compute(STUDY, made, vectors.compute(STUDY, made))
-    return next(one for one in found if (one.application, one.resource) == ("walker", "cache"))
+    sigmas = sensitivity.compute(STUDY, made, vectors.compute(STUDY, made))
+    return next(one for one in sigmas if (one.application, one.resource) == ("walker", "cache"))
 
 
 def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
@@ -162,20 +164,23 @@ def test_the_sensitivity_is_what_is_lost_for_what_is_taken() -> None:
     made = mixsim.runs_of(STUDY, Simulated(HERE))
     for seed in (1, 2, 3):
         made |= pressed_runs("100", "99", "80", "40", seed=seed)
-    found = sigma(made)
-    assert found.figure is not None
-    assert found.figure.value == (Fraction(1, 5) + Fraction(3, 5)) / (Fraction(1, 3) + Fraction(2, 3))
-    assert [(one.percent, one.kept) for one in found.levels] == [(67, Fraction(4, 5)), (33, Fraction(2, 5))]
+    result = sigma(made)
+    assert result.figure is not None
+    assert result.figure.value == (Fraction(1, 5) + Fraction(3, 5)) / (Fraction(1, 3) + Fraction(2, 3))
+    assert [(level.percent, level.kept) for level in result.levels] == [
+        (67, Fraction(4, 5)),
+        (33, Fraction(2, 5)),
+    ]
 
 
 def test_a_run_that_failed_leaves_the_cache_unavailable_with_its_reason() -> None:
     fails = {pressed_key("walker.small", "cache", "thief.half", seed): "it hung" for seed in (1, 2, 3)}
     made = mixsim.runs_of(STUDY, Simulated(HERE, fails=fails, unread=("cache",)))
-    found = next(one for one in vectors.compute(STUDY, made) if one.input.name == "walker.small")
-    assert found.use["cache"] is None
-    assert found.missing["cache"].startswith("INVALID: it hung (runs/press-walker.small-cache-thief.half-s1")
-    assert found.use["cpu"] is not None
-    assert any("cache is unavailable for walker.small: INVALID: it hung" in one for one in
+    vector = next(vector for vector in vectors.compute(STUDY, made) if vector.input.name == "walker.small")
+    assert vector.use["cache"] is None
+    assert vector.missing["cache"].startswith("INVALID: it hung (runs/press-walker.small-cache-thief.half-s1")
+    assert vector.use["cpu"] is not None
+    assert any("cache is unavailable for walker.small: INVALID: it hung" in finding for finding in
                outcome.conclude(STUDY, made, outcome.known(STUDY, made), None, ()).findings)  # fmt: skip
 
 
@@ -184,14 +189,16 @@ def test_what_the_host_counts_comes_before_what_neighbours_show() -> None:
     other = {**HERE, "walker.small": Truth(Fraction(50), shares(cpu="0.2", cache="0.7"), shares(cache="0.5"))}
     for unread, share in (((), Fraction(7, 10)), (("cache",), Fraction(3, 4))):
         made = mixsim.runs_of(STUDY, Simulated(other, unread=unread))
-        found = next(one for one in vectors.compute(STUDY, made) if one.input.name == "walker.small")
-        assert found.use["cache"] is not None
-        assert float(found.use["cache"].value) == pytest.approx(float(share), abs=1e-6)
+        vector = next(
+            vector for vector in vectors.compute(STUDY, made) if vector.input.name == "walker.small"
+        )
+        assert vector.use["cache"] is not None
+        assert float(vector.use["cache"].value) == pytest.approx(float(share), abs=1e-6)
 
 
 def test_an_input_that_completes_nothing_says_so() -> None:
     made = {
-        key: one for seed in (1, 2, 3) for key, one in pressed_runs("0", "0", "0", "0", seed=seed).items()
+        key: run for seed in (1, 2, 3) for key, run in pressed_runs("0", "0", "0", "0", seed=seed).items()
     }
     why = vectors.why_none_beside(STUDY, made, "walker.small", "cache")
     assert why == "it completed nothing beside the one that takes least"
@@ -210,9 +217,9 @@ def test_half_of_a_quarter_of_the_cpus() -> None:
 
 def test_bytes_of_memory() -> None:
     """The walker uses a fifth of 1 GiB."""
-    found = limit("walker.small", "memory", 25)
-    assert isinstance(found, Amount)
-    assert found.amount == pytest.approx((1 << 30) / 5 / 4, abs=1)
+    result = limit("walker.small", "memory", 25)
+    assert isinstance(result, Amount)
+    assert result.amount == pytest.approx((1 << 30) / 5 / 4, abs=1)
 
 
 def test_bytes_per_second_of_a_disk() -> None:
@@ -230,6 +237,6 @@ def test_what_cannot_be_limited_says_why() -> None:
     assert limit("walker.small", "cache", 75, ways=0) == "the machine has no shared cache"
     assert limit("walker.small", "cache", 75, ways=1) == "it uses 0.8 of 1 ways, and 75% of them is no fewer"
     for resource in ("cache", "bandwidth"):
-        found = limit("walker.small", resource, 50, ways=None)
-        assert found == f"nobody can take {resource} away from one guest on wall time: name `antagonists`"
+        result = limit("walker.small", resource, 50, ways=None)
+        assert result == f"nobody can take {resource} away from one guest on wall time: name `antagonists`"
     assert limit("prime.small", "disk", 75) == "prime.small has no figure for disk"

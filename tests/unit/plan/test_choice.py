@@ -30,7 +30,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def names(*words: str, **more: object) -> list[str]:
-    return [one.name for one in choice.of_session(Options(systems=words, **more))]  # type: ignore[arg-type]
+    return [system.name for system in choice.of_session(Options(systems=words, **more))]  # type: ignore[arg-type]
 
 
 def digest(content: bytes) -> str:
@@ -58,15 +58,15 @@ def test_the_option_for_a_kernel_says_the_same_as_the_setting(here: Path) -> Non
     (two,) = choice.of_session(Options(systems=(f"linux:kernel={kernel}",)))
     assert one == two
     assert (one.boot.kernel, one.boot.is_linux) == (str(kernel), True)
-    found = choice.of_session(Options(systems=("linux:kernel=other", "kernel"), linux_kernel=kernel))
-    assert [one.name for one in found] == ["linux.kernel-other", "kernel"]
+    systems = choice.of_session(Options(systems=("linux:kernel=other", "kernel"), linux_kernel=kernel))
+    assert [system.name for system in systems] == ["linux.kernel-other", "kernel"]
 
 
 def test_the_option_is_also_for_a_yaml_that_has_no_such_setting(here: Path) -> None:
     text = "version: 1\nname: mine\nkind: qemu\nboot: {kernel: fetch:linux}\n"
     (here / "mine.yaml").write_text(text)
-    (found,) = choice.of_session(Options(systems=("./mine.yaml",), linux_kernel=here / "other"))
-    assert (found.name, found.boot.kernel, found.boot.is_linux) == ("mine", str(here / "other"), True)
+    (system,) = choice.of_session(Options(systems=("./mine.yaml",), linux_kernel=here / "other"))
+    assert (system.name, system.boot.kernel, system.boot.is_linux) == ("mine", str(here / "other"), True)
 
 
 def test_a_missing_file_is_named() -> None:
@@ -80,7 +80,7 @@ def test_a_mark_and_a_comparison_use_the_sessions_name_or_one_that_differs() -> 
     assert choice.other("linux:kernel=old/bzImage", options) == own
     assert choice.other("linux:kernel=new/bzImage", options).name == f"linux.kernel-bzImage-{digest(b'2')}"
     request = MarkRequest("primes", {}, (), ("linux:kernel=old/bzImage", "linux:kernel=new/bzImage"))
-    assert len({one.name for one in choice.systems_of(request, options)}) == 2
+    assert len({system.name for system in choice.systems_of(request, options)}) == 2
 
 
 def test_letters_are_told_if_files_were_chosen(here: Path) -> None:
@@ -106,8 +106,8 @@ def test_a_source_a_configuration_and_a_program_may_be_relative(here: Path) -> N
     (here / "scx_a").write_bytes(b"a")
     (here / "mine.config").write_text("CONFIG_X=y\n")
     word = "linux:source=linux:config=debug+mine.config:scx=./scx_a -s 5"
-    (found,) = choice.of_session(Options(systems=(word,)))
-    boot = found.boot
+    (system,) = choice.of_session(Options(systems=(word,)))
+    boot = system.boot
     assert (boot.source, boot.config) == (f"{here}/linux", f"debug+{here}/mine.config")
     assert boot.scheduler == f"{here}/scx_a -s 5"
     assert catalog.placed(word, here / "sub") == (
@@ -130,12 +130,12 @@ def test_programs_of_one_name_and_one_program_with_other_words_are_told_apart(he
 def test_a_path_of_a_program_may_have_spaces(here: Path, word: str) -> None:
     (here / "a b").mkdir()
     (here / "a b/scx_a").write_bytes(b"a")
-    (found,) = choice.of_session(Options(systems=(f"linux:scx={word}",)))
-    assert found.boot.scheduler == f'"{here}/a b/scx_a" -x 1'
-    assert found.name == "linux.scx-scx_a_-x_1"
-    assert catalog.load_system(f"linux:scx={found.boot.scheduler}") == found
-    assert catalog.placed(f"linux:scx={word}", here) == f"linux:scx={found.boot.scheduler}"
-    assert choice.by_content(found).name.startswith("linux.scx-scx_a_-x_1-")
+    (system,) = choice.of_session(Options(systems=(f"linux:scx={word}",)))
+    assert system.boot.scheduler == f'"{here}/a b/scx_a" -x 1'
+    assert system.name == "linux.scx-scx_a_-x_1"
+    assert catalog.load_system(f"linux:scx={system.boot.scheduler}") == system
+    assert catalog.placed(f"linux:scx={word}", here) == f"linux:scx={system.boot.scheduler}"
+    assert choice.by_content(system).name.startswith("linux.scx-scx_a_-x_1-")
 
 
 def test_the_shortest_path_of_a_program_is_meant(here: Path) -> None:
@@ -220,10 +220,10 @@ FLEET = "tcp://127.0.0.1:8786"
 def test_a_system_starts_where_its_setting_says_else_the_option(
     word: str, more: dict[str, object], found: str
 ) -> None:
-    (one,) = choice.of_session(Options(systems=(word,), **more))  # type: ignore[arg-type]
-    assert one.name == found
-    assert (one.boot.start is StartKind.WARM) == found.endswith("start-warm")
-    assert ("start" in one.settings.values) == found.endswith("start-warm")
+    (system,) = choice.of_session(Options(systems=(word,), **more))  # type: ignore[arg-type]
+    assert system.name == found
+    assert (system.boot.start is StartKind.WARM) == found.endswith("start-warm")
+    assert ("start" in system.settings.values) == found.endswith("start-warm")
 
 
 @pytest.mark.parametrize("word", ["native", "kernel", "native:start=warm"])
@@ -236,8 +236,8 @@ def test_a_system_that_cannot_start_warm_is_refused_if_it_is_asked_for(word: str
 def test_auto_leaves_a_system_with_disks_cold(here: Path, more: str, left: bool) -> None:
     text = PROMPTED.replace("kernel: k.elf", f"kernel: k.elf, {more}")
     (here / "mine.yaml").write_text(text)
-    (found,) = names("./mine.yaml", clock="insn", start="auto")
-    assert found == ("mine" if left else "mine.start-warm")
+    (result,) = names("./mine.yaml", clock="insn", start="auto")
+    assert result == ("mine" if left else "mine.start-warm")
 
 
 def test_cold_and_warm_stand_side_by_side_and_each_once() -> None:
@@ -255,6 +255,6 @@ def test_the_option_is_also_for_the_systems_of_marks_and_those_to_compare_with()
     options = Options(systems=("linux",), clock="insn", start="warm")
     assert choice.other("linux:kernel=other", options).name == "linux.kernel-other.start-warm"
     request = MarkRequest("primes", {}, (), ("linux", "linux:kernel=other", "linux:start=cold"))
-    assert [one.name for one in choice.systems_of(request, options)] == [
+    assert [system.name for system in choice.systems_of(request, options)] == [
         "linux.start-warm", "linux.kernel-other.start-warm", "linux",
     ]  # fmt: skip

@@ -19,22 +19,22 @@ SHAPE_READER = Path(insn.__file__).parent / "c/memory/memory_shape.c"
 
 
 def test_every_value_is_read() -> None:
-    found = duo()
-    assert (found.name, found.source, found.cpus, found.line) == ("duo", "invented", 4, 64)
-    assert (found.l1d, found.l1i) == (Cache(1024, 2, 1), Cache(2048, 4, 1))
-    assert (found.l2, found.l3) == (Cache(4096, 4, 3), Cache(49152, 12, 11))
-    assert found.clusters == found.sockets == ((0, 1), (2, 3))
-    assert found.nodes == (Node((0, 1), 75), Node((2, 3), 25))
-    assert (found.memory_local_ns, found.memory_remote_ns, found.bandwidth_gb_s) == (50, 85, 32.0)
-    transfers = found.transfer_cluster_ns, found.transfer_across_ns, found.transfer_socket_ns
+    machine = duo()
+    assert (machine.name, machine.source, machine.cpus, machine.line) == ("duo", "invented", 4, 64)
+    assert (machine.l1d, machine.l1i) == (Cache(1024, 2, 1), Cache(2048, 4, 1))
+    assert (machine.l2, machine.l3) == (Cache(4096, 4, 3), Cache(49152, 12, 11))
+    assert machine.clusters == machine.sockets == ((0, 1), (2, 3))
+    assert machine.nodes == (Node((0, 1), 75), Node((2, 3), 25))
+    assert (machine.memory_local_ns, machine.memory_remote_ns, machine.bandwidth_gb_s) == (50, 85, 32.0)
+    transfers = machine.transfer_cluster_ns, machine.transfer_across_ns, machine.transfer_socket_ns
     assert transfers == (20, 20, 90)
-    assert (found.atomic_ns, found.interrupt_ns, found.tlb) == (4, 700, Tlb(32, 4, 15))
-    assert found.text == DUO
+    assert (machine.atomic_ns, machine.interrupt_ns, machine.tlb) == (4, 700, Tlb(32, 4, 15))
+    assert machine.text == DUO
 
 
 def test_without_the_optional_keys_there_is_no_such_part() -> None:
-    found = duo(l3="", tlb="", memory="{local_ns: 50, remote_ns: 50}")
-    assert (found.l3, found.tlb, found.bandwidth_gb_s, found.ps_per_line) == (None, None, 0.0, 0)
+    machine = duo(l3="", tlb="", memory="{local_ns: 50, remote_ns: 50}")
+    assert (machine.l3, machine.tlb, machine.bandwidth_gb_s, machine.ps_per_line) == (None, None, 0.0, 0)
 
 
 def test_a_machine_of_one_cpu_needs_no_transfers() -> None:
@@ -42,9 +42,9 @@ def test_a_machine_of_one_cpu_needs_no_transfers() -> None:
     text = text.replace(
         '  - {cpus: "0-1", memory: 75}\n  - {cpus: "2-3", memory: 25}\n', '  - {cpus: "0", memory: 100}\n'
     )
-    found = parse(text, FILE)
-    assert found is not None
-    assert (found.transfer_socket_ns, found.memory_remote_ns) == (3, 50)
+    machine = parse(text, FILE)
+    assert machine is not None
+    assert (machine.transfer_socket_ns, machine.memory_remote_ns) == (3, 50)
 
 
 @pytest.mark.parametrize(
@@ -162,18 +162,23 @@ def test_the_ideal_machine_has_no_memory_system() -> None:
 def test_the_shipped_machines_are_what_their_names_say(
     name: str, cpus: int, sockets: int, nodes: int
 ) -> None:
-    found = catalog.load_machine(name)
-    assert found is not None
-    assert (found.name, found.cpus, len(found.sockets), len(found.nodes)) == (name, cpus, sockets, nodes)
+    machine = catalog.load_machine(name)
+    assert machine is not None
+    assert (machine.name, machine.cpus, len(machine.sockets), len(machine.nodes)) == (
+        name,
+        cpus,
+        sockets,
+        nodes,
+    )
 
 
 def test_each_shipped_machine_says_where_its_figures_come_from() -> None:
     for name in catalog.names("machine"):
-        found = catalog.load_machine(name)
-        if found is None or found.source.startswith("by definition"):
+        machine = catalog.load_machine(name)
+        if machine is None or machine.source.startswith("by definition"):
             continue
-        assert re.search(r"github\.com/|AnandTech|AMD|Intel", found.text), name
-        assert "Assumption" in found.text, name
+        assert re.search(r"github\.com/|AnandTech|AMD|Intel", machine.text), name
+        assert "Assumption" in machine.text, name
 
 
 def test_the_order_of_accesses_is_watched_or_strict() -> None:
@@ -205,8 +210,8 @@ def test_a_wrong_cpu_list_is_the_only_problem_that_is_told() -> None:
 @pytest.mark.parametrize(("constant", "value"), [("MOST_SETS", MOST_SETS), ("MOST_NS", LONGEST_NS)])
 def test_the_clock_has_the_same_limits(constant: str, value: int) -> None:
     """What a file may say, the C takes: else only QEMU would refuse it."""
-    (found,) = re.findall(rf"^#define {constant} (\d+)", SHAPE_READER.read_text(), re.MULTILINE)
-    assert int(found) == value
+    (result,) = re.findall(rf"^#define {constant} (\d+)", SHAPE_READER.read_text(), re.MULTILINE)
+    assert int(result) == value
 
 
 def test_the_slowest_memory_is_one_that_the_clock_takes() -> None:
@@ -225,16 +230,16 @@ def with_distances(*rows: str) -> str:
 
 
 def test_distances_are_read_and_are_part_of_the_meaning() -> None:
-    found = parse(with_distances("10 30", "30 10"), FILE)
-    assert found is not None
-    assert (duo().distances, found.distances) == ((), ((10, 30), (30, 10)))
-    assert found.digest != duo().digest
+    machine = parse(with_distances("10 30", "30 10"), FILE)
+    assert machine is not None
+    assert (duo().distances, machine.distances) == ((), ((10, 30), (30, 10)))
+    assert machine.digest != duo().digest
 
 
 def test_machines_without_distances_keep_their_digests() -> None:
-    found = catalog.load_machine("server2x16")
-    assert found is not None
-    assert found.digest.startswith(DIGEST_OF_SERVER2X16)
+    machine = catalog.load_machine("server2x16")
+    assert machine is not None
+    assert machine.digest.startswith(DIGEST_OF_SERVER2X16)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from benchgate.plan.marks import MarkArguments
 
 
 def test_no_name_is_used_twice() -> None:
-    names = [*(one.name for one in PLAIN), *(one.name for one in TABLE)]
+    names = [*(mark.name for mark in PLAIN), *(mark.name for mark in TABLE)]
     assert len(set(names)) == len(names)
 
 
@@ -58,4 +58,4 @@ def test_a_row_cannot_need_what_it_does_not_take() -> None:
 
 def test_pytest_is_told_of_every_mark() -> None:
     names = [line.partition(":")[0].partition("(")[0] for line in mark_table.lines()]
-    assert names == [*(one.name for one in PLAIN), *(one.name for one in TABLE)]
+    assert names == [*(mark.name for mark in PLAIN), *(mark.name for mark in TABLE)]

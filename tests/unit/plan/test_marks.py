@@ -142,8 +142,8 @@ def test_every_workload_has_the_metrics_of_threads() -> None:
 
 
 def test_a_limit_and_a_comparison_are_read() -> None:
-    found = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "ratio": [ratio(metric="total")]})
-    assert found.gates == (
+    request = marks.read(PRIMES, {"limit": [limit(insn=1e9)], "ratio": [ratio(metric="total")]})
+    assert request.gates == (
         GateRequest("limit", "", 2, None, "total", None, 2e6, 1e9),
         GateRequest("ratio", "", 2, None, "total", 1.0, None, None, "linux"),
     )
@@ -228,8 +228,8 @@ def test_a_gate_of_a_self_test_may_be_of_an_operation_of_its_system(tmp_path: Pa
     (tmp_path / "mine.yaml").write_text(LINES)
     system = MarkArguments((str(tmp_path / "mine.yaml"),), {})
     call = MarkArguments((), {"cpus": 1, "metric": "getpid", "at_most": 400})
-    found = marks.read(MarkArguments(("selftest",), {}), {"limit": [call]}, [system])
-    assert found.gates[0].metric == "getpid"
+    request = marks.read(MarkArguments(("selftest",), {}), {"limit": [call]}, [system])
+    assert request.gates[0].metric == "getpid"
     with pytest.raises(UsageError, match="metric='stat' is not one of the metrics of workload selftest"):
         marks.read(
             MarkArguments(("selftest",), {}),
@@ -298,8 +298,8 @@ def test_an_invalid_gate_over_several_arms_is_refused(name: str, mark: MarkArgum
 
 
 def test_a_test_may_name_its_machine() -> None:
-    found = marks.read(MarkArguments(("primes",), {}), {}, machine=MarkArguments(("desktop8",), {}))
-    assert found.machine == "desktop8"
+    request = marks.read(MarkArguments(("primes",), {}), {}, machine=MarkArguments(("desktop8",), {}))
+    assert request.machine == "desktop8"
     assert marks.read(MarkArguments(("primes",), {}), {}).machine == ""
 
 

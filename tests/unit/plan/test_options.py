@@ -15,22 +15,22 @@ def read(**given: object) -> options.Options:
 
 
 def test_without_options_the_documented_defaults_apply() -> None:
-    found = read()
-    assert (found.cpus, found.smp, found.systems) == (None, None, ("linux",))
-    assert (found.accel, found.clock, found.runs, found.max_runs) == (None, "auto", 5, 25)
-    assert (found.keep, found.lock_wait_s, found.gates) == (20, 600, True)
+    result = read()
+    assert (result.cpus, result.smp, result.systems) == (None, None, ("linux",))
+    assert (result.accel, result.clock, result.runs, result.max_runs) == (None, "auto", 5, 25)
+    assert (result.keep, result.lock_wait_s, result.gates) == (20, 600, True)
 
 
 def test_text_becomes_values() -> None:
-    found = read(
+    result = read(
         cpus="0,2-3", smp="4,1", accel="kvm", runs="7", system=["linux", "native,x.yaml"], reports="r"
     )
-    assert found.cpus == (0, 2, 3)
-    assert found.smp == (1, 4)
-    assert found.accel is Accel.KVM
-    assert (found.runs, found.max_runs) == (7, 7)
-    assert found.systems == ("linux", "native", "x.yaml")
-    assert found.reports == Path("r").absolute()
+    assert result.cpus == (0, 2, 3)
+    assert result.smp == (1, 4)
+    assert result.accel is Accel.KVM
+    assert (result.runs, result.max_runs) == (7, 7)
+    assert result.systems == ("linux", "native", "x.yaml")
+    assert result.reports == Path("r").absolute()
     assert read(set=["primes.hi=300"]).sets == (("primes", "hi", "300"),)
 
 
@@ -48,16 +48,16 @@ def test_text_becomes_values() -> None:
 )
 def test_seeds_have_their_own_last_look(given: dict[str, object], looks: tuple[int, ...]) -> None:
     """Without --max-runs it is their first look, regardless of --runs."""
-    found = read(**given)
-    policy = catalog.load_policy("default").with_runs(found.seeds, found.max_seeds)
+    result = read(**given)
+    policy = catalog.load_policy("default").with_runs(result.seeds, result.max_seeds)
     assert policy.session_looks == looks
 
 
 @pytest.mark.parametrize("given", [{"quick": True}, {"runs": "1"}, {"measure": True}])
 def test_a_session_that_decides_nothing_has_a_reason(given: dict[str, object]) -> None:
-    found = read(**given)
-    assert not found.gates
-    assert next(iter(given)).replace("_", "-") in found.why_no_gates
+    result = read(**given)
+    assert not result.gates
+    assert next(iter(given)).replace("_", "-") in result.why_no_gates
 
 
 @pytest.mark.parametrize(

@@ -63,15 +63,17 @@ def test_with_both_clocks_guests_have_a_row_on_each_and_native_linux_on_wall_tim
     options = Options(systems=("linux", "native"), clock="both")
     cells = planner.plan_cells(request(2, 4), options, ground)
     rows: dict[str, list[object]] = {}
-    for one in cells:
-        rows.setdefault(one.cell.row, []).append((one.cell.cpus, one.seats.lane, bool(one.skip)))
+    for planned_cell in cells:
+        rows.setdefault(planned_cell.cell.row, []).append(
+            (planned_cell.cell.cpus, planned_cell.seats.lane, bool(planned_cell.skip))
+        )
     assert rows == {
         "primes-linux-wall": [(1, Lane.TCG, False), (2, Lane.TCG, False), (4, Lane.TCG, True)],
         "primes-linux-insn": [(1, Lane.INSN, False), (2, Lane.INSN, False), (4, Lane.INSN, False)],
         "primes-native-wall": [(1, Lane.NATIVE, False), (2, Lane.NATIVE, False), (4, Lane.NATIVE, True)],
     }
     sweeps = planner.sweeps(cells, planner.plan_gates(request(2, 4), options, ground))
-    assert [(one.row, len(one.gates)) for one in sweeps] == [(row, 2) for row in rows]
+    assert [(sweep.row, len(sweep.gates)) for sweep in sweeps] == [(row, 2) for row in rows]
     text = preview.describe(sweeps, options, POLICY, 1)
     assert "wall time decides if this host qualifies" in text
 
@@ -81,8 +83,8 @@ def test_a_clock_that_qemu_cannot_carry_is_skipped_with_that_reason() -> None:
     cells = planner.plan_cells(request(2), options, replace(TWO, no_insn=""))
     (_, insn) = planner.sweeps(cells, ())
     again = reseat(insn, replace(TWO, no_insn="no plugins"), options)
-    assert {one.skip for one in again.cells} == {"no plugins"}
-    assert {one.seats.lane for one in again.cells} == {Lane.INSN}
+    assert {cell.skip for cell in again.cells} == {"no plugins"}
+    assert {cell.seats.lane for cell in again.cells} == {Lane.INSN}
 
 
 def test_the_first_row_of_a_system_and_workload_repeats_a_seed() -> None:
@@ -92,15 +94,15 @@ def test_the_first_row_of_a_system_and_workload_repeats_a_seed() -> None:
         *planner.plan_cells(request(hi=20_000), Options(systems=("linux", "kernel")), INSN),
     ]
     sweeps = planner.sweeps(rows, ())
-    repeats = [one.row for one in sweeps if one.repeats]
-    assert [one.row for one in sweeps if one.runnable][:4] == [
+    repeats = [sweep.row for sweep in sweeps if sweep.repeats]
+    assert [sweep.row for sweep in sweeps if sweep.runnable][:4] == [
         "primes.split-one-linux",
         "primes-linux",
         "primes-kernel",
         "primes.hi-20000-linux",
     ]
     assert repeats == ["primes.split-one-linux", "primes-kernel"]
-    more = {one.row: expected_runs(one, Options(), POLICY) - 5 * len(one.runnable) for one in sweeps}
+    more = {sweep.row: expected_runs(sweep, Options(), POLICY) - 5 * len(sweep.runnable) for sweep in sweeps}
     assert [row for row, extra in more.items() if extra == 1] == repeats
 
 
@@ -136,7 +138,7 @@ def test_a_selected_gate_adds_both_of_its_arms() -> None:
     (gate,) = planner.plan_gates(request(2), Options(), TWO)
     (sweep,) = planner.sweeps([], [gate])
     assert [cell.cell.id for cell in sweep.cells] == ["primes-linux-smp1", "primes-linux-smp2"]
-    assert [one.id for one in sweep.gates] == ["primes-linux-smp2"]
+    assert [planned_gate.id for planned_gate in sweep.gates] == ["primes-linux-smp2"]
 
 
 def test_each_row_is_one_sweep() -> None:
@@ -150,31 +152,33 @@ def test_the_same_system_twice_is_refused() -> None:
 
 
 def test_two_files_with_one_name_are_refused(tmp_path: Path) -> None:
-    one = plans.planned(1)
-    twin = replace(one, workload=replace(one.workload, file=Path("/mine/primes.yaml")))
+    cell = plans.planned(1)
+    twin = replace(cell, workload=replace(cell.workload, file=Path("/mine/primes.yaml")))
     with pytest.raises(
         UsageError, match=r"two workloads are called `primes`: .*primes/workload.yaml and /mine/"
     ):
-        planner.check_names([one, twin])
-    other = replace(one, system=replace(one.system, name="linux.tick-slow", file=tmp_path / "linux.yaml"))
+        planner.check_names([cell, twin])
+    other = replace(cell, system=replace(cell.system, name="linux.tick-slow", file=tmp_path / "linux.yaml"))
     with pytest.raises(UsageError, match=r"two systems are called `linux`: .* and .*linux\.yaml"):
-        planner.check_names([one, other])
-    planner.check_names([one, plans.planned(2), replace(one, system=replace(one.system, name="linux.x-y"))])
+        planner.check_names([cell, other])
+    planner.check_names(
+        [cell, plans.planned(2), replace(cell, system=replace(cell.system, name="linux.x-y"))]
+    )
 
 
 def test_each_round_has_every_arm_once_and_every_second_round_is_reversed() -> None:
-    found = run_order(("a", "b", "c"), 6, seed=7)
-    rounds = [found[k : k + 3] for k in range(0, 18, 3)]
+    result = run_order(("a", "b", "c"), 6, seed=7)
+    rounds = [result[k : k + 3] for k in range(0, 18, 3)]
     assert all(Counter(one) == Counter("abc") for one in rounds)
     assert rounds[1] == rounds[0][::-1]
     assert rounds[2] == rounds[0]
-    assert found == run_order(("a", "b", "c"), 6, seed=7)
+    assert result == run_order(("a", "b", "c"), 6, seed=7)
     assert len({run_order(("a", "b", "c"), 1, seed) for seed in range(20)}) > 1
 
 
 def test_a_linear_drift_affects_all_arms_equally() -> None:
-    found = run_order(("a", "b"), 6, seed=1)
-    places = {arm: [k for k, one in enumerate(found) if one == arm] for arm in "ab"}
+    result = run_order(("a", "b"), 6, seed=1)
+    places = {arm: [k for k, text in enumerate(result) if text == arm] for arm in "ab"}
     assert sum(places["a"]) == sum(places["b"])
 
 
@@ -253,7 +257,7 @@ def test_a_letter_without_its_system_is_refused_and_alone_a_system_has_nothing_t
 
 def test_rows_that_no_gate_connects_keep_their_own_sweeps() -> None:
     cells = planner.plan_cells(request(2), Options(systems=("linux", "kernel")), INSN)
-    assert [one.rows for one in planner.sweeps(cells, ())] == [("primes-linux",), ("primes-kernel",)]
+    assert [sweep.rows for sweep in planner.sweeps(cells, ())] == [("primes-linux",), ("primes-kernel",)]
 
 
 def test_three_systems_that_are_compared_with_one_share_a_sweep() -> None:
@@ -273,7 +277,7 @@ def test_a_system_on_another_lane_is_not_measured_for_a_comparison() -> None:
 
 def test_with_both_clocks_a_comparison_stays_on_one_clock() -> None:
     sweeps = compared("linux", "kernel", ground=replace(TWO, no_insn=""))
-    assert [one.rows for one in sweeps] == [
+    assert [sweep.rows for sweep in sweeps] == [
         ("primes-linux-wall", "primes-kernel-wall"),
         ("primes-linux-insn", "primes-kernel-insn"),
     ]
@@ -298,21 +302,21 @@ def test_a_gate_over_several_arms_adds_all_of_them_to_its_sweep() -> None:
     options = Options(systems=("linux",), clock="insn")
     (gate,) = planner.plan_gates(asked, options, INSN)
     assert gate.id == "primes-linux-smp8-scaling-amdahl"
-    assert [one.cell.cpus for one in gate.arms] == [1, 2, 4, 8]
-    assert gate.gate.cells == tuple(one.cell for one in gate.arms)
+    assert [arm.cell.cpus for arm in gate.arms] == [1, 2, 4, 8]
+    assert gate.gate.cells == tuple(arm.cell for arm in gate.arms)
     (sweep,) = planner.sweeps((), [gate])
-    assert [one.cell.cpus for one in sweep.cells] == [1, 2, 4, 8]
+    assert [planned_cell.cell.cpus for planned_cell in sweep.cells] == [1, 2, 4, 8]
     shown = preview.describe((sweep,), options, POLICY, 1)
     assert f"gate   {gate.id}: scaling of work over smp1, smp2, smp4, model amdahl, at most 0.05" in shown
     again = reseat(sweep, replace(INSN, lanes={**INSN.lanes, "qemu": (Lane.INSN, "no clock")}), options)
-    assert [one.skip for one in again.gates[0].arms] == ["no clock"] * 4
+    assert [arm.skip for arm in again.gates[0].arms] == ["no clock"] * 4
 
 
 def test_smp_excludes_a_gate_over_several_arms_with_all_that_it_adds() -> None:
     mark = MarkArguments((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})
     asked = marks.read(MarkArguments(("primes",), {}), {"scaling": [mark]})
     (gate,) = planner.plan_gates(asked, Options(systems=("linux",), clock="insn", smp=(1, 2)), INSN)
-    assert all("--smp is 1,2" in one.skip for one in gate.arms)
+    assert all("--smp is 1,2" in arm.skip for arm in gate.arms)
 
 
 # ---- machines
@@ -324,21 +328,25 @@ def on(machine: str, *cpus: int) -> MarkRequest:
 
 def test_rows_on_a_machine_say_it_and_those_on_the_ideal_one_do_not() -> None:
     cells = planner.plan_cells(request(), Options(machine="desktop8", smp=(2,)), INSN)
-    assert [(one.cell.id, one.cell.machine) for one in cells] == [("primes-linux-desktop8-smp2", "desktop8")]
+    assert [(planned_cell.cell.id, planned_cell.cell.machine) for planned_cell in cells] == [
+        ("primes-linux-desktop8-smp2", "desktop8")
+    ]
     cells = planner.plan_cells(request(), Options(machine="ideal", smp=(2,)), INSN)
-    assert [(one.cell.id, one.cell.machine) for one in cells] == [("primes-linux-smp2", "")]
+    assert [(planned_cell.cell.id, planned_cell.cell.machine) for planned_cell in cells] == [
+        ("primes-linux-smp2", "")
+    ]
 
 
 def test_the_machine_of_a_mark_counts_more_than_the_sessions() -> None:
     cells = planner.plan_cells(on("server2x16"), Options(machine="desktop8", smp=(2,)), INSN)
-    assert [one.cell.system for one in cells] == ["linux-server2x16"]
+    assert [planned_cell.cell.system for planned_cell in cells] == ["linux-server2x16"]
     cells = planner.plan_cells(on("ideal"), Options(machine="desktop8", smp=(2,)), INSN)
-    assert [one.cell.system for one in cells] == ["linux"]
+    assert [planned_cell.cell.system for planned_cell in cells] == ["linux"]
 
 
 def test_more_cpus_than_the_machine_has_are_a_skip_with_that_reason() -> None:
     cells = planner.plan_cells(on("desktop8"), Options(smp=(8, 16)), INSN)
-    assert [one.skip for one in cells] == ["", "machine desktop8: it has 8 CPUs, fewer than 16"]
+    assert [cell.skip for cell in cells] == ["", "machine desktop8: it has 8 CPUs, fewer than 16"]
 
 
 def test_a_machine_needs_the_instruction_clock() -> None:
@@ -358,7 +366,7 @@ def test_with_both_clocks_only_the_instruction_clock_has_the_machine() -> None:
     ground = replace(TWO, no_insn="")
     options = Options(systems=("linux", "native"), clock="both", machine="desktop8", smp=(2,))
     cells = planner.plan_cells(request(), options, ground)
-    assert [(one.cell.row, one.skip) for one in cells] == [
+    assert [(planned_cell.cell.row, planned_cell.skip) for planned_cell in cells] == [
         ("primes-linux-wall", ""),
         ("primes-linux-desktop8-insn", ""),
         ("primes-native-wall", ""),
@@ -371,7 +379,7 @@ def test_both_systems_of_a_ratio_are_on_one_machine() -> None:
         {"ratio": [MarkArguments((), {"to": "linux", "cpus": 2, "at_least": 1.0})]},
     )
     (gate,) = planner.plan_gates(asked, Options(systems=("kernel",), machine="server2x16"), INSN)
-    assert [one.cell.system for one in gate.arms] == ["linux-server2x16", "kernel-server2x16"]
+    assert [arm.cell.system for arm in gate.arms] == ["linux-server2x16", "kernel-server2x16"]
     assert gate.id == "primes-kernel-server2x16-smp2-ratio-to-linux-server2x16"
 
 
@@ -406,9 +414,9 @@ def test_two_machines_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "desktop8.yaml").write_text(text.replace("local_ns: 66", "local_ns: 67"))
     options = Options(smp=(2,))
     cells = [
-        one
+        plan_cell
         for word in ("desktop8", str(tmp_path / "desktop8.yaml"))
-        for one in planner.plan_cells(on(word), options, INSN)
+        for plan_cell in planner.plan_cells(on(word), options, INSN)
     ]
     with pytest.raises(UsageError, match="two machines are called `desktop8`"):
         planner.check_names(cells)

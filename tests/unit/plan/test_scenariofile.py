@@ -69,7 +69,7 @@ def test_every_value_reaches_the_plan() -> None:
 
 def test_phases_and_what_holds_in_them() -> None:
     scenario = parse(WHOLE, FILE)
-    assert [(one.name, one.begin_ns) for one in scenario.phases] == [
+    assert [(phase.name, phase.begin_ns) for phase in scenario.phases] == [
         ("start", 0),
         ("later", 100_000_000),
         ("last", 200_000_000),

@@ -26,26 +26,29 @@ def test_on_the_instruction_clock_a_cell_is_kept_to_the_named_cpus_without_pins(
 
 
 def test_a_virtio_console_is_for_wall_time_only() -> None:
-    one = planned(1)
-    system = replace(one.system, qemu=replace(one.system.qemu, console="virtio"))
+    planned_cell = planned(1)
+    system = replace(planned_cell.system, qemu=replace(planned_cell.system.qemu, console="virtio"))
     exact = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
-    assert "`qemu.console: virtio`" in seat(system, one.workload, one.cell, exact, Options()).skip
-    assert seat(system, one.workload, one.cell, GROUND, Options()).skip == ""
+    assert (
+        "`qemu.console: virtio`"
+        in seat(system, planned_cell.workload, planned_cell.cell, exact, Options()).skip
+    )
+    assert seat(system, planned_cell.workload, planned_cell.cell, GROUND, Options()).skip == ""
 
 
 def test_a_network_is_for_wall_time_only() -> None:
-    one = planned(1)
-    system = replace(one.system, ports={"web": Port(80)})
+    planned_cell = planned(1)
+    system = replace(planned_cell.system, ports={"web": Port(80)})
     exact = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
-    assert "`ports`" in seat(system, one.workload, one.cell, exact, Options()).skip
-    assert seat(system, one.workload, one.cell, GROUND, Options()).skip == ""
-    assert seat(one.system, one.workload, one.cell, exact, Options()).skip == ""
+    assert "`ports`" in seat(system, planned_cell.workload, planned_cell.cell, exact, Options()).skip
+    assert seat(system, planned_cell.workload, planned_cell.cell, GROUND, Options()).skip == ""
+    assert seat(planned_cell.system, planned_cell.workload, planned_cell.cell, exact, Options()).skip == ""
 
 
 def test_what_the_clock_alone_shows_is_for_the_instruction_clock() -> None:
-    one = planned(1)
-    system = replace(one.system, console=replace(one.system.console, by_clock=True))
+    planned_cell = planned(1)
+    system = replace(planned_cell.system, console=replace(planned_cell.system.console, by_clock=True))
     exact = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
     said = "use --clock insn, or give the pattern of a line that the kernel prints"
-    assert seat(system, one.workload, one.cell, GROUND, Options()).skip.endswith(said)
-    assert seat(system, one.workload, one.cell, exact, Options()).skip == ""
+    assert seat(system, planned_cell.workload, planned_cell.cell, GROUND, Options()).skip.endswith(said)
+    assert seat(system, planned_cell.workload, planned_cell.cell, exact, Options()).skip == ""

@@ -127,7 +127,7 @@ def test_only_the_choices_that_need_a_service_are_refused_without_it(tmp_path: P
 def test_the_operations_of_bench_lines_are_metrics_in_ns(tmp_path: Path) -> None:
     system = load(tmp_path, LINES)
     assert system.result.operations == ("getpid", "pipe")
-    assert {name: (one.unit, str(one.better)) for name, one in system.metrics.items()} == {
+    assert {name: (metric.unit, str(metric.better)) for name, metric in system.metrics.items()} == {
         "getpid": ("ns", "less"), "pipe": ("ns", "less"),
     }  # fmt: skip
     assert catalog.load_workload("selftest", system).metrics == system.metrics
@@ -344,8 +344,8 @@ smoke:
 
 
 def test_the_smoke_of_a_system_file() -> None:
-    found = systemfile.parse(SMOKE, Path("own.yaml"), {"sched": "lottery"}).smoke
-    assert found == boots.Smoke("sched=lottery selftest", "^checks: all good")
+    smoke = systemfile.parse(SMOKE, Path("own.yaml"), {"sched": "lottery"}).smoke
+    assert smoke == boots.Smoke("sched=lottery selftest", "^checks: all good")
     assert systemfile.parse(SMOKE[: SMOKE.index("smoke:")], Path("own.yaml"), {}).smoke is None
 
 
@@ -380,11 +380,11 @@ end: {exit_codes: many}
 """
     with pytest.raises(CatalogError) as refused:
         systemfile.parse(text, Path("own.yaml"), {})
-    found = [
+    result = [
         line.strip().removeprefix("own.yaml:").split(": ")[:2] for line in str(refused.value).splitlines()
     ]
     assert str(refused.value).startswith("own.yaml: 10 problems:\n")
-    assert found[1:] == [
+    assert result[1:] == [
         ["1", "version"],
         ["2", "name"],
         ["4", "ask"],
@@ -401,12 +401,12 @@ end: {exit_codes: many}
 def test_a_self_test_that_firmware_starts_from_disks(tmp_path: Path) -> None:
     disks = "[{image: '{out}/fs.img', interface: ide}, {image: b.qcow2, format: qcow2}]"
     text = SELFTEST.replace("{kernel: k.elf}", f"{{firmware: bios.bin, disks: {disks}}}")
-    found = load(tmp_path, text)
-    assert found.boot.disks == (
+    system = load(tmp_path, text)
+    assert system.boot.disks == (
         Disk("{out}/fs.img", "raw", Interface.IDE),
         Disk("b.qcow2", "qcow2", Interface.VIRTIO),
     )
-    assert (found.boot.kernel, found.boot.firmware, load(tmp_path, SELFTEST).boot.firmware) == (
+    assert (system.boot.kernel, system.boot.firmware, load(tmp_path, SELFTEST).boot.firmware) == (
         "",
         "bios.bin",
         "default",
@@ -414,8 +414,8 @@ def test_a_self_test_that_firmware_starts_from_disks(tmp_path: Path) -> None:
 
 
 def test_ports_of_a_guest(tmp_path: Path) -> None:
-    found = load(tmp_path, GOOD + "ports: {web: 80, ssh: {guest: 22, host: 2222}}\n").ports
-    assert found == {"web": Port(80), "ssh": Port(22, 2222)}
+    ports = load(tmp_path, GOOD + "ports: {web: 80, ssh: {guest: 22, host: 2222}}\n").ports
+    assert ports == {"web": Port(80), "ssh": Port(22, 2222)}
 
 
 def test_a_step_types_only_ports_that_there_are(tmp_path: Path) -> None:

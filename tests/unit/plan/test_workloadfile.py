@@ -34,8 +34,8 @@ def read(text: str) -> dict[str, Metric]:
 
 
 def test_each_kind_with_its_defaults() -> None:
-    found = read(YAML)
-    assert found["rps"] == Metric(
+    metrics = read(YAML)
+    assert metrics["rps"] == Metric(
         "rps",
         MetricKind.RATE,
         MetricDirection.MORE,
@@ -44,23 +44,25 @@ def test_each_kind_with_its_defaults() -> None:
         window=Window.TOTAL,
         about="finished requests",
     )
-    assert found["ops"] == Metric(
+    assert metrics["ops"] == Metric(
         "ops", MetricKind.RATE, MetricDirection.MORE, "/s", "result.done", "result.measured"
     )
-    assert found["p99"] == Metric("p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", "wakeup", at=99.9)
-    assert found["depth"] == Metric(
+    assert metrics["p99"] == Metric(
+        "p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", "wakeup", at=99.9
+    )
+    assert metrics["depth"] == Metric(
         "depth", MetricKind.PERCENTILE, MetricDirection.LESS, "items", "queue", at=50.0
     )
-    assert found["cost"] == Metric(
+    assert metrics["cost"] == Metric(
         "cost", MetricKind.TIME, MetricDirection.LESS, "ns", "wakeup.sum", "wakeup.count"
     )
-    assert found["each"] == Metric(
+    assert metrics["each"] == Metric(
         "each", MetricKind.TIME, MetricDirection.LESS, "ns", "", "ops", window=Window.TOTAL
     )
-    assert found["lost"] == Metric("lost", MetricKind.COUNT, MetricDirection.LESS, "", "lost")
-    assert found["fairness"] == Metric("fairness", MetricKind.SHARE, MetricDirection.MORE, "", "done")
-    assert found["busy"] == Metric("busy", MetricKind.SHARE, MetricDirection.MORE, "", "used", "result.had")
-    assert list(found) == ["rps", "ops", "p99", "depth", "cost", "each", "lost", "fairness", "busy"]
+    assert metrics["lost"] == Metric("lost", MetricKind.COUNT, MetricDirection.LESS, "", "lost")
+    assert metrics["fairness"] == Metric("fairness", MetricKind.SHARE, MetricDirection.MORE, "", "done")
+    assert metrics["busy"] == Metric("busy", MetricKind.SHARE, MetricDirection.MORE, "", "used", "result.had")
+    assert list(metrics) == ["rps", "ops", "p99", "depth", "cost", "each", "lost", "fairness", "busy"]
 
 
 def test_a_workload_without_metrics_has_none() -> None:
@@ -127,8 +129,8 @@ def load(folder: Path, text: str) -> Workload:
 
 
 def test_every_key(tmp_path: Path) -> None:
-    found = load(tmp_path, GOOD)
-    assert found.tool == Tool(
+    workload = load(tmp_path, GOOD)
+    assert workload.tool == Tool(
         package="rt-tests",
         program="hackbench",
         arguments=("-l", "{loops}", "-T", "{cpus}"),
@@ -140,8 +142,8 @@ def test_every_key(tmp_path: Path) -> None:
         worked=("^all good$",),
         verifies=True,
     )
-    assert (found.mode, found.own_workers, found.needs) == (Mode.PROCESS, True, ("programs",))
-    assert not found.has_oracle
+    assert (workload.mode, workload.own_workers, workload.needs) == (Mode.PROCESS, True, ("programs",))
+    assert not workload.has_oracle
 
 
 def with_files(folder: Path, *names: str, text: str = GOOD) -> Workload:
@@ -152,8 +154,8 @@ def with_files(folder: Path, *names: str, text: str = GOOD) -> Workload:
 
 def test_a_program_may_have_files(tmp_path: Path) -> None:
     text = GOOD.replace('"{cpus}"', '"{files}/data/words.txt"')
-    found = with_files(tmp_path, "data/words.txt", text=text)
-    assert (found.files, found.needs) == (("data/words.txt",), ("programs",))
+    workload = with_files(tmp_path, "data/words.txt", text=text)
+    assert (workload.files, workload.needs) == (("data/words.txt",), ("programs",))
     with pytest.raises(CatalogError, match=r"`\{files\}` is none of loops, cpus"):
         load(tmp_path, text)
 
@@ -232,7 +234,7 @@ def test_a_command_of_too_many_words_is_refused(tmp_path: Path) -> None:
 
 def test_ours_say_how_their_work_is_verified() -> None:
     ours = {name: catalog.load_workload(name) for name in catalog.names("workload")}
-    tools = {name: one.tool.verifies for name, one in ours.items() if one.tool}
+    tools = {name: workload.tool.verifies for name, workload in ours.items() if workload.tool}
     assert tools == {
         "cyclictest": False,
         "hackbench": False,
@@ -241,7 +243,7 @@ def test_ours_say_how_their_work_is_verified() -> None:
         "sysbench_cpu": False,
         "sysbench_threads": False,
     }
-    assert all(one.has_oracle for one in ours.values())
+    assert all(our.has_oracle for our in ours.values())
 
 
 HEAD = """\
@@ -269,11 +271,11 @@ def promises_of(folder: Path, line: str) -> tuple[Promise, ...]:
 
 def test_a_line_has_its_claims_its_reason_and_when_it_is_made(tmp_path: Path) -> None:
     claims = "[syscalls.write >= rounds, wakes >= rounds]"
-    (found,) = promises_of(
+    (promise,) = promises_of(
         tmp_path, f"  - {{claim: {claims}, when: {{kind: [a, b], rounds: 5}}, because: x y}}\n"
     )
-    assert [claim.text for claim in found.claims] == ["syscalls.write >= rounds", "wakes >= rounds"]
-    assert (found.because, found.when) == ("x y", {"kind": ("a", "b"), "rounds": ("5",)})
+    assert [claim.text for claim in promise.claims] == ["syscalls.write >= rounds", "wakes >= rounds"]
+    assert (promise.because, promise.when) == ("x y", {"kind": ("a", "b"), "rounds": ("5",)})
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,11 @@ def evil_view() -> SessionView:
     full = scaled_view(
         notes=(EVIL,), labels=(EVIL,), isolation=EVIL, machine=((EVIL, EVIL),), repeat=(f"```\n{EVIL}",)
     )
-    found = replace(full.verdicts[0], outcome=Word.FAIL, reason=f"FAIL: {EVIL}", id=EVIL)
+    verdict = replace(full.verdicts[0], outcome=Word.FAIL, reason=f"FAIL: {EVIL}", id=EVIL)
     bad = run_row(raw_run(cell(4), attempt=30, ending=Ending.FAILED), None, EVIL)
     strange = replace(cell(2), system="x](y)\x1b", label="<b>\u202e|")
     return replace(
-        full, rows=(*full.rows, bad, *rows(cell(1), [9]), *rows(strange, [9], first=40)), verdicts=(found,)
+        full, rows=(*full.rows, bad, *rows(cell(1), [9]), *rows(strange, [9], first=40)), verdicts=(verdict,)
     )
 
 
@@ -68,10 +68,10 @@ def test_the_terminal_gets_no_escape_sequences() -> None:
 
 def test_xml_with_untrusted_text_is_valid() -> None:
     root = ET.fromstring(junit.render(evil_view()))
-    found = root.find("testsuite/testcase/failure")
-    assert found is not None
-    assert "<script>alert(1)</script>" in (found.text or "")
-    assert "\\x1b[2J" in (found.text or "")
+    result = root.find("testsuite/testcase/failure")
+    assert result is not None
+    assert "<script>alert(1)</script>" in (result.text or "")
+    assert "\\x1b[2J" in (result.text or "")
     ET.fromstring(speedup_svg.render(evil_view()))
 
 

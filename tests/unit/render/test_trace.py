@@ -26,11 +26,11 @@ STORY = Story(
 
 def test_a_trace_keeps_the_rules_and_times_to_the_nanosecond() -> None:
     events = traceformat.check(trace(STORY))
-    (works,) = (one for one in events if one["name"] == "works")
+    (works,) = (event for event in events if event["name"] == "works")
     assert (works["ts"], works["dur"], works["args"]) == (1, 1.5, {"cpu": 0})
-    (begins,) = (one for one in events if one["name"] == "work begins")
+    (begins,) = (event for event in events if event["name"] == "work begins")
     assert begins["ts"] == 1.001
-    source, target = (next(one for one in events if one["ph"] == kind) for kind in "sf")
+    source, target = (next(event for event in events if event["ph"] == kind) for kind in "sf")
     assert (source["tid"], source["ts"]) == (works["tid"], 2.001)
     assert target["tid"] != source["tid"]
     assert json.loads(trace(STORY))["otherData"]["notes"] == ["a note"]

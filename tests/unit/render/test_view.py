@@ -54,7 +54,11 @@ def test_the_headline_begins_with_the_worst_word() -> None:
     words = [Word.PASS, Word.SKIP, Word.INCONCLUSIVE, Word.FAIL, Word.FAIL]
     seen = view(verdicts=[replace(one, outcome=word) for word in words])
     assert headline(seen) == "FAIL: 2 of 5 verdicts, 1 INCONCLUSIVE, 1 PASS, 1 SKIP"
-    assert [found.outcome for found in seen.shown_verdicts][:3] == [Word.FAIL, Word.FAIL, Word.INCONCLUSIVE]
+    assert [shown_verdict.outcome for shown_verdict in seen.shown_verdicts][:3] == [
+        Word.FAIL,
+        Word.FAIL,
+        Word.INCONCLUSIVE,
+    ]
 
 
 @pytest.mark.parametrize("words", [(), (Word.SKIP,)])
@@ -153,9 +157,9 @@ def witnessed_view(*promises: tuple[WitnessedPromise, ...], lane: Lane = Lane.IN
     """A session with a cell for each, which has these promises."""
     cells = [cell(2 * (n + 1)) for n in range(len(promises))]
     runs = [raw_run(one, lane=lane, attempt=n + 1) for n, one in enumerate(cells)]
-    found = [run_row(run, verified(run, 1000)) for run in runs]
+    rows = [run_row(run, verified(run, 1000)) for run in runs]
     return replace(
-        view(*found, verdicts=scaled_view().verdicts),
+        view(*rows, verdicts=scaled_view().verdicts),
         promises={one.id: some for one, some in zip(cells, promises, strict=True)},
     )
 

@@ -66,11 +66,13 @@ def test_the_command_line_of_a_guest() -> None:
 
 
 def test_disks_and_firmware_are_on_the_command_line() -> None:
-    one = planned(2)
+    cell = planned(2)
     disks = (Disk("{out}/a"), Disk("b", "qcow2", Interface.IDE))
-    system = replace(one.system, ask=AskMethod.SELFTEST, boot=BootDefinition(disks=disks, firmware="own.bin"))
+    system = replace(
+        cell.system, ask=AskMethod.SELFTEST, boot=BootDefinition(disks=disks, firmware="own.bin")
+    )
     image = Image(None, None, None, {}, disks=(Path("/i/a"), Path("/i/b")), firmware=Path("/i/own.bin"))
-    argv = guest_spec(replace(one, system=system), image, HOST, BOOT).argv
+    argv = guest_spec(replace(cell, system=system), image, HOST, BOOT).argv
     assert (after(argv, "-bios"), "-kernel" in argv, "-append" in argv) == ("/i/own.bin", False, False)
     assert [argv[place + 1] for place, word in enumerate(argv) if word == "-drive"] == [
         "id=disk0,if=none,file=/i/a,format=raw,snapshot=on",
@@ -78,16 +80,16 @@ def test_disks_and_firmware_are_on_the_command_line() -> None:
     ]
     assert "virtio-blk-pci,drive=disk0" in argv
     bare = guest_spec(
-        replace(one, system=replace(system, boot=replace(system.boot, firmware="none"))), image, HOST, BOOT
+        replace(cell, system=replace(system, boot=replace(system.boot, firmware="none"))), image, HOST, BOOT
     ).argv
     assert after(bare, "-bios") == "none"
 
 
 def test_the_console_is_a_serial_port_or_virtio() -> None:
-    one = planned(2)
-    serial = guest_spec(one, IMAGE, HOST, BOOT).argv
-    virtio = replace(one.system, qemu=replace(one.system.qemu, console="virtio"))
-    other = guest_spec(replace(one, system=virtio), IMAGE, HOST, BOOT).argv
+    cell = planned(2)
+    serial = guest_spec(cell, IMAGE, HOST, BOOT).argv
+    virtio = replace(cell.system, qemu=replace(cell.system.qemu, console="virtio"))
+    other = guest_spec(replace(cell, system=virtio), IMAGE, HOST, BOOT).argv
     assert after(serial, "-serial") == "chardev:console"
     assert "-serial" not in other
     assert "virtconsole,chardev=console" in other
@@ -95,8 +97,8 @@ def test_the_console_is_a_serial_port_or_virtio() -> None:
 
 
 def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:
-    one = replace(planned(2), system=own_system(tmp_path))
-    spec = guest_spec(one, replace(IMAGE, initrd=None), replace(HOST, cpu_model="host"), BOOT)
+    cell = replace(planned(2), system=own_system(tmp_path))
+    spec = guest_spec(cell, replace(IMAGE, initrd=None), replace(HOST, cpu_model="host"), BOOT)
     assert (after(spec.argv, "-machine"), after(spec.argv, "-cpu"), after(spec.argv, "-m")) == (
         "pc",
         "max",
@@ -106,7 +108,7 @@ def test_the_settings_of_a_system_override_the_defaults(tmp_path: Path) -> None:
     assert spec.argv[-2:] == ("-device", "foo")
     assert "-initrd" not in spec.argv
     assert after(spec.argv, "-append").startswith("quiet bench.workload=primes ")
-    given = guest_spec(one, IMAGE, HOST, replace(BOOT, words="selftest=all"))
+    given = guest_spec(cell, IMAGE, HOST, replace(BOOT, words="selftest=all"))
     assert after(given.argv, "-append") == "selftest=all"
 
 
@@ -124,9 +126,9 @@ def test_a_native_run_is_the_program_with_its_pins() -> None:
 
 
 def test_an_oversubscribed_guest_uses_its_pins_in_turn() -> None:
-    one = planned(4, oversubscribe=True)
-    assert one.seats.placement is Placement.OVERSUBSCRIBED
-    assert guest_spec(one, IMAGE, HOST, BOOT).pins == (4, 5, 4, 5)
+    cell = planned(4, oversubscribe=True)
+    assert cell.seats.placement is Placement.OVERSUBSCRIBED
+    assert guest_spec(cell, IMAGE, HOST, BOOT).pins == (4, 5, 4, 5)
 
 
 @pytest.mark.parametrize(
@@ -142,42 +144,44 @@ def test_an_oversubscribed_guest_uses_its_pins_in_turn() -> None:
     ],
 )
 def test_deadlines_follow_the_lane(lane: Lane, pins: tuple[int, ...], cpus: int, expected: Deadlines) -> None:
-    one = planned(1)
-    seated = replace(one, cell=replace(one.cell, cpus=cpus), seats=Seats(lane, Placement.VIRTUAL, pins))
+    planned_cell = planned(1)
+    seated = replace(
+        planned_cell, cell=replace(planned_cell.cell, cpus=cpus), seats=Seats(lane, Placement.VIRTUAL, pins)
+    )
     assert deadlines(seated) == expected
 
 
 def test_the_instruction_clock_must_be_prepared() -> None:
-    one = replace(planned(1), seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    cell = replace(planned(1), seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
     with pytest.raises(UsageError, match="primes-linux-smp1: the instruction clock is not prepared"):
-        guest_spec(one, IMAGE, HOST, replace(BOOT, log=Path("clock.log")))
+        guest_spec(cell, IMAGE, HOST, replace(BOOT, log=Path("clock.log")))
 
 
 def test_the_watch_has_the_patterns_of_the_system(tmp_path: Path) -> None:
     assert watch_for(load_system("native")) is NATIVE_WATCH
-    found = watch_for(own_system(tmp_path))
-    assert [found.failures[:-2], *found.failures[-2:]] == [
+    watch = watch_for(own_system(tmp_path))
+    assert [watch.failures[:-2], *watch.failures[-2:]] == [
         GUEST_WATCH.failures,
         rb"(?:(?<=\n)oops)[^\n]*",
         rb"(?:broken)[^\n]*",
     ]
-    assert found.success == {0, 33}
-    assert found.ends == GUEST_WATCH.ends
-    assert re.search(found.ready or b"x", b"boot\nhello 1") is not None
-    assert re.search(found.ready or b"x", b"boot: hello 1") is None
+    assert watch.success == {0, 33}
+    assert watch.ends == GUEST_WATCH.ends
+    assert re.search(watch.ready or b"x", b"boot\nhello 1") is not None
+    assert re.search(watch.ready or b"x", b"boot: hello 1") is None
 
 
 def test_an_exploration_is_one_more_file_of_the_clock_and_of_nothing_else() -> None:
-    one, sync = planned(2), usual(Strategy.SYNC, 5)
-    clocked = replace(one, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    cell, sync = planned(2), usual(Strategy.SYNC, 5)
+    clocked = replace(cell, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
     host = replace(HOST, clock=Path("/c/insn.so"))
     logged = replace(BOOT, log=Path("/runs/0001/clock.log"))
-    found = guest_spec(clocked, IMAGE, host, replace(logged, exploration=sync))
-    assert found.exploration == sync
-    assert ",explore=/runs/0001/exploration.txt" in after(found.argv, "-plugin")
+    spec = guest_spec(clocked, IMAGE, host, replace(logged, exploration=sync))
+    assert spec.exploration == sync
+    assert ",explore=/runs/0001/exploration.txt" in after(spec.argv, "-plugin")
     assert "explore" not in after(guest_spec(clocked, IMAGE, host, logged).argv, "-plugin")
     with pytest.raises(UsageError, match="only the instruction clock explores; use --clock insn"):
-        guest_spec(one, IMAGE, HOST, replace(BOOT, exploration=sync))
+        guest_spec(cell, IMAGE, HOST, replace(BOOT, exploration=sync))
 
 
 # ---- warm starts
@@ -196,9 +200,9 @@ def warm(word: str = "linux:start=warm") -> PlannedCell:
 
 
 def prompted(start: StartKind = StartKind.WARM) -> PlannedCell:
-    one = warm()
-    boot = replace(one.system.boot, initrd="", start=start)
-    return replace(one, system=replace(one.system, ask=AskMethod.PROMPT, boot=boot))
+    cell = warm()
+    boot = replace(cell.system.boot, initrd="", start=start)
+    return replace(cell, system=replace(cell.system, ask=AskMethod.PROMPT, boot=boot))
 
 
 def every(argv: tuple[str, ...], flag: str) -> list[str]:
@@ -239,7 +243,7 @@ def test_a_guest_from_a_snapshot_changes_no_file_of_it_and_gets_its_words_and_fi
 
 def test_saved_and_restored_are_one_machine() -> None:
     """They differ in the file of the memory, in what comes later, and in the run's own names."""
-    saved, restored = (guest_spec(warm(), WARM_IMAGE, INSN_HOST, one).argv for one in (SAVES, STARTS))
+    saved, restored = (guest_spec(warm(), WARM_IMAGE, INSN_HOST, options).argv for options in (SAVES, STARTS))
     different = [(a, b) for a, b in zip(saved, restored, strict=False) if a != b]
     assert [a.partition(",")[0] for a, _ in different][:3] == [
         "memory-backend-file", "name=opt/benchgate/files", "name=opt/benchgate/words",
@@ -251,9 +255,9 @@ def test_saved_and_restored_are_one_machine() -> None:
 
 
 def test_at_a_prompt_nothing_comes_later_but_what_is_typed() -> None:
-    one = prompted()
+    cell = prompted()
     for boot in (SAVES, STARTS):
-        spec = guest_spec(one, IMAGE, INSN_HOST, boot)
+        spec = guest_spec(cell, IMAGE, INSN_HOST, boot)
         assert every(spec.argv, "-fw_cfg") == []
         assert (spec.words, spec.talks) == ("", True)
         assert after(spec.argv, "-initrd") == "/i/initrd"
@@ -272,9 +276,9 @@ def test_at_a_prompt_nothing_comes_later_but_what_is_typed() -> None:
     ],
 )
 def test_only_a_warm_guest_on_x86_has_no_random_numbers_of_its_cpu(word: str, model: str, cpu: str) -> None:
-    one = warm(word)
-    image, boot = (WARM_IMAGE, STARTS) if one.starts_warm else (IMAGE, LOGGED)
-    argv = guest_spec(one, image, replace(INSN_HOST, cpu_model=model), boot).argv
+    cell = warm(word)
+    image, boot = (WARM_IMAGE, STARTS) if cell.starts_warm else (IMAGE, LOGGED)
+    argv = guest_spec(cell, image, replace(INSN_HOST, cpu_model=model), boot).argv
     assert after(argv, "-cpu") == cpu
 
 
@@ -304,9 +308,9 @@ def test_a_guest_leaves_its_memory_in_a_file_that_its_starter_has() -> None:
 
 
 def test_a_plain_number_is_as_many_mebibytes_for_the_backend_too() -> None:
-    one = warm("linux")
-    system = replace(one.system, qemu=replace(one.system.qemu, memory="96"))
-    spec = guest_spec(replace(one, system=system), IMAGE, INSN_HOST, KEEPS)
+    cell = warm("linux")
+    system = replace(cell.system, qemu=replace(cell.system.qemu, memory="96"))
+    spec = guest_spec(replace(cell, system=system), IMAGE, INSN_HOST, KEEPS)
     assert every(spec.argv, "-object") == [f"memory-backend-file,id=ram,size=96M,{OWN.format(5)}"]
     assert spec.kept_memory == (MemoryRange(0, 96 << 20, 0),)
 
@@ -319,8 +323,8 @@ def test_a_warm_guest_leaves_its_memory_and_changes_no_file_of_its_snapshot() ->
 
 
 def test_each_node_leaves_its_memory() -> None:
-    one = warm("linux")
-    on = replace(one, system=one.system.on(duo()), cell=replace(one.cell, cpus=3))
+    planned_cell = warm("linux")
+    on = replace(planned_cell, system=planned_cell.system.on(duo()), cell=replace(planned_cell.cell, cpus=3))
     spec = guest_spec(on, IMAGE, INSN_HOST, KEEPS)
     backends = every(spec.argv, "-object")
     assert [word.partition(",mem-path")[0] for word in backends] == [
@@ -328,7 +332,10 @@ def test_each_node_leaves_its_memory() -> None:
         "memory-backend-file,id=node1,size=134217728",
     ]
     assert [OWN.format(n) in word for n, word in zip((5, 6), backends, strict=True)] == [True, True]
-    assert [(one.first, one.size) for one in spec.kept_memory] == [(0, 384 << 20), (384 << 20, 128 << 20)]
+    assert [(memory_range.first, memory_range.size) for memory_range in spec.kept_memory] == [
+        (0, 384 << 20),
+        (384 << 20, 128 << 20),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -346,23 +353,23 @@ def test_each_node_leaves_its_memory() -> None:
     ],
 )
 def test_a_guest_whose_memory_is_not_known_or_never_repeats_leaves_none(qemu: dict[str, Any]) -> None:
-    one = warm("linux")
-    system = replace(one.system, qemu=replace(one.system.qemu, **qemu))
-    spec = guest_spec(replace(one, system=system), IMAGE, INSN_HOST, KEEPS)
-    assert spec == guest_spec(replace(one, system=system), IMAGE, INSN_HOST, LOGGED)
+    cell = warm("linux")
+    system = replace(cell.system, qemu=replace(cell.system.qemu, **qemu))
+    spec = guest_spec(replace(cell, system=system), IMAGE, INSN_HOST, KEEPS)
+    assert spec == guest_spec(replace(cell, system=system), IMAGE, INSN_HOST, LOGGED)
     assert spec.kept_memory == ()
 
 
 def test_a_guest_with_ports_leaves_no_memory() -> None:
-    one = warm("linux")
-    system = replace(one.system, ports={"web": Port(80)})
+    cell = warm("linux")
+    system = replace(cell.system, ports={"web": Port(80)})
     boot = replace(KEEPS, ports={"web": 5000})
-    assert guest_spec(replace(one, system=system), IMAGE, INSN_HOST, boot).kept_memory == ()
+    assert guest_spec(replace(cell, system=system), IMAGE, INSN_HOST, boot).kept_memory == ()
 
 
 def test_the_caches_of_a_machine_are_a_file_of_the_snapshot_and_each_node_has_its_memory() -> None:
-    one = warm()
-    on = replace(one, system=one.system.on(duo()))
+    cell = warm()
+    on = replace(cell, system=cell.system.on(duo()))
     for boot, folder, how in (
         (SAVES, "/work", "share=on"),
         (STARTS, "/cache/a,,b", "share=off,readonly=on,rom=off"),
@@ -372,11 +379,11 @@ def test_the_caches_of_a_machine_are_a_file_of_the_snapshot_and_each_node_has_it
         backends = every(argv, "-object")
         assert backends
         assert all(
-            re.fullmatch(rf"memory-backend-file,id=(\w+),size=\w+,mem-path={folder}/ram-\1,{how}", one)
-            for one in backends
+            re.fullmatch(rf"memory-backend-file,id=(\w+),size=\w+,mem-path={folder}/ram-\1,{how}", backend)
+            for backend in backends
         )
         assert not any(word == "memory-backend=ram" for word in argv)
-    assert "caches=" not in after(guest_spec(one, WARM_IMAGE, INSN_HOST, STARTS).argv, "-plugin")
+    assert "caches=" not in after(guest_spec(cell, WARM_IMAGE, INSN_HOST, STARTS).argv, "-plugin")
 
 
 @pytest.mark.parametrize(
@@ -390,8 +397,8 @@ def test_a_warm_guest_is_saved_or_restored_and_has_a_log(boot: BootOptions) -> N
 
 
 def test_wall_time_has_no_warm_starts() -> None:
-    one = replace(warm(), seats=planned(2).seats)
+    cell = replace(warm(), seats=planned(2).seats)
     with pytest.raises(
         UsageError, match=r"primes-linux\.start-warm-smp2: only the instruction clock starts warm"
     ):
-        guest_spec(one, WARM_IMAGE, INSN_HOST, STARTS)
+        guest_spec(cell, WARM_IMAGE, INSN_HOST, STARTS)

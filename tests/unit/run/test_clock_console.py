@@ -231,9 +231,9 @@ def test_a_flood_is_noticed(start: Start) -> None:
 def test_equal_guests_are_read_in_equal_pieces(start: Start) -> None:
     """However the host cuts the pipe."""
     text = re.sub(rb"x{7}", b"x\n", b"x" * 5000)
-    found = []
+    result = []
     for _ in range(2):
         console, _ = start(("quiet", text, 1), ("quiet", b"$ ", 1))
         console.expect_exact("$ ")
-        found.append((console.before, console.time_ns))
-    assert found[0] == found[1]
+        result.append((console.before, console.time_ns))
+    assert result[0] == result[1]

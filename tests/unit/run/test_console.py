@@ -201,14 +201,14 @@ def killed_after(result: ResultDefinition) -> System:
 
 def test_a_program_of_bench_lines_is_killed_after_its_last_line(rig: Rig) -> None:
     result = ResultDefinition(ResultFormat.BENCH_LINES, operations=("getpid",))
-    found = watch_for(
+    watch = watch_for(
         replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
     )
     output = b"BENCH_START x\r\nBENCH getpid 1 5 5\r\nBENCH_END\r\n"
     rig.console = CutConsole(rig, [output])
-    assert rig.follower(found).follow().cause is Cause.FINISHED
+    assert rig.follower(watch).follow().cause is Cause.FINISHED
     rig.console = CutConsole(rig, [output[:-1]])
-    assert rig.follower(found).follow().cause is Cause.CLOSED
+    assert rig.follower(watch).follow().cause is Cause.CLOSED
 
 
 def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) -> None:
@@ -218,15 +218,15 @@ def test_a_guest_is_killed_only_after_all_results_in_complete_lines(rig: Rig) ->
         expect={"primes": "9592"},
         answers=("^primes=(?P<primes>[0-9]+)$", "^primes=(?P<again>[0-9]+)"),
     )
-    found = watch_for(
+    watch = watch_for(
         replace(load_system("kernel"), console=ConsoleWords(), end=End(EndBy.KILL), result=result)
     )
     output = b"fixed\r\nprimes=9592\r\n\x1b[32mwork:\x1b[0m 13688\r\n"
     for cut in range(1, len(output) - 1):
         rig.console = CutConsole(rig, [output[:cut], output[cut:]])
-        assert rig.follower(found).follow().cause is Cause.FINISHED, output[:cut]
+        assert rig.follower(watch).follow().cause is Cause.FINISHED, output[:cut]
         rig.console = CutConsole(rig, [output[:cut]])
-        assert rig.follower(found).follow().cause is Cause.CLOSED, output[:cut]
+        assert rig.follower(watch).follow().cause is Cause.CLOSED, output[:cut]
 
 
 @pytest.mark.parametrize("size", [100, 8192, 300_000])

@@ -48,16 +48,16 @@ def memory(tmp_path: Path) -> Memory:
                 place, at = divmod(number * PAGE, parts[0].size)
                 os.pwrite(list(kept.descriptors.values())[place], content, at)
             kept.save(tmp_path)
-        found = read_memory(tmp_path)
-        assert found is not None
-        return found
+        end_memory = read_memory(tmp_path)
+        assert end_memory is not None
+        return end_memory
 
     return made
 
 
 def test_each_page_that_is_not_zero_has_a_digest_at_its_address(memory: Memory) -> None:
-    found = memory({0: page("a"), 1: page("b"), 7: page("a"), 199: b"c"})
-    assert found.pages == {
+    end_memory = memory({0: page("a"), 1: page("b"), 7: page("a"), 199: b"c"})
+    assert end_memory.pages == {
         FIRST: begin("a"),
         FIRST + PAGE: begin("b"),
         FIRST + 7 * PAGE: begin("a"),
@@ -66,12 +66,12 @@ def test_each_page_that_is_not_zero_has_a_digest_at_its_address(memory: Memory) 
     whole = sha256()
     for number, content in ((0, page("a")), (1, page("b")), (7, page("a")), (199, b"c".ljust(PAGE, b"\0"))):
         whole.update((FIRST + number * PAGE).to_bytes(8, "little") + sha256(content).digest())
-    assert found.digest == whole.hexdigest()
+    assert end_memory.digest == whole.hexdigest()
 
 
 def test_many_pages_are_as_many_digests(memory: Memory) -> None:
-    found = memory({number: page("a") for number in range(3, 195)})
-    assert found.pages == {FIRST + number * PAGE: begin("a") for number in range(3, 195)}
+    end_memory = memory({number: page("a") for number in range(3, 195)})
+    assert end_memory.pages == {FIRST + number * PAGE: begin("a") for number in range(3, 195)}
 
 
 def test_memory_that_was_written_and_is_zero_again_is_as_if_it_never_was(memory: Memory) -> None:
@@ -81,17 +81,17 @@ def test_memory_that_was_written_and_is_zero_again_is_as_if_it_never_was(memory:
 
 def test_nodes_are_one_after_the_other(memory: Memory) -> None:
     parts = MemoryRange(0, 4 * PAGE, 0), MemoryRange(4 * PAGE, 4 * PAGE, 1)
-    found = memory({1: page("a"), 6: page("b")}, *parts)
-    assert found.pages == {PAGE: begin("a"), 6 * PAGE: begin("b")}
+    end_memory = memory({1: page("a"), 6: page("b")}, *parts)
+    assert end_memory.pages == {PAGE: begin("a"), 6 * PAGE: begin("b")}
 
 
 def test_pages_that_differ_are_named_in_order(memory: Memory) -> None:
-    one = memory({1: page("a"), 2: page("a"), 30: page("b")})
+    end_memory = memory({1: page("a"), 2: page("a"), 30: page("b")})
     other = memory({1: page("a"), 2: page("c"), 9: page("d")})
-    assert one.differing(other) == [FIRST + number * PAGE for number in (2, 9, 30)]
-    assert one.differing(other) == other.differing(one)
-    assert one.differing(one) == []
-    assert one.digest != other.digest
+    assert end_memory.differing(other) == [FIRST + number * PAGE for number in (2, 9, 30)]
+    assert end_memory.differing(other) == other.differing(end_memory)
+    assert end_memory.differing(end_memory) == []
+    assert end_memory.digest != other.digest
 
 
 def test_a_guest_from_a_snapshot_begins_with_its_memory(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_a_guest_from_a_snapshot_begins_with_its_memory(tmp_path: Path) -> None:
     with closing(KeptMemory(parts, GuestSnapshot(start, SnapshotRecord(1, 1, 1, {}, {})))) as kept:
         kept.save(tmp_path)
         os.pwrite(kept.descriptors[5], page("c"), 0)
-    found = read_memory(tmp_path)
-    assert found is not None
-    assert found.pages == {0: begin("a"), 3 * PAGE: begin("b")}
+    end_memory = read_memory(tmp_path)
+    assert end_memory is not None
+    assert end_memory.pages == {0: begin("a"), 3 * PAGE: begin("b")}
     assert (start / "ram-node0").read_bytes() == page("a") + bytes(PAGE)
 
 

@@ -41,8 +41,8 @@ CLOSED = Cause.CLOSED
     ],
 )
 def test_endings(seen: Seen, status: int | None, ending: Ending) -> None:
-    found, detail = ending_of(seen, status, GUEST_WATCH, DEADLINES)
-    assert found is ending
+    result, detail = ending_of(seen, status, GUEST_WATCH, DEADLINES)
+    assert result is ending
     assert (detail == "") == (ending is Ending.DONE)
 
 

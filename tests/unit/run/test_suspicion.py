@@ -11,9 +11,9 @@ from benchgate.run.suspicion import REACH, Repetition, Suspicion
 
 
 def suspected(text: bytes, *harmless: bytes) -> str:
-    found = Suspicion(harmless)
-    found.feed(text)
-    return found.line
+    suspicion = Suspicion(harmless)
+    suspicion.feed(text)
+    return suspicion.line
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def test_it_is_the_first_that_is_not_harmless() -> None:
 
 
 def test_a_kernel_that_prints_on_is_not_suspected_for_ever() -> None:
-    found = Suspicion()
-    found.feed(b"panic: none\n")
+    suspicion = Suspicion()
+    suspicion.feed(b"panic: none\n")
     for number in range(REACH // 10):
-        found.feed(b"line %5d\n" % number)
-    assert found.line == ""
+        suspicion.feed(b"line %5d\n" % number)
+    assert suspicion.line == ""
 
 
 def test_a_line_may_come_in_pieces_and_a_cut_line_is_no_line() -> None:
-    found = Suspicion()
+    suspicion = Suspicion()
     for byte in b"x\npanic: a":
-        found.feed(bytes([byte]))
-    assert found.line == "panic: a"
+        suspicion.feed(bytes([byte]))
+    assert suspicion.line == "panic: a"
     cut = Suspicion()
     cut.feed(b"x" * 20 + b" panic: a\n" + b"y" * (REACH - 10))  # the limit cuts just before `panic`
     assert cut.line == ""
@@ -101,16 +101,18 @@ def test_each_line_is_looked_at_once() -> None:
             looked += 1
             return super()._is_harmless(line)
 
-    found = Counted([rb"oops"])
-    found.feed(b"oops: 1\n" * 100)
+    result = Counted([rb"oops"])
+    result.feed(b"oops: 1\n" * 100)
     for _ in range(2000):
-        found.feed(b".")
-    assert (looked, found.line) == (100, "")
+        result.feed(b".")
+    assert (looked, result.line) == (100, "")
 
 
 def repeated(text: bytes, *, limit: int = REPEAT_BYTES, size: int = 1 << 16) -> str:
-    found = Repetition(limit)
-    return next((said for at in range(0, len(text), size) if (said := found.feed(text[at : at + size]))), "")
+    repetition = Repetition(limit)
+    return next(
+        (said for at in range(0, len(text), size) if (said := repetition.feed(text[at : at + size]))), ""
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,58 +75,58 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 
 def follower(rig: Rig, script: Script = SCRIPT, watch: Watch = KILLED, boot_s: float = 600) -> Follower:
-    found = rig.follower(watch, boot_s=boot_s)
-    found.talker = Talker(script, rig.console)
-    found.__post_init__()
-    return found
+    result = rig.follower(watch, boot_s=boot_s)
+    result.talker = Talker(script, rig.console)
+    result.__post_init__()
+    return result
 
 
 def followed(
     guest: PlayedGuest, script: Script = SCRIPT, watch: Watch = KILLED
 ) -> tuple[Follower, Observation]:
-    found = follower(guest.rig, script, watch)
+    result = follower(guest.rig, script, watch)
     guest.start()
-    return found, found.follow()
+    return result, result.follow()
 
 
 def test_a_script_is_typed_and_the_run_ends_with_its_last_answer(rig: Rig) -> None:
-    found, seen = followed(PlayedGuest(rig))
+    result, seen = followed(PlayedGuest(rig))
     assert seen.cause is Cause.FINISHED
     assert rig.moments == ["ready", "end"]
-    assert found.talker is not None
-    assert [(one.at, one.text) for one in found.talker.record] == [(8, b"cpus\n"), (23, b"go 7\n")]
+    assert result.talker is not None
+    assert [(line.at, line.text) for line in result.talker.record] == [(8, b"cpus\n"), (23, b"go 7\n")]
     assert rig.kept.getvalue() == b"boot\r\n$ cpus\r\nup: 2\r\n$ go 7\r\nsum=28\r\ndone\r\n"
 
 
 def test_lost_input_ends_the_run_and_is_named(rig: Rig) -> None:
     lossy = PlayedGuest(rig, echo=lambda byte: b"" if byte == b"u" else byte)
-    found, seen = followed(lossy)
+    result, seen = followed(lossy)
     assert seen.cause is Cause.LOST
-    ending, detail = found.judge(seen, None)
+    ending, detail = result.judge(seen, None)
     assert ending is Ending.FAILED
     assert "step 1, `cpus`: the guest echoed `cps`: " in detail
 
 
 def test_a_prompt_that_is_followed_by_more_is_not_answered(rig: Rig) -> None:
-    found = follower(rig, boot_s=0.2)
+    result = follower(rig, boot_s=0.2)
     os.write(rig.write, b"$ a driver is late\r\n")
-    seen = found.follow()
-    ending, detail = found.judge(seen, None)
+    seen = result.follow()
+    ending, detail = result.judge(seen, None)
     assert ending is Ending.BOOT_DEADLINE
     assert "before the first step: the prompt `^\\$ $` " in detail
     assert "more follows it in the line `$ a driver is late`" in detail
-    assert found.talker is not None
-    assert not found.talker.record
+    assert result.talker is not None
+    assert not result.talker.record
 
 
 def test_a_command_that_is_never_answered_is_past_its_deadline(rig: Rig) -> None:
     """An exploration calls it a hang, as it does without a prompt."""
     patient = replace(SCRIPT, steps=(replace(SCRIPT.steps[0], deadline_s=0.2),))
-    found = follower(rig, patient)
+    result = follower(rig, patient)
     os.write(rig.write, b"$ ")
-    seen = found.follow()
+    seen = result.follow()
     assert seen.cause is Cause.UNANSWERED
-    ending, detail = found.judge(seen, None)
+    ending, detail = result.judge(seen, None)
     assert ending is Ending.RUN_DEADLINE
     assert "at its prompt, step 1, `cpus`: " in detail
     assert "and its time is over" in detail
@@ -135,9 +135,9 @@ def test_a_command_that_is_never_answered_is_past_its_deadline(rig: Rig) -> None
 def test_a_guest_that_ends_before_its_script_did_not_end_well(rig: Rig) -> None:
     """Its exit status says nothing of the conversation."""
     script = Script(PROMPT, (*SCRIPT.steps, ScriptStep("halt", PROMPT)), byte_ns=1000)
-    found, seen = followed(PlayedGuest(rig, closes=True), script, Watch())
+    result, seen = followed(PlayedGuest(rig, closes=True), script, Watch())
     assert seen.cause is Cause.CLOSED
-    ending, detail = found.judge(seen, 0)
+    ending, detail = result.judge(seen, 0)
     assert ending is Ending.EOF
     assert "before its conversation was over: step 2, `go 7`: the prompt" in detail
 
@@ -145,10 +145,10 @@ def test_a_guest_that_ends_before_its_script_did_not_end_well(rig: Rig) -> None:
 def test_an_end_pattern_counts_when_the_conversation_is_over(rig: Rig) -> None:
     """A boot log may have the line of a result."""
     early = PlayedGuest(rig, boot=b"sum=28\r\n$ ")
-    found, seen = followed(early, watch=Watch(kill_after_end=True, ends=(rb"\nsum=[0-9]+\n",)))
+    result, seen = followed(early, watch=Watch(kill_after_end=True, ends=(rb"\nsum=[0-9]+\n",)))
     assert seen.cause is Cause.FINISHED
-    assert found.talker is not None
-    assert len(found.talker.record) == 2
+    assert result.talker is not None
+    assert len(result.talker.record) == 2
 
 
 class Listener:
@@ -189,7 +189,7 @@ def test_on_the_instruction_clock_a_line_is_typed_only_when_the_guest_is_quiet()
     assert (talker.tick(), console._typed, talker.record) == (False, b"", ())
     console.stands_quietly = True
     assert (talker.tick(), console._typed) == (True, b"go\n")
-    assert [(one.at, one.time, one.text) for one in talker.record] == [(2, 7_000, b"go\n")]
+    assert [(line.at, line.time, line.text) for line in talker.record] == [(2, 7_000, b"go\n")]
 
 
 def test_a_prompt_must_settle_and_bytes_are_paced() -> None:

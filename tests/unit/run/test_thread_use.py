@@ -111,6 +111,6 @@ def test_a_host_that_does_not_count_says_why(tmp_path: Path) -> None:
     use.note("ready")
     use.keep(tmp_path)
     use.close()
-    found = json.loads((tmp_path / MEMORY_FILE).read_text())
-    assert found["samples"] == []
-    assert "is not mounted" in found["why"]
+    result = json.loads((tmp_path / MEMORY_FILE).read_text())
+    assert result["samples"] == []
+    assert "is not mounted" in result["why"]

@@ -23,8 +23,8 @@ def names(text: bytes, *cuts: int, watch: Watch = WATCH) -> list[str]:
     scanner = Scanner(watch)
     edges = [0, *sorted(cuts), len(text)]
     pieces = [text[a:b] for a, b in pairwise(edges)]
-    found = [one for piece in pieces for one in scanner.feed(piece)]
-    return [one.name for one in (*found, *scanner.feed(b"", last=True))]
+    matches = [match for piece in pieces for match in scanner.feed(piece)]
+    return [match.name for match in (*matches, *scanner.feed(b"", last=True))]
 
 
 @pytest.mark.parametrize(

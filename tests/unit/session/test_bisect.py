@@ -23,11 +23,11 @@ def repo(tmp_path: Path) -> Repo:
 
 def line(repo: Repo, count: int) -> list[str]:
     """Commits that change the kernel, each followed by one that does not."""
-    found = []
+    result = []
     for number in range(count):
-        found.append(repo.commit(f"kernel {number}", {"kernel/main.c": str(number)}))
+        result.append(repo.commit(f"kernel {number}", {"kernel/main.c": str(number)}))
         repo.commit(f"docs {number}", {"README": str(number)})
-    return found
+    return result
 
 
 def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[BisectChoice, list[str]]:
@@ -38,12 +38,12 @@ def walk(repo: Repo, out: Path, good: str, bad: str, judge: Judge) -> tuple[Bise
     )
     tested: list[str] = []
     while True:
-        found = next_commit(out, repository_of(repo.folder), ("kernel",), known)
-        if not found.commit:
-            return found, tested
-        assert found.commit not in tested
-        tested.append(found.commit)
-        known = known.with_step(BisectStep(found.commit, judge(found.commit), ""))
+        choice = next_commit(out, repository_of(repo.folder), ("kernel",), known)
+        if not choice.commit:
+            return choice, tested
+        assert choice.commit not in tested
+        tested.append(choice.commit)
+        known = known.with_step(BisectStep(choice.commit, judge(choice.commit), ""))
 
 
 @pytest.mark.parametrize("first", range(1, 8))
@@ -54,8 +54,8 @@ def test_each_possible_first_bad_commit_is_found(repo: Repo, tmp_path: Path, fir
     def judge(commit: str) -> Term:
         return Term.BAD if commits.index(commit) >= first else Term.GOOD
 
-    found, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
-    assert found == BisectChoice(first_bad=commits[first])
+    choice, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
+    assert choice == BisectChoice(first_bad=commits[first])
     assert len(tested) <= 3
     assert set(tested) <= set(commits)  # none that leaves the kernel as it was
     assert repo.state == before
@@ -71,17 +71,17 @@ def test_skipped_commits_are_gone_around_and_named_if_one_of_them_may_be_it(
         at = commits.index(commit)
         return Term.SKIP if at == 4 else Term.BAD if at >= 5 else Term.GOOD
 
-    found, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
-    assert not found.first_bad
-    assert sorted(found.among, key=commits.index) == [commits[4], commits[5]]
+    choice, tested = walk(repo, tmp_path / "out", commits[0], commits[7], judge)
+    assert not choice.first_bad
+    assert sorted(choice.among, key=commits.index) == [commits[4], commits[5]]
     assert commits[4] in tested
 
     def elsewhere(commit: str) -> Term:
         at = commits.index(commit)
         return Term.SKIP if at == 4 else Term.BAD if at >= 2 else Term.GOOD
 
-    found, _ = walk(repo, tmp_path / "other", commits[0], commits[7], elsewhere)
-    assert found == BisectChoice(first_bad=commits[2])
+    choice, _ = walk(repo, tmp_path / "other", commits[0], commits[7], elsewhere)
+    assert choice == BisectChoice(first_bad=commits[2])
 
 
 def test_a_side_branch_is_walked_too(repo: Repo, tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_a_side_branch_is_walked_too(repo: Repo, tmp_path: Path) -> None:
     merge = repo.git("rev-parse", "HEAD")
     bad = {*side[1:], merge}
 
-    found, _ = walk(repo, tmp_path / "out", good, merge, lambda one: Term.BAD if one in bad else Term.GOOD)
-    assert found.first_bad == side[1]
+    choice, _ = walk(repo, tmp_path / "out", good, merge, lambda text: Term.BAD if text in bad else Term.GOOD)
+    assert choice.first_bad == side[1]
 
 
 def test_ends_in_the_wrong_order_are_refused_in_gits_words(repo: Repo, tmp_path: Path) -> None:

@@ -263,9 +263,10 @@ class Odd(MadeUp):
     def __call__(
         self, words: Sequence[object], seen: Callable[[MeterSample], None] = lambda _: None
     ) -> tuple[MeterSample, ...]:
-        found = super().__call__(words, seen)
+        samples = super().__call__(words, seen)
         return tuple(
-            dataclasses.replace(one, value=self.value) if one.name == self.kind else one for one in found
+            dataclasses.replace(sample, value=self.value) if sample.name == self.kind else sample
+            for sample in samples
         )
 
 
@@ -333,7 +334,7 @@ def test_a_slow_memory_has_a_limit_that_is_not_zero() -> None:
 
 
 def test_another_cluster_is_no_nearer_than_the_last_cache() -> None:
-    near = {frozenset((one, two)): 6.0 for one in range(4) for two in range(4) if one != two}
+    near = {frozenset((number, two)): 6.0 for number in range(4) for two in range(4) if number != two}
     calibrated(MadeUp(clusters=((0, 1), (2, 3)), transfer_ns=near))
     assert machinefile.load(Path("host.yaml")) is not None
 
@@ -367,9 +368,9 @@ def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
 
 
 def machine() -> Machine:
-    found = machinefile.parse(OTHER, Path("other.yaml"))
-    assert found is not None
-    return found
+    result = machinefile.parse(OTHER, Path("other.yaml"))
+    assert result is not None
+    return result
 
 
 def texts(kinds: list[str], decides: str) -> list[str]:
@@ -378,7 +379,7 @@ def texts(kinds: list[str], decides: str) -> list[str]:
 
 
 def test_the_stairs_are_the_levels_of_the_file() -> None:
-    assert [(one.name, one.size, one.ns) for one in stairs_of(machine())] == [
+    assert [(stair.name, stair.size, stair.ns) for stair in stairs_of(machine())] == [
         ("L1d", 64 << 10, 1),
         ("L2", 512 << 10, 9),
         ("memory", None, 60),
@@ -394,4 +395,4 @@ def test_the_legend_names_each_chase_and_which_decides() -> None:
 
 
 def test_pages_have_a_picture_of_their_own() -> None:
-    assert any(one.startswith("What the TLB adds") for one in texts(["huge", "pages"], "huge"))
+    assert any(text.startswith("What the TLB adds") for text in texts(["huge", "pages"], "huge"))

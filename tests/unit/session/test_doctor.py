@@ -57,8 +57,8 @@ def test_the_report_works_without_qemu_linux_and_compiler(
 
 
 def test_the_report_works_without_a_compiler(nothing: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
-    monkeypatch.setattr(inputs, "qemu", lambda *_, **__: found)
+    qemu = Qemu(Path("/q"), {}, (), (10, 0, 2), "d", "user", ())
+    monkeypatch.setattr(inputs, "qemu", lambda *_, **__: qemu)
     monkeypatch.setattr(doctor, "plugin_api_of", refuse(BuildError("no C compiler; install gcc")))
     monkeypatch.setattr(lock, "measuring", lambda *_, **__: contextlib.nullcontext())
     monkeypatch.setattr(doctor, "survey", refuse(BuildError("no C compiler; install gcc")))
@@ -222,7 +222,7 @@ def test_any_rows_fit_on_one_screen(count: int, length: int) -> None:
     ],
 )
 def test_a_refusal_is_read(text: str, version: int | None, reason: str) -> None:
-    found = read_refusal(text)
-    assert found.version == version
-    assert found.reason.startswith(reason)
-    assert found.reason.isprintable()
+    api = read_refusal(text)
+    assert api.version == version
+    assert api.reason.startswith(reason)
+    assert api.reason.isprintable()

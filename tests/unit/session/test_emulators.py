@@ -44,14 +44,14 @@ def fake(guest: Architecture) -> Qemu:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """Which QEMU was asked for: the architecture and the user's path."""
-    found: Asked = []
+    result: Asked = []
 
     def qemu(path: Path | None, guest: Architecture, **_: object) -> Qemu:
-        found.append((guest.name, path))
+        result.append((guest.name, path))
         return fake(guest)
 
     monkeypatch.setattr(inputs, "qemu", qemu)
-    return found
+    return result
 
 
 def machines(options: Options, notes: list[str] | None = None) -> Emulators:
@@ -62,7 +62,7 @@ def test_each_architecture_has_its_qemu(asked: Asked) -> None:
     made = machines(Options())
     made.fetch([*BOTH, *systems("native")])
     assert asked == [("x86_64", None), ("riscv64", None)]
-    assert {name: one.guest for name, one in made.qemus.items()} == {
+    assert {name: qemu.guest for name, qemu in made.qemus.items()} == {
         BOTH[0].emulator: X86_64,
         BOTH[1].emulator: RISCV64,
     }
@@ -102,7 +102,7 @@ def test_guests_with_different_accelerators_have_lanes_of_their_own(
     made.fetch(BOTH)
     made.choose((0,))
     assert made.lanes is not None
-    assert [made.lanes[one.emulator][0] for one in BOTH] == [Lane.KVM, Lane.TCG]
+    assert [made.lanes[system.emulator][0] for system in BOTH] == [Lane.KVM, Lane.TCG]
 
 
 def test_all_guests_are_on_one_clock(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_all_guests_are_on_one_clock(asked: Asked, monkeypatch: pytest.MonkeyPat
     made.fetch(BOTH)
     made.choose((0,))
     assert made.lanes is not None
-    assert {made.lanes[one.emulator][0] for one in BOTH} == {Lane.INSN}
+    assert {made.lanes[system.emulator][0] for system in BOTH} == {Lane.INSN}
     assert "the instruction clock decides for all guests" in notes[-1]
 
 
@@ -188,5 +188,5 @@ def test_a_qemu_that_does_not_save_a_machine_is_refused_by_its_version() -> None
 
 
 def test_such_a_machine_starts_cold_with_auto() -> None:
-    found = [catalog.load_system(word, None, "auto").boot.start for word in ("linux", "linux:arch=riscv64")]
-    assert found == [StartKind.WARM, StartKind.COLD]
+    kinds = [catalog.load_system(word, None, "auto").boot.start for word in ("linux", "linux:arch=riscv64")]
+    assert kinds == [StartKind.WARM, StartKind.COLD]

@@ -14,10 +14,10 @@ from tests.unit.factories import scaled_view, view
 
 def words(*outcomes: Word, verified: tuple[Word, ...] = (), **changes: object) -> int:
     """The exit code of a session with these outcomes: of thresholds, and of cells."""
-    one = scaled_view().verdicts[0]
-    found = [replace(one, outcome=word) for word in outcomes]
-    found += [replace(one, gate="verified", base_cpus=None, outcome=word) for word in verified]
-    return exit_code(view(verdicts=found, **changes))
+    verdict = scaled_view().verdicts[0]
+    verdicts = [replace(verdict, outcome=word) for word in outcomes]
+    verdicts += [replace(verdict, gate="verified", base_cpus=None, outcome=word) for word in verified]
+    return exit_code(view(verdicts=verdicts, **changes))
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,13 @@ def test_a_workload_is_four_files_and_the_command_that_runs_them(
         "wrote my bench/mine/oracle.py",
         "wrote my bench/mine/test_mine.py; run: pytest 'my bench/mine/test_mine.py'",
     ]
-    found = catalog.load_workload("my bench/mine")
+    workload = catalog.load_workload("my bench/mine")
     folder = home / "my bench/mine"
-    assert (found.name, found.source, found.oracle) == ("mine", folder / "mine.c", folder / "oracle.py")
+    assert (workload.name, workload.source, workload.oracle) == (
+        "mine",
+        folder / "mine.c",
+        folder / "oracle.py",
+    )
     assert not [path for path in folder.iterdir() if "sums" in path.read_text()]
 
 
@@ -91,7 +95,7 @@ def worker(lo: int, hi: int, **values: int) -> WorkerReport:
 
 def test_its_oracle_knows_the_answers(oracle: ModuleType) -> None:
     reports = [worker(0, 2500), worker(2500, 5000)]
-    result = {"numbers": 5000, "sum": sum(one.values["sum"] for one in reports)}
+    result = {"numbers": 5000, "sum": sum(report.values["sum"] for report in reports)}
     oracle.check({"numbers": 5000}, reports, result)
     with pytest.raises(VerifyError, match="the result"):
         oracle.check({"numbers": 5000}, reports, {**result, "sum": 1})
@@ -202,11 +206,11 @@ def uncommented(text: str) -> str:
     """The file with its defaults as values."""
     lines, block = [], ""
     for line in text.splitlines():
-        found = COMMENT.match(line)
-        if found and not found["inner"]:
-            block = found["key"]
-        holds = found and (found["value"].strip() or block == found["key"] in BLOCKS)
-        inside = found and (not found["inner"] or block in BLOCKS)
+        match = COMMENT.match(line)
+        if match and not match["inner"]:
+            block = match["key"]
+        holds = match and (match["value"].strip() or block == match["key"] in BLOCKS)
+        inside = match and (not match["inner"] or block in BLOCKS)
         lines.append(line.replace("# ", "", 1) if holds and inside else line)
     return "\n".join(lines)
 

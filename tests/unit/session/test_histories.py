@@ -40,7 +40,9 @@ SLOWER = [1.1 * one for one in FIVE]
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """Nine sessions; the exact figure is worse from the sixth on."""
-    sessions = [{SERIES: [one + n % 3 for one in FIVE], EXACT: SLOWER if n >= 5 else FIVE} for n in range(9)]
+    sessions = [
+        {SERIES: [number + n % 3 for number in FIVE], EXACT: SLOWER if n >= 5 else FIVE} for n in range(9)
+    ]
     fill(place(tmp_path), sessions)
     return tmp_path
 
@@ -181,8 +183,8 @@ def bring(folder: Path, home: Path, *, unverified: bool = False) -> str:
 
 def points(home: Path, metric: str = "work") -> tuple[CoursePoint, ...]:
     with store.reading(place(home)) as connection:
-        (found,) = reader.series_of(connection, CELL.id, metric)
-        return reader.points_of(connection, found.number)
+        (series,) = reader.series_of(connection, CELL.id, metric)
+        return reader.points_of(connection, series.number)
 
 
 def test_a_verified_session_is_imported_once(folder: Path, tmp_path: Path) -> None:
@@ -226,7 +228,7 @@ def test_an_unverified_session_brings_the_steps_that_its_metrics_say(
     bring(folder, tmp_path, unverified=True)
     with store.reading(place(tmp_path)) as connection:
         steps = reader.session_of(connection, "latest").steps
-    assert {one.metric: step for one, step in steps.items()} == (
+    assert {series.metric: step for series, step in steps.items()} == (
         {"work": 7.0, "total": 0.0} if version > 1 else {"work": None, "total": None}
     )
 

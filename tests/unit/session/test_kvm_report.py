@@ -53,25 +53,25 @@ def written(tree: Tree, where: Path) -> str:
 
 
 def test_the_report_has_processor_modules_probes_and_pins(tree: Tree, tmp_path: Path) -> None:
-    found = json.loads(written(tree, tmp_path))
-    assert found["cpu"]["vendor_id"] == "AuthenticAMD"
-    assert found["flags"] == ["npt", "pausefilter", "svm"]
-    assert found["modules"] == {
+    result = json.loads(written(tree, tmp_path))
+    assert result["cpu"]["vendor_id"] == "AuthenticAMD"
+    assert result["flags"] == ["npt", "pausefilter", "svm"]
+    assert result["modules"] == {
         "kvm": {"halt_poll_ns": "200000"},
         "kvm_amd": {"npt": "Y", "pause_filter_count": "0"},
     }
-    assert found["probes"][0]["figure"] == KVM.figure
-    assert found["pins"] == [0, 1]
-    assert found["counters"]["perf paranoid"] == "3"
-    assert {one["accel"] for one in found["capacities"]} == {"kvm", "tcg"}
+    assert result["probes"][0]["figure"] == KVM.figure
+    assert result["pins"] == [0, 1]
+    assert result["counters"]["perf paranoid"] == "3"
+    assert {one["accel"] for one in result["capacities"]} == {"kvm", "tcg"}
 
 
 def test_the_report_follows_its_schema(tree: Tree, tmp_path: Path) -> None:
     schema = json.loads((data_root() / "reports/schema/kvm-1.json").read_text())
-    found = json.loads(written(tree, tmp_path))
-    jsonschema.validate(found, schema)
+    result = json.loads(written(tree, tmp_path))
+    jsonschema.validate(result, schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**found, "hostname": "x"}, schema)
+        jsonschema.validate({**result, "hostname": "x"}, schema)
 
 
 def test_the_report_has_no_name_and_no_path_of_this_host(tree: Tree, tmp_path: Path) -> None:

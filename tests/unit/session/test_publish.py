@@ -168,7 +168,7 @@ def test_old_sessions_are_removed_but_never_a_running_or_foreign_one(tmp_path: P
     foreign.mkdir()
     assert publish.prune(tmp_path, 0) == ()
     assert publish.prune(tmp_path, 1, current=ids[3]) == (ids[0], ids[2])
-    left = sorted(one.name for one in (tmp_path / "runs").iterdir())
+    left = sorted(path.name for path in (tmp_path / "runs").iterdir())
     assert left == [ids[1], ids[3], "my notes"]
     assert publish.prune(tmp_path / "absent", 1) == ()
 

@@ -55,16 +55,16 @@ def test_a_policy_that_differs_from_the_shipped_one_is_said(folder: Path) -> Non
         "void": asdict(POLICY.void),
     }
     change(folder, lambda facts: facts.update(policy=shipped | {"informs": ""}))
-    assert not [one for one in remarks(folder, TrustedPrograms()) if "policy" in one]
+    assert not [remark for remark in remarks(folder, TrustedPrograms()) if "policy" in remark]
     change(folder, lambda facts: facts["policy"].update(first=7, max_runs=9))
-    assert not [one for one in remarks(folder, TrustedPrograms()) if "policy" in one]
+    assert not [remark for remark in remarks(folder, TrustedPrograms()) if "policy" in remark]
     change(folder, lambda facts: facts["policy"].update(alpha=0.049, superlinear=3.0))
-    (said,) = (one for one in remarks(folder, TrustedPrograms()) if "policy" in one)
+    (said,) = (remark for remark in remarks(folder, TrustedPrograms()) if "policy" in remark)
     assert said.endswith(": alpha 0.049, superlinear 3.0 (shipped: alpha 0.0276, superlinear 1.05)")
 
 
 def test_which_clock_decides_is_said(folder: Path) -> None:
-    assert not [one for one in remarks(folder, TrustedPrograms()) if "clock" in one]
+    assert not [remark for remark in remarks(folder, TrustedPrograms()) if "clock" in remark]
     looks = {"wall": [5, 25], "insn": [5, 5]}
     change(
         folder,
@@ -72,13 +72,13 @@ def test_which_clock_decides_is_said(folder: Path) -> None:
             clocks={"decides": "insn", "because": "wall time does not qualify: two\nlines", "looks": looks}
         ),
     )
-    (said,) = (one for one in remarks(folder, TrustedPrograms()) if "clock" in one)
+    (said,) = (remark for remark in remarks(folder, TrustedPrograms()) if "clock" in remark)
     assert said.endswith("the instruction clock decides, because wall time does not qualify: two lines")
 
 
 def test_the_thresholds_are_said(folder: Path) -> None:
     change(folder, lambda facts: facts["plan"][0]["gates"][0].update(at_least=1.2, insn=1.25))
-    (said,) = (one for one in remarks(folder, TrustedPrograms()) if "thresholds" in one)
+    (said,) = (remark for remark in remarks(folder, TrustedPrograms()) if "thresholds" in remark)
     assert re.search(r": speedup at_least=1\.2 insn=1\.25 \(1 gate\); next: --tests PATH", said)
 
 
@@ -99,8 +99,8 @@ def on_duo(**words: str) -> SweepPlan:
     """A sweep whose cells are on the machine, of a system with these words for QEMU."""
     plan = plans.sweep(2)
     cells = tuple(
-        replace(one, system=replace(one.system, qemu=replace(one.system.qemu, **words)).on(duo()))  # type: ignore[arg-type]
-        for one in plan.cells
+        replace(cell, system=replace(cell.system, qemu=replace(cell.system.qemu, **words)).on(duo()))  # type: ignore[arg-type]
+        for cell in plan.cells
     )
     return replace(plan, cells=cells)
 
@@ -121,8 +121,8 @@ def test_the_ideal_machine_needs_no_words() -> None:
 def test_a_row_whose_kernels_differ_is_named() -> None:
     plan = plans.sweep(2)
     cells = tuple(
-        replace(one, system=replace(one.system, boot=replace(one.system.boot, kernel="k{n}.elf")))
-        for one in plan.cells
+        replace(cell, system=replace(cell.system, boot=replace(cell.system.boot, kernel="k{n}.elf")))
+        for cell in plan.cells
     )
     (said,) = guest_notes([replace(plan, cells=cells)])
     assert said.startswith("primes-linux: its kernels differ: each of smp1, smp2 boots files of its own")
@@ -138,9 +138,9 @@ def notes(*gates: tuple[str, dict[str, object]], options: Options | None = None)
     chosen = options or Options()
     planned: list[PlannedGate] = []
     for kind, arguments in gates:
-        found: dict[str, list[MarkArguments]] = defaultdict(list)
-        found[kind].append(MarkArguments((), arguments))
-        request = marks.read(MarkArguments(("schbench",), {}), found)
+        result: dict[str, list[MarkArguments]] = defaultdict(list)
+        result[kind].append(MarkArguments((), arguments))
+        request = marks.read(MarkArguments(("schbench",), {}), result)
         planned.extend(planner.plan_gates(request, chosen, GROUND))
     return idle_cpus_notes(planner.sweeps([], planned))
 
@@ -179,7 +179,9 @@ def test_a_rate_at_the_same_count_sees_it(other: tuple[str, dict[str, object]]) 
     ],
 )
 def test_what_does_not_see_it_is_no_excuse(other: tuple[str, dict[str, object]]) -> None:
-    (note,) = [one for one in notes(P99, other, options=Options(oversubscribe=True)) if "smp2-limit" in one]
+    (note,) = [
+        text for text in notes(P99, other, options=Options(oversubscribe=True)) if "smp2-limit" in text
+    ]
     assert note.startswith("schbench-linux-smp2-limit-")
 
 

@@ -34,7 +34,7 @@ class Maker(LocalRunner):
         self.asked: list[int] = []
 
     def ahead(self, requests: Iterable[RunRequest]) -> None:
-        self.asked = [one.seed for one in requests]
+        self.asked = [request.seed for request in requests]
 
     def execute_all(
         self, jobs: Iterable[AttemptJob], at_once: int
@@ -54,12 +54,12 @@ def made(request: RunRequest) -> RawRun:
 
 
 def requests(place: Path, files: Path, seeds: Sequence[int]) -> list[RunRequest]:
-    found = []
+    run_requests = []
     for number, seed in enumerate(seeds, 1):
         folder = place / "runs" / f"{number:04}-x"
         folder.mkdir(parents=True)
-        found.append(request_of(seed, folder, files, attempt=number))
-    return found
+        run_requests.append(request_of(seed, folder, files, attempt=number))
+    return run_requests
 
 
 @pytest.fixture
@@ -89,21 +89,21 @@ def old(tmp_path: Path, files: Path) -> Path:
 def resumed(old: Path, maker: Maker, asked: list[RunRequest]) -> list[RawRun]:
     runner = ResumingRunner(maker, old, lambda _: None)
     runner.ahead(asked)
-    jobs = [AttemptJob(one, lambda _: None) for one in asked]
-    found = list(runner.execute_all(jobs, 1))
-    assert [index for index, _ in found] == list(range(len(asked)))
+    jobs = [AttemptJob(request, lambda _: None) for request in asked]
+    result = list(runner.execute_all(jobs, 1))
+    assert [index for index, _ in result] == list(range(len(asked)))
     assert runner.facts() == {"resumed": {"session": SESSION, "runs": len(asked) - len(maker.made)}}
-    return [raw for _, raw in found]
+    return [raw for _, raw in result]
 
 
 def test_what_was_made_is_taken_and_the_rest_is_made(old: Path, tmp_path: Path, files: Path) -> None:
     maker = Maker()
     asked = requests(tmp_path / "new", files, [1, 2, 3, 4])
-    found = resumed(old, maker, asked)
+    runs = resumed(old, maker, asked)
     assert maker.made == [3, 4]
     assert maker.asked == [3, 4]
-    assert [raw.seed for raw in found] == [1, 2, 3, 4]
-    for request, raw in zip(asked, found, strict=True):
+    assert [raw.seed for raw in runs] == [1, 2, 3, 4]
+    for request, raw in zip(asked, runs, strict=True):
         assert record.load(request.folder) == raw
         assert (request.folder / "serial.log").read_text() == f"seed {request.seed}\n"
         assert json.loads((request.folder / "argv.json").read_text()) == list(request.spec.argv)
@@ -111,9 +111,9 @@ def test_what_was_made_is_taken_and_the_rest_is_made(old: Path, tmp_path: Path, 
 
 def test_a_run_gets_its_place_in_the_new_session(old: Path, tmp_path: Path, files: Path) -> None:
     asked = requests(tmp_path / "new", files, [3, 1])
-    found = resumed(old, Maker(), asked[1:])
-    assert (found[0].seed, found[0].attempt, found[0].order) == (1, 2, 2)
-    assert found[0].folder == asked[1].folder
+    runs = resumed(old, Maker(), asked[1:])
+    assert (runs[0].seed, runs[0].attempt, runs[0].order) == (1, 2, 2)
+    assert runs[0].folder == asked[1].folder
 
 
 def test_another_guest_or_command_line_is_made_again(old: Path, tmp_path: Path, files: Path) -> None:
@@ -121,9 +121,9 @@ def test_another_guest_or_command_line_is_made_again(old: Path, tmp_path: Path, 
     guest = replace(guest, guest_digest="f" * 64)
     line = replace(line, spec=replace(line.spec, argv=(*line.spec.argv, "-snapshot")))
     warm = replace(lane, warmup=True)
-    for one in (guest, line, warm):
+    for request in (guest, line, warm):
         maker = Maker()
-        resumed(old, maker, [one])
+        resumed(old, maker, [request])
         assert len(maker.made) == 1
 
 

@@ -33,8 +33,8 @@ def the_plan(*cpus: int, at_least: float = 1.6) -> SweepPlan:
     gates = [MarkArguments((), {"cpus": count, "at_least": at_least}) for count in cpus]
     request = marks.read(MarkArguments(("primes",), {}), {"speedup": gates})
     cells = planner.plan_cells(request, Options(), GROUND)
-    (found,) = planner.sweeps(cells, planner.plan_gates(request, Options(), GROUND))
-    return found
+    (plan,) = planner.sweeps(cells, planner.plan_gates(request, Options(), GROUND))
+    return plan
 
 
 class FakeLab:
@@ -93,7 +93,7 @@ class FakeLab:
 
 
 def ids(lab: FakeLab) -> list[str]:
-    return [f"{'w' if one.warmup else ''}{one.planned.cell.cpus}" for one in lab.asked]
+    return [f"{'w' if run.warmup else ''}{run.planned.cell.cpus}" for run in lab.asked]
 
 
 def test_each_arm_gets_one_warm_up_and_its_runs_interleaved() -> None:
@@ -104,8 +104,8 @@ def test_each_arm_gets_one_warm_up_and_its_runs_interleaved() -> None:
     assert sorted(asked[2:]) == ["1"] * 5 + ["2"] * 5
     first = asked[2:4]
     assert asked[4:6] == first[::-1]
-    assert result.order == tuple(one.planned.cell.id for one in lab.asked)
-    assert [one.order for one in lab.asked] == list(range(1, 13))
+    assert result.order == tuple(run.planned.cell.id for run in lab.asked)
+    assert [run.order for run in lab.asked] == list(range(1, 13))
     assert [verdict.outcome for verdict in result.verdicts] == [Word.PASS]
     assert result.arms["primes-linux-smp1"].runs == 5
 
@@ -114,7 +114,7 @@ def test_each_run_knows_how_many_runs_its_sweep_has_by_then() -> None:
     """The first look does not decide (the gate is at the ratio itself), so four more runs per arm follow."""
     lab = FakeLab()
     sweep.run_sweep(the_plan(2, at_least=2.0), Options(), replace(POLICY, max_runs=9), lab, seed=1)
-    assert [one.sweep_runs for one in lab.asked] == [2 + 5 + 5] * 12 + [2 + 9 + 9] * 8
+    assert [run.sweep_runs for run in lab.asked] == [2 + 5 + 5] * 12 + [2 + 9 + 9] * 8
 
 
 def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
@@ -125,7 +125,11 @@ def test_the_hosts_capacity_is_sampled_between_the_rounds() -> None:
 
 def test_a_row_of_one_cpu_count_has_no_speedup_that_the_hosts_capacity_could_limit() -> None:
     lab, plan = FakeLab(), the_plan(2)
-    alone = replace(plan, cells=tuple(one for one in plan.cells if one.cell.cpus == 2), gates=())
+    alone = replace(
+        plan,
+        cells=tuple(planned_cell for planned_cell in plan.cells if planned_cell.cell.cpus == 2),
+        gates=(),
+    )
     assert len(alone.cells) == 1
     sweep.run_sweep(alone, Options(), POLICY, lab, seed=1)
     assert len(lab.asked) > 1
@@ -156,8 +160,8 @@ def test_a_void_run_is_replaced_and_counted_and_is_no_sample() -> None:
     figures = {judged.verified.work for judged in result.runs if judged.verified and judged.verified.void}
     assert figures
     assert not samples & figures
-    (found,) = result.verdicts
-    assert (found.outcome, found.runs) == (Word.PASS, 5)
+    (verdict,) = result.verdicts
+    assert (verdict.outcome, verdict.runs) == (Word.PASS, 5)
     assert lab.asked[-1].sweep_runs == 14
 
 
@@ -200,18 +204,18 @@ def test_a_verdict_before_too_many_void_runs_is_kept() -> None:
         JudgedRun(replace(last.run, attempt=20 + n), replace(last.verified, run=last.run, void="noise"))
         for n in range(30)
     ]
-    gates = [one.gate for one in done.plan.gates]
+    gates = [planned_gate.gate for planned_gate in done.plan.gates]
     found_arms = arms.arms(done.plan.pairs, [*done.runs, *more])
-    (found,) = decide.decide(gates, found_arms, POLICY).verdicts
-    assert found == done.verdicts[0]
+    (verdict,) = decide.decide(gates, found_arms, POLICY).verdicts
+    assert verdict == done.verdicts[0]
 
 
 def test_an_undecided_gate_says_that_noise_ended_its_sweep() -> None:
     lab = disturbed(range(13, 100), NoisyLab())
     result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=25), lab, seed=1)
-    (found,) = result.verdicts
-    assert (found.outcome, found.runs) == (Word.INCONCLUSIVE, 5)
-    assert "is inside the interval (work, tcg, 5 runs per arm); 11 of 21 runs" in found.reason
+    (verdict,) = result.verdicts
+    assert (verdict.outcome, verdict.runs) == (Word.INCONCLUSIVE, 5)
+    assert "is inside the interval (work, tcg, 5 runs per arm); 11 of 21 runs" in verdict.reason
 
 
 class NoisyLab(FakeLab):
@@ -225,7 +229,7 @@ def test_undecided_gates_go_on_to_the_last_look() -> None:
     result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=25), lab, seed=1)
     assert result.arms["primes-linux-smp1"].runs == 25
     assert [verdict.outcome for verdict in result.verdicts] == [Word.INCONCLUSIVE]
-    counted = [one.label for one in lab.asked if not one.warmup]
+    counted = [run.label for run in lab.asked if not run.warmup]
     assert counted[0] == "run 1 of 5, look 1 of 4"
     assert counted[-1] == "run 25 of 25, look 4 of 4"
 
@@ -236,9 +240,9 @@ def test_no_look_is_begun_after_the_policys_time() -> None:
     lab.seconds_per_run = 60
     result = sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=25), lab, seed=1)
     assert result.arms["primes-linux-smp1"].runs == 5
-    (found,) = result.verdicts
-    assert found.outcome is Word.INCONCLUSIVE
-    assert "no look at 9 runs was begun after 5 min; next: raise `minutes`" in found.reason
+    (verdict,) = result.verdicts
+    assert verdict.outcome is Word.INCONCLUSIVE
+    assert "no look at 9 runs was begun after 5 min; next: raise `minutes`" in verdict.reason
 
 
 def test_the_first_look_has_no_limit_of_time() -> None:
@@ -254,12 +258,12 @@ def test_parallel_runs_are_the_same_in_the_same_order() -> None:
         sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
     assert set(alone.groups) == {1}
     assert beside.groups == [2 + 5 + 5]
-    found = [
-        [(one.planned.cell.id, one.order, one.seed, one.label) for one in lab.asked]
+    result = [
+        [(run.planned.cell.id, run.order, run.seed, run.label) for run in lab.asked]
         for lab in (alone, beside)
     ]
-    assert sorted(found[0]) == sorted(found[1])
-    assert found[0][:7] == found[1][:7]
+    assert sorted(result[0]) == sorted(result[1])
+    assert result[0][:7] == result[1][:7]
 
 
 def test_in_parallel_an_invalid_run_ends_the_sweep() -> None:
@@ -295,9 +299,9 @@ def test_a_verdict_before_an_invalid_run_of_another_arm_is_kept() -> None:
     last = next(judged for judged in reversed(done.runs) if judged.run.cell.cpus == 4)
     bad = replace(last, verified=None, reason="late lie")
     runs = [bad if judged is last else judged for judged in done.runs]
-    gates = [one.gate for one in planned.gates]
-    found = decide.decide(gates, arms.arms(planned.pairs, runs), POLICY).verdicts
-    assert [verdict.outcome for verdict in found] == [Word.PASS, Word.INVALID]
+    gates = [planned_gate.gate for planned_gate in planned.gates]
+    verdicts = decide.decide(gates, arms.arms(planned.pairs, runs), POLICY).verdicts
+    assert [verdict.outcome for verdict in verdicts] == [Word.PASS, Word.INVALID]
 
 
 def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
@@ -307,7 +311,7 @@ def test_a_seed_that_does_not_repeat_makes_all_arms_of_the_lane_invalid(
     monkeypatch.setattr(arms, "difference", lambda one, two: f"{one.attempt} and {two.attempt} differ")
     ground = replace(GROUND, lanes={"qemu": (Lane.INSN, "")})
     planned = reseat(the_plan(2, 4), ground, Options())
-    cells = tuple(planner.verified_gate(one) for one in planned.cells)
+    cells = tuple(planner.verified_gate(planned_cell) for planned_cell in planned.cells)
     planned = replace(planned, gates=(*planned.gates, *cells))
     result = sweep.run_sweep(planned, Options(), replace(POLICY, max_runs=5), FakeLab(), seed=1)
     assert [verdict.outcome for verdict in result.verdicts] == [Word.INVALID] * 5
@@ -364,7 +368,7 @@ def test_a_session_of_one_run_decides_nothing() -> None:
 def test_every_arm_uses_the_same_seeds() -> None:
     lab = FakeLab()
     sweep.run_sweep(the_plan(2), Options(), replace(POLICY, max_runs=5), lab, seed=1)
-    by_arm = {count: [one.seed for one in lab.asked if one.planned.cell.cpus == count] for count in (1, 2)}
+    by_arm = {count: [run.seed for run in lab.asked if run.planned.cell.cpus == count] for count in (1, 2)}
     assert by_arm[1] == by_arm[2] == [1, 1, 2, 3, 4, 5]
 
 
@@ -412,7 +416,7 @@ def test_what_is_asked_for_first_is_known_before_anything_runs() -> None:
     assert lab.asked == []
     sweep.run_sweep(the_plan(2), Options(), POLICY, lab, seed=1)
     assert len(first) == lab.groups[0] > 5
-    assert first == [replace(one, sweep_runs=0) for one in lab.asked[: len(first)]]
+    assert first == [replace(run, sweep_runs=0) for run in lab.asked[: len(first)]]
 
 
 def test_one_at_a_time_nothing_is_asked_for_ahead() -> None:

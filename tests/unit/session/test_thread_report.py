@@ -72,13 +72,13 @@ def test_phases_are_those_of_the_clock_s_marks_and_moves_of_the_machine(
     (run / "clock.log").write_text(before + marks + after, encoding="ascii")
     (run / "machine.shape").write_text("cpu 0 0 0 0\ncpu 1 1 1 1\n", encoding="ascii")
     assert main(["threads", str(run), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [(one["name"], one["begin"]) for one in found["phases"]] == [
+    result = json.loads(capsys.readouterr().out)
+    assert [(one["name"], one["begin"]) for one in result["phases"]] == [
         ("spawn_ready", 1000),
         ("work", 1500),
         ("shutdown", 3150),
     ]
-    assert [one["moves"]["sockets"] for one in found["threads"]] == [1, 1, 0]
+    assert [one["moves"]["sockets"] for one in result["threads"]] == [1, 1, 0]
     assert main(["threads", str(run), "--phases"]) == 0
     assert "waited on CPU" in capsys.readouterr().out
 
@@ -94,9 +94,9 @@ def test_symbols_of_a_file_name_the_trail(
 
 def test_json_is_printed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["threads", str(run), "--json", "--most", "2"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["run"], len(found["waits"]), found["end"]) == ("0001-primes", 2, 4000)
-    jsonschema.validate(found, json.loads((data_root() / "reports/schema/threads-1.json").read_text()))
+    result = json.loads(capsys.readouterr().out)
+    assert (result["run"], len(result["waits"]), result["end"]) == ("0001-primes", 2, 4000)
+    jsonschema.validate(result, json.loads((data_root() / "reports/schema/threads-1.json").read_text()))
 
 
 def test_a_run_whose_threads_were_not_observed_says_what_to_do(

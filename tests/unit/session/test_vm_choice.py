@@ -77,14 +77,14 @@ def decision(choice: VmChoice) -> tuple[Clock, str]:
 
 
 def test_wall_time_decides_on_a_host_that_qualifies(machine: Machine) -> None:
-    found = machine.choose()
-    assert decision(found) == (
+    choice = machine.choose()
+    assert decision(choice) == (
         Clock.WALL,
         "this host qualifies for it (distinct physical cores, capacity 1.97)",
     )
-    assert (list(found.configs), found.no_insn) == ([Lane.KVM, Lane.INSN], "")
-    assert (found.configs[Lane.KVM].clock, found.configs[Lane.INSN].accel) == (None, Accel.TCG)
-    assert found.configs[Lane.INSN].clock is not None
+    assert (list(choice.configs), choice.no_insn) == ([Lane.KVM, Lane.INSN], "")
+    assert (choice.configs[Lane.KVM].clock, choice.configs[Lane.INSN].accel) == (None, Accel.TCG)
+    assert choice.configs[Lane.INSN].clock is not None
     assert machine.measured == [(Accel.KVM, 2)]
     (note,) = machine.notes
     assert re.search(r"^wall time decides, .*\(distinct physical cores, capacity 1\.97\)$", note)
@@ -121,23 +121,23 @@ def test_hyperthreads_are_known_before_any_capacity_is_measured(machine: Machine
 
 def test_kvm_that_is_unusable_leaves_tcg_on_wall_time(machine: Machine) -> None:
     machine.kvm = hosts.BAD
-    found = machine.choose()
-    assert (list(found.configs), decision(found)[0]) == ([Lane.TCG, Lane.INSN], Clock.WALL)
+    choice = machine.choose()
+    assert (list(choice.configs), decision(choice)[0]) == ([Lane.TCG, Lane.INSN], Clock.WALL)
     assert machine.measured == [(Accel.TCG, 2)]
 
 
 def test_without_the_instruction_clock_wall_time_decides_and_says_what_is_missing(machine: Machine) -> None:
     machine.carries, machine.low = False, 1.1
-    found = machine.choose()
-    decides, because = decision(found)
+    choice = machine.choose()
+    decides, because = decision(choice)
     assert decides is Clock.WALL
     assert "(measured or refused)" in because
     assert "capacity 1.14 [1.10, 1.19] leaves no margin above 1.6" in because
-    assert list(found.configs) == [Lane.KVM]
-    assert found.no_insn == "this QEMU cannot carry the instruction clock: measured or refused"
+    assert list(choice.configs) == [Lane.KVM]
+    assert choice.no_insn == "this QEMU cannot carry the instruction clock: measured or refused"
 
 
 def test_the_looks_are_those_of_the_options(machine: Machine) -> None:
-    found = machine.choose().clocks
-    assert found is not None
-    assert dict(found.looks) == {Clock.WALL: (5, 25), Clock.INSN: (5, 5)}
+    clocks = machine.choose().clocks
+    assert clocks is not None
+    assert dict(clocks.looks) == {Clock.WALL: (5, 25), Clock.INSN: (5, 5)}

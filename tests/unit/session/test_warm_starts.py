@@ -84,13 +84,14 @@ def test_the_key_has_everything_else() -> None:
 
 
 def test_a_workload_its_parameters_and_its_files_come_after_the_start() -> None:
-    one = cell()
+    planned_cell = cell()
     other = replace(
-        one, cell=replace(one.cell, workload="checksum", mode=Mode.THREAD, params=(("blocks", 5),))
+        planned_cell,
+        cell=replace(planned_cell.cell, workload="checksum", mode=Mode.THREAD, params=(("blocks", 5),)),
     )
     image, vm = USUAL
     more = replace(image, initrd=Path("/other/initrd"), digests={**DIGESTS, "initrd": "dd"}, data_folder="/d")
-    assert inputs(one, USUAL) == inputs(other, (more, vm))
+    assert inputs(planned_cell, USUAL) == inputs(other, (more, vm))
 
 
 def test_what_an_image_says_comes_later_is_not_in_the_key() -> None:
@@ -100,7 +101,7 @@ def test_what_an_image_says_comes_later_is_not_in_the_key() -> None:
         replace(image, digests={**DIGESTS, "mix": plan}, later=frozenset({"initrd", "mix"})) for plan in "xy"
     ]
     assert inputs(cell(), (mixes[0], vm)) == inputs(cell(), (mixes[1], vm)) == inputs(cell(), USUAL)
-    cold = [replace(one, start=None) for one in mixes]
+    cold = [replace(mix, start=None) for mix in mixes]
     assert inputs(cell(), (cold[0], vm)) != inputs(cell(), (cold[1], vm))
 
 
@@ -118,22 +119,32 @@ def other_system(change: Callable[[PlannedCell], PlannedCell]) -> Inputs:
     return inputs(change(cell()), USUAL)
 
 
-def with_append(one: PlannedCell) -> PlannedCell:
+def with_append(planned_cell: PlannedCell) -> PlannedCell:
     return replace(
-        one, system=replace(one.system, boot=replace(one.system.boot, append="console=ttyS0 nosmt"))
+        planned_cell,
+        system=replace(
+            planned_cell.system, boot=replace(planned_cell.system.boot, append="console=ttyS0 nosmt")
+        ),
     )
 
 
-def with_memory(one: PlannedCell) -> PlannedCell:
-    return replace(one, system=replace(one.system, qemu=replace(one.system.qemu, memory="1G")))
+def with_memory(planned_cell: PlannedCell) -> PlannedCell:
+    return replace(
+        planned_cell, system=replace(planned_cell.system, qemu=replace(planned_cell.system.qemu, memory="1G"))
+    )
 
 
-def with_argument(one: PlannedCell) -> PlannedCell:
-    return replace(one, system=replace(one.system, qemu=replace(one.system.qemu, arguments=("-device", "x"))))
+def with_argument(planned_cell: PlannedCell) -> PlannedCell:
+    return replace(
+        planned_cell,
+        system=replace(
+            planned_cell.system, qemu=replace(planned_cell.system.qemu, arguments=("-device", "x"))
+        ),
+    )
 
 
 def on_machine(atomic_ns: str) -> Callable[[PlannedCell], PlannedCell]:
-    return lambda one: replace(one, system=one.system.on(duo(atomic_ns=atomic_ns)))
+    return lambda planned_cell: replace(planned_cell, system=planned_cell.system.on(duo(atomic_ns=atomic_ns)))
 
 
 CHANGES: dict[str, Callable[[pytest.MonkeyPatch], Inputs]] = {
@@ -164,24 +175,24 @@ def test_the_key_changes_with_each_thing_on_which_a_snapshot_depends(monkeypatch
 
 
 def with_files(*words: str) -> PlannedCell:
-    one = cell()
-    qemu = replace(one.system.qemu, arguments=words)
-    return replace(one, system=replace(one.system, qemu=qemu))
+    planned_cell = cell()
+    qemu = replace(planned_cell.system.qemu, arguments=words)
+    return replace(planned_cell, system=replace(planned_cell.system, qemu=qemu))
 
 
 @pytest.mark.parametrize("word", ["{}", "name=opt/x,file={}", "loader,file={},addr=4096"])
 def test_the_key_has_the_content_of_a_file_that_arguments_name(tmp_path: Path, word: str) -> None:
-    found = []
+    result = []
     for folder, content in (("a", "one"), ("b,c", "one"), ("d", "two")):
         path = tmp_path / folder / "file"
         path.parent.mkdir()
         path.write_text(content)
         named = str(path) if word == "{}" else str(path).replace(",", ",,")
-        found.append(inputs(with_files("-x", word.format(named)), USUAL))
-    assert found[0] == found[1]
-    assert found[0] != found[2]
-    assert found[0]["file of arguments 0"] == sha256(b"one").hexdigest()
-    assert str(tmp_path) not in str(found[0])
+        result.append(inputs(with_files("-x", word.format(named)), USUAL))
+    assert result[0] == result[1]
+    assert result[0] != result[2]
+    assert result[0]["file of arguments 0"] == sha256(b"one").hexdigest()
+    assert str(tmp_path) not in str(result[0])
 
 
 def test_a_device_that_arguments_name_is_refused(tmp_path: Path) -> None:
@@ -197,12 +208,12 @@ SCRIPT = Script(r"^\$ $", (ScriptStep("go {nonce} {workers}", r"^\$ $", captures
 
 
 def prompted(script: Script) -> Inputs:
-    one = cell()
-    boot = replace(one.system.boot, initrd="", append="")
-    system = replace(one.system, ask=AskMethod.PROMPT, script=script, boot=boot)
+    planned_cell = cell()
+    boot = replace(planned_cell.system.boot, initrd="", append="")
+    system = replace(planned_cell.system, ask=AskMethod.PROMPT, script=script, boot=boot)
     image, vm = USUAL
     own = Image(image.kernel, None, None, {"kernel": "aa"})
-    return inputs(replace(one, system=system), (own, vm))
+    return inputs(replace(planned_cell, system=system), (own, vm))
 
 
 def step(**values: object) -> Script:
@@ -255,10 +266,10 @@ class Maker:
 
 @pytest.fixture
 def maker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Maker]:
-    found = Maker()
+    result = Maker()
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(snapshot_cache, "_make", found.make)
-    yield found
+    monkeypatch.setattr(snapshot_cache, "_make", result.make)
+    yield result
     release()
 
 
@@ -284,11 +295,11 @@ def test_boots_stand_behind_the_seeds_in_turn(
 ) -> None:
     made = bench(maker, monkeypatch, boots=boots)
     starts = [made.request(cell(), BootOptions(NONCE, seed=n), tmp_path).spec.start for n in range(1, 11)]
-    assert [one and one.record.boot for one in starts] == behind
+    assert [start and start.record.boot for start in starts] == behind
     assert maker.made == list(dict.fromkeys(behind))
     assert len(maker.told) == boots
     assert maker.told[0] == f"making a snapshot of linux.start-warm, 2 CPUs, boot {behind[0]}"
-    assert {one and one.folder.parent.parent.name for one in starts} == {"snapshot"}
+    assert {start and start.folder.parent.parent.name for start in starts} == {"snapshot"}
 
 
 def test_the_recorded_boot_of_a_replay_counts_more_than_its_seed(
@@ -306,8 +317,8 @@ def test_workloads_and_runs_share_a_snapshot_and_cpu_counts_do_not(
 ) -> None:
     made = bench(maker, monkeypatch)
     of = cell()
-    for one in (of, replace(of, cell=replace(of.cell, params=(("hi", 5),))), cell(1)):
-        made.request(one, BootOptions(NONCE, seed=1), tmp_path)
+    for planned_cell in (of, replace(of, cell=replace(of.cell, params=(("hi", 5),))), cell(1)):
+        made.request(planned_cell, BootOptions(NONCE, seed=1), tmp_path)
     made.request(of, BootOptions("f" * 16, seed=6), tmp_path)
     assert maker.made == [1, 1]
 

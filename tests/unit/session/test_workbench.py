@@ -33,9 +33,9 @@ CLOCK = Path("/c/insn.so")
 
 @pytest.fixture
 def cell() -> PlannedCell:
-    found = planned(2)
-    system = replace(found.system, smoke=Smoke("selftest=all", "done"))
-    return replace(found, system=system, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
+    planned_cell = planned(2)
+    system = replace(planned_cell.system, smoke=Smoke("selftest=all", "done"))
+    return replace(planned_cell, system=system, seats=Seats(Lane.INSN, Placement.VIRTUAL, ()))
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ def test_a_run_can_be_bounded_in_guest_time(bench: Workbench, cell: PlannedCell,
 
 
 def test_free_ports_differ_and_can_be_bound() -> None:
-    found = choose_ports({"a": Port(1), "b": Port(2)})
-    assert len({*found.values()}) == 2
-    for port in found.values():
+    result = choose_ports({"a": Port(1), "b": Port(2)})
+    assert len({*result.values()}) == 2
+    for port in result.values():
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", port))
 

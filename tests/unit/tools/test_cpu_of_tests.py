@@ -50,7 +50,7 @@ def test_a_test_has_the_time_of_its_fixtures_and_processes(
     done = pytester.runpytest_subprocess(*words, *more)
     done.assert_outcomes(passed=4)
     lines = re.findall(r"^ *([\d.]+) s +[\d.]+ s  (\S+)$", done.stdout.str(), re.MULTILINE)
-    found = {name.rpartition("::")[2]: float(spent) for spent, name in lines}
-    assert min(found["test_of_a_fixture"], found["test_of_a_process"]) >= 0.4
-    assert max(found["test_idle"], found["test_of_the_shared_fixture"]) < 0.4
-    assert found.pop("test_burns.py") == pytest.approx(sum(found.values()), abs=0.3)
+    result = {name.rpartition("::")[2]: float(spent) for spent, name in lines}
+    assert min(result["test_of_a_fixture"], result["test_of_a_process"]) >= 0.4
+    assert max(result["test_idle"], result["test_of_the_shared_fixture"]) < 0.4
+    assert result.pop("test_burns.py") == pytest.approx(sum(result.values()), abs=0.3)

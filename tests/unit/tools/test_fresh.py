@@ -73,8 +73,8 @@ def test_an_obstacle_is_not_a_success(
 
 
 def test_the_command_for_root_is_the_one_that_run_prints() -> None:
-    found = fresh.wanted_of_root(SAYS)
-    assert found == "apt-get update && apt-get install -y --no-install-recommends gcc make"
+    result = fresh.wanted_of_root(SAYS)
+    assert result == "apt-get update && apt-get install -y --no-install-recommends gcc make"
     assert fresh.wanted_of_root("run: another line\n") == ""
 
 

@@ -471,7 +471,7 @@ def kinds_of(row: Key) -> tuple[Key, ...]:
 
 
 def kind_of(row: Key, value: Any) -> Key:
-    return next(one for one in kinds_of(row) if fits(one, value))
+    return next(key for key in kinds_of(row) if fits(key, value))
 
 
 def form_of(block: Block, value: Mapping[str, Any]) -> Table:
@@ -502,9 +502,9 @@ def places(block: Block, value: Mapping[str, Any], path: tuple[str | int, ...] =
 def rows(block: Block) -> Iterator[Key]:
     """Every row of a table that a file can reach, but those that only an architecture's part has again."""
     for row in [*(row for form in block.forms for row in form.values()), *filter(None, [block.others])]:
-        for one in kinds_of(row):
-            yield one
-            inner = one.item if isinstance(one, Blocks) else one
+        for key in kinds_of(row):
+            yield key
+            inner = key.item if isinstance(key, Blocks) else key
             if isinstance(inner, Block) and not inner.is_partial:
                 yield from rows(inner)
 
@@ -543,9 +543,9 @@ def test_a_shipped_file_is_valid_by_its_schema(kind: Kind, path: Path) -> None:
 
 
 def test_kernels_of_the_tests_are_valid_by_their_schema() -> None:
-    found = [*data_root().glob("tests/**/system.yaml"), *data_root().glob("tests/data/**/*system*.yaml")]
-    assert found
-    for path in found:
+    paths = [*data_root().glob("tests/**/system.yaml"), *data_root().glob("tests/data/**/*system*.yaml")]
+    assert paths
+    for path in paths:
         validator("system").validate(as_json(path.read_text(encoding="utf-8")))
 
 
@@ -561,9 +561,9 @@ def at(value: Any, path: tuple[str | int, ...]) -> Any:
 def wrong_values(row: Key, value: Any) -> Iterator[Any]:
     """Values that no kind of the row has."""
     kind = kind_of(row, value)
-    others = [one for one in kinds_of(row) if one is not kind]
+    others = [key for key in kinds_of(row) if key is not kind]
     for wrong in _wrong_of_kind(kind, value):
-        if not any(fits(one, wrong) for one in others):
+        if not any(fits(key, wrong) for key in others):
             yield wrong
 
 

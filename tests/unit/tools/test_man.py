@@ -20,10 +20,10 @@ def test_the_committed_page_is_that_of_the_code() -> None:
 
 def test_every_command_has_a_section_and_its_options() -> None:
     lines = man.text().splitlines()
-    found = {line.replace("\\", "").removeprefix(".SS benchgate ") for line in lines if line[:3] == ".SS"}
-    names = {one.name for one in commands.TABLE}
-    assert {name for name in names if name.replace("-", " ", 1) not in found and name not in found} == set()
-    assert {"history import", "explore small", "fleet scheduler"} <= found
+    result = {line.replace("\\", "").removeprefix(".SS benchgate ") for line in lines if line[:3] == ".SS"}
+    names = {command.name for command in commands.TABLE}
+    assert {name for name in names if name.replace("-", " ", 1) not in result and name not in result} == set()
+    assert {"history import", "explore small", "fleet scheduler"} <= result
     assert "\n.TP\n.B \\-\\-workload NAME\na folder " in man.text()
     assert [code for code in exit_codes.OF_SESSION if f".B {code}" not in lines] == []
 

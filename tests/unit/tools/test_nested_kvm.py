@@ -32,15 +32,15 @@ REPORT = """<testsuites><testsuite>
 
 
 def test_each_collected_check_has_an_outcome_and_one_that_did_not_run_is_absent() -> None:
-    found = nested_kvm.outcomes(NAMES, REPORT)
-    assert [(one.word, one.why) for one in found] == [
+    outcomes = nested_kvm.outcomes(NAMES, REPORT)
+    assert [(outcome.word, outcome.why) for outcome in outcomes] == [
         ("passed", ""),
         ("failed", "1 == 2"),
         ("skipped", "no counters"),
         ("failed", "gone"),
         ("absent", "it did not run"),
     ]
-    assert [one.is_good for one in found] == [True, False, True, False, False]
+    assert [outcome.is_good for outcome in outcomes] == [True, False, True, False, False]
 
 
 def booted(monkeypatch: pytest.MonkeyPatch, *reports: str) -> list[list[str]]:
@@ -76,8 +76,8 @@ def test_the_next_machine_runs_what_did_not_pass(
 ) -> None:
     good = REPORT.replace('<failure message="1 == 2&#10;more"/>', "").replace('<error message="gone"/>', "")
     machines = booted(monkeypatch, "", REPORT, good)
-    found = checked(tmp_path, NAMES[:4])
-    assert [one.word for one in found] == ["passed", "passed", "skipped", "passed"]
+    outcomes = checked(tmp_path, NAMES[:4])
+    assert [outcome.word for outcome in outcomes] == ["passed", "passed", "skipped", "passed"]
     assert [words[:-2] for words in machines] == [NAMES[:4], NAMES[:4], [NAMES[1], NAMES[3]]]
     assert (
         "machine 2 of at most 3: failed: tests/nested/test_a.py::test_bad[1]: 1 == 2"
@@ -90,18 +90,18 @@ def test_a_machine_that_dies_loses_only_its_own_checks(
 ) -> None:
     monkeypatch.setattr(nested_kvm, "CHECKS_OF_A_MACHINE", 1)
     machines = booted(monkeypatch, "", REPORT, REPORT)
-    found = checked(tmp_path, [NAMES[0], NAMES[2]])
-    assert [one.word for one in found] == ["passed", "skipped"]
+    outcomes = checked(tmp_path, [NAMES[0], NAMES[2]])
+    assert [outcome.word for outcome in outcomes] == ["passed", "skipped"]
     assert [words[0] for words in machines] == [NAMES[0], NAMES[2], NAMES[0]]
     assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_what_fails_in_every_machine_is_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machines = booted(monkeypatch, REPORT, REPORT, REPORT)
-    found = checked(tmp_path, NAMES[:2])
-    assert [one.is_good for one in found] == [True, False]
+    outcomes = checked(tmp_path, NAMES[:2])
+    assert [outcome.is_good for outcome in outcomes] == [True, False]
     assert len(machines) == 3
-    assert nested_kvm.judged(found, tmp_path) == 1
+    assert nested_kvm.judged(outcomes, tmp_path) == 1
 
 
 @pytest.mark.parametrize(("status", "is_good"), [(0, True), (11, True), (14, True), (10, False), (12, False)])
@@ -148,7 +148,7 @@ def test_a_steady_machine_counts_instructions() -> None:
     assert words[words.index("-icount") + 1] == "shift=1"
     assert words[words.index("-accel") + 1] == "tcg,thread=single"
     shapes, _, _ = nested_kvm.arguments(["--shapes", "--steady"])
-    assert {one.accel for one in shapes} == {nested_kvm.STEADY}
+    assert {shape.accel for shape in shapes} == {nested_kvm.STEADY}
 
 
 def test_nodes_share_memory_and_cpus() -> None:
@@ -161,9 +161,9 @@ def test_nodes_share_memory_and_cpus() -> None:
 def test_the_disk_depends_on_what_is_compiled_and_not_on_the_checks() -> None:
     names = nested_root.checkout_names()
     of_all = nested_root.digest_of(names)
-    assert nested_root.digest_of([one for one in names if not one.startswith("tests/")]) == of_all
-    assert nested_root.digest_of([one for one in names if not one.startswith("kernel/")]) != of_all
-    assert nested_root.digest_of([one for one in names if one != "requirements.lock"]) != of_all
+    assert nested_root.digest_of([name for name in names if not name.startswith("tests/")]) == of_all
+    assert nested_root.digest_of([name for name in names if not name.startswith("kernel/")]) != of_all
+    assert nested_root.digest_of([name for name in names if name != "requirements.lock"]) != of_all
 
 
 def test_a_machine_without_the_tools_is_told(
@@ -176,8 +176,8 @@ def test_a_machine_without_the_tools_is_told(
 
 def test_the_shapes_have_a_check_of_their_own() -> None:
     machines, _, rest = nested_kvm.arguments(["--shapes"])
-    assert len({(one.smp, one.cpu) for one in machines}) == 8
-    assert all("kvm" not in one.append.split() for one in machines)
+    assert len({(machine.smp, machine.cpu) for machine in machines}) == 8
+    assert all("kvm" not in machine.append.split() for machine in machines)
     assert nested_kvm.checks_of(machines, rest) == [nested_kvm.SHAPE_CHECKS]
     assert nested_kvm.checks_of(machines[:1], []) == ["tests/nested", f"--ignore={nested_kvm.SHAPE_CHECKS}"]
     assert nested_kvm.checks_of(machines[:1], ["tests/nested/test_host.py"]) == ["tests/nested/test_host.py"]

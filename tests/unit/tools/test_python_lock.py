@@ -52,6 +52,6 @@ def test_the_shipped_lock_has_every_direct_requirement_and_names_no_host() -> No
     assert "://" not in text
     locked = set(re.findall(r"^([a-z0-9-]+)==", text, flags=re.MULTILINE))
     wanted = python_lock.requirements(tomllib.loads((ROOT / "pyproject.toml").read_text()))
-    names = {re.sub(r"[-_.]+", "-", re.split(r"[<>=!~ ;\[]", one)[0]).lower() for one in wanted}
+    names = {re.sub(r"[-_.]+", "-", re.split(r"[<>=!~ ;\[]", word)[0]).lower() for word in wanted}
     assert {"numpy", "pytest", "nox", "hatchling", "editables"} <= names
     assert names - locked == set()

@@ -32,11 +32,11 @@ def test_every_mark_option_and_command_has_its_line() -> None:
     for name, words in (
         (
             "marks.md",
-            [f"`{one}" for one in (*mark_table.SHIPPED, *(plain.name for plain in mark_table.PLAIN))],
+            [f"`{text}" for text in (*mark_table.SHIPPED, *(plain.name for plain in mark_table.PLAIN))],
         ),
-        ("options.md", [f"`{one.flag}" for one in option_table.TABLE]),
-        ("commands.md", [f"## benchgate {one.name.partition('-')[0]}" for one in commands.TABLE]),
-        ("exit-codes.md", [f"| {one} |" for one in (*exit_codes.OF_SESSION, *check.MEANINGS)]),
+        ("options.md", [f"`{option.flag}" for option in option_table.TABLE]),
+        ("commands.md", [f"## benchgate {command.name.partition('-')[0]}" for command in commands.TABLE]),
+        ("exit-codes.md", [f"| {number} |" for number in (*exit_codes.OF_SESSION, *check.MEANINGS)]),
     ):
         assert [word for word in words if word not in PAGES[name]] == []
 
@@ -66,8 +66,10 @@ class Sample:
 
 
 def test_members_are_attributes_methods_and_properties_with_their_docstrings() -> None:
-    found = [(one.name, one.type, reference.cell(one.about)) for one in reference.members(Sample)]
-    assert found == [
+    result = [
+        (member.name, member.type, reference.cell(member.about)) for member in reference.members(Sample)
+    ]
+    assert result == [
         ("figure", "float | None", "What it is, in two lines."),
         ("names", "tuple[str, ...]", ""),
         ("twice(times, loud)", "int", "More of it."),

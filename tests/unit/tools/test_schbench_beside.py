@@ -32,8 +32,8 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_the_figures_of_the_program(program: Path) -> None:
-    found = beside.theirs(program, beside.MODES[0], 1)
-    assert found == {
+    result = beside.theirs(program, beside.MODES[0], 1)
+    assert result == {
         "rps": 447.33,
         "wakeup p50 us": 1570,
         "wakeup p99 us": 11728,
@@ -47,9 +47,9 @@ def test_our_side_is_verified_and_has_every_figure(
     mode: beside.Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BENCHGATE_CACHE", str(tmp_path))
-    found = beside.ours(catalog.load_workload("schbench"), mode, 1)
-    assert set(found) == set(beside.FIGURES)
-    assert min(found.values()) > 0
+    result = beside.ours(catalog.load_workload("schbench"), mode, 1)
+    assert set(result) == set(beside.FIGURES)
+    assert min(result.values()) > 0
 
 
 def test_the_table_leaves_out_what_one_side_does_not_say() -> None:

@@ -17,30 +17,30 @@ def text(name: str) -> str:
 
 
 def test_the_last_report_of_the_text_counts() -> None:
-    found = read_text(text("load.txt"))
-    wakeup, request, rps = (found.figures[name] for name in (WAKEUP, REQUEST, RPS))
+    output = read_text(text("load.txt"))
+    wakeup, request, rps = (output.figures[name] for name in (WAKEUP, REQUEST, RPS))
     assert (wakeup.at[50.0], wakeup.at[99.0], wakeup.min, wakeup.max) == (1570, 11728, 2, 17605)
     assert (wakeup.samples, wakeup.counted[90.0]) == (1342, 537)
     assert (request.at[99.9], request.max) == (26656, 32636)
     assert (rps.at[20.0], rps.min, rps.max) == (0, 407, 479)
-    assert found.average_rps == 447.33
+    assert output.average_rps == 447.33
 
 
 def test_transfers_have_a_rate_and_wake_ups_only() -> None:
-    found = read_text(text("pipe.txt"))
-    assert list(found.figures) == [WAKEUP]
-    assert found.figures[WAKEUP].at[99.0] == 981
-    assert found.average_rps == 7270.83
+    output = read_text(text("pipe.txt"))
+    assert list(output.figures) == [WAKEUP]
+    assert output.figures[WAKEUP].at[99.0] == 981
+    assert output.average_rps == 7270.83
 
 
 @pytest.mark.parametrize("name", ["load", "pipe", "rps"])
 def test_json_and_text_of_a_run_agree(name: str) -> None:
     printed, stored = read_text(text(f"{name}.txt")), read_json_output(text(f"{name}.json"))
     assert list(stored.figures) == list(printed.figures)
-    for kind, one in printed.figures.items():
+    for kind, figures in printed.figures.items():
         same = stored.figures[kind]
-        assert {at: same.at[at] for at in one.at} == one.at
-        assert (same.min, same.max) == (one.min, one.max)
+        assert {at: same.at[at] for at in figures.at} == figures.at
+        assert (same.min, same.max) == (figures.min, figures.max)
 
 
 def test_a_percentile_above_the_maximum_and_a_first_sample_of_0_are_doubted() -> None:

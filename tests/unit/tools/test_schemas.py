@@ -33,11 +33,11 @@ class Two:
 
 
 def test_a_schema_says_what_the_reader_requires() -> None:
-    found = schema_of(form_of(Two))
+    result = schema_of(form_of(Two))
     one = {"type": ["integer", "null"], "minimum": 0, "description": "What it means, in one line."}
-    assert found["properties"] == {"one": one, "other": {"type": "array", "items": {"type": "string"}}}
-    assert found["required"] == ["one", "other"]
-    jsonschema.validate({"one": None, "other": ["x"]}, found)
+    assert result["properties"] == {"one": one, "other": {"type": "array", "items": {"type": "string"}}}
+    assert result["required"] == ["one", "other"]
+    jsonschema.validate({"one": None, "other": ["x"]}, result)
     for wrong in (
         {"one": 1},
         {"one": -1, "other": []},
@@ -45,4 +45,4 @@ def test_a_schema_says_what_the_reader_requires() -> None:
         {"one": 1, "other": [2]},
     ):
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(wrong, found)
+            jsonschema.validate(wrong, result)

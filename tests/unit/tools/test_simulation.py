@@ -62,9 +62,9 @@ def test_a_baseline_that_stays_as_it_is_keeps_both_errors_small() -> None:
 
 
 def test_a_loss_of_five_percent_is_found_and_none_is_imagined() -> None:
-    found, none = (against_baseline(DEFAULT, loss, 0.01, DRAWS, seed=1).shares for loss in (1.05, 1.0))
-    assert found[Word.FAIL] > 0.95
-    assert (Word.PASS in found, Word.FAIL in none) == (False, False)
+    result, none = (against_baseline(DEFAULT, loss, 0.01, DRAWS, seed=1).shares for loss in (1.05, 1.0))
+    assert result[Word.FAIL] > 0.95
+    assert (Word.PASS in result, Word.FAIL in none) == (False, False)
 
 
 def test_the_naive_rule_passes_a_kernel_below_the_threshold() -> None:

@@ -65,7 +65,9 @@ class Histogram:
 
     def middles(self) -> list[tuple[float, int]]:
         """The value that stands for each bucket, ascending, and how many values the bucket has."""
-        return [(min(max(sum(bounds(one)) / 2, self.min), self.max), n) for one, n in self.buckets.items()]
+        return [
+            (min(max(sum(bounds(value)) / 2, self.min), self.max), n) for value, n in self.buckets.items()
+        ]
 
 
 def percentile_of(parts: Iterable[tuple[Histogram, float]], at: float) -> float:
@@ -73,16 +75,16 @@ def percentile_of(parts: Iterable[tuple[Histogram, float]], at: float) -> float:
     calibrates its clock has another one in each run."""
     if not 0 <= at <= 100:
         raise ValueError(f"{at:g} is not a percentage")
-    filled = [(one, unit) for one, unit in parts if one.count]
+    filled = [(histogram, unit) for histogram, unit in parts if histogram.count]
     if not filled:
         raise ValueError("the histogram is empty")
-    count = sum(one.count for one, _ in filled)
+    count = sum(histogram.count for histogram, _ in filled)
     rank = max(1, math.ceil(Fraction(repr(float(at))) * count / 100))
     if rank == 1:
-        return min(one.min * unit for one, unit in filled)
+        return min(histogram.min * unit for histogram, unit in filled)
     if rank == count:
-        return max(one.max * unit for one, unit in filled)
-    values = sorted((middle * unit, n) for one, unit in filled for middle, n in one.middles())
+        return max(histogram.max * unit for histogram, unit in filled)
+    values = sorted((middle * unit, n) for histogram, unit in filled for middle, n in histogram.middles())
     reached = accumulate(n for _, n in values)
     return next(value for (value, _), below in zip(values, reached, strict=True) if below >= rank)
 
@@ -94,9 +96,9 @@ def merged(histograms: Iterable[Histogram]) -> Histogram:
     for one in filled:
         buckets.update(one.buckets)
     return Histogram(
-        count=sum(one.count for one in filled),
-        sum=sum(one.sum for one in filled),
-        min=min((one.min for one in filled), default=0),
-        max=max((one.max for one in filled), default=0),
+        count=sum(histogram.count for histogram in filled),
+        sum=sum(histogram.sum for histogram in filled),
+        min=min((histogram.min for histogram in filled), default=0),
+        max=max((histogram.max for histogram in filled), default=0),
         buckets=MappingProxyType(dict(sorted(buckets.items()))),
     )

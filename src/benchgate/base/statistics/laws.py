@@ -146,18 +146,18 @@ def _both(_: int) -> float:
 
 
 def _inside(found: Sequence[float]) -> Law | None:
-    one, b, *c = found
-    return Law(one, b / one, math.fsum(c) / one) if one > 0 and b <= one else None
+    number, b, *c = found
+    return Law(number, b / number, math.fsum(c) / number) if number > 0 and b <= number else None
 
 
 def _parallel(found: Sequence[float]) -> Law | None:
-    one, *c = found
-    return Law(one, 0.0, math.fsum(c) / one) if one > 0 else None
+    number, *c = found
+    return Law(number, 0.0, math.fsum(c) / number) if number > 0 else None
 
 
 def _serial(found: Sequence[float]) -> Law | None:
-    one, *c = found
-    return Law(one, 1.0, math.fsum(c) / one) if one > 0 else None
+    number, *c = found
+    return Law(number, 1.0, math.fsum(c) / number) if number > 0 else None
 
 
 _SIDES = ((_inside, (_a, _b, _c)), (_parallel, (_a, _c)), (_serial, (_both, _c)))
@@ -239,11 +239,13 @@ def fitted(
     residuals = tuple(seen / due - 1 for seen, due in zip(middles, curve, strict=True))
     laws, worse = [], 0
     for draw in _draws([samples for _, samples in arms], middles):
-        laws.append(solver.fit([one * by for one, by in zip(middles, draw, strict=True)])[0])
-        worse += solver.fit([one * by for one, by in zip(curve, draw, strict=True)])[1] >= rest
+        laws.append(solver.fit([number * by for number, by in zip(middles, draw, strict=True)])[0])
+        worse += solver.fit([number * by for number, by in zip(curve, draw, strict=True)])[1] >= rest
     chance = worse / len(laws)
     if chance < CHANCE and max(map(abs, residuals)) <= TOLERANCE:
-        off = tuple(abs(one) + more for one, more in itertools.zip_longest(residuals, off, fillvalue=0.0))
+        off = tuple(
+            abs(number) + more for number, more in itertools.zip_longest(residuals, off, fillvalue=0.0)
+        )
     values = {name: sorted(float(getattr(one, name)) for one in laws) for name in PARAMETERS}
     intervals = {
         name: _interval(name, of, alpha, solver.shift(middles, off, name)) for name, of in values.items()

@@ -117,8 +117,8 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
 def median_quantiles(samples: Sequence[float], low: float, high: float) -> Interval:
     """Two quantiles of the exact bootstrap of the median."""
     _check_finite(samples)
-    found = Bootstrap(tuple(sorted(medians(samples))), len(samples) ** len(samples))
-    return Interval(found.quantile(low), found.quantile(high))
+    result = Bootstrap(tuple(sorted(medians(samples))), len(samples) ** len(samples))
+    return Interval(result.quantile(low), result.quantile(high))
 
 
 def ratio_interval(
@@ -138,7 +138,7 @@ def _moved(
     base: Sequence[float], top: float, other: Sequence[float], bottom: float, alpha: float
 ) -> Interval | None:
     """The interval after each arm is moved; None if a sample would not be positive."""
-    tops, bottoms = [one + top for one in base], [one + bottom for one in other]
+    tops, bottoms = [number + top for number in base], [number + bottom for number in other]
     return bootstrap(tops, bottoms).interval(alpha) if min(*tops, *bottoms) > 0 else None
 
 

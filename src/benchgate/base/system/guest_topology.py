@@ -62,10 +62,10 @@ def _memory_place(system: System) -> tuple[int, int]:
     if not _TYPES.match(qemu.machine):
         name = qemu.machine.partition(",")[0]
         raise ValueError(f"where the guest's memory is on QEMU's machine type {name} is not known")
-    found = _SIZE.match(qemu.memory.upper())
-    if found is None:
+    match = _SIZE.match(qemu.memory.upper())
+    if match is None:
         raise ValueError(f"qemu.memory {qemu.memory} is not a size such as 512M")
-    return _RAM_BASE[system.arch.name], int(found[1]) << _SHIFT[found[2]]
+    return _RAM_BASE[system.arch.name], int(match[1]) << _SHIFT[match[2]]
 
 
 def is_told(system: System) -> bool:
@@ -105,8 +105,8 @@ def _nodes(machine: Machine, arch: Architecture, cpus: int, memory: Sequence[Mem
     groups = [[cpu for cpu in node.cpus if cpu < cpus] for node in machine.nodes]
     if len(groups) == 1 or (arch is RISCV64 and not all(groups)):
         return  # QEMU's RISC-V machine takes no node without CPUs
-    for number, (group, one) in enumerate(zip(groups, memory, strict=True)):
-        yield from ("-object", f"memory-backend-ram,id=node{number},size={one.size}")
+    for number, (group, memory_range) in enumerate(zip(groups, memory, strict=True)):
+        yield from ("-object", f"memory-backend-ram,id=node{number},size={memory_range.size}")
         held = f",cpus={group[0]}-{group[-1]}" if group else ""
         yield from ("-numa", f"node,nodeid={number},memdev=node{number}{held}")
     far = min(FARTHEST, max(NEAR + 1, round(NEAR * machine.memory_remote_ns / machine.memory_local_ns)))

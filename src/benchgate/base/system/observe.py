@@ -194,27 +194,27 @@ class _FormulaParser:
         self.words: list[str] = []
         at = 0
         while text[at:].strip():
-            found = _TOKEN.match(text, at)
-            if found is None:
+            match = _TOKEN.match(text, at)
+            if match is None:
                 raise ValueError(f"has `{text[at:].strip()[:20]}`, where no part of an expression begins")
-            self.words.append(found[1])
-            at = found.end()
+            self.words.append(match[1])
+            at = match.end()
         self.at = self.depth = 0
 
     def whole(self) -> Tree:
-        found = self._level(0)
+        result = self._level(0)
         if self.at < len(self.words):
             raise ValueError(f"has `{self.words[self.at]}` behind what is already a whole expression")
-        return found
+        return result
 
     def _inner(self) -> Tree:
         """What is inside of brackets."""
         self.depth += 1
         if self.depth > _DEEPEST:
             raise ValueError(f"has more than {_DEEPEST} brackets inside each other")
-        found = self._level(0)
+        result = self._level(0)
         self.depth -= 1
-        return found
+        return result
 
     def _next(self) -> str:
         return self.words[self.at] if self.at < len(self.words) else ""
@@ -222,7 +222,7 @@ class _FormulaParser:
     def _take(self, *expected: str) -> str:
         word = self._next()
         if not word or (expected and word not in expected):
-            wanted = " or ".join(f"`{one}`" for one in expected) or "a value"
+            wanted = " or ".join(f"`{text}`" for text in expected) or "a value"
             raise ValueError(f"has {f'`{word}`' if word else 'its end'} where {wanted} is expected")
         self.at += 1
         return word
@@ -230,10 +230,10 @@ class _FormulaParser:
     def _level(self, level: int) -> Tree:
         if level == len(_LEVELS):
             return self._unary()
-        found = self._level(level + 1)
+        result = self._level(level + 1)
         while self._next() in _LEVELS[level]:
-            found = Combination(self._take(), (found, self._level(level + 1)))
-        return found
+            result = Combination(self._take(), (result, self._level(level + 1)))
+        return result
 
     def _unary(self) -> Tree:
         if self._next() == "!":
@@ -250,15 +250,15 @@ class _FormulaParser:
         return self._postfix()
 
     def _postfix(self) -> Tree:
-        found = self._primary()
+        result = self._primary()
         while (word := self._next()) in {".", "->", "["}:
             self._take()
             if word == "[":
-                found = Element(found, self._inner())
+                result = Element(result, self._inner())
                 self._take("]")
             else:
-                found = Member(found, self._name(), word == "->")
-        return found
+                result = Member(result, self._name(), word == "->")
+        return result
 
     def _name(self) -> str:
         word = self._take()
@@ -269,9 +269,9 @@ class _FormulaParser:
     def _primary(self) -> Tree:
         word = self._take()
         if word == "(":
-            found = self._inner()
+            result = self._inner()
             self._take(")")
-            return found
+            return result
         if word[0].isdigit():
             if (value := int(word, 0) if word[:2].lower() == "0x" else int(word)) >= 1 << 64:
                 raise ValueError(f"has {word}, which does not fit in 64 bits")

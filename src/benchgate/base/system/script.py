@@ -77,15 +77,15 @@ class Script:
         """Why these workload parameters do not match the script; empty if they do. With `needs_all`, all must
         be typed, because one that is not typed would only change the row's name."""
         unknown = sorted(self.places - {*OF_THE_RUN, *params})
-        if found := [name for name in unknown if name.partition(".")[0] != PORT]:
-            return f"a step types {{{found[0]}}}, and it has no such parameter"
+        if result := [name for name in unknown if name.partition(".")[0] != PORT]:
+            return f"a step types {{{result[0]}}}, and it has no such parameter"
         untyped = [name for name in params if name not in self.places]
         return f"no step types {{{untyped[0]}}}, its parameter" if needs_all and untyped else ""
 
     def shown(self, values: Mapping[str, object]) -> str:
         """The typed text for people to read; a place without a value stays as it is."""
         lines = [step.send for step in self.steps if step.send is not None]
-        texts = (PLACE.sub(lambda found: str(values.get(found[1], found[0])), line) for line in lines)
+        texts = (PLACE.sub(lambda match: str(values.get(match[1], match[0])), line) for line in lines)
         return "; ".join(f"`{one_line(text)}`" for text in texts)
 
     def filled(self, values: Mapping[str, object]) -> Script:
@@ -98,11 +98,11 @@ def _line(number: int, step: ScriptStep, values: Mapping[str, object]) -> str | 
     if step.send is None:
         return None
 
-    def value(found: re.Match[str]) -> str:
-        if found[1] not in values:
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in values:
             known = ", ".join(sorted(values))
-            raise UsageError(f"step {number} types {found[0]}, which has no value; there are {known}")
-        return str(values[found[1]])
+            raise UsageError(f"step {number} types {match[0]}, which has no value; there are {known}")
+        return str(values[match[1]])
 
     line = PLACE.sub(value, step.send)
     if wrong := not_typable(line):

@@ -108,8 +108,8 @@ class SettingForm(StrEnum):
             return path, space + rest
         if self is SettingForm.SOURCE:
             path, at, revision = part.rpartition("@")
-            found = (path, at + revision) if at and path else (part, "")
-            return ("", part) if _PACKAGE.match(part) else found
+            result = (path, at + revision) if at and path else (part, "")
+            return ("", part) if _PACKAGE.match(part) else result
         return (part, "") if "/" in part or part.endswith(".config") else ("", part)
 
     def short(self, part: str) -> str:

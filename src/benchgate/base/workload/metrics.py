@@ -138,7 +138,7 @@ workload declares."""
 
 def observed(declared: Mapping[str, Metric]) -> tuple[str, ...]:
     """The names of all metrics that only a record of threads has, for a workload that declares these."""
-    return *OF_THREADS, *(name for name, one in declared.items() if one.kind is MetricKind.OBSERVED)
+    return *OF_THREADS, *(name for name, metric in declared.items() if metric.kind is MetricKind.OBSERVED)
 
 
 def is_length(what: str, metrics: Mapping[str, Metric]) -> bool:

@@ -213,8 +213,8 @@ class Scenario:
     @property
     def has_quota(self) -> bool:
         """Whether threads may be stopped by a quota: they then look like threads that wait for a CPU."""
-        limits = [one.limits for one in self.controls] + [one.limits for one in self.changes]
-        return any(one.quota_ns for one in limits)
+        limits = [control.limits for control in self.controls] + [change.limits for change in self.changes]
+        return any(limit.quota_ns for limit in limits)
 
     @property
     def takes_cpus(self) -> bool:
@@ -227,11 +227,11 @@ class Scenario:
         return sum(group.threads for group in self.groups) + bool(self.changes)
 
     def group(self, name: str) -> int:
-        return [one.name for one in self.groups].index(name)
+        return [thread_group.name for thread_group in self.groups].index(name)
 
     def members(self, group: int) -> range:
         """The workers that are threads of this group."""
-        first = sum(one.threads for one in self.groups[:group])
+        first = sum(thread_group.threads for thread_group in self.groups[:group])
         return range(first, first + self.groups[group].threads)
 
     def online(self, at_ns: int) -> int:
@@ -252,7 +252,7 @@ class Scenario:
         """The mask of the CPUs on which the threads of a group may run, after the changes of that time."""
         every = (1 << self.cpus) - 1
         into, cpus = self.groups[group].settings.into, self.groups[group].settings.cpus or every
-        limits = [one.limits.cpus or every for one in self.controls]
+        limits = [control.limits.cpus or every for control in self.controls]
         for change in self.changes:
             if change.at_ns > at_ns:
                 break
@@ -274,13 +274,15 @@ class Scenario:
     def quota_of(self, control: int, at_ns: int) -> tuple[int, int]:
         """The quota and the period of a control group, after the changes of that time; 0: no quota."""
         limits = [self.controls[control].limits]
-        limits += [one.limits for one in self.changes if one.control == control and one.at_ns <= at_ns]
-        said = [one for one in limits if one.quota_ns is not None]
+        limits += [
+            change.limits for change in self.changes if change.control == control and change.at_ns <= at_ns
+        ]
+        said = [limit for limit in limits if limit.quota_ns is not None]
         return (said[-1].quota_ns or 0, said[-1].period_ns) if said else (0, 0)
 
     def span(self, phase: str, within_ns: int = 0) -> tuple[int, int]:
         """From when until when a phase lasts, in ns since the work began."""
-        at = [one.name for one in self.phases].index(phase)
+        at = [scenario_phase.name for scenario_phase in self.phases].index(phase)
         end = self.phases[at + 1].begin_ns if at + 1 < len(self.phases) else self.length_ns
         return self.phases[at].begin_ns + within_ns, end
 
@@ -297,7 +299,7 @@ def plan_text(scenario: Scenario) -> str:
 def plan_fits(scenario: Scenario) -> str:
     """Why the plan is too large; empty if it is not."""
     most, length = PLAN_PIECE * len(PLAN_PARAMS), len(plan_text(scenario))
-    if sum(one.threads for one in scenario.groups) > MOST_THREADS:
+    if sum(group.threads for group in scenario.groups) > MOST_THREADS:
         return f"have more than {MOST_THREADS} threads"
     if len(scenario.changes) > MOST_CHANGES:
         return f"have more than {MOST_CHANGES} changes"
@@ -343,14 +345,14 @@ def _entries(scenario: Scenario) -> Iterator[str]:
 
 
 def _settings(of: ThreadSettings, policies: list[RunPolicy]) -> Mapping[str, int | None]:
-    found = {
+    result = {
         "n": None if of.nice is None else of.nice + NICE_ZERO,
         "s": None if of.policy is None else policies.index(of.policy),
         "y": of.priority or None,
         "m": of.cpus or None,
         "c": of.into,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in result.items() if value is not None}
 
 
 def _limits(of: Limits) -> Mapping[str, int | None]:

@@ -102,8 +102,8 @@ class Claim:
         return tuple(side.value(values) for side in self.sides)
 
     def holds(self, values: Mapping[str, Fraction]) -> bool:
-        found = pairwise(self.values(values))
-        return all(SIGNS[sign](*pair) for sign, pair in zip(self.signs, found, strict=True))
+        result = pairwise(self.values(values))
+        return all(SIGNS[sign](*pair) for sign, pair in zip(self.signs, result, strict=True))
 
 
 class Sees(StrEnum):
@@ -234,7 +234,7 @@ def of_machine(name: str) -> Unit | None:
     plain = name.removeprefix("total.")
     if plain in MACHINE:
         return MACHINE[plain][0]
-    family = next((one for one in FAMILIES if plain.startswith(one)), "")
+    family = next((text for text in FAMILIES if plain.startswith(text)), "")
     if family and plain != family:
         return FAMILIES[family][0]
     return WINDOWS[name][0] if name in WINDOWS else None
@@ -298,33 +298,33 @@ class _ClaimParser:
         return Claim(self._text, tuple(sides), tuple(signs))
 
     def length(self) -> ClaimTerm:
-        found = self._sum()
-        if self._match is not None or found.unit != TIME:
+        term = self._sum()
+        if self._match is not None or term.unit != TIME:
             raise self._wrong("expected a length of time")
-        return found
+        return term
 
     def _sum(self) -> ClaimTerm:
-        found = self._product()
+        term = self._product()
         while sign := self._take("+", "-"):
             other = self._product()
-            self._same(sign, found, other)
-            found = ClaimTerm(sign, found.unit, parts=(found, other))
-        return found
+            self._same(sign, term, other)
+            term = ClaimTerm(sign, term.unit, parts=(term, other))
+        return term
 
     def _product(self) -> ClaimTerm:
-        found = self._factor()
+        term = self._factor()
         while sign := self._take("*", "//", "/"):
             other = self._factor()
-            unit = found.unit.times(other.unit, 1 if sign == "*" else -1)
+            unit = term.unit.times(other.unit, 1 if sign == "*" else -1)
             if sign == "//" and unit != COUNT:
                 raise self._wrong(f"`//` rounds {unit}; only a count can be rounded")
-            found = ClaimTerm(sign, unit, parts=(found, other))
-        return found
+            term = ClaimTerm(sign, unit, parts=(term, other))
+        return term
 
     def _factor(self) -> ClaimTerm:
         if self._take("-"):
-            found = self._deeper(self._factor)
-            return ClaimTerm("negative", found.unit, parts=(found,))
+            term = self._deeper(self._factor)
+            return ClaimTerm("negative", term.unit, parts=(term,))
         match = self._match
         if match is None:
             raise self._wrong("it ends too early")
@@ -337,9 +337,9 @@ class _ClaimParser:
             return self._call(name) if name in _FUNCTIONS else ClaimTerm(name, self._unit_of(name))
         if not self._take("("):
             raise self._wrong(f"`{match['sign']}` is not expected here")
-        found = self._deeper(self._sum)
+        term = self._deeper(self._sum)
         self._need(")")
-        return found
+        return term
 
     def _number(self, digits: str, word: str) -> ClaimTerm:
         if word not in UNITS:
@@ -362,9 +362,9 @@ class _ClaimParser:
         self._deep += 1
         if self._deep > DEEPEST:
             raise self._wrong(f"it is nested more than {DEEPEST} deep")
-        found = read()
+        term = read()
         self._deep -= 1
-        return found
+        return term
 
     def _same(self, sign: str, term: ClaimTerm, other: ClaimTerm) -> None:
         if term.unit != other.unit:
@@ -372,11 +372,11 @@ class _ClaimParser:
 
     def _take(self, *signs: str) -> str:
         """The next sign, if it is one of these; else nothing."""
-        found = self._match["sign"] if self._match is not None else None
-        if found not in signs or found is None:
+        result = self._match["sign"] if self._match is not None else None
+        if result not in signs or result is None:
             return ""
         self._match = self._next()
-        return str(found)
+        return str(result)
 
     def _need(self, sign: str) -> None:
         if not self._take(sign):
@@ -386,11 +386,11 @@ class _ClaimParser:
         """The next token; None at the end."""
         if not self._text[self._at :].strip():
             return None
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
             raise self._wrong(f"`{self._text[self._at :].strip()[:1]}` is no part of a claim")
-        self._at = found.end()
-        return found
+        self._at = match.end()
+        return match
 
     def _wrong(self, why: str) -> ValueError:
         return ValueError(f"{why} (near character {self._at} of `{self._text}`)")

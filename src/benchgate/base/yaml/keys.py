@@ -116,8 +116,8 @@ class Block(Key):
 
     def rows(self, name: str) -> Sequence[Key]:
         """The rows of a key in the tables; a value of several kinds has one for each."""
-        found = [form[name] for form in self.forms if name in form] or [*filter(None, [self.others])]
-        return [kind for row in found for kind in (row.kinds if isinstance(row, Either) else (row,))]
+        keys = [form[name] for form in self.forms if name in form] or [*filter(None, [self.others])]
+        return [kind for row in keys for kind in (row.kinds if isinstance(row, Either) else (row,))]
 
     def narrowed(self, name: str, word: str) -> Block:
         """Only the forms in which the key may have this word."""

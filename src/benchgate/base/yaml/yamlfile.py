@@ -46,7 +46,7 @@ _Row = TypeVar("_Row", bound=Key)
 
 def _shortened(key: str, problem: str) -> str:
     """`KEY: PROBLEM`, in which a very long key or quoted value is shortened, but no command or pattern."""
-    return f"{one_line(key)}: {_QUOTED.sub(lambda found: f'`{one_line(found[1], 60)}`', problem)}"
+    return f"{one_line(key)}: {_QUOTED.sub(lambda match: f'`{one_line(match[1], 60)}`', problem)}"
 
 
 @dataclass(slots=True)
@@ -184,16 +184,16 @@ class Section:
         """The text. A required key without a value counts as missing."""
         row = self._row(key, Text)
         default = row.default if default is None else default
-        found = self._word(key, default, may_be_empty=row.may_be_empty)
-        if row.wrong and found and not re.match(row.form, found):
-            self.refuse(f"`{one_line(found, SHOWN)}` {row.wrong}", key)
-        return found
+        result = self._word(key, default, may_be_empty=row.may_be_empty)
+        if row.wrong and result and not re.match(row.form, result):
+            self.refuse(f"`{one_line(result, SHOWN)}` {row.wrong}", key)
+        return result
 
     def _word(self, key: str, default: str | None, *, may_be_empty: bool = False) -> str:
-        found = self._scalar(key, default, "text", str)
-        if default is None and not may_be_empty and not found.strip():
+        result = self._scalar(key, default, "text", str)
+        if default is None and not may_be_empty and not result.strip():
             self.refuse("is missing: the key has no value", key)
-        return found
+        return result
 
     def integer(
         self, key: str, default: int | None = None, *, low: int | None = None, high: int | None = None
@@ -280,22 +280,26 @@ class Section:
 
     def sections(self, key: str) -> tuple[Section, ...]:
         """A list of mappings: `- {image: fs.img, format: raw}`."""
-        found, block = [], self._row(key, Blocks).item
+        result, block = [], self._row(key, Blocks).item
         for number, node in enumerate(self._items(key)):
             if isinstance(node, yaml.MappingNode):
-                found.append(Section(self.path, node, f"{self._prefix}{key}.{number}.", block, self.problems))
+                result.append(
+                    Section(self.path, node, f"{self._prefix}{key}.{number}.", block, self.problems)
+                )
             else:
                 self.refuse("expected mappings: `- {key: value}`", key, node.start_mark.line + 1)
-        return tuple(found)
+        return tuple(result)
 
     @contextlib.contextmanager
     def optional(self, key: str) -> Iterator[Section]:
         """The mapping under `key`, which is empty if it is absent; closed at the end of the block."""
         empty = yaml.MappingNode("", [], self._node.start_mark)
         block = self._row(key, Block)
-        found = self.section(key) or Section(self.path, empty, f"{self._prefix}{key}.", block, self.problems)
-        yield found
-        found.close()
+        section = self.section(key) or Section(
+            self.path, empty, f"{self._prefix}{key}.", block, self.problems
+        )
+        yield section
+        section.close()
 
     def texts(self, key: str) -> tuple[str, ...]:
         default = self._row(key, Texts).default or ()
@@ -303,8 +307,8 @@ class Section:
 
     def one_or_more(self, key: str) -> tuple[str, ...]:
         """A text, or a list of texts."""
-        found = self._nodes.get(key)
-        return (self.text(key),) if isinstance(found, yaml.ScalarNode) else self.texts(key)
+        node = self._nodes.get(key)
+        return (self.text(key),) if isinstance(node, yaml.ScalarNode) else self.texts(key)
 
     def is_text(self, key: str) -> bool:
         """Whether the value is a text, and no mapping, list or absent key."""
@@ -322,13 +326,13 @@ class Section:
     def commands(self, key: str) -> tuple[tuple[str, ...], ...]:
         """A list of argument lists: `- [make, -C, kernel]`."""
         self._row(key, Commands)
-        found = []
+        result = []
         for node in self._items(key):
             if not isinstance(node, yaml.SequenceNode) or not node.value:
                 self.refuse("expected commands as lists: `- [make, all]`", key, node.start_mark.line + 1)
                 return ()
-            found.append(tuple(self._words(key, node.value)))
-        return tuple(found)
+            result.append(tuple(self._words(key, node.value)))
+        return tuple(result)
 
     def plain(self, key: str) -> Mapping[str, str]:
         """A mapping of names to scalars, as text."""

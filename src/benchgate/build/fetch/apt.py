@@ -147,7 +147,7 @@ class Apt:
         missing = [package for package in packages if not self._kept(package)]
         if missing:
             self._need_index()
-            words = [f"{one.name}={one.version}" for one in missing]
+            words = [f"{package.name}={package.version}" for package in missing]
             self._run(("apt-get", "-qq", "download", *words), _DOWNLOAD_S, self._incoming())
             for one in missing:
                 self._accept(one)
@@ -231,12 +231,12 @@ def available() -> bool:
 
 def parse_packages(text: str) -> tuple[Package, ...]:
     """Parses `apt-cache show`: one stanza per version. A stanza without a digest cannot be downloaded."""
-    found = []
+    packages = []
     for block in text.split("\n\n"):
         fields = dict(re.findall(r"^([A-Za-z0-9-]+): (.*)$", block, flags=re.MULTILINE))
         if {"Package", "Version", "SHA256", "Size"} <= fields.keys():
             depends = ", ".join(filter(None, (fields.get("Pre-Depends"), fields.get("Depends"))))
             size = int(fields["Size"]) if fields["Size"].isdecimal() else 0
             about = fields["Package"], fields["Version"], fields["SHA256"], size, depends
-            found.append(Package(*about, fields.get("Filename", "")))
-    return tuple(found)
+            packages.append(Package(*about, fields.get("Filename", "")))
+    return tuple(packages)

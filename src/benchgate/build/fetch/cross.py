@@ -70,7 +70,7 @@ def _command(folder: Path) -> tuple[str, ...]:
 
 def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
     """The packages that apt would install, limited to those that static programs in C need."""
-    found: dict[str, Package] = {}
+    packages: dict[str, Package] = {}
     wanted = [f"gcc-{guest.triple}", f"libc6-dev-{guest.debian}-cross"]
     while wanted:
         name = wanted.pop(0)
@@ -80,22 +80,22 @@ def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
                 f"this host's package source has no {name}, which compiles for guests of {guest}: "
                 "add the distribution's main component (Ubuntu: and universe)"
             )
-        found[name] = package
-        wanted += [one for one in _needed(guest, package) if one not in found and one not in wanted]
-    del found[f"gcc-{guest.triple}"]  # this package only names the current version
+        packages[name] = package
+        wanted += [text for text in _needed(guest, package) if text not in packages and text not in wanted]
+    del packages[f"gcc-{guest.triple}"]  # this package only names the current version
     with cache.scratch("inspect") as folder:
         choose = partial(_choose, guest)
-        for package, path in zip(found.values(), client.download(list(found.values())), strict=True):
+        for package, path in zip(packages.values(), client.download(list(packages.values())), strict=True):
             unpack(path, folder / "roots" / package.name, choose)
         own = frozenset(one.name for one in folder.glob("roots/*/lib/*"))
         search = newest.Search(client, own, folder)
-        for package in found.values():
+        for package in packages.values():
             place = folder / "roots" / package.name
             programs = [*place.glob("bin/*"), *place.glob("lib/*")]
             search.add(package, frozenset().union(*(elf.needed(program) for program in programs)))
         libraries = search.run()
-    gcc = next(one for one in found.values() if one.name.startswith("gcc-"))
-    pins = (Pin(gcc), *(Pin(one) for one in found.values() if one is not gcc), *libraries)
+    gcc = next(value for value in packages.values() if value.name.startswith("gcc-"))
+    pins = (Pin(gcc), *(Pin(value) for value in packages.values() if value is not gcc), *libraries)
     return PinnedSet(release.name, newest.upstream(gcc.version), pins)
 
 

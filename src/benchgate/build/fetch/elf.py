@@ -35,7 +35,7 @@ def needed(path: Path) -> frozenset[str]:
     try:
         segments = ELFFile(io.BytesIO(content)).iter_segments()
         dynamic = [segment for segment in segments if isinstance(segment, DynamicSegment)]
-        return frozenset(vars(tag)["needed"] for one in dynamic for tag in one.iter_tags("DT_NEEDED"))
+        return frozenset(vars(tag)["needed"] for segment in dynamic for tag in segment.iter_tags("DT_NEEDED"))
     except DAMAGE as error:
         raise FetchError(
             f"{path} is a damaged ELF file ({error}): fetch it again (`benchgate cache gc`)"

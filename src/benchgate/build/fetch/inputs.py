@@ -302,5 +302,5 @@ def _kernel_version(image: Path, guest: Architecture) -> str:
 def _banner_version(image: Path) -> str:
     """The version in the banner of an image that is not compressed."""
     with image.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as content:
-        found = re.search(rb"Linux version ([0-9A-Za-z.+_~-]{1,80}) ", content)
-        return found[1].decode() if found else UNAVAILABLE
+        match = re.search(rb"Linux version ([0-9A-Za-z.+_~-]{1,80}) ", content)
+        return match[1].decode() if match else UNAVAILABLE

@@ -112,7 +112,7 @@ class Search:
         """Debian names a library's package after its soname, so libfuse3-3 likely has libfuse3.so.3."""
         for atom in libraries_of(owner):
             plain = atom[0].replace("-", "").removesuffix("t64")
-            if any(plain.startswith(one.replace("-", "").replace(".so.", "")) for one in missing):
+            if any(plain.startswith(text.replace("-", "").replace(".so.", "")) for text in missing):
                 yield atom
 
     def _seek(self, missing: frozenset[str], atoms: Iterable[tuple[str, str, str]]) -> frozenset[str]:
@@ -126,13 +126,13 @@ class Search:
             unpack(path, place, choose_qemu)
             files = list((place / "lib").glob("*"))
             self._inspected[package.name] = (package, frozenset(file.name for file in files))
-        found: set[str] = set()
+        result: set[str] = set()
         for package, gives in list(self._inspected.values()):
             if here := gives & missing:
-                found |= here
+                result |= here
                 lib = self._folder / "inspect" / package.name / "lib"
                 self.add(package, frozenset().union(*(elf.needed(lib / name) for name in here)))
-        return missing - found
+        return missing - result
 
     def _choose(self, name: str, relation: str, version: str) -> Package | None:
         """apt's candidate if it satisfies the dependency, else the newest version."""

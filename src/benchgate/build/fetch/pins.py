@@ -86,17 +86,17 @@ def _pin(where: str, words: dict[str, Any]) -> Pin:
 
 
 def _list(where: Path | str, words: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    found = words.get(key, [])
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    result = words.get(key, [])
+    if not isinstance(result, list) or not all(isinstance(one, dict) for one in result):
         raise FetchError(f"{where}: {key}: expected a list of tables")
-    return found
+    return result
 
 
 def write(sets: tuple[PinnedSet, ...]) -> str:
     lines = []
-    for one in sets:
-        lines += ["[[set]]", f'release = "{one.release}"', f'version = "{one.version}"', ""]
-        for pin in one.pins:
+    for pinned_set in sets:
+        lines += ["[[set]]", f'release = "{pinned_set.release}"', f'version = "{pinned_set.version}"', ""]
+        for pin in pinned_set.pins:
             lines += ["[[set.package]]", f'name = "{pin.package.name}"', f'version = "{pin.package.version}"']
             lines += [f'sha256 = "{pin.package.sha256}"', f"bytes = {pin.package.size_bytes}"]
             lines += [f'path = "{pin.package.path}"']

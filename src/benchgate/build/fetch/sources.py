@@ -72,7 +72,7 @@ def for_guests(release: Release, guest: Architecture) -> Release:
 
 def read(folder: Path = Path("/etc/apt")) -> list[Stanza]:
     """All enabled binary package sources of this host. Unreadable files are ignored."""
-    found: list[Stanza] = []
+    result: list[Stanza] = []
     parts = sorted((folder / "sources.list.d").glob("*"))
     for path in [folder / "sources.list", *parts]:
         try:
@@ -80,15 +80,15 @@ def read(folder: Path = Path("/etc/apt")) -> list[Stanza]:
         except OSError:
             continue
         if path.suffix == ".sources":
-            found += parse_deb822(text)
+            result += parse_deb822(text)
         elif path.suffix == ".list":
-            found += parse_lines(text)
-    return found
+            result += parse_lines(text)
+    return result
 
 
 def parse_deb822(text: str) -> list[Stanza]:
     """Reads stanzas of `Field: value` lines. A value of several lines, such as a key, keeps them."""
-    found: list[Stanza] = []
+    result: list[Stanza] = []
     lines = (line for line in text.splitlines() if not line.startswith("#"))
     for block in re.split(r"\n[ \t]*\n", "\n".join(lines)):
         fields: dict[str, str] = {}
@@ -101,13 +101,13 @@ def parse_deb822(text: str) -> list[Stanza]:
                 name = name.lower()
                 fields[name] = value
         if _usable(fields):
-            found.append(fields)
-    return found
+            result.append(fields)
+    return result
 
 
 def parse_lines(text: str) -> list[Stanza]:
     """Reads `deb [option=value] URI suite component...` lines as stanzas."""
-    found: list[Stanza] = []
+    result: list[Stanza] = []
     for raw in text.splitlines():
         match = _SOURCE_LINE.fullmatch(raw.partition("#")[0].strip())
         words = match["rest"].split() if match else []
@@ -119,8 +119,8 @@ def parse_lines(text: str) -> list[Stanza]:
             if field := _OPTIONS.get(name.lower()):
                 fields[field] = value.replace(",", " ")
         if _usable(fields):
-            found.append(fields)
-    return found
+            result.append(fields)
+    return result
 
 
 def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> str:

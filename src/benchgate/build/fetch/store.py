@@ -90,13 +90,13 @@ def this_release() -> Release:
         words = platform.freedesktop_os_release()
     except OSError:
         words = {}
-    found = sources.release(words)
-    if found is None:
+    release = sources.release(words)
+    if release is None:
         name = words.get("PRETTY_NAME", "this system")
         raise FetchError(
             f"{name} is not based on Debian or Ubuntu, so apt cannot fetch anything; {_alternatives()}"
         )
-    return found
+    return release
 
 
 def _alternatives() -> str:
@@ -123,11 +123,11 @@ def fetch(  # noqa: PLR0913 - keyword arguments
     what = first or kind
     sets, unreviewed = _sets(kind, release, first), _unreviewed(kind, release, first)
     place = f"{kind}-{part}" if part else kind
-    if found := _from_cache(place, sets, None if locked else unreviewed):
-        return found
-    for one in sets:
+    if entry := _from_cache(place, sets, None if locked else unreviewed):
+        return entry
+    for pinned_set in sets:
         with contextlib.suppress(_WithdrawnError):
-            return _kept(_fetch_reviewed(place, what, one, fill, session, source=release), REVIEWED)
+            return _kept(_fetch_reviewed(place, what, pinned_set, fill, session, source=release), REVIEWED)
     if locked and not sets:
         raise FetchError(
             f"no version of {what} was reviewed for {release.name}, and --locked allows no other: leave out "
@@ -143,9 +143,9 @@ def fetch(  # noqa: PLR0913 - keyword arguments
 
     def make(files: Path) -> None:
         client = session.apt(release)
-        found = resolve(client, release)
-        _announce(client, what, found)
-        _fill(found, client, fill, files)
+        entry = resolve(client, release)
+        _announce(client, what, entry)
+        _fill(entry, client, fill, files)
 
     return _kept(cache.entry(place, unreviewed, make, notice=session.notice), UNREVIEWED)
 
@@ -157,13 +157,13 @@ def fetched(kind: str) -> StoreEntry | None:
 
 
 def _sets(kind: str, release: Release, first: str) -> tuple[PinnedSet, ...]:
-    every = (one for one in pins.read(lock_path(kind)) if one.release == release.name)
-    return tuple(one for one in every if first in ("", one.pins[0].package.name))
+    every = (pinned_set for pinned_set in pins.read(lock_path(kind)) if pinned_set.release == release.name)
+    return tuple(pinned_set for pinned_set in every if first in ("", pinned_set.pins[0].package.name))
 
 
 def _unreviewed(kind: str, release: Release, first: str) -> dict[str, str]:
     """The cache's key for a set that is in no lock."""
-    instead = ",".join(one.digest for one in _sets(kind, release, first))
+    instead = ",".join(pinned_set.digest for pinned_set in _sets(kind, release, first))
     key = {"release": release.name, "origin": UNREVIEWED, "instead-of": instead}
     return key | ({"first": first} if first else {})
 
@@ -171,8 +171,8 @@ def _unreviewed(kind: str, release: Release, first: str) -> dict[str, str]:
 def _from_cache(
     kind: str, sets: Sequence[PinnedSet], unreviewed: Mapping[str, str] | None
 ) -> StoreEntry | None:
-    for one in sets:
-        if folder := cache.existing(kind, _key(one)) or _usable(kind, _identity(one)):
+    for pinned_set in sets:
+        if folder := cache.existing(kind, _key(pinned_set)) or _usable(kind, _identity(pinned_set)):
             return _kept(folder, REVIEWED)
     if unreviewed is not None and (folder := _usable(kind, unreviewed)):
         return _kept(folder, UNREVIEWED)
@@ -184,7 +184,7 @@ def lock_path(kind: str) -> Path:
 
 
 def _fetch_reviewed(  # noqa: PLR0913 - the parts of `fetch`
-    kind: str, what: str, one: PinnedSet, fill: Fill, session: FetchSession, *, source: Release
+    kind: str, what: str, pinned_set: PinnedSet, fill: Fill, session: FetchSession, *, source: Release
 ) -> Path:
     def make(files: Path) -> None:
         client = session.apt(source)
@@ -193,18 +193,21 @@ def _fetch_reviewed(  # noqa: PLR0913 - the parts of `fetch`
             _require_offered(client, wanted)
         _fill(wanted, client, fill, files)
 
-    wanted = _without_present(one)
-    return cache.entry(kind, _key(one), make, notice=session.notice)
+    wanted = _without_present(pinned_set)
+    return cache.entry(kind, _key(pinned_set), make, notice=session.notice)
 
 
-def _announce(client: Apt, what: str, one: PinnedSet) -> None:
-    size = sum(pin.package.size_bytes for pin in one.pins) / 1e6
-    client.notice(f"fetching {what} {one.version} ({size:.0f} MB) ...")
+def _announce(client: Apt, what: str, pinned_set: PinnedSet) -> None:
+    size = sum(pin.package.size_bytes for pin in pinned_set.pins) / 1e6
+    client.notice(f"fetching {what} {pinned_set.version} ({size:.0f} MB) ...")
 
 
-def _fill(one: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
-    about = fill(client, one, files)
-    about |= {"version": one.version, "packages": {pin.package.name: pin.package.version for pin in one.pins}}
+def _fill(pinned_set: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
+    about = fill(client, pinned_set, files)
+    about |= {
+        "version": pinned_set.version,
+        "packages": {pin.package.name: pin.package.version for pin in pinned_set.pins},
+    }
     about |= {"system_libraries": _system_libraries(files)}
     (files / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
 
@@ -227,15 +230,15 @@ def _usable(kind: str, identity: Mapping[str, str]) -> Path | None:
     return next((folder for folder in cache.matching(kind, identity) if not _lost(folder)), None)
 
 
-def _without_present(one: PinnedSet) -> PinnedSet:
+def _without_present(pinned_set: PinnedSet) -> PinnedSet:
     """The set without packages whose libraries the system has."""
     has = elf.present()
-    needed = tuple(pin for pin in one.pins if not pin.libraries or not set(pin.libraries) <= has)
-    return PinnedSet(one.release, one.version, needed)
+    needed = tuple(pin for pin in pinned_set.pins if not pin.libraries or not set(pin.libraries) <= has)
+    return PinnedSet(pinned_set.release, pinned_set.version, needed)
 
 
-def _require_offered(client: Apt, one: PinnedSet) -> None:
-    for pin in one.pins:
+def _require_offered(client: Apt, pinned_set: PinnedSet) -> None:
+    for pin in pinned_set.pins:
         offered = {(other.version, other.sha256) for other in client.versions(pin.package.name)}
         if (pin.package.version, pin.package.sha256) not in offered:
             raise _WithdrawnError(
@@ -243,13 +246,13 @@ def _require_offered(client: Apt, one: PinnedSet) -> None:
             )
 
 
-def _key(one: PinnedSet) -> dict[str, str]:
-    names = ",".join(pin.package.name for pin in _without_present(one).pins)
-    return {**_identity(one), "packages": names}
+def _key(pinned_set: PinnedSet) -> dict[str, str]:
+    names = ",".join(pin.package.name for pin in _without_present(pinned_set).pins)
+    return {**_identity(pinned_set), "packages": names}
 
 
-def _identity(one: PinnedSet) -> dict[str, str]:
-    return {"release": one.release, "version": one.version, "lock": one.digest}
+def _identity(pinned_set: PinnedSet) -> dict[str, str]:
+    return {"release": pinned_set.release, "version": pinned_set.version, "lock": pinned_set.digest}
 
 
 def _kept(folder: Path, origin: str) -> StoreEntry:

@@ -70,8 +70,8 @@ def newest_set(client: Apt, release: Release, package: str) -> PinnedSet:
             search.add(root, elf.needed(path))
         search.add(libc, _UNSEEN)
         # `libraries` is empty, because the host's libraries are never used instead.
-        found = [Pin(pin.package) for pin in search.run() if pin.package not in (root, libc)]
-    return PinnedSet(release.name, newest.upstream(root.version), (Pin(root), Pin(libc), *found))
+        pins = [Pin(pin.package) for pin in search.run() if pin.package not in (root, libc)]
+    return PinnedSet(release.name, newest.upstream(root.version), (Pin(root), Pin(libc), *pins))
 
 
 def _choose(member: str) -> str | None:
@@ -83,12 +83,12 @@ def _choose(member: str) -> str | None:
 
 def _programs(folder: Path) -> list[Path]:
     """The programs that are ELF files. Scripts need an interpreter, which is another package."""
-    found = [one for one in sorted(folder.glob("*")) if one.is_file() and not one.is_symlink()]
-    return [one for one in found if one.read_bytes()[:4] == b"\x7fELF"]
+    paths = [path for path in sorted(folder.glob("*")) if path.is_file() and not path.is_symlink()]
+    return [path for path in paths if path.read_bytes()[:4] == b"\x7fELF"]
 
 
 def _names(folder: Path) -> frozenset[str]:
-    return frozenset(one.name for one in folder.glob("*"))
+    return frozenset(path.name for path in folder.glob("*"))
 
 
 def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def _fill(client: Apt, packages: PinnedSet, files: Path) -> dict[str, Any]:
 
 def _closure(folder: Path, programs: Iterable[Path]) -> frozenset[str]:
     """The libraries of `folder` that the programs need, directly or not, and the loader."""
-    found: set[str] = set()
+    result: set[str] = set()
     open_ = {LOADER, *_UNSEEN}.union(*(elf.needed(program) for program in programs))
     while open_:
         name = open_.pop()
         path = folder / "lib" / name
         if not path.is_file():
             raise FetchError(f"no package of the set has {name}: renew the lock with `nox -s relock`")
-        found.add(name)
-        open_ |= elf.needed(path) - found
-    return frozenset(found)
+        result.add(name)
+        open_ |= elf.needed(path) - result
+    return frozenset(result)

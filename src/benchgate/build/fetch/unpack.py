@@ -120,7 +120,7 @@ def kernel_content(image: Path) -> bytes:
 
 
 def _kernel_unpacker(payload: bytes) -> Callable[[bytes], bytes] | None:
-    return next((found for magic, found in _KERNEL_UNPACKERS.items() if payload.startswith(magic)), None)
+    return next((value for magic, value in _KERNEL_UNPACKERS.items() if payload.startswith(magic)), None)
 
 
 def _checked_kernel(image: Path, payload: bytes, unpack: Callable[[bytes], bytes]) -> bytes:

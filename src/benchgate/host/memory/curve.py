@@ -97,10 +97,10 @@ def levels(points: Sequence[CurvePoint]) -> tuple[LatencyLevel, ...]:
 def steps(points: Sequence[CurvePoint]) -> tuple[CapacityStep, ...]:
     """The steps between neighbouring levels."""
     heights, runs = envelope(points), _runs(points)
-    found = [_level(points, run) for run in runs]
+    latency_levels = [_level(points, run) for run in runs]
     return tuple(
         _step(points, heights, inner.last, math.sqrt(one.ns * other.ns))
-        for inner, one, other in zip(runs, found, found[1:], strict=False)
+        for inner, one, other in zip(runs, latency_levels, latency_levels[1:], strict=False)
     )
 
 
@@ -121,28 +121,28 @@ def disagreements(
     stated: Sequence[CacheStatement], memory_ns: float, points: Sequence[CurvePoint]
 ) -> list[str]:
     """What a machine file states of its caches and memory, held against a curve. Empty: they agree."""
-    found, edges = levels(points), steps(points)
-    if not found:
+    latency_levels, edges = levels(points), steps(points)
+    if not latency_levels:
         return ["the curve is nowhere flat, so it shows no level"]
     said = []
     if len(edges) != len(stated):
         seen = ", ".join(f"{_kib(edge.low)} to {_kib(edge.high)}" for edge in edges) or "none"
-        names = ", ".join(f"{one.name} {_kib(one.size)}" for one in stated)
+        names = ", ".join(f"{statement.name} {_kib(statement.size)}" for statement in stated)
         said.append(
             f"the file has {len(stated)} levels of caches ({names}), the curve {len(edges)} steps ({seen})"
         )
     inner = 0
-    for one, level, edge in zip(stated, found, edges, strict=False):
-        if not fitting(edge, one.size, inner):
+    for statement, level, edge in zip(stated, latency_levels, edges, strict=False):
+        if not fitting(edge, statement.size, inner):
             said.append(
-                f"{one.name}: {_kib(one.size)}, but the step is between {_kib(edge.low)} and "
+                f"{statement.name}: {_kib(statement.size)}, but the step is between {_kib(edge.low)} and "
                 f"{_kib(edge.high)}"
             )
-        if one.ns is not None and not _near(one.ns, level):
-            said.append(_differs(one.name, one.ns, level))
-        inner += one.size
-    if len(found) == len(stated) + 1 and not _near(memory_ns, found[-1]):
-        said.append(_differs("memory", memory_ns, found[-1]))
+        if statement.ns is not None and not _near(statement.ns, level):
+            said.append(_differs(statement.name, statement.ns, level))
+        inner += statement.size
+    if len(latency_levels) == len(stated) + 1 and not _near(memory_ns, latency_levels[-1]):
+        said.append(_differs("memory", memory_ns, latency_levels[-1]))
     return said
 
 
@@ -224,7 +224,9 @@ def curves_text(curves: Mapping[str, tuple[CurvePoint, ...]], decides: str) -> s
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(HEAD)
     for kind in sorted(curves, key=lambda kind: (kind != decides, kind)):
-        writer.writerows((kind, one.size, f"{one.ns:.4f}", f"{one.typical_ns:.4f}") for one in curves[kind])
+        writer.writerows(
+            (kind, curve.size, f"{curve.ns:.4f}", f"{curve.typical_ns:.4f}") for curve in curves[kind]
+        )
     return output.getvalue()
 
 
@@ -242,7 +244,7 @@ def parse_curves(raw: str, path: Path) -> dict[str, tuple[CurvePoint, ...]]:
     rows = list(csv.reader(raw.splitlines()))
     if not rows or tuple(rows[0]) != HEAD:
         raise UsageError(f"{path}:1: expected `{','.join(HEAD)}`, as `benchgate machine calibrate` writes it")
-    found: dict[str, list[CurvePoint]] = {}
+    result: dict[str, list[CurvePoint]] = {}
     for number, row in enumerate(rows[1:], 2):
         try:
             kind, size, ns, typical = row
@@ -251,10 +253,10 @@ def parse_curves(raw: str, path: Path) -> dict[str, tuple[CurvePoint, ...]]:
             raise UsageError(
                 f"{path}:{number}: `{visible(','.join(row))[:80]}` is not a point of a curve"
             ) from None
-        before = found.setdefault(kind, [])
+        before = result.setdefault(kind, [])
         if not (0 < point.ns < math.inf and (not before or point.size > before[-1].size)):
             raise UsageError(f"{path}:{number}: sizes must ascend, and latencies must be above zero")
         before.append(point)
-    if not found:
+    if not result:
         raise UsageError(f"{path}: has no points")
-    return {kind: tuple(points) for kind, points in found.items()}
+    return {kind: tuple(points) for kind, points in result.items()}

@@ -124,7 +124,7 @@ def cores_of(of: Evidence) -> Groups:
     cores = list(of.told.cores) or [(cpu,) for cpu in of.told.cpus]
     if len(of.levels) > 1:
         limit = math.sqrt(of.levels[0].ns * of.levels[1].ns)
-        same = [pair for pair, found in of.seen.transfers.items() if found.low < limit]
+        same = [pair for pair, spread in of.seen.transfers.items() if spread.low < limit]
         hidden = [pair for pair in same if group_of(cores, pair[0]) != group_of(cores, pair[1])]
         if hidden:
             of.say(
@@ -223,12 +223,12 @@ def usable(seen: SurveyResult) -> SurveyResult:
 
 
 def _kept(
-    what: str, found: Mapping[Key, PassSpread], unit: float, limits: tuple[float, float], missing: list[str]
+    what: str, spreads: Mapping[Key, PassSpread], unit: float, limits: tuple[float, float], missing: list[str]
 ) -> dict[Key, PassSpread]:
     """`unit`: so much of a measurement is one of the file's."""
     low, high = limits
     good = {}
-    for key, one in found.items():
+    for key, one in spreads.items():
         if low <= one.value / unit <= high:
             good[key] = one
             continue

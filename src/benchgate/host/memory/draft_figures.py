@@ -71,7 +71,9 @@ def _ways(told: CacheDescription | None, line: int) -> DraftFigure:
         return DraftFigure(WAYS, Basis.ASSUMED, "the host does not tell")
     if told.ways <= MOST_WAYS and told.size % (told.ways * line) == 0:
         return DraftFigure(told.ways, Basis.TOLD, "")
-    fitting = (one for one in range(min(told.ways, MOST_WAYS), 1, -1) if told.size % (one * line) == 0)
+    fitting = (
+        number for number in range(min(told.ways, MOST_WAYS), 1, -1) if told.size % (number * line) == 0
+    )
     why = f"the host tells {told.ways}, of which {size_text(told.size)} have no whole number of sets"
     return DraftFigure(next(fitting, 1), Basis.ASSUMED, why)
 
@@ -82,7 +84,7 @@ def _size(of: Evidence, number: int, whole: int) -> DraftFigure:
         return _unseen_size(told, whole, number)
     step = of.steps[number]
     between = f"the curve's step is between {size_text(step.low)} and {size_text(step.high)}"
-    inner = sum(one.size for n in range(number) if (one := of.told.cache(n + 1, "Data")))
+    inner = sum(description.size for n in range(number) if (description := of.told.cache(n + 1, "Data")))
     if told and curve.fitting(step, told.size, inner):
         return DraftFigure(told.size, Basis.TOLD, between)
     if told:
@@ -137,8 +139,8 @@ def _rounded(step: CapacityStep, whole: int) -> int:
     """The step's size in whole sets, and where the step allows it in eighths of a power of two: the curve
     shows no more digits."""
     unit = whole << max(0, math.floor(math.log2(step.size / 8 / whole)))
-    found = round(step.size / unit) * unit
-    return found if step.contains(found) else max(1, round(step.size / whole)) * whole
+    result = round(step.size / unit) * unit
+    return result if step.contains(result) else max(1, round(step.size / whole)) * whole
 
 
 def _fastest(seen: SurveyResult) -> float:
@@ -161,7 +163,7 @@ def remote(of: Evidence, local: DraftFigure, nodes: int) -> DraftFigure | None:
         return None
     if not of.seen.remote:
         return DraftFigure(local.value, Basis.ASSUMED, "as local_ns: it was not measured")
-    values = [one.value for one in of.seen.remote.values()]
+    values = [spread.value for spread in of.seen.remote.values()]
     value = max(median(values), local.value)
     return DraftFigure(
         value, Basis.MEASURED, f"{range_text(values)}, over {counted(len(values), 'pair')} of nodes"
@@ -172,12 +174,12 @@ def bandwidth(of: Evidence) -> DraftFigure | None:
     groups = [group for group in of.told.nodes or (of.told.cpus,) if group in of.seen.streams]
     if not groups:
         return None
-    found = of.seen.streams[groups[0]]
+    spread = of.seen.streams[groups[0]]
     why = (
-        f"{found.low / 1e9:.1f} to {found.high / 1e9:.1f}, reading with {_cpus(groups[0])} together, "
+        f"{spread.low / 1e9:.1f} to {spread.high / 1e9:.1f}, reading with {_cpus(groups[0])} together, "
         "the highest counts. The memory may feed more CPUs: a lower limit"
     )
-    return DraftFigure(found.high / 1e9, Basis.MEASURED, why)
+    return DraftFigure(spread.high / 1e9, Basis.MEASURED, why)
 
 
 def transfers(
@@ -211,8 +213,8 @@ def _transfer(
 ) -> DraftFigure:
     if not pairs:
         return DraftFigure(floor, Basis.ASSUMED, "no pair of CPUs could be measured: the next nearer latency")
-    values = [found.value for _, found in pairs]
-    ends = [end for _, found in pairs for end in (found.low, found.high)]
+    values = [spread.value for _, spread in pairs]
+    ends = [end for _, spread in pairs for end in (spread.low, spread.high)]
     handovers = [of.seen.handovers[pair].value for pair, _ in pairs if pair in of.seen.handovers]
     why = f"{range_text(ends)}, over {counted(len(pairs), 'pair')} of CPUs"
     if handovers:
@@ -227,11 +229,11 @@ def _transfer(
 
 
 def atomic(of: Evidence) -> DraftFigure:
-    found = of.seen.single.get("atomic")
-    if found is None:
+    spread = of.seen.single.get("atomic")
+    if spread is None:
         return DraftFigure(1, Basis.ASSUMED, "it was not measured")
-    why = f"{found.low:.2f} to {found.high:.2f} ns in all; the instruction's own ns is not part of it"
-    return DraftFigure(max(found.value - 1, 0), Basis.MEASURED, why)
+    why = f"{spread.low:.2f} to {spread.high:.2f} ns in all; the instruction's own ns is not part of it"
+    return DraftFigure(max(spread.value - 1, 0), Basis.MEASURED, why)
 
 
 def interrupt(of: Evidence) -> DraftFigure:
@@ -239,10 +241,10 @@ def interrupt(of: Evidence) -> DraftFigure:
     if not spreads:
         why = "no interrupt between CPUs could be measured" if len(of.told.cpus) > 1 else "there is one CPU"
         return DraftFigure(500, Basis.ASSUMED, why)
-    values = [one.value for one in spreads]
+    values = [spread.value for spread in spreads]
     why = (
-        f"measured: {range_text([end for one in spreads for end in (one.low, one.high)])} there and back "
-        "with membarrier(); half of it is the receiver's"
+        f"measured: {range_text([end for spread in spreads for end in (spread.low, spread.high)])} there and "
+        "back with membarrier(); half of it is the receiver's"
     )
     why += "; the hypervisor's part is in it" if of.told.is_virtual else ""
     return DraftFigure(median(values) / 2, Basis.ASSUMED, why)

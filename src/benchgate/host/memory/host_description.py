@@ -61,7 +61,9 @@ def read(topology: HostTopology, root: Path = Path("/")) -> HostDescription:
         caches=caches(cpus[0], root) if cpus else (),
         l3_groups=_grouped(cpus, [_l3_of(cpu, root) for cpu in cpus]),
         sockets=_grouped(cpus, [_only(_socket_of(topology, cpu)) for cpu in cpus]),
-        cores=_grouped(cpus, [_only(found.core if (found := topology.cpu(cpu)) else cpu) for cpu in cpus]),
+        cores=_grouped(
+            cpus, [_only(logical_cpu.core if (logical_cpu := topology.cpu(cpu)) else cpu) for cpu in cpus]
+        ),
         nodes=_nodes(cpus, root),
         is_virtual=topology.hypervisor,
         model=_model(root),
@@ -70,7 +72,7 @@ def read(topology: HostTopology, root: Path = Path("/")) -> HostDescription:
 
 def caches(cpu: int, root: Path = Path("/")) -> tuple[CacheDescription, ...]:
     folders = sorted((root / CPUS / f"cpu{cpu}" / "cache").glob("index[0-9]*"))
-    return tuple(found for folder in folders if (found := _cache(folder)))
+    return tuple(description for folder in folders if (description := _cache(folder)))
 
 
 def _cache(folder: Path) -> CacheDescription | None:
@@ -89,8 +91,8 @@ def _l3_of(cpu: int, root: Path) -> tuple[int, ...]:
 
 
 def _socket_of(topology: HostTopology, cpu: int) -> int | None:
-    found = topology.cpu(cpu)
-    return found.socket if found else None
+    logical_cpu = topology.cpu(cpu)
+    return logical_cpu.socket if logical_cpu else None
 
 
 def _only(number: int | None) -> tuple[int, ...]:
@@ -116,5 +118,5 @@ def _nodes(cpus: tuple[int, ...], root: Path) -> tuple[tuple[int, ...], ...]:
 
 
 def _model(root: Path) -> str:
-    found = re.search(r"^model name\s*:(.*)$", text_of(root / "proc/cpuinfo") or "", re.MULTILINE)
-    return one_line(found[1], 80) if found else ""
+    match = re.search(r"^model name\s*:(.*)$", text_of(root / "proc/cpuinfo") or "", re.MULTILINE)
+    return one_line(match[1], 80) if match else ""

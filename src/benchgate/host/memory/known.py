@@ -84,14 +84,14 @@ def group_of(groups: Iterable[tuple[int, ...]], cpu: int) -> tuple[int, ...]:
 
 def joined(groups: Iterable[tuple[int, ...]], pairs: Iterable[tuple[int, int]]) -> list[tuple[int, ...]]:
     """The groups, those of a pair as one."""
-    found = [set(group) for group in groups]
+    result = [set(group) for group in groups]
     for one, two in pairs:
-        first = next(group for group in found if one in group)
-        second = next(group for group in found if two in group)
+        first = next(group for group in result if one in group)
+        second = next(group for group in result if two in group)
         if first is not second:
             first |= second
-            found.remove(second)
-    return sorted(tuple(sorted(group)) for group in found)
+            result.remove(second)
+    return sorted(tuple(sorted(group)) for group in result)
 
 
 def renamed(groups: Groups, order: Sequence[int]) -> Groups:

@@ -57,13 +57,13 @@ def measure(
 ) -> tuple[MeterSample, ...]:
     """`argv`: the command instead of the program itself."""
     command = [*(argv or (str(program()),)), *map(str, words)]
-    found = []
+    samples = []
     with closing(_lines(command, silent_s)) as lines:  # the program ends here in any case
         for line in lines:
-            one = read(line)
-            seen(one)
-            found.append(one)
-    return tuple(found)
+            sample = read(line)
+            seen(sample)
+            samples.append(sample)
+    return tuple(samples)
 
 
 def read(line: str) -> MeterSample:

@@ -168,7 +168,7 @@ class _Survey:
         self._progress(f"a cycle and an atomic operation on CPU {cpu}")
         single = self._measure(["single", cpu, self._plan.passes])
         huge = self._chase(HUGE, self._plan.passes)
-        shares = [one.value for one in huge if one.name == "huge_share"]
+        shares = [sample.value for sample in huge if sample.name == "huge_share"]
         curves = {HUGE: usable_points(HUGE, points_of(huge), self._missing)}
         is_huge = min(shares, default=0.0) >= HUGE_ENOUGH
         for kind in (SMALL, LOCAL, PAGES) if self._plan.other_passes else () if is_huge else (SMALL,):
@@ -187,8 +187,12 @@ class _Survey:
             curves,
             base.huge_share,
             base.single,
-            transfers={pair: found["transfer"] for pair, found in together.items() if "transfer" in found},
-            handovers={pair: found["handover"] for pair, found in together.items() if "handover" in found},
+            transfers={
+                pair: spreads["transfer"] for pair, spreads in together.items() if "transfer" in spreads
+            },
+            handovers={
+                pair: spreads["handover"] for pair, spreads in together.items() if "handover" in spreads
+            },
             interrupts=self._interrupts(pairs),
             shares=self._shares(base, pairs),
             streams=self._streams(),
@@ -199,7 +203,7 @@ class _Survey:
     def _chase(self, kind: str, passes: int) -> tuple[MeterSample, ...]:
         cpu, wanted = self._told.cpus[0], sizes(self._plan, self._told)
         if kind == PAGES:  # as many lines as the other chases, up to 64 times as far apart
-            wanted = tuple(one for one in wanted if one >= 64 * KIB)
+            wanted = tuple(number for number in wanted if number >= 64 * KIB)
         done = 0
 
         def seen(sample: MeterSample) -> None:
@@ -257,21 +261,21 @@ class _Survey:
     def _streams(self) -> dict[tuple[int, ...], PassSpread]:
         """The bandwidth of the first CPU alone, and of each node's CPUs together."""
         groups = self._told.nodes or (self._told.cpus,)
-        found = {}
+        spreads = {}
         for cpus in dict.fromkeys([(groups[0][0],), *groups]):
             self._progress(f"bandwidth of {counted(len(cpus), 'CPU')}")
             words = ["stream", 3 * self._plan.passes, self._plan.stream_bytes, *cpus]
-            found[cpus] = _by_name(self._measure(words))["stream"]
-        return found
+            spreads[cpus] = _by_name(self._measure(words))["stream"]
+        return spreads
 
     def _remote(self, kind: str) -> dict[tuple[int, int], PassSpread]:
-        found = {}
+        spreads = {}
         for one, two in itertools.permutations(range(len(self._told.nodes)), 2):
             cpu, home = self._told.nodes[one][0], self._told.nodes[two][0]
             self._progress(f"memory of CPU {home}'s node from CPU {cpu}")
             words = ["chase", cpu, home, kind, self._plan.slices, self._plan.passes, self._plan.largest]
-            found[one, two] = _by_name(self._measure(words))["chase"]
-        return found
+            spreads[one, two] = _by_name(self._measure(words))["chase"]
+        return spreads
 
 
 def _by_name(samples: Sequence[MeterSample]) -> dict[str, PassSpread]:

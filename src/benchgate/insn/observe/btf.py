@@ -90,14 +90,14 @@ class Btf:
             kind = self._type(number)
             has_bits = info >> 31
             bit, bits = (place & 0xFFFFFF, place >> 24) if has_bits else (place, 0)
-            found = Field(offset + bit // 8, kind, (bit % 8, bits) if bits else None)
+            field = Field(offset + bit // 8, kind, (bit % 8, bits) if bits else None)
             if name:
-                yield self._text(name), found
+                yield self._text(name), field
             elif kind.c_kind is CKind.STRUCTURE and depth < _DEEPEST:
-                yield from self._members(kind, found.offset, depth + 1)
+                yield from self._members(kind, field.offset, depth + 1)
 
     def field(self, of: CType, name: str) -> Field | None:
-        return next((found for one, found in self._members(of) if one == name), None)
+        return next((found for text, found in self._members(of) if text == name), None)
 
     def fields(self, of: CType) -> Collection[str]:
         return [name for name, _ in self._members(of)]

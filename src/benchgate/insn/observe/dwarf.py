@@ -73,11 +73,11 @@ class Dwarf:
         for die in self._dwarf.get_DIE_from_refaddr(of.key).iter_children():
             if die.tag != "DW_TAG_member":
                 continue
-            found = self._placed(die, offset)
+            field = self._placed(die, offset)
             if name := _text(die, "DW_AT_name"):
-                yield name, found
-            elif found.type.c_kind is CKind.STRUCTURE and depth < _DEEPEST:
-                yield from self._members(found.type, found.offset, depth + 1)
+                yield name, field
+            elif field.type.c_kind is CKind.STRUCTURE and depth < _DEEPEST:
+                yield from self._members(field.type, field.offset, depth + 1)
 
     def _placed(self, die: DIE, offset: int) -> Field:
         kind, at = self._type(die), offset + _location(die)
@@ -89,7 +89,7 @@ class Dwarf:
         return Field(at + bit // 8, kind, (bit % 8, bits) if bits else None)
 
     def field(self, of: CType, name: str) -> Field | None:
-        return next((found for one, found in self._members(of) if one == name), None)
+        return next((found for text, found in self._members(of) if text == name), None)
 
     def fields(self, of: CType) -> Collection[str]:
         return [name for name, _ in self._members(of)]

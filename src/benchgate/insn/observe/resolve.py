@@ -79,8 +79,8 @@ def observed(
     observation: ObserveDefinition, addresses: Addresses, types: Types, *, threads: bool = True
 ) -> str:
     """The text of the plugin's file. Without `threads` it is enough to count."""
-    found = _Resolver(observation, addresses, types)
-    return "\n".join([*(found.lines() if threads else found.counted()), ""])
+    result = _Resolver(observation, addresses, types)
+    return "\n".join([*(result.lines() if threads else result.counted()), ""])
 
 
 class _Resolver:
@@ -218,8 +218,8 @@ class _Resolver:
             raise VerifyError(
                 f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
             )
-        found = self._field(of.type, tree.name)
-        return _Code(_plus(of.steps, found.offset), found.type, is_place=True, bits=found.bits)
+        field = self._field(of.type, tree.name)
+        return _Code(_plus(of.steps, field.offset), field.type, is_place=True, bits=field.bits)
 
     def _element(self, tree: Tree, index: Tree) -> _Code:
         of = self._code(tree)
@@ -240,8 +240,8 @@ class _Resolver:
         pointer, name, member = values
         if not isinstance(name, Identifier) or not isinstance(member, Identifier):
             raise VerifyError("`container` takes a pointer, the name of a structure and that of its field")
-        found = self._field(self._structure(name.name), member.name)
-        return _Code((*self._value(pointer), f"#{found.offset:x}", "-"), self._pointer(name.name))
+        field = self._field(self._structure(name.name), member.name)
+        return _Code((*self._value(pointer), f"#{field.offset:x}", "-"), self._pointer(name.name))
 
     def _operation(self, operator: str, values: tuple[Tree, ...]) -> tuple[str, ...]:
         sides = [self._value(value) for value in values]
@@ -266,17 +266,17 @@ class _Resolver:
         raise _Missing(f"this kernel has no symbol `{name}`{self._near(name)}")
 
     def _structure(self, name: str) -> CType:
-        found = self._types.structure(name)
-        if found is None:
+        ctype = self._types.structure(name)
+        if ctype is None:
             raise _Missing(f"this kernel describes no struct `{name}`: it needs BTF or DWARF that has it")
-        return found
+        return ctype
 
     def _field(self, of: CType, name: str) -> Field:
-        found = self._types.field(of, name)
-        if found is None:
+        field = self._types.field(of, name)
+        if field is None:
             near = _nearest(name, self._types.fields(of))
             raise _Missing(f"struct {of.name} of this kernel has no field `{name}`{near}")
-        return found
+        return field
 
     def _pointer(self, name: str) -> CType:
         return CType(CKind.POINTER, name=self._structure(name).name)
@@ -318,7 +318,7 @@ def _power(bits: int) -> int:
 
 def _nearest(name: str, known: Collection[str], first: Collection[str] = ()) -> str:
     near = list(dict.fromkeys([*first, *difflib.get_close_matches(name, known, n=_NEAREST)]))[:_NEAREST]
-    return f"; it has {', '.join(f'`{one}`' for one in near)}" if near else ""
+    return f"; it has {', '.join(f'`{text}`' for text in near)}" if near else ""
 
 
 def _line(key: str, steps: tuple[str, ...]) -> str:

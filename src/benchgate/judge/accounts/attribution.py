@@ -99,7 +99,7 @@ def table(cell: str, transcript: Transcript, symbols: Symbols = NO_SYMBOLS) -> T
     plain = [(name, line) for name, line in lines if _is_bucket(name)]
     names = tuple(dict.fromkeys((*BUCKETS, *(name for name, _ in plain))))
     of = {name: [line for other, line in plain if other == name] for name in names}
-    locks = dict.fromkeys(found[1] for name, _ in lines if (found := _LOCK.match(name)))
+    locks = dict.fromkeys(match[1] for name, _ in lines if (match := _LOCK.match(name)))
     return Table(
         cell=cell,
         unit=transcript.unit,
@@ -147,9 +147,9 @@ def _threads(lines: Sequence[tuple[str, AttributionBucket]]) -> tuple[Thread, ..
     times: dict[int, dict[str, int | None]] = {}
     cpus: dict[int, int | None] = {}
     for name, line in lines:
-        if found := _THREAD.match(name):
-            times.setdefault(int(found[1]), {})[found[2]] = line.value
-            cpus[int(found[1])] = line.cpu
+        if match := _THREAD.match(name):
+            times.setdefault(int(match[1]), {})[match[2]] = line.value
+            cpus[int(match[1])] = line.cpu
     parts = ("running", "runnable", "blocked", "lifetime")
     return tuple(
         Thread(number, cpus[number], *(times[number].get(part) for part in parts)) for number in sorted(times)
@@ -157,5 +157,5 @@ def _threads(lines: Sequence[tuple[str, AttributionBucket]]) -> tuple[Thread, ..
 
 
 def _samples(lines: Sequence[AttributionBucket], symbols: Symbols) -> Mapping[str, int]:
-    found = Counter(symbols.name_of(line.value) or UNKNOWN for line in lines if line.value is not None)
-    return dict(found.most_common())
+    result = Counter(symbols.name_of(line.value) or UNKNOWN for line in lines if line.value is not None)
+    return dict(result.most_common())

@@ -41,13 +41,17 @@ def distributions(
 ) -> dict[str, tuple[Distribution, ...]]:
     """`declared` has the metrics by row; the result is by cell id."""
     cells = counted_by_cell(runs).items()
-    found = {cell_id: tuple(_of_cell(mine, declared[mine[0].run.cell.row])) for cell_id, mine in cells}
-    return {cell_id: some for cell_id, some in found.items() if some}
+    result = {cell_id: tuple(_of_cell(mine, declared[mine[0].run.cell.row])) for cell_id, mine in cells}
+    return {cell_id: some for cell_id, some in result.items() if some}
 
 
 def _of_cell(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> Iterable[Distribution]:
     for name in runs[0].histograms:
-        units = {one.unit for one in declared.values() if (one.kind, one.of) == (MetricKind.PERCENTILE, name)}
+        units = {
+            metric.unit
+            for metric in declared.values()
+            if (metric.kind, metric.of) == (MetricKind.PERCENTILE, name)
+        }
         unit = units.pop() if len(units) == 1 else ""
         if all(_is_usable(run, name, unit) for run in runs):
             yield _together(name, unit, [(run.histograms[name], _length(run, name, unit)) for run in runs])
@@ -71,15 +75,15 @@ def _length(run: VerifiedRun, name: str, unit: str) -> float:
 
 def _together(name: str, unit: str, parts: Sequence[tuple[Histogram, float]]) -> Distribution:
     columns: Counter[int] = Counter()
-    for one, length in parts:
-        for middle, count in one.middles():
+    for histogram, length in parts:
+        for middle, count in histogram.middles():
             columns[_column(middle * length)] += count
     return Distribution(
         name=name,
         unit=unit,
-        count=sum(one.count for one, _ in parts),
-        low=min(one.min * length for one, length in parts),
-        high=max(one.max * length for one, length in parts),
+        count=sum(histogram.count for histogram, _ in parts),
+        low=min(histogram.min * length for histogram, length in parts),
+        high=max(histogram.max * length for histogram, length in parts),
         columns=tuple((*_ends(column), count) for column, count in sorted(columns.items())),
         percentiles=tuple((at, percentile_of(parts, at)) for at in PERCENTS),
     )
@@ -102,8 +106,8 @@ def merged_percentiles(
 ) -> dict[str, dict[str, float]]:
     """`declared` has the metrics by row."""
     cells = counted_by_cell(runs).items()
-    found = {cell_id: _percentiles_of(mine, declared[mine[0].run.cell.row]) for cell_id, mine in cells}
-    return {cell_id: values for cell_id, values in found.items() if values}
+    result = {cell_id: _percentiles_of(mine, declared[mine[0].run.cell.row]) for cell_id, mine in cells}
+    return {cell_id: values for cell_id, values in result.items() if values}
 
 
 def _percentiles_of(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> dict[str, float]:

@@ -56,7 +56,7 @@ def run_books(runs: Sequence[JudgedRun]) -> tuple[RunBooks, ...]:
     cells = counted_by_cell(runs).values()
     medians = {median_of(of).run.attempt for of in cells}
     counted = sorted((run for of in cells for run in of), key=lambda run: run.run.attempt)
-    return tuple(one for run in counted for one in _of_run(run, is_median=run.run.attempt in medians))
+    return tuple(books for run in counted for books in _of_run(run, is_median=run.run.attempt in medians))
 
 
 def _of_run(run: VerifiedRun, *, is_median: bool) -> Iterator[RunBooks]:
@@ -117,20 +117,23 @@ def spendings(books: Iterable[RunBooks]) -> tuple[Spending, ...]:
 def parts_of(run: RunBooks) -> Mapping[str, int]:
     """Adds up what all vCPUs spent in the window."""
     of = run.books.phases[WINDOW]
-    found = {
-        EXECUTED: sum(one.spent.executed for one in of),
-        **{cause: sum(one.stalls[name] for one in of for name in names) for cause, names in CAUSES.items()},
-        PAUSED: sum(one.spent.paused + one.spent.skipped for one in of),
-        HALTED: sum(one.spent.halted for one in of),
+    result = {
+        EXECUTED: sum(books.spent.executed for books in of),
+        **{
+            cause: sum(books.stalls[name] for books in of for name in names)
+            for cause, names in CAUSES.items()
+        },
+        PAUSED: sum(books.spent.paused + books.spent.skipped for books in of),
+        HALTED: sum(books.spent.halted for books in of),
     }
-    return MappingProxyType(found)
+    return MappingProxyType(result)
 
 
 def growths(every: Iterable[Spending]) -> tuple[Growth, ...]:
     """Compares in each row, which is on one machine, the largest CPU count with the smallest."""
     rows: dict[str, list[Spending]] = {}
-    for one in every:
-        rows.setdefault(one.of.row, []).append(one)
+    for spending in every:
+        rows.setdefault(spending.of.row, []).append(spending)
     pairs = ((of[0], of[-1]) for of in rows.values() if of[-1].of.cpus > of[0].of.cpus)
     return tuple(_growth(small, large) for small, large in pairs)
 

@@ -23,8 +23,8 @@ FOREIGN_FACTOR = 2
 
 def outliers(runs: Sequence[JudgedRun]) -> tuple[str, ...]:
     arms = counted_by_cell(runs).values()
-    found = sorted((run.run.attempt, text) for arm in arms for run, text in _outlying(arm))
-    return tuple(text for _, text in found)
+    result = sorted((run.run.attempt, text) for arm in arms for run, text in _outlying(arm))
+    return tuple(text for _, text in result)
 
 
 def _outlying(arm: Sequence[VerifiedRun]) -> Iterator[tuple[VerifiedRun, str]]:
@@ -48,11 +48,11 @@ def _name(run: VerifiedRun) -> str:
 
 def _apart(run: VerifiedRun, usual: Sequence[VerifiedRun]) -> Iterator[str]:
     shared, moved = _shared(run), _moved(run)
-    if len(shared) > max(len(_shared(one)) for one in usual):
+    if len(shared) > max(len(_shared(verified_run)) for verified_run in usual):
         yield f"more than one worker began on {_listed([f'CPU {cpu}' for cpu in shared])}"
-    if len(moved) > max(len(_moved(one)) for one in usual):
+    if len(moved) > max(len(_moved(verified_run)) for verified_run in usual):
         yield _listed(moved)
-    most = max(one.foreign or 0 for one in usual)
+    most = max(verified_run.foreign or 0 for verified_run in usual)
     if run.foreign is not None and run.foreign > FOREIGN_FACTOR * most:
         yield f"{run.foreign:,} {run.unit} of foreign CPU time, at most {most:,} in the other runs"
 

@@ -57,33 +57,34 @@ def floors(arms: Mapping[str, Arm], alpha: float) -> Iterator[NoiseFloor]:
 
 def resolutions(runs: Iterable[JudgedRun]) -> dict[str, Resolution]:
     cells = counted_by_cell(runs).items()
-    found = {cell_id: [run.resolution for run in of if run.resolution] for cell_id, of in cells}
-    return {cell_id: _largest_resolution(known) for cell_id, known in found.items() if known}
+    result = {cell_id: [run.resolution for run in of if run.resolution] for cell_id, of in cells}
+    return {cell_id: _largest_resolution(known) for cell_id, known in result.items() if known}
 
 
 def _largest_resolution(found: Sequence[Resolution]) -> Resolution:
     return Resolution(
-        step=max(one.step for one in found),
-        handovers=max(one.handovers for one in found),
-        late=max(one.late for one in found),
-        printed=max(one.printed for one in found),
-        order=_worst_disorder([one.order for one in found if one.order]),
+        step=max(resolution.step for resolution in found),
+        handovers=max(resolution.handovers for resolution in found),
+        late=max(resolution.late for resolution in found),
+        printed=max(resolution.printed for resolution in found),
+        order=_worst_disorder([resolution.order for resolution in found if resolution.order]),
         late_in_total=max(
-            (one.late_in_total for one in found if one.late_in_total is not None), default=None
+            (resolution.late_in_total for resolution in found if resolution.late_in_total is not None),
+            default=None,
         ),
     )
 
 
-def _worst_disorder(found: Sequence[Disorder]) -> Disorder | None:
+def _worst_disorder(disorders: Sequence[Disorder]) -> Disorder | None:
     """The most accesses of one run, and the worst access of all runs with its line."""
-    if not found:
+    if not disorders:
         return None
-    worst = max(found, key=lambda one: one.worst_ns)
+    worst = max(disorders, key=lambda disorder: disorder.worst_ns)
     return replace(
         worst,
-        count=max(one.count for one in found),
-        total_ns=max(one.total_ns for one in found),
-        crossed=max(one.crossed for one in found),
+        count=max(disorder.count for disorder in disorders),
+        total_ns=max(disorder.total_ns for disorder in disorders),
+        crossed=max(disorder.crossed for disorder in disorders),
     )
 
 
@@ -105,5 +106,5 @@ def ungated(cells: Iterable[Cell], gates: Iterable[Gate]) -> tuple[UngatedRow, .
     for cell in cells:
         if not cell.variant:
             rows.setdefault(cell.row, {})[cell.cpus] = cell.id in used
-    found = ((row, tuple(sorted(count for count in of if not of[count]))) for row, of in rows.items())
-    return tuple(UngatedRow(row, counts) for row, counts in found if counts)
+    result = ((row, tuple(sorted(count for count in of if not of[count]))) for row, of in rows.items())
+    return tuple(UngatedRow(row, counts) for row, counts in result if counts)

@@ -98,13 +98,13 @@ class ThreadSketch:
 def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
     """`most`: how many boxes the picture by CPU, and the one by thread, may each have."""
     mine: dict[int, list[ThreadSlice]] = defaultdict(list)
-    for one in books.slices:
-        mine[one.thread].append(one)
+    for thread_slice in books.slices:
+        mine[thread_slice.thread].append(thread_slice)
     shown = busiest(books.threads, MOST_ROWS)
     for columns in COLUMNS:
         at = _Columns(books.begin, max(books.end - books.begin, 1), columns)
         lanes, queues = _lanes(books, at), _queues(books, at)
-        rows = tuple(_row(one, mine[one.thread], at) for one in shown)
+        rows = tuple(_row(book, mine[book.thread], at) for book in shown)
         by_cpu = sum(map(len, lanes)) + sum(map(len, queues))
         if max(by_cpu, sum(len(row.boxes) for row in rows)) <= most:
             break
@@ -116,12 +116,14 @@ def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
         length=at.length,
         columns=at.count,
         lanes=lanes,
-        wasted=tuple(_wasted([one for one in books.wasted if one.cpu == cpu], at) for cpu in _cpus(books)),
+        wasted=tuple(
+            _wasted([stretch for stretch in books.wasted if stretch.cpu == cpu], at) for cpu in _cpus(books)
+        ),
         queues=queues,
         rows=rows,
         arrows=tuple(
-            WakeArrow(one.time - books.begin, one.waker_cpu, one.cpu)
-            for one in crossing[:: _thinning(crossing)]
+            WakeArrow(wake.time - books.begin, wake.waker_cpu, wake.cpu)
+            for wake in crossing[:: _thinning(crossing)]
         ),
         crossing=len(crossing),
     )
@@ -129,18 +131,18 @@ def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
 
 def _thinning(crossing: Sequence[ThreadWake]) -> int:
     """Every so many wake-ups have an arrow."""
-    crossed = sum(abs(one.cpu - one.waker_cpu) for one in crossing)
+    crossed = sum(abs(wake.cpu - wake.waker_cpu) for wake in crossing)
     return max(-(-len(crossing) // MOST_ARROWS), -(-crossed // MOST_CROSSED), 1)
 
 
 def busiest(threads: Iterable[ThreadBook], most: int) -> list[ThreadBook]:
     """Those that ran longest and those that waited longest for a CPU, in turns; by their ids."""
     known = [thread for thread in threads if thread.thread and (thread.running or thread.runnable)]
-    by_running = sorted(known, key=lambda one: (-one.running, one.thread))
-    by_waiting = sorted(known, key=lambda one: (-one.runnable, one.thread))
-    turns = (one for pair in zip(by_running, by_waiting, strict=True) for one in pair)
+    by_running = sorted(known, key=lambda book: (-book.running, book.thread))
+    by_waiting = sorted(known, key=lambda book: (-book.runnable, book.thread))
+    turns = (book for pair in zip(by_running, by_waiting, strict=True) for book in pair)
     chosen = list({(turn.thread, turn.begin): turn for turn in turns}.values())[:most]
-    return sorted(chosen, key=lambda one: (one.thread, one.begin))
+    return sorted(chosen, key=lambda book: (book.thread, book.begin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +198,11 @@ def _cpus(books: ThreadBooks) -> range:
 
 def _lanes(books: ThreadBooks, at: _Columns) -> tuple[tuple[LaneBox, ...], ...]:
     uses: list[dict[int, _Use]] = [defaultdict(_Use) for _ in _cpus(books)]
-    for one in books.slices:
-        if one.state == "running" and one.thread and one.cpu in _cpus(books):
-            for column, ns in at.parts(one.begin, one.end):
-                use = uses[one.cpu][column]
-                use[one.thread] = use.get(one.thread, 0) + ns
+    for thread_slice in books.slices:
+        if thread_slice.state == "running" and thread_slice.thread and thread_slice.cpu in _cpus(books):
+            for column, ns in at.parts(thread_slice.begin, thread_slice.end):
+                use = uses[thread_slice.cpu][column]
+                use[thread_slice.thread] = use.get(thread_slice.thread, 0) + ns
     return tuple(tuple(_lane(use, at)) for use in uses)
 
 
@@ -217,11 +219,11 @@ def _longest(use: _Use) -> int:
     return min(use, key=lambda thread: (-use[thread], thread))
 
 
-def _wasted(found: Sequence[WastedStretch], at: _Columns) -> tuple[tuple[int, int], ...]:
+def _wasted(stretches: Sequence[WastedStretch], at: _Columns) -> tuple[tuple[int, int], ...]:
     """Stretches that touch become one; each is at least one column wide."""
     joined: list[tuple[int, int]] = []
-    for one in sorted(found, key=lambda one: one.begin):
-        begin, end = at.of(one.begin), at.of(max(one.end - 1, one.begin)) + 1
+    for stretch in sorted(stretches, key=lambda stretch: stretch.begin):
+        begin, end = at.of(stretch.begin), at.of(max(stretch.end - 1, stretch.begin)) + 1
         if joined and begin <= joined[-1][1]:
             joined[-1] = (joined[-1][0], max(joined[-1][1], end))
         else:
@@ -242,7 +244,7 @@ def _queue(steps: Sequence[QueueStep], at: _Columns) -> Iterator[tuple[int, int]
     tops: dict[int, int] = {}
     left: dict[int, int] = {}
     now = 0
-    for step in sorted(steps, key=lambda one: one.time):
+    for step in sorted(steps, key=lambda queue_step: queue_step.time):
         column = at.of(step.time)
         if step.time > at.zero + at.length:
             break
@@ -264,16 +266,16 @@ def _queue(steps: Sequence[QueueStep], at: _Columns) -> Iterator[tuple[int, int]
 def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> SketchRow:
     running: dict[int, _Use] = defaultdict(_Use)
     runnable: dict[int, int] = defaultdict(int)
-    for one in slices:
+    for thread_slice in slices:
         if (
-            one.state == "blocked" or not book.begin <= one.begin < book.end
+            thread_slice.state == "blocked" or not book.begin <= thread_slice.begin < book.end
         ):  # else of another one with its id
             continue
-        for column, ns in at.parts(one.begin, one.end):
-            if one.state == "runnable":
+        for column, ns in at.parts(thread_slice.begin, thread_slice.end):
+            if thread_slice.state == "runnable":
                 runnable[column] += ns
             else:
-                running[column][one.cpu] = running[column].get(one.cpu, 0) + ns
+                running[column][thread_slice.cpu] = running[column].get(thread_slice.cpu, 0) + ns
     boxes = tuple(_row_boxes(running, runnable, at))
     return SketchRow(book.thread, at.of(book.begin), at.of(max(book.end - 1, book.begin)) + 1, boxes)
 

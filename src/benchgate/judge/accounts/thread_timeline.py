@@ -83,11 +83,11 @@ class ThreadTimeline:
 def thread_timelines(
     runs: Sequence[JudgedRun], symbols: Callable[[RawRun], Symbols] = lambda _: NO_SYMBOLS
 ) -> tuple[ThreadTimeline, ...]:
-    recorded = [one for one in runs if os.path.lexists(one.run.folder / THREAD_EVENTS)]
+    recorded = [judged_run for judged_run in runs if os.path.lexists(judged_run.run.folder / THREAD_EVENTS)]
     found = [(run, which) for cell in counted_by_cell(recorded).values() for _, run, which in chosen(cell)]
     lanes = sum(run.run.cell.cpus + MOST_ROWS for run, _ in found)
     made = (_timeline(run, which, ALL_BOXES // max(lanes, 1), symbols) for run, which in found)
-    return tuple(one for one in made if one is not None)
+    return tuple(timeline for timeline in made if timeline is not None)
 
 
 def _timeline(
@@ -128,8 +128,10 @@ def _named_in(books: ThreadBooks) -> Mapping[int, str]:
     for wait in books.waits:
         told |= {wait.thread, *(thread for thread, _ in wait.behind)}
         told |= {wait.wake.waker} if wait.wake else set()
-        told |= {thread for one in (wait.lost, wait.ended) if one for thread in (one.before, one.woken)}
-    return {one.thread: one.name for one in books.threads if one.thread in told and one.name}
+        told |= {
+            thread for cause in (wait.lost, wait.ended) if cause for thread in (cause.before, cause.woken)
+        }
+    return {book.thread: book.name for book in books.threads if book.thread in told and book.name}
 
 
 def _symbols_in(waits: Sequence[ThreadWait], symbols: Symbols) -> Symbols:
@@ -139,12 +141,14 @@ def _symbols_in(waits: Sequence[ThreadWait], symbols: Symbols) -> Symbols:
 def named_threads(books: ThreadBooks) -> tuple[NamedThread, ...]:
     names = names_of(books.threads)
     shown = busiest(books.threads, MOST_BOOKS)
-    return tuple(NamedThread(names[one.thread], one, books.longest_waits.get(one.thread, 0)) for one in shown)
+    return tuple(
+        NamedThread(names[book.thread], book, books.longest_waits.get(book.thread, 0)) for book in shown
+    )
 
 
 def names_of(threads: Sequence[ThreadBook]) -> dict[int, str]:
     """The same thread has the same name in every run that makes its threads in the same order."""
-    given = {one.thread: one.name or "no name" for one in threads}
+    given = {book.thread: book.name or "no name" for book in threads}
     shared = Counter(given.values())
     place: Counter[str] = Counter()
     names = {}

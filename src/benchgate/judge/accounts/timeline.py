@@ -55,8 +55,8 @@ class Timeline:
 
 def timelines(runs: Sequence[JudgedRun]) -> tuple[Timeline, ...]:
     cells = counted_by_cell(runs).values()
-    found = (_timeline(run, which, median.work) for cell in cells for median, run, which in chosen(cell))
-    return tuple(one for one in found if one is not None)
+    result = (_timeline(run, which, median.work) for cell in cells for median, run, which in chosen(cell))
+    return tuple(timeline for timeline in result if timeline is not None)
 
 
 def chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, str]]:

@@ -41,8 +41,8 @@ def check_binding(  # noqa: PLR0913 - keyword arguments
     """`sweeps`: the cells of each that were not skipped. In a session that is not complete, one of several
     runs in parallel may be missing, and so may later ones. `per_count`: the systems whose CPU counts have
     guests of their own; the arms of any other row have the same one."""
-    ordered = sorted(judged, key=lambda one: one.run.attempt)
-    runs = [one.run for one in ordered]
+    ordered = sorted(judged, key=lambda judged_run: judged_run.run.attempt)
+    runs = [judged_run.run for judged_run in ordered]
     _check_nonces(runs)
     if FACT not in facts:
         return
@@ -52,11 +52,11 @@ def check_binding(  # noqa: PLR0913 - keyword arguments
         guest = identity.guest_of(run.cell, per_count=run.cell.system in per_count)
         _check_identity(facts, run, where, guest)
     _check_boots(ordered, policy.boots)
-    for found in _by_cell(runs).values():
-        _check_warmups(found, policy.warmups)
+    for raw_runs in _by_cell(runs).values():
+        _check_warmups(raw_runs, policy.warmups)
     if facts.get("state") == "complete":
-        for found in _by_cell(runs).values():
-            _check_seeds(found)
+        for raw_runs in _by_cell(runs).values():
+            _check_seeds(raw_runs)
         _check_orders(runs)
         for cells in sweeps:
             _check_counts(facts, ordered, cells, policy.void)
@@ -94,23 +94,25 @@ def _check_boots(judged: Iterable[JudgedRun], boots: int) -> None:
     """The boots behind the seeds of a cell that starts warm are 1, 2, 3 ..., up to the policy's number, and
     again; one boot has one snapshot."""
     known: dict[tuple[str, int], str] = {}
-    for one in judged:
-        start = None if one.verified is None else one.verified.start
+    for judged_run in judged:
+        start = None if judged_run.verified is None else judged_run.verified.start
         if start is None:
             continue
         boot, digest = start
-        due = boot_of(one.run.seed, boots)
+        due = boot_of(judged_run.run.seed, boots)
         if boot != due:
-            raise _wrong(one.run, f"it started at boot {boot}, and must at {due}")
-        if known.setdefault((one.run.cell.id, due), digest) != digest:
-            raise _wrong(one.run, f"it started at another snapshot of boot {due} than the cell's other run")
+            raise _wrong(judged_run.run, f"it started at boot {boot}, and must at {due}")
+        if known.setdefault((judged_run.run.cell.id, due), digest) != digest:
+            raise _wrong(
+                judged_run.run, f"it started at another snapshot of boot {due} than the cell's other run"
+            )
 
 
 def _by_cell(runs: Iterable[RawRun]) -> dict[str, list[RawRun]]:
-    found: dict[str, list[RawRun]] = {}
+    result: dict[str, list[RawRun]] = {}
     for run in runs:
-        found.setdefault(run.cell.id, []).append(run)
-    return found
+        result.setdefault(run.cell.id, []).append(run)
+    return result
 
 
 def _check_seeds(runs: Sequence[RawRun]) -> None:
@@ -127,7 +129,7 @@ def _check_warmups(runs: Sequence[RawRun], warmups: int) -> None:
     """Warm-ups come before the counted runs: none becomes one because it was slow."""
     for place, run in enumerate(runs):
         most = 1 if run.lane is Lane.INSN else warmups
-        if run.warmup and (place >= most or any(not one.warmup for one in runs[:place])):
+        if run.warmup and (place >= most or any(not raw_run.warmup for raw_run in runs[:place])):
             raise _wrong(run, "it is called a warm-up, but the cell's warm-ups were made before")
 
 
@@ -145,14 +147,14 @@ def _check_counts(
 ) -> None:
     """Every cell has the runs up to the first look, unless an invalid run or too many void ones ended its
     sweep: otherwise the last runs are missing, perhaps because one was invalid."""
-    mine = [one for one in judged if one.run.cell.id in cells]
-    counts = Counter((one.run.cell.id, one.outcome) for one in mine)
-    outcomes = Counter(one.outcome for one in mine)
+    mine = [judged_run for judged_run in judged if judged_run.run.cell.id in cells]
+    counts = Counter((judged_run.run.cell.id, judged_run.outcome) for judged_run in mine)
+    outcomes = Counter(run.outcome for run in mine)
     if outcomes[Outcome.INVALID] or outcomes[Outcome.CRASHED]:
         return
     if rule.too_many(outcomes[Outcome.VOID], outcomes[Outcome.VOID] + outcomes[Outcome.OK]):
         return
-    exact = any(one.run.lane is Lane.INSN for one in mine)
+    exact = any(judged_run.run.lane is Lane.INSN for judged_run in mine)
     least = _option(facts, "seeds" if exact else "runs")
     for cell in sorted(cells):
         if counts[cell, Outcome.OK] < least:

@@ -147,7 +147,9 @@ def _check_settings(text: bytes, files: Sequence[SettingFile]) -> None:
 
 def _why_not_made(text: bytes, reason: str, system: System) -> str:
     """Why PID 1 could not write the file that `reason` names; empty if it names none, or nothing says why."""
-    refused = [one for one in system.boot.kernel_files if f" init: {one.path}: " in reason]
+    refused = [
+        kernel_file for kernel_file in system.boot.kernel_files if f" init: {kernel_file.path}: " in reason
+    ]
     if refused and "No such file" in reason and refused[0].needs:
         return f"so it is if the kernel was built without {refused[0].needs}"
     return _settings_words(text) if refused else ""
@@ -159,23 +161,23 @@ def _settings_words(text: bytes) -> str:
     return f"the kernel says: {one_line('; '.join(said), _LONGEST_REASON)}" if said else ""
 
 
-def _wrong_setting(one: SettingFile, shown: str, *, is_read: bool) -> str:
+def _wrong_setting(file: SettingFile, shown: str, *, is_read: bool) -> str:
     if not is_read:
-        lacks = f"; so it is if the kernel was built without {one.needs}" if one.needs else ""
-        return f"{one.path} could not be read: {one_line(shown)}{lacks}"
-    if _shows(one, " ".join(shown.split())):
+        lacks = f"; so it is if the kernel was built without {file.needs}" if file.needs else ""
+        return f"{file.path} could not be read: {one_line(shown)}{lacks}"
+    if _shows(file, " ".join(shown.split())):
         return ""
-    return f"{one.path} showed `{one_line(shown)}`, not `{one.value}`"
+    return f"{file.path} showed `{one_line(shown)}`, not `{file.value}`"
 
 
-def _shows(one: SettingFile, text: str) -> bool:
-    match one.shown:
+def _shows(file: SettingFile, text: str) -> bool:
+    match file.shown:
         case Shown.WORDS:
-            return one.value in text.split()
+            return file.value in text.split()
         case Shown.CPUS:
-            return sorted(_cpus(text)) == sorted(set(_cpus(one.value)))
+            return sorted(_cpus(text)) == sorted(set(_cpus(file.value)))
         case Shown.TEXT:
-            return text == one.value or _MARKED.findall(text) == [one.value]
+            return text == file.value or _MARKED.findall(text) == [file.value]
 
 
 def _cpus(text: str) -> Iterator[int]:

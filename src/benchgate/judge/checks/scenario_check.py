@@ -41,13 +41,15 @@ LEAST_PER_TURN = 2
 Span = tuple[int, int]
 
 
-def scenario_metrics(found: VerifiedRun, files: RunFiles, scenario: Scenario | None) -> Mapping[str, float]:
+def scenario_metrics(
+    verified_run: VerifiedRun, files: RunFiles, scenario: Scenario | None
+) -> Mapping[str, float]:
     if scenario is None:
         return {}
-    require_plan(scenario, found.run.cell.params)
-    seen = _seen(found, files, scenario)
+    require_plan(scenario, verified_run.run.cell.params)
+    seen = _seen(verified_run, files, scenario)
     seen.check()
-    seen.check_turns([worker.values.get("turns", 0) for worker in found.workers])
+    seen.check_turns([worker.values.get("turns", 0) for worker in verified_run.workers])
     return {gate.name: seen.figure(gate) for gate in scenario.gates}
 
 
@@ -60,26 +62,26 @@ def require_plan(scenario: Scenario, params: Params) -> None:
         )
 
 
-def _seen(found: VerifiedRun, files: RunFiles, scenario: Scenario) -> SeenScenario:
+def _seen(run: VerifiedRun, files: RunFiles, scenario: Scenario) -> SeenScenario:
     pauses = files.pauses
     begin = files.clock_log.first_mark(MarkKind.WORK_BEGIN)
     if pauses is None or begin is None:
         raise VerifyError("the record of threads has no work of the scenario")
-    return SeenScenario(scenario, pauses, begin, _workers(files, pauses.schedule, len(found.workers)))
+    return SeenScenario(scenario, pauses, begin, _workers(files, pauses.schedule, len(run.workers)))
 
 
 def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife]:
     """The thread of each worker."""
     events = files.thread_events
     assert events is not None  # else there is no schedule
-    opened = next((one for one in files.clock_log.marks if one.kind == MarkKind.TOTAL_BEGIN), None)
+    opened = next((mark for mark in files.clock_log.marks if mark.kind == MarkKind.TOTAL_BEGIN), None)
     if opened is None:
         raise VerifyError("the record of threads has no window of the scenario")
     coordinator = schedule.thread_at(opened.vcpu, opened.time)
     forks = [
-        one
-        for one in events.events
-        if isinstance(one, ForkEvent) and one.parent == coordinator and one.line > events.opened_line
+        event
+        for event in events.events
+        if isinstance(event, ForkEvent) and event.parent == coordinator and event.line > events.opened_line
     ]
     if len(forks) != count:
         raise VerifyError(
@@ -87,7 +89,7 @@ def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife
             "the window"
         )
     made = {(life.thread, life.phases[0].begin): life for life in schedule.lives}
-    return [made[one.thread, one.time] for one in forks]
+    return [made[fork.thread, fork.time] for fork in forks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +174,11 @@ class SeenScenario:
             span = self._span(begin + (SETTLED_NS if begin else 0), end)
             most = quota * ((span[1] - span[0]) / period + 1) + OVERRUN_NS * self.scenario.cpus
             groups = [
-                one
-                for one in range(len(self.scenario.groups))
-                if self.scenario.control_of(one, begin) == control
+                number
+                for number in range(len(self.scenario.groups))
+                if self.scenario.control_of(number, begin) == control
             ]
-            had = sum(ran(life, span) for one in groups for life in self._lives(one))
+            had = sum(ran(life, span) for group in groups for life in self._lives(group))
             if had > most:
                 raise VerifyError(
                     f"control group {self.scenario.controls[control].name} ran for {had:,} ns in the "
@@ -233,7 +235,9 @@ class SeenScenario:
                 yield end - begin
 
     def _wasted(self, span: Span) -> float:
-        lost = sum(max(0, min(one.end, span[1]) - max(one.begin, span[0])) for one in self.pauses.wasted)
+        lost = sum(
+            max(0, min(stretch.end, span[1]) - max(stretch.begin, span[0])) for stretch in self.pauses.wasted
+        )
         return lost / ((span[1] - span[0]) * self.schedule.vcpus)
 
 

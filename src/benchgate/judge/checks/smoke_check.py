@@ -52,5 +52,5 @@ def problem(boot: RawRun, system: System, smoke: Smoke) -> str:
 
 def _failed_check(console: bytes) -> str:
     """The first line about a failed check, safe to display; empty if there is none."""
-    found = re.search(rb"^[^\r\n]*\bFAILED\b[^\r\n]*", console, re.MULTILINE)
-    return one_line(found[0]) if found else ""
+    match = re.search(rb"^[^\r\n]*\bFAILED\b[^\r\n]*", console, re.MULTILINE)
+    return one_line(match[0]) if match else ""

@@ -36,13 +36,13 @@ def thread_metrics(books: ThreadBooks) -> dict[str, float]:
 
 
 def histogram_of(values: Iterable[int]) -> Histogram:
-    found = sorted(values)
-    buckets = Counter(map(bucket_of, found))
-    low, high = (found[0], found[-1]) if found else (0, 0)
-    return Histogram(len(found), sum(found), low, high, MappingProxyType(dict(sorted(buckets.items()))))
+    result = sorted(values)
+    buckets = Counter(map(bucket_of, result))
+    low, high = (result[0], result[-1]) if result else (0, 0)
+    return Histogram(len(result), sum(result), low, high, MappingProxyType(dict(sorted(buckets.items()))))
 
 
-def with_threads(found: VerifiedRun, files: RunFiles, workload: Workload) -> VerifiedRun:
+def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> VerifiedRun:
     """Adds the metrics of the guest's threads, and of a scenario, or why it has none."""
     events, lane, names = files.thread_events, files.run.lane, observed(workload.metrics)
     if lane is not Lane.INSN:
@@ -51,33 +51,33 @@ def with_threads(found: VerifiedRun, files: RunFiles, workload: Workload) -> Ver
                 f"{THREAD_EVENTS}: threads are seen on the instruction clock only, not on {lane}"
             )
         why = f"threads are seen on the instruction clock only, and this is lane {lane}"
-        return replace(found, skipped={**found.skipped, **dict.fromkeys(names, why)})
+        return replace(run, skipped={**run.skipped, **dict.fromkeys(names, why)})
     if events is None:
         why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
-        return replace(found, skipped={**found.skipped, **dict.fromkeys(names, why)})
+        return replace(run, skipped={**run.skipped, **dict.fromkeys(names, why)})
     _check_thread_window(events, files)
     books = books_of_run(files, explained=0)
     assert books is not None  # there are events
     if books.is_cut:
         why = f"its record of threads was full at {books.end} ns, before the window closed"
-        return replace(found, absent={**found.absent, **dict.fromkeys(names, why)})
-    of_scenario = scenario_metrics(found, files, workload.scenario)
+        return replace(run, absent={**run.absent, **dict.fromkeys(names, why)})
+    of_scenario = scenario_metrics(run, files, workload.scenario)
     if workload.scenario is not None and workload.scenario.has_quota:
-        skipped = {**found.skipped, **dict.fromkeys(OF_THREADS, LOOK_LIKE_WAITING)}
-        return replace(found, metrics={**found.metrics, **of_scenario}, skipped=skipped)
+        skipped = {**run.skipped, **dict.fromkeys(OF_THREADS, LOOK_LIKE_WAITING)}
+        return replace(run, metrics={**run.metrics, **of_scenario}, skipped=skipped)
     metrics, waits = thread_metrics(books), {SCHED_WAIT: histogram_of(books.wait_lengths)}
     away = (
         {WASTED, WASTED_LONGEST} if workload.scenario is not None and workload.scenario.takes_cpus else set()
     )
     return replace(
-        found,
+        run,
         metrics={
-            **found.metrics,
+            **run.metrics,
             **{name: value for name, value in metrics.items() if name not in away},
             **of_scenario,
         },
-        histograms={**found.histograms, **waits},
-        skipped={**found.skipped, **dict.fromkeys(away, LOOKS_IDLE)},
+        histograms={**run.histograms, **waits},
+        skipped={**run.skipped, **dict.fromkeys(away, LOOKS_IDLE)},
     )
 
 

@@ -66,15 +66,18 @@ class UnseenError(Exception):
 
 
 def witnessed(
-    found: VerifiedRun, files: RunFiles, workload: Workload, system: System
+    verified_run: VerifiedRun, files: RunFiles, workload: Workload, system: System
 ) -> tuple[WitnessedPromise, ...]:
-    params = dict(found.run.cell.params)
+    params = dict(verified_run.run.cell.params)
     made = [promise for promise in workload.promises if promise.is_made(params)]
-    if found.void or not made:
+    if verified_run.void or not made:
         return ()
-    seen = _RunNames(found, files, workload, system)
-    found_of = ((one, _contained(one, seen) if one.histogram else _claimed(one, seen)) for one in made)
-    return tuple(replace(seen_of, of_threads=one.needs_threads) for one, seen_of in found_of)
+    seen = _RunNames(verified_run, files, workload, system)
+    found_of = (
+        (promise, _contained(promise, seen) if promise.histogram else _claimed(promise, seen))
+        for promise in made
+    )
+    return tuple(replace(seen_of, of_threads=promise.needs_threads) for promise, seen_of in found_of)
 
 
 def _claimed(promise: Promise, seen: _RunNames) -> WitnessedPromise:
@@ -170,9 +173,11 @@ def _not_in(histogram: Histogram, waits: Sequence[Sequence[int]], reporters: int
 
 
 class _RunNames:
-    def __init__(self, found: VerifiedRun, files: RunFiles, workload: Workload, system: System) -> None:
-        self.found, self.files, self.workload, self.system = found, files, workload, system
-        self._params = dict(found.run.cell.params)
+    def __init__(
+        self, verified_run: VerifiedRun, files: RunFiles, workload: Workload, system: System
+    ) -> None:
+        self.found, self.files, self.workload, self.system = verified_run, files, workload, system
+        self._params = dict(verified_run.run.cell.params)
 
     def value(self, name: str) -> Fraction:
         if name in self._params:
@@ -268,7 +273,7 @@ class _RunNames:
         waits = self.sleeps.waits
         if waits is None:
             raise UnseenError("its record of threads does not say what the guest read (an earlier version)")
-        return [sorted(one.length for one in some if since <= one.time < until) for some in waits]
+        return [sorted(wait.length for wait in some if since <= wait.time < until) for some in waits]
 
     def _params_of(self, promise: Promise) -> set[str]:
         return {name for term in (promise.since, promise.until) if term for name in term.names()}

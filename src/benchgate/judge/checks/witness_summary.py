@@ -31,11 +31,12 @@ class SeenBy(StrEnum):
 def witness_of(runs: Sequence[VerifiedRun]) -> tuple[WitnessedPromise, ...]:
     """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is
     not, but for those of threads: one run of a cell has a record of them."""
-    found: dict[int, list[WitnessedPromise]] = {}
-    for line, one in (numbered for run in runs for numbered in enumerate(run.promises)):
-        found.setdefault(line, []).append(one)
+    result: dict[int, list[WitnessedPromise]] = {}
+    for line, promise in (numbered for run in runs for numbered in enumerate(run.promises)):
+        result.setdefault(line, []).append(promise)
     return tuple(
-        next((one for one in same if bool(one.why) is not one.of_threads), same[0]) for same in found.values()
+        next((promise for promise in same if bool(promise.why) is not promise.of_threads), same[0])
+        for same in result.values()
     )
 
 
@@ -46,7 +47,7 @@ def told(promises: Sequence[WitnessedPromise], lane: Lane) -> str:
         return ""
     if not unseen:
         return " and witnessed"
-    if unseen == list(promises) and len({one.why for one in unseen}) == 1:
+    if unseen == list(promises) and len({promise.why for promise in unseen}) == 1:
         return f"; not witnessed ({unseen[0].why})"
     rest = f", and {len(unseen) - 1} more" if unseen[1:] else ""
     seen = f"{len(promises) - len(unseen)} of {counted(len(promises), 'promise')} witnessed"
@@ -57,16 +58,16 @@ def seen_by(run: VerifiedRun, declared: Mapping[str, Metric]) -> Mapping[str, Se
     """Who says what each metric of this run is."""
     about = _about(run.promises)
     measured = SeenBy.MACHINE if run.run.lane is Lane.INSN else SeenBy.GUEST
-    found = {}
+    result = {}
     for name, metric in with_windows(declared).items():
         operands = [what for what in (metric.of, metric.per) if what]
         is_seen = name in OF_THREADS or metric.kind is MetricKind.OBSERVED
         if is_seen or (not operands and metric.kind is MetricKind.TIME):
-            found[name] = measured
+            result[name] = measured
         else:
             is_known = name in about or (operands and all(what in about for what in operands))
-            found[name] = SeenBy.BOTH if is_known else SeenBy.GUEST
-    return found
+            result[name] = SeenBy.BOTH if is_known else SeenBy.GUEST
+    return result
 
 
 def only_said(metrics: Mapping[str, Metric], promises: Sequence[WitnessedPromise]) -> tuple[str, ...]:

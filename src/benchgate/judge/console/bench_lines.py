@@ -63,32 +63,34 @@ def parse(text: str) -> Operations:
     measured: dict[str, Operation] = {}
     skipped: dict[str, str] = {}
     for (before, _), (number, line) in pairwise(lines[:-1]):
-        if found := _SKIP.fullmatch(line):
-            _once(found[1], skipped)
-            skipped[found[1]] = one_line((found[2] or "").strip("() "), 80)
-        elif found := _FIGURE.fullmatch(line):
-            _once(found[1], measured)
-            measured[found[1]] = _operation(
-                found[1], [int(group) for group in found.groups()[1:]], number, before
+        if match := _SKIP.fullmatch(line):
+            _once(match[1], skipped)
+            skipped[match[1]] = one_line((match[2] or "").strip("() "), 80)
+        elif match := _FIGURE.fullmatch(line):
+            _once(match[1], measured)
+            measured[match[1]] = _operation(
+                match[1], [int(group) for group in match.groups()[1:]], number, before
             )
         elif line.partition(" ")[0] not in _IGNORED:
             raise VerifyError(f"`{one_line(line, 80)}` is not a line of this format")
-    kept = {name: one for name, one in measured.items() if name not in skipped}
+    kept = {name: operation for name, operation in measured.items() if name not in skipped}
     return Operations(lines[0][1].partition(" ")[2], kept, skipped)
 
 
 def read(text: str, result: ResultDefinition) -> PrintedFigures:
     """The figures of the operations that the system's YAML lists, in ns. The time of all is the window."""
-    found = parse(text)
+    operations = parse(text)
     for name in result.operations:
-        if name not in found.measured and name not in found.skipped:
+        if name not in operations.measured and name not in operations.skipped:
             raise VerifyError(f"the operation {name} is missing: the program neither measured nor skipped it")
-    listed = {name: found.measured[name] for name in result.operations if name in found.measured}
+    listed = {name: operations.measured[name] for name in result.operations if name in operations.measured}
     if not listed:
         raise VerifyError("the program skipped every operation")
-    work = sum(one.total_ns for one in listed.values())
-    skipped = {name: why for name, why in found.skipped.items() if name in result.operations}
-    return PrintedFigures("ns", work, None, {name: one.each_ns for name, one in listed.items()}, skipped)
+    work = sum(operation.total_ns for operation in listed.values())
+    skipped = {name: why for name, why in operations.skipped.items() if name in result.operations}
+    return PrintedFigures(
+        "ns", work, None, {name: operation.each_ns for name, operation in listed.items()}, skipped
+    )
 
 
 def contradiction(iters: int, total_ns: int, each_ns: float) -> str:

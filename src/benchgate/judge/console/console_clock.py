@@ -149,10 +149,12 @@ class ConsoleClock:
     def late_in(self, operations: Iterable[Operation]) -> LateSightings | None:
         """What vCPUs saw too late during these operations together."""
         found = [_late(self.record(operation.after), self.record(operation.line)) for operation in operations]
-        known = [one for one in found if one is not None]
+        known = [sightings for sightings in found if sightings is not None]
         if len(known) < len(found):
             return None
-        return LateSightings(sum(one.handovers for one in known), sum(one.late for one in known))
+        return LateSightings(
+            sum(sightings.handovers for sightings in known), sum(sightings.late for sightings in known)
+        )
 
     def used(self, window: tuple[ConsoleLine, ConsoleLine], length: int) -> CpuUse:
         """How many CPUs were used in a window of this length between two lines."""
@@ -160,8 +162,8 @@ class ConsoleClock:
 
     def used_by(self, listed: Sequence[Operation]) -> CpuUse:
         """Gives the CPUs that were used in the windows of these operations together."""
-        length = sum(one.total_ns for one in listed)
-        parts = [(one.total_ns / length, self._used_by(one)) for one in listed]
+        length = sum(operation.total_ns for operation in listed)
+        parts = [(operation.total_ns / length, self._used_by(operation)) for operation in listed]
         awake = _weighed([(share, use.awake) for share, use in parts])
         worked = [(share, use.worked) for share, use in parts if use.worked]
         return CpuUse(awake, _weighed(worked) if len(worked) == len(parts) else None)
@@ -188,14 +190,14 @@ class ConsoleClock:
 
     def record(self, number: int) -> ConsoleLine:
         """What the clock knew when this line ended, or else the first one after it."""
-        found = min((at for at in self._records if at >= number), default=None)
+        result = min((at for at in self._records if at >= number), default=None)
         last = self.log.lines[-1]
-        if found is None and last.end < len(self.console):
+        if result is None and last.end < len(self.console):
             raise VerifyError(
                 f"the instruction clock recorded {len(self.log.lines)} lines of the console, and line "
                 f"{number + 1}, which has a figure, is after them: print less"
             )
-        return last if found is None else self._records[found]
+        return last if result is None else self._records[result]
 
 
 def _exact(length: int, begin: ConsoleLine, end: ConsoleLine) -> PrintedFigure:
@@ -210,8 +212,8 @@ def _late(begin: ConsoleLine, end: ConsoleLine) -> LateSightings | None:
 
 def _weighed(parts: Sequence[tuple[float, Interval]]) -> Interval:
     return Interval(
-        math.fsum(share * one.low for share, one in parts),
-        math.fsum(share * one.high for share, one in parts),
+        math.fsum(share * interval.low for share, interval in parts),
+        math.fsum(share * interval.high for share, interval in parts),
     )
 
 

@@ -48,17 +48,17 @@ def of_conversation(console: bytes, script: Script, typed: Sequence[TypedLine]) 
 
 def repeated(console: bytes, script: Script, typed: Sequence[TypedLine]) -> Conversation:
     said, place = Conversation(script), 0
-    for one in typed:
-        said.feed(console[place : max(place, one.at)])
-        place = max(place, one.at)
+    for line in typed:
+        said.feed(console[place : max(place, line.at)])
+        place = max(place, line.at)
         if said.failure:
             break
-        if said.pending is None or (said.pending.step, said.pending.text) != (one.step, one.text):
+        if said.pending is None or (said.pending.step, said.pending.text) != (line.step, line.text):
             raise VerifyError(
-                f"`{one_line(one.text, 60)}` is recorded as typed after {one.at} bytes of the console, where "
-                f"it was not due: {said.waits_for or 'another line was'}"
+                f"`{one_line(line.text, 60)}` is recorded as typed after {line.at} bytes of the console, "
+                f"where it was not due: {said.waits_for or 'another line was'}"
             )
-        said.typed(one.time)
+        said.typed(line.time)
     said.feed(console[place:])
     if not said.is_over:
         raise VerifyError(said.failure or said.waits_for)

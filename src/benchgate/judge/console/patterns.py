@@ -80,15 +80,15 @@ def answers(output: GuestOutput, patterns: Sequence[str], script: Script | None)
         places += [
             (output.steps[number], capture, f"capture of step {number + 1}") for capture in step.captures
         ]
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for text, pattern, what in places:
         for name, value in only(text, pattern, what).groupdict().items():
-            if value is not None and found.setdefault(name, value) != value:
+            if value is not None and result.setdefault(name, value) != value:
                 raise VerifyError(
-                    f"answer {name} is {one_line(found[name], 80)} in one place of the console, and "
+                    f"answer {name} is {one_line(result[name], 80)} in one place of the console, and "
                     f"{one_line(value, 80)} in another"
                 )
-    return found
+    return result
 
 
 def last_answer(output: GuestOutput, patterns: Sequence[str], script: Script | None) -> int | None:
@@ -167,11 +167,11 @@ def figure(output: GuestOutput, what: str, pattern: ResultPattern) -> PrintedFig
     if not 0 < value < _MAX_FIGURE:
         raise VerifyError(f"{what}: {one_line(written, 80)} is not a positive duration")
     each, unit = _each(pattern)
-    found = int(value * each)
-    if not 0 < found < _MAX_FIGURE:
+    result = int(value * each)
+    if not 0 < result < _MAX_FIGURE:
         raise VerifyError(f"{what}: {one_line(written, 80)} {pattern.unit} is out of range")
     step = max(_last_digit(value), Decimal(str(pattern.step))) * each
-    return PrintedFigure(unit, found, math.ceil(step))
+    return PrintedFigure(unit, result, math.ceil(step))
 
 
 def _each(pattern: ResultPattern) -> tuple[Decimal, str]:

@@ -56,8 +56,12 @@ def read(files: RunFiles, output: GuestOutput, system: System) -> PrintedResult:
     if files.run.lane is Lane.INSN:
         clock = _clock(files, output)
     if result.format is ResultFormat.BENCH_LINES:
-        found = bench_lines.read(output.text, result)
-        return PrintedResult(found, {}) if clock is None else _operations(output, result, found, clock)
+        printed_figures = bench_lines.read(output.text, result)
+        return (
+            PrintedResult(printed_figures, {})
+            if clock is None
+            else _operations(output, result, printed_figures, clock)
+        )
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
@@ -73,13 +77,13 @@ def read(files: RunFiles, output: GuestOutput, system: System) -> PrintedResult:
 
 
 def _operations(
-    output: GuestOutput, result: ResultDefinition, found: PrintedFigures, clock: ConsoleClock
+    output: GuestOutput, result: ResultDefinition, printed_figures: PrintedFigures, clock: ConsoleClock
 ) -> PrintedResult:
     operations = bench_lines.parse(output.text)
     clock.check_operations(operations)
     listed = [operations.measured[name] for name in result.operations if name in operations.measured]
     used = dict.fromkeys(Window, clock.used_by(listed))
-    return PrintedResult(replace(found, late=clock.late_in(listed)), {}, CpuWork(used))
+    return PrintedResult(replace(printed_figures, late=clock.late_in(listed)), {}, CpuWork(used))
 
 
 def _clock(files: RunFiles, output: GuestOutput) -> ConsoleClock:
@@ -100,7 +104,8 @@ def span(files: RunFiles, output: GuestOutput, result: ResultDefinition) -> tupl
         if not listed:
             raise VerifyError("the program measured none of its operations")
         return clock.span(
-            clock.record(min(one.after for one in listed)), clock.record(max(one.line for one in listed))
+            clock.record(min(operation.after for operation in listed)),
+            clock.record(max(operation.line for operation in listed)),
         )
     if result.work is None:
         raise VerifyError("the system's YAML has no work window (`result.work`)")
@@ -136,8 +141,8 @@ def _window(
     output: GuestOutput, what: str, source: WindowSource, clock: ConsoleClock | None
 ) -> PrintedFigure:
     if isinstance(source, ResultPattern):
-        found = patterns.figure(output, what, source)
-        return found if clock is None else clock.checked(what, source, found)
+        figure = patterns.figure(output, what, source)
+        return figure if clock is None else clock.checked(what, source, figure)
     if clock is None:
         raise VerifyError(
             f"{what}: only the instruction clock times lines and marks: use --clock insn, or have the kernel "

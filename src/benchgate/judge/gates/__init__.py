@@ -83,10 +83,10 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if gate.file and (unasked := _unverified(gate, measured) or _informing(gate, measured)):
         return unasked
     with contained(DecideError, f"{gate.id}: judge() of {gate.file or gate.kind} raised"):
-        found = rule(gate, measured)
-    if not isinstance(found, Ruling):
+        result = rule(gate, measured)
+    if not isinstance(result, Ruling):
         raise DecideError(f"{gate.id}: judge() of {gate.file or gate.kind} did not return a Ruling")
-    return found
+    return result
 
 
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
@@ -145,9 +145,9 @@ def _unverified(gate: Gate, measured: GateInput) -> Ruling | None:
     which every run was made and verified, so it cannot pass on anything else."""
     for cell in gate.cells:
         asked = Gate(id=gate.id, kind=verified.KIND, base=None, cell=cell, metric=gate.metric)
-        found = verified.judge(asked, measured)
-        if found.verdict.outcome is not Word.PASS:
-            return replace(found, verdict=replace(found.verdict, gate=gate.kind))
+        result = verified.judge(asked, measured)
+        if result.verdict.outcome is not Word.PASS:
+            return replace(result, verdict=replace(result.verdict, gate=gate.kind))
     return None
 
 

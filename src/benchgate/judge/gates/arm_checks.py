@@ -38,8 +38,8 @@ def known_arm(cell: Cell, measured: GateInput) -> Arm:
 
 def broken_arm(arm: Arm) -> str:
     """Why an arm is INVALID, with its name; empty if it is not."""
-    found = unverified(arm)
-    return f"{arm.cell.id}: {found}" if found else unrepeated(arm)
+    result = unverified(arm)
+    return f"{arm.cell.id}: {result}" if result else unrepeated(arm)
 
 
 def unverified(arm: Arm) -> str:

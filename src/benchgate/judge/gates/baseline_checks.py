@@ -17,8 +17,8 @@ from benchgate.base.text import counted, one_line, suggestion
 
 def arm_for(baseline: Baseline, cell: Cell, lane: Lane | None) -> BaselineArm | None:
     """Prefers the arm on this lane; `incomparable` names the lane of another one."""
-    found = baseline.arms_of(cell)
-    return next((one for one in found if one.lane is lane), next(iter(found), None))
+    arms = baseline.arms_of(cell)
+    return next((arm for arm in arms if arm.lane is lane), next(iter(arms), None))
 
 
 def missing(then: BaselineArm, metric: str) -> str:
@@ -57,10 +57,13 @@ def _other_model(system: str, here: Origin, there: Origin) -> Iterator[tuple[str
 
 def _definition(of: Measurement) -> str:
     """What a metric is computed from: two of one name may be different figures."""
-    one = of.metric
-    at = f"{one.at:g}" if one.at else ""
+    metric = of.metric
+    at = f"{metric.at:g}" if metric.at else ""
     return " ".join(
-        filter(None, (one.kind, one.of, one.per and f"per {one.per}", at, one.window, one.better))
+        filter(
+            None,
+            (metric.kind, metric.of, metric.per and f"per {metric.per}", at, metric.window, metric.better),
+        )
     )
 
 
@@ -95,7 +98,7 @@ def is_same_program(now: Measurement, then: Measurement, here: Origin, there: Or
 
 def unequal(now: Arm, then: BaselineArm, first: str) -> str:
     """The first seed and metric that differ, beginning with the metric `first`; empty if none does."""
-    names = sorted(set(now.measurements) & set(then.measurements), key=lambda one: (one != first, one))
+    names = sorted(set(now.measurements) & set(then.measurements), key=lambda text: (text != first, text))
     for name in names:
         mine, other = now.measurements[name], then.measurements[name]
         if differing := differences(mine, other):

@@ -89,7 +89,9 @@ class GateFigures:
     @property
     def fields(self) -> dict[str, object]:
         """The fields of a verdict. JSON has no infinity."""
-        low, high = (one if math.isfinite(one) else None for one in (self.interval.low, self.interval.high))
+        low, high = (
+            number if math.isfinite(number) else None for number in (self.interval.low, self.interval.high)
+        )
         name = "ratio" if self.is_ratio else "value"
         value = self.value if math.isfinite(self.value) else None
         head = {"lane": self.lane, "threshold": self.threshold, "runs": self.runs, "unit": self.unit}
@@ -158,7 +160,7 @@ def of_ratio(  # noqa: PLR0913 - keyword arguments
     if min(*tops, *bottoms) <= 0:
         return _without(gate, other.lane, limit, look)
     interval = ratio_interval(tops, bottoms, alpha, (top.step, bottom.step))
-    blur = sum(max(one.blur, default=0.0) for one in (base, other))
+    blur = sum(max(measurement.blur, default=0.0) for measurement in (base, other))
     return GateFigures(
         lane=other.lane,
         threshold=limit,
@@ -175,9 +177,9 @@ def of_ratio(  # noqa: PLR0913 - keyword arguments
 
 def _without(gate: Gate, lane: Lane, limit: float, look: int) -> GateFigures:
     text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
-    found = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
+    result = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
     nothing = float("inf")
-    return GateFigures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=found)
+    return GateFigures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=result)
 
 
 def effect_of_ratio(

@@ -144,9 +144,9 @@ class GateQuestion:
 def judge(asked: GateQuestion, figures_at: Callable[[int], GateFigures]) -> Ruling:
     """The verdict at the first look that settles it. `figures_at` takes the runs per arm of a look."""
     figures = map(figures_at, asked.ready_looks)
-    found = early(subject(asked.gate), asked.arms) or asked.contradiction
-    if found:
-        return asked.ruling(*found)
+    result = early(subject(asked.gate), asked.arms) or asked.contradiction
+    if result:
+        return asked.ruling(*result)
     if asked.measured.policy.informs:
         return _informing(asked, figures)
     seen: GateFigures | None = None

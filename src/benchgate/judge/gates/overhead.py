@@ -46,7 +46,7 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     works, totals = work.samples[:look], total.samples[:look]
     samples = tuple(long / short for long, short in zip(totals, works, strict=True))
     off = (total.step + work.step * max(samples)) / min(works)
-    blur = sum(max(one.blur[:look], default=0.0) for one in (work, total))
+    blur = sum(max(measurement.blur[:look], default=0.0) for measurement in (work, total))
     step = printed_step(max(work.step, total.step), works, work.unit)
     seen = of_median(samples, measured.policy, work.lane, limit, off=off, blur=blur, step=step)
     return replace(seen, name=NAME)

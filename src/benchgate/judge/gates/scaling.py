@@ -80,7 +80,9 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 
 def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: float, look: int) -> GateFigures:
     of = [arm.measurement(gate.metric) for arm in arms]
-    known = [one for one in of if one is not None and len(one.samples) >= look]
+    known = [
+        measurement for measurement in of if measurement is not None and len(measurement.samples) >= look
+    ]
     if len(known) < len(arms):
         raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
     for cell in gate.cells[1:]:
@@ -89,9 +91,9 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         if seen.unusable:
             return seen
     model, parameter = _asked(gate)
-    found = fit_of(model, known, look, measured.policy.alpha)
-    value, interval, errors = _parameter(found, parameter)
-    last, samples = known[-1], [one.samples[:look] for one in known]
+    fit = fit_of(model, known, look, measured.policy.alpha)
+    value, interval, errors = _parameter(fit, parameter)
+    last, samples = known[-1], [measurement.samples[:look] for measurement in known]
     return GateFigures(
         lane=last.lane,
         threshold=limit,
@@ -102,39 +104,41 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         dependence=dependence(last.lane, *samples),
         effect=figures.effect_of_value(value, interval, errors, limit),
         step=printed_step(
-            max(one.step for one in known), [one for some in samples for one in some], last.unit
+            max(measurement.step for measurement in known),
+            [figure for some in samples for figure in some],
+            last.unit,
         ),
         name=parameter,
-        misfit="" if found.is_shaped else residuals(found),
+        misfit="" if fit.is_shaped else residuals(fit),
         of_host=_host(gate, measured, arms),
     )
 
 
-def _parameter(found: ScalingFit, name: str) -> tuple[float, Interval, Interval]:
+def _parameter(fit: ScalingFit, name: str) -> tuple[float, Interval, Interval]:
     """The parameter with its interval, and where it lies in three of five resamples."""
     if name == PEAK:
-        intervals = (found.intervals["droop"], found.middles["droop"])
+        intervals = (fit.intervals["droop"], fit.middles["droop"])
         whole, middle = (Interval(peak_of(interval.high), peak_of(interval.low)) for interval in intervals)
-        return found.law.peak, whole, middle
+        return fit.law.peak, whole, middle
     name = "sigma" if name == SERIAL else name
-    return float(getattr(found.law, name)), found.intervals[name], found.middles[name]
+    return float(getattr(fit.law, name)), fit.intervals[name], fit.middles[name]
 
 
 def _host(gate: Gate, measured: GateInput, arms: tuple[Arm, ...]) -> float | None:
     """The parameter of the host's own capacity; None if it is not known, or the guest does not reach it."""
     model, parameter = _asked(gate)
     known = [measured.capacity.get(cell.cpus) for cell in gate.cells[1:]]
-    bounds = [one for one in known if one is not None and one.lane is arms[-1].lane]
+    bounds = [bound for bound in known if bound is not None and bound.lane is arms[-1].lane]
     if (
         gate.cells[0].cpus != 1
         or len(bounds) < len(known)
         or arms[-1].lane not in two_arms.EMULATED_OR_VIRTUAL
     ):
         return None
-    one, last = (arm.measurement(gate.metric) for arm in (arms[0], arms[-1]))
-    if one is None or last is None:
+    measurement, last = (arm.measurement(gate.metric) for arm in (arms[0], arms[-1]))
+    if measurement is None or last is None:
         return None
-    reached = times(one)[0] / times(last)[0]
+    reached = times(measurement)[0] / times(last)[0]
     if reached < measured.policy.capacity_reach * bounds[-1].ratio:
         return None
     own = Law.of(model, [1, *(bound.cpus for bound in bounds)], [1.0, *(1 / bound.ratio for bound in bounds)])

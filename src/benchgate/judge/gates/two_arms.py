@@ -125,8 +125,8 @@ def _impossible(
         (_hidden, "do all of the work in the window, or make it longer"),
         (_slowed, _SLOWED),
     )
-    found = ((check(gate, seen, measured.policy, base, arm), advice) for check, advice in checks)
-    return next((one for one in found if one[0]), ("", ""))
+    result = ((check(gate, seen, measured.policy, base, arm), advice) for check, advice in checks)
+    return next((one for one in result if one[0]), ("", ""))
 
 
 def _beyond_its_cpus(
@@ -152,7 +152,7 @@ def _overhead(policy: Policy, base: Measurement, arm: Measurement) -> float:
 
 
 def _take_turns(base: Measurement, arm: Measurement) -> bool:
-    return any(one.takes_turns for one in (*base.cpu_work, *arm.cpu_work))
+    return any(work.takes_turns for work in (*base.cpu_work, *arm.cpu_work))
 
 
 def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
@@ -169,8 +169,8 @@ def beyond_those_used(  # noqa: PLR0913 - the first five are those of each check
 
 
 def _hidden(gate: Gate, seen: GateFigures, _policy: Policy, base: Measurement, arm: Measurement) -> str:
-    found = used_cpus.outside(base, arm, seen.runs)
-    return f"{looks.figure_text(gate, seen, seen.threshold)}, but {found}" if found else ""
+    result = used_cpus.outside(base, arm, seen.runs)
+    return f"{looks.figure_text(gate, seen, seen.threshold)}, but {result}" if result else ""
 
 
 def _slowed(gate: Gate, seen: GateFigures, policy: Policy, base: Measurement, arm: Measurement) -> str:

@@ -51,23 +51,23 @@ class CpuBound:
 def bound(base: Measurement, arm: Measurement, runs: int) -> CpuBound | None:
     """The runs of an arm are of one program, so those of an arm that allow most count."""
     ones, twos = (
-        [use for one in of.cpu_work[:runs] if (use := one.used.get(of.metric.window))] for of in (base, arm)
+        [use for work in of.cpu_work[:runs] if (use := work.used.get(of.metric.window))] for of in (base, arm)
     )
     if not ones or not twos:
         return None
-    least = min(one.awake.low for one in ones)
-    sleeps = any(one.sleeps for one in base.cpu_work)
+    least = min(cpu_use.awake.low for cpu_use in ones)
+    sleeps = any(work.sleeps for work in base.cpu_work)
     if sleeps and not least:
         return None
     base_cpus = least if sleeps else max(1.0, least)
     most = max(two.awake.high for two in twos)
-    found = [CpuBound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
-    return min(found, key=lambda one: one.most)
+    bounds = [CpuBound(most / base_cpus, least, most, "were awake"), *_at_work(ones, twos, base_cpus)]
+    return min(bounds, key=lambda cpu_bound: cpu_bound.most)
 
 
 def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -> list[CpuBound]:
     """There are none unless the use is known of every run."""
-    of_base = [(one.worked.low, one.awake.high) for one in ones if one.worked and one.awake.high]
+    of_base = [(use.worked.low, use.awake.high) for use in ones if use.worked and use.awake.high]
     of_arm = [two.worked.high for two in twos if two.worked]
     if len(of_base) < len(ones) or len(of_arm) < len(twos):
         return []
@@ -86,7 +86,7 @@ def outside(base: Measurement, arm: Measurement, runs: int) -> str:
     between lines of the console has an outside that can be compared (base/runs.py, Outside). There a kernel
     reads a line, starts a program and prints, and that takes no more instructions with more CPUs. The runs of
     an arm that say least count."""
-    ones, twos = ([one.outside for one in of.cpu_work[:runs] if one.outside] for of in (base, arm))
+    ones, twos = ([work.outside for work in of.cpu_work[:runs] if work.outside] for of in (base, arm))
     if not ones or not twos:
         return ""
     inside, cpus = min(two.inside for two in twos), arm.cell.cpus
@@ -94,10 +94,10 @@ def outside(base: Measurement, arm: Measurement, runs: int) -> str:
         (
             "its busiest CPU",
             LONGER * inside / cpus,
-            [one.busiest for one in ones],
+            [use.busiest for use in ones],
             [two.busiest for two in twos],
         ),
-        ("all CPUs", MORE * inside, [one.together for one in ones], [two.together for two in twos]),
+        ("all CPUs", MORE * inside, [use.together for use in ones], [two.together for two in twos]),
     )
     for who, most, of_base, of_arm in pairs:
         if min(of_arm) - max(of_base) > most:

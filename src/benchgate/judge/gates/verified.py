@@ -50,5 +50,5 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
 def _too_few(arm: Arm, wanted: int, measured: GateInput) -> str:
     """An informing sweep ends at a run that came to no result, which is void there."""
     made = f"only {arm.runs} of {counted(wanted, 'run')} made"
-    void = [why for one in measured.arms.values() for why in one.void] if measured.policy.shows else ()
+    void = [why for value in measured.arms.values() for why in value.void] if measured.policy.shows else ()
     return f"{made}; void: {first_of(void)}" if void else made

@@ -122,7 +122,7 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         base_system=gate.base.system if gate.base and gate.base.system != gate.cell.system else None,
         cpus=gate.cell.cpus,
         baseline=gate.baseline or None,
-        bound=next((name for name, one in _bounds(gate) if one is not None), None),
+        bound=next((name for name, value in _bounds(gate) if value is not None), None),
         outcome=word,
         reason=text,
         **applied,  # type: ignore[arg-type]

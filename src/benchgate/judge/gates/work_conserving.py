@@ -57,11 +57,11 @@ def _both(share: Ruling, longest: Ruling) -> Ruling:
         cell: max(share.needs.get(cell, 0), longest.needs.get(cell, 0))
         for cell in {**share.needs, **longest.needs}
     }
-    for one in (share, longest):
-        if one.verdict.outcome is Word.FAIL:
-            return one
-    for one in (share, longest):
-        if one.verdict.outcome is not Word.PASS:
-            return replace(one, needs=needs)
-    what = (one.verdict.reason.removeprefix(f"{Word.PASS}: ") for one in (share, longest))
+    for ruling in (share, longest):
+        if ruling.verdict.outcome is Word.FAIL:
+            return ruling
+    for ruling in (share, longest):
+        if ruling.verdict.outcome is not Word.PASS:
+            return replace(ruling, needs=needs)
+    what = (ruling.verdict.reason.removeprefix(f"{Word.PASS}: ") for ruling in (share, longest))
     return replace(share, verdict=replace(share.verdict, reason=reason(Word.PASS, "; ".join(what))))

@@ -117,11 +117,11 @@ def expect_histogram(
 
 def expect_no_overlap(run: OracleRun, name: str) -> None:
     """Requires that each worker's lengths in this histogram fit into the work window one after the other."""
-    for worker, one in enumerate(run.by_worker[name]):
-        if one.sum > run.work:
+    for worker, histogram in enumerate(run.by_worker[name]):
+        if histogram.sum > run.work:
             raise VerifyError(
-                f"histogram {name} of worker {worker} has {one.sum} {run.unit} together, but the work window "
-                f"is {run.work} {run.unit} long"
+                f"histogram {name} of worker {worker} has {histogram.sum} {run.unit} together, but the work "
+                f"window is {run.work} {run.unit} long"
             )
 
 
@@ -195,8 +195,8 @@ def random_numbers(first: int, end: int, seed: int = 0) -> Words:
     z += np.uint64(seed)
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    found: Words = z ^ z >> np.uint64(31)
-    return found
+    result: Words = z ^ z >> np.uint64(31)
+    return result
 
 
 def after_turns(start: Words, turns: Words | int) -> Words:

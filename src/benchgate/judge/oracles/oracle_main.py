@@ -58,7 +58,9 @@ def _end_unless(own: int) -> None:
 
 def _limit(memory_bytes: int) -> None:
     """Makes this process the first to be killed if the host runs out of memory all the same."""
-    set_before = [one for one in resource.getrlimit(resource.RLIMIT_AS) if one != resource.RLIM_INFINITY]
+    set_before = [
+        number for number in resource.getrlimit(resource.RLIMIT_AS) if number != resource.RLIM_INFINITY
+    ]
     most = min([memory_bytes, *set_before])
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with contextlib.suppress(OSError):
@@ -81,7 +83,9 @@ def _check_of(module: Any) -> Any:
 
 def _line_of(error: BaseException, file: str) -> int:
     """The last line of this file that led to the error; 1 if there is none."""
-    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == file]
+    lines = [
+        summary.lineno for summary in traceback.extract_tb(error.__traceback__) if summary.filename == file
+    ]
     if isinstance(error, SyntaxError) and error.filename == file:
         lines.append(error.lineno)
     return next((line for line in reversed(lines) if line), 1)

@@ -88,7 +88,7 @@ class OracleProcess:
         except BaseException:
             self._channel.close()
             raise
-        setup = {"oracle": str(file), "path": [os.path.abspath(one) for one in sys.path]}  # noqa: PTH100
+        setup = {"oracle": str(file), "path": [os.path.abspath(text) for text in sys.path]}  # noqa: PTH100
         self._unsent = _line({**setup, "memory_bytes": limits.memory_bytes})
         self._counted_s = 0.0
         """The CPU time that was reported to cpu_limit."""

@@ -47,11 +47,11 @@ def _read(top: Section, path: Path, chosen: Mapping[str, str]) -> System:
     if top.refused("kind"):  # it decides which other keys there are
         top.fail("is invalid", "kind")
     settings, label = settings_of.read(top, name, chosen)
-    found = _native(top, path, label) if kind is SystemKind.NATIVE else _guest(top, path, label, settings)
-    if settings.values.get(START) == StartKind.WARM and (why := found.why_only_cold):
+    system = _native(top, path, label) if kind is SystemKind.NATIVE else _guest(top, path, label, settings)
+    if settings.values.get(START) == StartKind.WARM and (why := system.why_only_cold):
         cold = label.removesuffix(f".{START}-{StartKind.WARM}")
         raise UsageError(f"{cold} cannot start warm: {why}; leave out start=warm, or use --start auto")
-    return found
+    return system
 
 
 def _native(top: Section, path: Path, name: str) -> System:

@@ -48,9 +48,11 @@ def read(top: Section, settings: Settings) -> BootDefinition:
     if filled(words.text("initrd"), values) != WORKLOAD_INITRD:
         if scheduler:
             words.refuse(f"is started by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "scheduler")
-        for one in settings.kernel_files[:1]:
-            words.refuse(f"{one.setting} is set by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "initrd")
-    found = BootDefinition(
+        for kernel_file in settings.kernel_files[:1]:
+            words.refuse(
+                f"{kernel_file.setting} is set by our PID 1: write `initrd: {WORKLOAD_INITRD}`", "initrd"
+            )
+    definition = BootDefinition(
         kernel=booted,
         initrd=filled(words.text("initrd"), values),
         append=_append(words, settings),
@@ -68,14 +70,14 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         if words.has(key) and not (words.has("kernel") or words.refused("kernel")):
             words.refuse("is for a kernel that QEMU loads; add `kernel`, or leave this out", key)
     words.close()
-    return found
+    return definition
 
 
 def _append(boot: Section, settings: Settings) -> str:
     """The command line, with what chosen settings add to it and take from it."""
     text = filled(boot.text("append"), settings.values)
-    for one in settings.left_out:
-        text = text.replace(one, "")
+    for word in settings.left_out:
+        text = text.replace(word, "")
     return " ".join(filter(None, (text, *settings.appended)))
 
 
@@ -85,9 +87,9 @@ def _source(boot: Section, settings: Settings) -> str:
 
 
 def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
-    found = []
+    disks = []
     for words in boot.sections("disks"):
-        found.append(
+        disks.append(
             Disk(
                 image=filled(words.text("image"), settings.values),
                 format=words.choice("format"),
@@ -95,7 +97,7 @@ def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
             )
         )
         words.close()
-    return tuple(found)
+    return tuple(disks)
 
 
 def qemu(top: Section, machine: str, settings: Settings) -> QemuWords:
@@ -130,7 +132,7 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
         tuple(tuple(filled(word, values) for word in command) for command in each) for each in asked.values()
     )
     revision = settings.values.get(settings.revision, WORKTREE)
-    found = Build(
+    result = Build(
         commands=commands,
         part=part,
         mix=mix,
@@ -144,12 +146,12 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
             and any(f"{{{name}}}" in word for each in asked["commands"] for word in each)
         ),
     )
-    if not found.commands:
+    if not result.commands:
         words.refuse("contains no command", "commands")
     if bool(part) != bool(mix):
         words.refuse("a mix needs both: `part` for each program, and `mix` for the kernel", "mix")
     words.close()
-    return found
+    return result
 
 
 def read_ports(top: Section, script: Script | None) -> Mapping[str, Port]:
@@ -158,21 +160,21 @@ def read_ports(top: Section, script: Script | None) -> Mapping[str, Port]:
         for name in names:
             if not NAME.match(name):
                 words.refuse("is not a name: lower-case letters, digits and _", name)
-        found = {name: _port(words, name) for name in names}
-    if len(found) > MOST_PORTS:
+        ports = {name: _port(words, name) for name in names}
+    if len(ports) > MOST_PORTS:
         top.refuse(f"has more than {MOST_PORTS} ports", "ports")
-    known = port_values(dict.fromkeys(found, 0))
+    known = port_values(dict.fromkeys(ports, 0))
     typed = sorted(script.places) if script is not None else ()
     for place in typed:
         if place.partition(".")[0] == PORT and place not in known and not top.refused("ports"):
-            have = ", ".join(f"{{{one}}}" for one in known) or "none"
+            have = ", ".join(f"{{{text}}}" for text in known) or "none"
             top.refuse(f"a step types {{{place}}}, which is none of its ports; there are {have}", "ports")
-    return found
+    return ports
 
 
 def _port(words: Section, name: str) -> Port:
     """Reads `web: 80` or `web: {guest: 80, host: 8080}`."""
     if not words.is_mapping(name):
         return Port(words.integer(name))
-    with words.optional(name) as one:
-        return Port(one.integer("guest"), one.integer("host"))
+    with words.optional(name) as section:
+        return Port(section.integer("guest"), section.integer("host"))

@@ -41,8 +41,8 @@ def read(top: Section) -> ConsoleWords:
 
 def groups(words: Section, pattern: str, key: str) -> tuple[str, ...]:
     """The names of a pattern's groups."""
-    found = _compiled(words, pattern, key)
-    return tuple(found.groupindex) if found else ()
+    result = _compiled(words, pattern, key)
+    return tuple(result.groupindex) if result else ()
 
 
 def _compiled(words: Section, pattern: str, key: str) -> re.Pattern[str] | None:
@@ -71,8 +71,8 @@ def check_watched(words: Section, key: str, pattern: str) -> None:
     except ValueError as error:
         words.refuse(f"`{pattern}` cannot be matched against a console's bytes: it {error}", key)
         return
-    found = watched.search(b"\n\n")
-    if found is not None and not found[0]:
+    match = watched.search(b"\n\n")
+    if match is not None and not match[0]:
         words.refuse(f"`{pattern}` matches the empty string, so it would match any console", key)
 
 
@@ -96,10 +96,10 @@ def smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | N
     words = top.section("smoke")
     if words is None:
         return None
-    found = Smoke(filled(words.text("append"), settings), words.pattern("pass"))
-    if re.search(found.passes, ""):
+    result = Smoke(filled(words.text("append"), settings), words.pattern("pass"))
+    if re.search(result.passes, ""):
         words.refuse("matches the empty string, so any console would pass", "pass")
     if end_by is EndBy.KILL:
-        check_watched(words, "pass", found.passes)
+        check_watched(words, "pass", result.passes)
     words.close()
-    return found
+    return result

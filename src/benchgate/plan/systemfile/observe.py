@@ -95,20 +95,20 @@ def _calls(words: Section, guest: Architecture) -> dict[str, SystemCall]:
     if words.is_text("calls"):
         words.choice("calls")
         return linux_calls(guest.name)
-    found: dict[str, SystemCall] = {}
+    system_calls: dict[str, SystemCall] = {}
     calls = words.section("calls")
     if calls is None:
-        return found
+        return system_calls
     for name in calls.keys():  # noqa: SIM118 - a Section
         _check_name(calls, name)
         if calls.is_mapping(name):
             with calls.optional(name) as keys:
                 length = keys.integer("length") if keys.has("length") else None
-                found[name] = SystemCall(keys.integer("number"), length)
+                system_calls[name] = SystemCall(keys.integer("number"), length)
         else:
-            found[name] = SystemCall(calls.integer(name))
+            system_calls[name] = SystemCall(calls.integer(name))
     calls.close()
-    return found
+    return system_calls
 
 
 @cache
@@ -126,22 +126,22 @@ def linux_calls(architecture: str) -> dict[str, SystemCall]:
 
 def _values(words: Section, table: Table) -> dict[str, tuple[Formula, ...]]:
     """The expressions among the keys of a table."""
-    found = {}
+    result = {}
     for key, row in table.items():
         if not isinstance(row, Either) or row.kinds is not EXPRESSION:
             continue
         if words.has(key):
-            found[key] = _formulas(words, key)
+            result[key] = _formulas(words, key)
         elif row.is_needed:
             words.refuse("is missing", key)
-    return found
+    return result
 
 
 def _formulas(words: Section, key: str) -> tuple[Formula, ...]:
-    found = []
+    formulas = []
     for text in words.one_or_more(key):
         try:
-            found.append(formula(text))
+            formulas.append(formula(text))
         except ValueError as error:
             words.refuse(f"`{text}` {error}", key)
-    return tuple(found)
+    return tuple(formulas)

@@ -54,28 +54,28 @@ def read(top: Section, ask: AskMethod, ready: str, deadlines: Deadlines) -> Scri
 
 
 def _step(words: Section, prompt: str, deadlines: Deadlines, *, echo: bool) -> ScriptStep:
-    found = ScriptStep(
+    step = ScriptStep(
         send=words.text("send", "") if words.has("send") else None,
         prompt=_prompt(words, prompt),
         expect=_line(words, "expect", words.text("expect")),
-        captures=tuple(_line(words, "capture", one) for one in words.one_or_more("capture")),
+        captures=tuple(_line(words, "capture", text) for text in words.one_or_more("capture")),
         echo=_echo(words, "true" if echo else "false"),
         deadline_s=words.number("deadline_s", deadlines.run_s),
     )
     words.close()
-    if wrong := not_typable(found.send or ""):
+    if wrong := not_typable(step.send or ""):
         words.refuse(f"cannot be typed: {wrong}", "send")
-    if found.send is None and not found.expect:
+    if step.send is None and not step.expect:
         words.refuse("types nothing and expects nothing: add `send` or `expect`", "send")
-    return found
+    return step
 
 
 def _prompt(words: Section, default: str | None) -> str:
     """A pattern that all of an incomplete line must match."""
-    found = words.pattern("prompt", default)
-    if not words.refused("prompt") and re.fullmatch(found, ""):
+    result = words.pattern("prompt", default)
+    if not words.refused("prompt") and re.fullmatch(result, ""):
         words.refuse("matches an empty line, so each new line would be a prompt", "prompt")
-    return found
+    return result
 
 
 def _line(words: Section, key: str, pattern: str) -> str:

@@ -108,14 +108,14 @@ def read(top: Section, ask: AskMethod, end_by: EndBy, script: Script | None) -> 
         )
     match form:
         case ResultFormat.BENCH:
-            found = _bench(words, ask)
+            definition = _bench(words, ask)
             _check_nonce(top, script)
         case ResultFormat.BENCH_LINES:
-            found = _operations(words)
+            definition = _operations(words)
         case ResultFormat.PATTERNS:
-            found = _patterns(words, ask, end_by, script)
+            definition = _patterns(words, ask, end_by, script)
     words.close()
-    return found
+    return definition
 
 
 def _check_nonce(top: Section, script: Script | None) -> None:
@@ -172,16 +172,16 @@ def _check_answers(words: Section, names: Collection[str], expect: Collection[st
 
 
 def _operations(words: Section) -> ResultDefinition:
-    found = words.texts("operations")
-    for number, name in enumerate(found):
-        if not NAME.match(name) or name in WINDOWS or name in found[:number]:
+    result = words.texts("operations")
+    for number, name in enumerate(result):
+        if not NAME.match(name) or name in WINDOWS or name in result[:number]:
             words.refuse(
                 f"`{name}` is duplicate, or no name of a metric: use lower-case letters, digits and _",
                 "operations",
             )
-    if not found:
+    if not result:
         words.refuse(
             "add the names of the operations: one that the program leaves out would not be missed",
             "operations",
         )
-    return ResultDefinition(ResultFormat.BENCH_LINES, operations=found)
+    return ResultDefinition(ResultFormat.BENCH_LINES, operations=result)

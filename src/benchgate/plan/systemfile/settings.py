@@ -70,61 +70,61 @@ def read(top: Section, name: str, chosen: Mapping[str, str]) -> tuple[Settings, 
     left_out: list[str] = []
     with top.optional("settings") as words:
         for key in words.keys():  # noqa: SIM118 - a Section, not a dict
-            with words.optional(key) as one:
-                is_source = key == "source" and one.has(_KEYS[SettingForm.SOURCE])
+            with words.optional(key) as section:
+                is_source = key == "source" and section.has(_KEYS[SettingForm.SOURCE])
                 if not (SETTING.match(key) or is_source):
                     words.refuse(
                         f"`{key}` is not a name for a setting: use lower-case letters, digits and _", key
                     )
-                if one.has("file"):
+                if section.has("file"):
                     files.append(key)
-                    defaults[key] = one.text("file")
+                    defaults[key] = section.text("file")
                     values[key] = _file(name, key, chosen.get(key, defaults[key]))
-                elif one.has("revision"):
+                elif section.has("revision"):
                     if revision or not (top.knows("build") and top.has("build")):
-                        one.refuse("is for a system with `build`, and only once", "revision")
+                        section.refuse("is for a system with `build`, and only once", "revision")
                     revision = key
-                    defaults[key] = one.text("revision")
+                    defaults[key] = section.text("revision")
                     values[key] = _revision(name, key, chosen.get(key, defaults[key]))
-                elif form := next((form for form in SettingForm if one.has(_KEYS[form])), None):
-                    word = one.text(_KEYS[form])
+                elif form := next((form for form in SettingForm if section.has(_KEYS[form])), None):
+                    word = section.text(_KEYS[form])
                     forms[key], defaults[key] = form, word
                     values[key] = _file(name, key, chosen.get(key, defaults[key]))
                     if any(map(form.path, form.parts(values[key]))):
                         files.append(key)
-                    left_out += _left_out_with_part(one, form, values[key])
-                elif one.has("shows"):
+                    left_out += _left_out_with_part(section, form, values[key])
+                elif section.has("shows"):
                     values[key], defaults[key] = chosen.get(key, ""), ""
-                    tuned[key] = _tuned(one, name, key, values[key])
+                    tuned[key] = _tuned(section, name, key, values[key])
                 else:
-                    choices = one.texts("choices")
-                    defaults[key] = one.choice("default", choices)
+                    choices = section.texts("choices")
+                    defaults[key] = section.choice("default", choices)
                     values[key] = _choice(name, key, chosen.get(key, defaults[key]), choices)
     if _choice(name, START, chosen.get(START, StartKind.COLD), tuple(StartKind)) != StartKind.COLD:
         values[START], defaults[START] = chosen[START], StartKind.COLD
     if unknown := sorted(set(chosen) - set(values) - {START}):
         raise UsageError(f"{name} has no setting `{unknown[0]}`; it has {', '.join(values) or 'none'}")
-    found = Settings(
+    settings = Settings(
         values,
         defaults,
         tuple(files),
         revision,
         forms,
-        kernel_files=tuple(file for one in tuned.values() for file in one.files),
-        appended=tuple(one.appended for one in tuned.values() if one.appended),
-        left_out=(*left_out, *(one.left_out for one in tuned.values() if one.left_out)),
+        kernel_files=tuple(file for value in tuned.values() for file in value.files),
+        appended=tuple(value.appended for value in tuned.values() if value.appended),
+        left_out=(*left_out, *(value.left_out for value in tuned.values() if value.left_out)),
         texts=tuple(tuned),
     )
-    if len(found.kernel_files) > _MOST_FILES:
+    if len(settings.kernel_files) > _MOST_FILES:
         raise UsageError(f"{name}: the settings are about more than {_MOST_FILES} files of the kernel")
-    return found, "".join([name, *(f".{key}-{found.label(key)}" for key in found.chosen)])
+    return settings, "".join([name, *(f".{key}-{settings.label(key)}" for key in settings.chosen)])
 
 
-def _left_out_with_part(one: Section, form: SettingForm, value: str) -> list[str]:
+def _left_out_with_part(section: Section, form: SettingForm, value: str) -> list[str]:
     """What a part of a configuration takes from the command line, if the value names it."""
     if form is not SettingForm.CONFIG:
         return []
-    part, text = one.text("with_part"), one.text("leaves_out")
+    part, text = section.text("with_part"), section.text("leaves_out")
     return [text] if part in form.parts(value) else []
 
 
@@ -138,13 +138,13 @@ class _SwitchEffect:
     left_out: str = ""
 
 
-def _tuned(one: Section, name: str, key: str, value: str) -> _SwitchEffect:
+def _tuned(section: Section, name: str, key: str, value: str) -> _SwitchEffect:
     """What a setting of this kind with this value does; nothing if it was not chosen."""
-    lines, append, left_out = one.texts("shows"), one.text("append"), one.text("leaves_out")
-    shown, needs = Shown(one.choice("as")), one.text("needs")
+    lines, append, left_out = section.texts("shows"), section.text("append"), section.text("leaves_out")
+    shown, needs = Shown(section.choice("as")), section.text("needs")
     for line in lines:
         if not line.startswith(_KERNEL_FOLDERS):
-            one.refuse(f"`{line}` is no file of the kernel, in /proc or /sys", "shows")
+            section.refuse(f"`{line}` is no file of the kernel, in /proc or /sys", "shows")
     if not value:
         return _SwitchEffect()
     wrong = f"{name}: setting {key}: `{one_line(value)}`"

@@ -29,13 +29,13 @@ def render(view: SessionView) -> str:
     data = {
         "machine_info": dict(view.machine) | {"isolation": view.isolation},
         "commit_info": {"id": view.commit or "unavailable"},
-        "benchmarks": [one for one in figures if "stats" in one],
+        "benchmarks": [figure for figure in figures if "stats" in figure],
         "benchgate": {
             "session": view.id,
             "state": view.state,
             "is_verified": view.is_verified,
             "labels": list(view.labels),
-            "other_units": [one for one in figures if "stats" not in one],
+            "other_units": [figure for figure in figures if "stats" not in figure],
         },
         "datetime": view.started,
         "version": f"benchgate {view.version}".strip(),
@@ -101,8 +101,8 @@ def _stats(data: list[float]) -> dict[str, object]:
     deviation = statistics.stdev(data) if len(data) > 1 else 0.0
     q1, _, q3 = statistics.quantiles(data, n=4, method="inclusive") if len(data) > 1 else data * 3
     low, high = q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1)
-    strays = sum(not low <= one <= high for one in data)
-    far = sum(abs(one - mean) > deviation for one in data)
+    strays = sum(not low <= number <= high for number in data)
+    far = sum(abs(number - mean) > deviation for number in data)
     return {
         "min": ordered[0],
         "max": ordered[-1],
@@ -116,8 +116,8 @@ def _stats(data: list[float]) -> dict[str, object]:
         "iqr_outliers": strays,
         "stddev_outliers": far,
         "outliers": f"{far};{strays}",
-        "ld15iqr": next(one for one in ordered if one >= low),
-        "hd15iqr": next(one for one in reversed(ordered) if one <= high),
+        "ld15iqr": next(number for number in ordered if number >= low),
+        "hd15iqr": next(number for number in reversed(ordered) if number <= high),
         "ops": 1 / mean,
         "total": math.fsum(data),
         "data": data,

@@ -23,13 +23,13 @@ Measures = dict[str, dict[str, float]]
 
 
 def render(view: SessionView) -> str | None:
-    found: dict[str, Measures] = {}
+    result: dict[str, Measures] = {}
     for series in series_of(view):
         for arm in series.arms:
             if view.is_verified and not arm.is_broken and arm.samples:
                 name = f"{series.name} {arm.name} ({series.lane}, {arm.placement})"
-                found[one_line(name, LONGEST_BENCHMARK)] = _measures(arm)
-    return json.dumps(found, indent=2, allow_nan=False) + "\n" if found else None
+                result[one_line(name, LONGEST_BENCHMARK)] = _measures(arm)
+    return json.dumps(result, indent=2, allow_nan=False) + "\n" if result else None
 
 
 def _measures(arm: ArmFigures) -> Measures:

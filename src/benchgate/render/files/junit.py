@@ -73,11 +73,15 @@ def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
     medians: dict[str, str] = {}
     for series in series_of(view):
         if (series.system, series.workload, series.params, series.mode, series.lane) == key:
-            arms = [one for one in series.arms if one.cpus == verdict.cpus and not one.is_variant]
+            arms = [arm for arm in series.arms if arm.cpus == verdict.cpus and not arm.is_variant]
             every = [metric for arm in arms for metric in arm.metrics if metric.metric.name not in WINDOWS]
-            medians |= {one.metric.name: _figure(stats.median(one.values), one.unit) for one in every}
-            both = [(one, one.merged) for one in every if one.merged is not None]
-            medians |= {f"{one.metric.name}.merged": _figure(value, one.unit) for one, value in both}
+            medians |= {
+                samples.metric.name: _figure(stats.median(samples.values), samples.unit) for samples in every
+            }
+            both = [(samples, samples.merged) for samples in every if samples.merged is not None]
+            medians |= {
+                f"{samples.metric.name}.merged": _figure(value, samples.unit) for samples, value in both
+            }
     return medians
 
 
@@ -88,13 +92,13 @@ def _figure(value: float, unit: str) -> str:
 def _seconds(view: SessionView) -> Mapping[Verdict, float]:
     """How long the runs of each verdict took on the host. A run counts once: for the first verdict of its
     cell, or else of its row."""
-    found: defaultdict[Verdict, float] = defaultdict(float)
+    result: defaultdict[Verdict, float] = defaultdict(float)
     for row in view.rows:
         same = [verdict for verdict in view.verdicts if _is_of(verdict, row)]
-        owners = [one for one in same if one.cpus == row.cpus and not row.variant] or same
+        owners = [verdict for verdict in same if verdict.cpus == row.cpus and not row.variant] or same
         for owner in owners[:1]:
-            found[owner] += (row.host_span_ns or 0) / 1e9
-    return found
+            result[owner] += (row.host_span_ns or 0) / 1e9
+    return result
 
 
 def _is_of(verdict: Verdict, row: RunRow) -> bool:

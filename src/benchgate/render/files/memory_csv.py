@@ -64,7 +64,7 @@ COLUMNS: Mapping[str, CsvColumn] = {
 def render(view: SessionView) -> str | None:
     if not view.books:
         return None
-    lines = (",".join(csv_field(field) for field in one) for run in view.books for one in _lines(run))
+    lines = (",".join(csv_field(field) for field in line) for run in view.books for line in _lines(run))
     return "".join(f"{line}\n" for line in (",".join(COLUMNS), *lines))
 
 
@@ -72,12 +72,12 @@ def _lines(run: RunBooks) -> Iterator[list[str]]:
     for phase in PHASES:
         order = run.orders.get(phase)
         late = [order.count, order.worst_ns, order.total_ns, f"{order.worst_line:x}"] if order else [""] * 4
-        for cpu, one in enumerate(run.books.phases[phase]):
+        for cpu, books in enumerate(run.books.phases[phase]):
             fields = (
                 *(run.run, run.cell, run.cpus, run.seed, run.books.machine, phase, cpu),
-                *(getattr(one.spent, part) for part in PARTS),
-                *(one.counts[name] for name in COUNTS),
-                *(one.stalls[name] for name in CLASSES),
+                *(getattr(books.spent, part) for part in PARTS),
+                *(books.counts[name] for name in COUNTS),
+                *(books.stalls[name] for name in CLASSES),
                 *(late if cpu == 0 else [""] * 4),
             )
             yield [str(field) for field in fields]

@@ -105,8 +105,8 @@ def _of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[str]:
     for part, about in parts.items():
         found = [(verdict, getattr(verdict, part)) for verdict in verdicts]
         samples = [
-            MetricsLine({**_who(one), "unit": one.unit or ""}, value)
-            for one, value in found
+            MetricsLine({**_who(verdict), "unit": verdict.unit or ""}, value)
+            for verdict, value in found
             if value is not None and math.isfinite(value)
         ]
         yield from _family(f"verdict_{part}", "gauge", about, samples)

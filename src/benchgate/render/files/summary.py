@@ -66,7 +66,7 @@ _ON_MACHINES = (
 
 def lane_notes(every: Sequence[ArmSeries]) -> list[str]:
     """What each lane shows. The rows of one on the ideal machine show no caches."""
-    found = sorted({(one.lane, one.machine) for one in every})
+    found = sorted({(series.lane, series.machine) for series in every})
     machines = [machine for _, machine in found if machine]
     told = [f"lane {lane}: {LANE_NOTES[lane]}" for lane, machine in found if not machine]
     return told + ([f"lane insn: {_ON_MACHINES.format(', '.join(machines))}"] if machines else [])
@@ -78,7 +78,7 @@ def render(view: SessionView) -> str:
         [f"# {markdown(headline(view))}", ""],
         _clocks(view),
         _verdicts(view),
-        [line for one in every for line in _series(view, one)],
+        [line for series in every for line in _series(view, series)],
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
         [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
@@ -183,7 +183,7 @@ def _bar(series: ArmSeries, arm: ArmFigures, width: int = 40) -> str:
     seen = arm.speedups.get(Window.WORK)
     if seen is None:
         return ""
-    scale = width / (max(one.cpus for one in series.arms) / seen.base_cpus)
+    scale = width / (max(figures.cpus for figures in series.arms) / seen.base_cpus)
     ideal = arm.cpus / seen.base_cpus
     done = min(round(seen.ratio * scale), width)
     drawn = "█" * done + "·" * max(round(ideal * scale) - done, 0)
@@ -191,12 +191,12 @@ def _bar(series: ArmSeries, arm: ArmFigures, width: int = 40) -> str:
 
 
 def _has_speedup(every: tuple[ArmSeries, ...]) -> bool:
-    return any(arm.speedups for one in every for arm in one.arms)
+    return any(arm.speedups for series in every for arm in series.arms)
 
 
 def _runs(view: SessionView) -> list[str]:
     outcomes = Counter(row.outcome for row in view.rows)
-    counts = ", ".join(f"{outcomes[one]} {one}" for one in Outcome if outcomes[one])
+    counts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcomes[outcome])
     lines = ["## Runs", "", f"{len(view.rows)} attempts: {counts or 'none'}.", ""]
     named = [row for row in view.rows if row.outcome not in (Outcome.OK, Outcome.WARMUP)]
     for row in named[:MOST_FAILURES]:
@@ -209,8 +209,8 @@ def _runs(view: SessionView) -> list[str]:
 
 
 def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
-    lanes = sorted({one.lane for one in every})
-    placements = sorted({arm.placement for one in every for arm in one.arms})
+    lanes = sorted({series.lane for series in every})
+    placements = sorted({arm.placement for series in every for arm in series.arms})
     return [
         "## Conditions",
         "",

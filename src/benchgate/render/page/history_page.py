@@ -29,14 +29,14 @@ def page(name: str, courses: Sequence[Course], where: str, left_out: int = 0) ->
     """`left_out`: how many courses the page does not show."""
     changes = sum(len(course.changes) for course in courses)
     worse = sum(change.is_worse for course in courses for change in course.changes)
-    found = (
+    result = (
         f"{counted(changes, 'change')} of level, {worse} for the worse" if changes else "no change of level"
     )
     sections = [(f"course-{n}", _title(course), _body(course)) for n, course in enumerate(courses)]
     if len(courses) > 1:
         sections.insert(0, ("courses", "Courses", _overview(courses)))
     more_said = f"; {counted(left_out, 'course')} more not shown" if left_out else ""
-    return document(f"{name}: {found}", f"history {where}{more_said}", sections)
+    return document(f"{name}: {result}", f"history {where}{more_said}", sections)
 
 
 def _overview(courses: Sequence[Course]) -> Html:

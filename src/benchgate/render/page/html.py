@@ -55,8 +55,8 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     return Html(f"<{start}>{inner}</{name}>")
 
 
-def _child(one: str) -> Html:
-    return one if isinstance(one, Html) else text(one)
+def _child(word: str) -> Html:
+    return word if isinstance(word, Html) else text(word)
 
 
 def _name(name: str) -> str:

@@ -40,11 +40,11 @@ def _source(text: str) -> str:
 
 @functools.cache
 def all_chapters() -> tuple[ModuleType, ...]:
-    found = [
+    types = [
         importlib.import_module(f"{chapters.__name__}.{module.name}")
         for module in pkgutil.iter_modules(chapters.__path__)
     ]
-    return tuple(sorted(found, key=lambda chapter: (chapter.ORDER, chapter.__name__)))
+    return tuple(sorted(types, key=lambda chapter: (chapter.ORDER, chapter.__name__)))
 
 
 def session_page(view: SessionView) -> str:

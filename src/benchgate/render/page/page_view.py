@@ -54,8 +54,8 @@ class PageView:
 
 def page_view(view: SessionView) -> PageView:
     every = series_of(view)
-    places = dict.fromkeys(one.place for one in every)
-    metrics = {one.key: metrics_of(view, one) for one in every}
+    places = dict.fromkeys(series.place for series in every)
+    metrics = {series.key: metrics_of(view, series) for series in every}
     looks = {place: number for number, place in enumerate(places)}
     return PageView(view, every, every, metrics, looks, _rows(view, every))
 
@@ -78,7 +78,7 @@ class PageRow:
 
     @property
     def places(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.place for one in self.series))
+        return tuple(dict.fromkeys(series.place for series in self.series))
 
     @property
     def thresholds(self) -> tuple[Verdict, ...]:
@@ -99,8 +99,8 @@ class PageRow:
 def _rows(view: SessionView, every: Sequence[ArmSeries]) -> tuple[PageRow, ...]:
     """In the order in which they ran; rows that did not run come last."""
     series: dict[RowKey, list[ArmSeries]] = {}
-    for one in every:
-        series.setdefault((one.workload, one.params, one.mode), []).append(one)
+    for arm_series in every:
+        series.setdefault((arm_series.workload, arm_series.params, arm_series.mode), []).append(arm_series)
     verdicts: dict[RowKey, list[Verdict]] = {}
     for verdict in view.shown_verdicts:
         verdicts.setdefault((verdict.workload, verdict.params, verdict.mode), []).append(verdict)
@@ -121,9 +121,11 @@ def _name(key: RowKey, series: Sequence[ArmSeries], verdicts: Sequence[Verdict])
 def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
     """The page of one row."""
     view = page.view
-    runs = tuple(one for one in view.rows if (one.workload, one.params, one.mode) == row.key)
+    runs = tuple(
+        run_row for run_row in view.rows if (run_row.workload, run_row.params, run_row.mode) == row.key
+    )
     cells = {run.cell.id for run in runs}
-    labels = {one.label for one in row.series}
+    labels = {series.label for series in row.series}
     narrow = replace(
         view,
         rows=runs,
@@ -145,5 +147,5 @@ def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
 
 def arms_of(series: Sequence[ArmSeries]) -> list[tuple[ArmSeries, ArmFigures]]:
     """By CPU count, and systems beside each other."""
-    found = [(one, arm) for one in series for arm in one.arms]
-    return sorted(found, key=lambda one: (one[1].cpus, one[1].name))
+    result = [(arm_series, arm) for arm_series in series for arm in arm_series.arms]
+    return sorted(result, key=lambda one: (one[1].cpus, one[1].name))

@@ -76,7 +76,7 @@ def _sections(outcome: StudyOutcome) -> Iterator[Section]:
             "One application over CPU counts",
             join([_sweep(outcome), grid(tables.sweep(outcome))]),
         )
-    if outcome.mixes and any(one.slowdown for one in outcome.scaling):
+    if outcome.mixes and any(point.slowdown for point in outcome.scaling):
         yield "scaling", "Scaling while others run", join([_scaling(outcome), grid(tables.scaling(outcome))])
     if outcome.overcommit:
         yield "overcommit", "Overcommitment", join([_overcommit(outcome), grid(tables.overcommit(outcome))])
@@ -101,7 +101,7 @@ def _vector_panels(outcome: StudyOutcome) -> Html:
         ]
         if drawn:
             title = f"{resource}: share of the capacity"
-            left = spans.room([one.name for one in drawn])
+            left = spans.room([bar.name for bar in drawn])
             panels.append(figure(bars.draw(title, drawn, percent, left), title))
     return tag("div", *panels, class_="panels")
 
@@ -114,7 +114,7 @@ def _level_panels(outcome: StudyOutcome) -> Html:
         mine = [sigma for sigma in outcome.sigmas if sigma.application == application and sigma.levels]
         if not mine:
             continue
-        lines = tuple(_kept(one, looks[one.resource]) for one in mine)
+        lines = tuple(_kept(sigma, looks[sigma.resource]) for sigma in mine)
         title = f"{application}: score at a limit, of that alone"
         panel = Panel(title, lines, least=0.0, most=1.0, ideal=1.0, below="percent of what it uses alone")
         names = legend([(line.look, line.name) for line in lines])
@@ -149,26 +149,26 @@ def _slowdowns(outcome: StudyOutcome) -> Html:
 def _use(outcome: StudyOutcome) -> Html:
     best = outcome.best
     drawn = []
-    for one in () if best is None else best.isolation.use:
-        drawn.append(Bar(ALONE, f"{one.resource}, sum", (("alone", one.alone),), percent(one.alone)))
-        drawn.append(Bar(MIXED, f"{one.resource}, mix", (("mixed", one.mixed),), percent(one.mixed)))
+    for use in () if best is None else best.isolation.use:
+        drawn.append(Bar(ALONE, f"{use.resource}, sum", (("alone", use.alone),), percent(use.alone)))
+        drawn.append(Bar(MIXED, f"{use.resource}, mix", (("mixed", use.mixed),), percent(use.mixed)))
     title = "what the best mix uses, and the sum of what its parts use alone"
     names = legend([(ALONE, "sum of the parts alone"), (MIXED, "the mix")])
-    left = spans.room([one.name for one in drawn])
+    left = spans.room([bar.name for bar in drawn])
     return figure(bars.draw(title, drawn, percent, left), title, names)
 
 
 def _sweep(outcome: StudyOutcome) -> Html:
     points = tuple(
         PlotPoint(
-            one.cpus,
+            point.cpus,
             slowdown.value,
             low=slowdown.low,
             high=slowdown.high,
-            title=f"{one.cpus} CPUs: {slowdown.value:+.1%}",
+            title=f"{point.cpus} CPUs: {slowdown.value:+.1%}",
         )
-        for one in outcome.sweep
-        if (slowdown := one.slowdown) is not None
+        for point in outcome.sweep
+        if (slowdown := point.slowdown) is not None
     )
     if not points:
         return join([])
@@ -198,17 +198,26 @@ def _scaling(outcome: StudyOutcome) -> Html:
 
 def _overcommit(outcome: StudyOutcome) -> Html:
     isolations = [
-        (round(100 * by), one.isolation) for by, one in outcome.overcommit if not one.isolation.missing
+        (round(100 * by), result.isolation)
+        for by, result in outcome.overcommit
+        if not result.isolation.missing
     ]
     if not isolations:
         return join([])
     worst = tuple(
         PlotPoint(
-            at, one.value, low=one.interval.low, high=one.interval.high, title=f"{at}%: {one.value:.3f}"
+            at,
+            isolation.value,
+            low=isolation.interval.low,
+            high=isolation.interval.high,
+            title=f"{at}%: {isolation.value:.3f}",
         )
-        for at, one in isolations
+        for at, isolation in isolations
     )
-    total = tuple(PlotPoint(at, 1 - one.total, title=f"{at}%: {1 - one.total:.3f}") for at, one in isolations)
+    total = tuple(
+        PlotPoint(at, 1 - isolation.total, title=f"{at}%: {1 - isolation.total:.3f}")
+        for at, isolation in isolations
+    )
     fair = tuple(PlotPoint(at, min(1.0, 100 / at)) for at, _ in isolations)
     lines = (
         PlotLine(0, "the slowest part", worst),
@@ -225,7 +234,7 @@ def _validity(outcome: StudyOutcome) -> Html:
     if validity is None:
         return join([])
     said = tag("p", f"{validity.outcome}: {validity.reason}")
-    mixes = [one for one in tables.near(outcome) if not one.isolation.missing]
+    mixes = [result for result in tables.near(outcome) if not result.isolation.missing]
     if not mixes:
         return said
     values = [mix.isolation.value for mix in mixes]

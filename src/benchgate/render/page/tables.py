@@ -91,7 +91,7 @@ def figure(picture: Html, caption: str, *more: Child) -> Html:
 
 def commands(*given: str) -> Html:
     """Commands to paste, each selected whole by one click."""
-    return join(tag("pre", tag("code", one), class_="command", tabindex="0") for one in given)
+    return join(tag("pre", tag("code", text), class_="command", tabindex="0") for text in given)
 
 
 def more(summary: str, *children: Child, is_open: bool = False) -> Html:

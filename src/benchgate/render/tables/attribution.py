@@ -101,7 +101,7 @@ def terminal(tables: Sequence[Table], width: int = 80) -> str:
 def _of_row(row: str, unit: str, tables: Sequence[Table], width: int) -> list[str]:
     names = dict.fromkeys(name for table in tables for name in table.buckets)
     kept = [name for name in names if any(table.value(name) for table in tables)]
-    zero = [name for name in names if name not in kept and any(one.value(name) == 0 for one in tables)]
+    zero = [name for name in names if name not in kept and any(table.value(name) == 0 for table in tables)]
     head = max(map(len, ["bucket", *kept]))
     lines = columns.wrapped(f"attribution of {visible(row)}, in {visible(unit)}", width)
     for block in _blocks([_column(table, kept) for table in tables], max(width, 40) - head):

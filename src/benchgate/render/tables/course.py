@@ -50,13 +50,13 @@ def heading(course: Course, width: int) -> list[str]:
 
 
 def sentences(course: Course) -> list[str]:
-    found = [change_said(course, change) for change in course.changes]
+    result = [change_said(course, change) for change in course.changes]
     unverified = sum(not point.verified for point in course.points)
     if unverified:
-        found.append(
+        result.append(
             f"{counted(unverified, 'session')} UNVERIFIED (shown as {UNVERIFIED}): not part of any level"
         )
-    return [*(found or ["no change of level found"]), f"method: {course.method}"]
+    return [*(result or ["no change of level found"]), f"method: {course.method}"]
 
 
 def change_said(course: Course, change: Change) -> str:

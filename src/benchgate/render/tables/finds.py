@@ -20,8 +20,8 @@ def headline(state: ExplorationResult) -> str:
     runs = counted(len(state.lines), "run")
     if not state.finds:
         return f"{_nothing(state)}: {runs}"
-    found = f"{counted(len(state.finds), 'find')} in {counted(len(state.groups), 'group')}"
-    return f"{found}: {runs}{'' if state.is_complete else f' of {state.expected}'}"
+    result = f"{counted(len(state.finds), 'find')} in {counted(len(state.groups), 'group')}"
+    return f"{result}: {runs}{'' if state.is_complete else f' of {state.expected}'}"
 
 
 def _nothing(state: ExplorationResult) -> str:
@@ -53,9 +53,9 @@ def strategies(state: ExplorationResult) -> Grid:
     for name in dict.fromkeys(line.strategy for line in state.lines if line.number):
         mine = [line for line in state.lines if line.strategy == name and line.number]
         first = [runs for (_, of), runs in exploration_result.first_finds(mine).items() if of == name]
-        stalls = sum(one.stalls for one in mine) / len(mine)
-        each = sum(one.seconds for one in mine) / len(mine)
-        found = sum(bool(one.find) for one in mine)
+        stalls = sum(line.stalls for line in mine) / len(mine)
+        each = sum(line.seconds for line in mine) / len(mine)
+        found = sum(bool(line.find) for line in mine)
         rows.append(
             (
                 name,
@@ -101,7 +101,8 @@ def text(state: ExplorationResult, command_of: CommandOf) -> list[str]:
     for name, of_group in state.groups:
         lines += ["", f"{counted(len(of_group), 'find')}: {name}"]
         lines += [
-            f"  {one.name}  {one.cell} {one.strategy} {one.seed}  {command_of(one.name)}" for one in of_group
+            f"  {find.name}  {find.cell} {find.strategy} {find.seed}  {command_of(find.name)}"
+            for find in of_group
         ]
-        lines += [f"  {one.name}: {line}" for one in of_group for line in small(one)]
+        lines += [f"  {find.name}: {line}" for find in of_group for line in small(find)]
     return lines

@@ -16,7 +16,7 @@ def machine_table(machine: Machine) -> str:
     rows = [
         ("machine", f"{machine.name}: {visible(machine.source)}"),
         ("CPUs", f"{machine.cpus}; {CYCLE_FREE}"),
-        *((name, _cache(one, machine.line)) for name, one in _caches(machine)),
+        *((name, _cache(cache, machine.line)) for name, cache in _caches(machine)),
         ("clusters", _groups(machine.clusters)),
         ("sockets", _groups(machine.sockets)),
         *(
@@ -33,8 +33,8 @@ def machine_table(machine: Machine) -> str:
 
 
 def _caches(machine: Machine) -> list[tuple[str, Cache]]:
-    found = [("L1d", machine.l1d), ("L1i", machine.l1i), ("L2", machine.l2)]
-    return [*found, ("L3", machine.l3)] if machine.l3 else found
+    result = [("L1d", machine.l1d), ("L1i", machine.l1i), ("L2", machine.l2)]
+    return [*result, ("L3", machine.l3)] if machine.l3 else result
 
 
 def _cache(cache: Cache, line: int) -> str:

@@ -39,15 +39,15 @@ def text(view: SessionView, room: int) -> list[str]:
     if not found:
         return []
     lines = columns.wrapped(f"{TITLE}. {ABOUT}", room)
-    for row, of in groupby(found, key=lambda one: one.of.row):
+    for row, of in groupby(found, key=lambda spending: spending.of.row):
         lines += [*columns.wrapped(visible(row), room), *_table(row, list(of), room)]
-    said = [line for one in sentences(view) for line in columns.wrapped(visible(one), room)]
+    said = [line for word in sentences(view) for line in columns.wrapped(visible(word), room)]
     return [*lines, *said]
 
 
 def _table(row: str, found: Sequence[Spending], room: int) -> list[str]:
     """The name of the row stands above it, because it is long."""
-    named = [(one.of.cell.removeprefix(f"{row}-"), *row_of(one)[1:]) for one in found]
+    named = [(spending.of.cell.removeprefix(f"{row}-"), *row_of(spending)[1:]) for spending in found]
     cells = [[visible(cell) for cell in one] for one in (("arm", *heads()[1:]), *named)]
     return columns.drawn(columns.fitted(cells, _order(found), room))
 
@@ -56,11 +56,11 @@ def lines_of_markdown(view: SessionView) -> list[str]:
     found = spendings(view.books)
     if not found:
         return []
-    rows = [row_of(one) for one in found]
+    rows = [row_of(spending) for spending in found]
     used = columns.used(heads(), rows)
     grid = [_grid([row[n] for n in used]) for row in (heads(), *rows)]
     lines = [grid[0], "|---" + "|--:" * (len(used) - 1) + "|", *grid[1:]]
-    said = [f"- {markdown(one)}" for one in sentences(view)]
+    said = [f"- {markdown(word)}" for word in sentences(view)]
     return [f"## {TITLE}", "", markdown(ABOUT), "", *lines, "", *said, *([""] if said else [])]
 
 
@@ -104,7 +104,7 @@ def sentence(growth: Growth) -> str:
 
 def _order(found: Sequence[Spending]) -> list[int]:
     """A narrow terminal leaves out first the part whose largest share is smallest; never cell and time."""
-    most = [max(one.share(part) for one in found) for part in PARTS]
+    most = [max(spending.share(part) for spending in found) for part in PARTS]
     ranks = sorted(range(len(PARTS)), key=lambda n: -most[n])
     order = {place: rank + 1 for rank, place in enumerate(ranks)}
     return [0, 0, *(order[n] for n in range(len(PARTS)))]
@@ -118,25 +118,25 @@ def shared_lines_text(seen: Sharing) -> list[str]:
     """A table, then a sentence for each line."""
     if not seen.lines:
         return ["no line of memory moved between CPUs in the window"]
-    found = shared_lines(seen, MOST_LINES)
-    rows = [[visible(cell) for cell in shared_line_row(one)] for one in found]
+    lines = shared_lines(seen, MOST_LINES)
+    rows = [[visible(cell) for cell in shared_line_row(line)] for line in lines]
     table = columns.drawn([HEADS, *rows])
-    return [*table, *(visible(one.said) for one in found), shared_lines_summary(seen)]
+    return [*table, *(visible(line.said) for line in lines), shared_lines_summary(seen)]
 
 
 def shared_lines(seen: Sharing, most: int) -> tuple[SharedLine, ...]:
     """The lines with a share of the moves that is worth showing."""
     least = LEAST_SHARE_OF_LINES * sum(line.moves for line in seen.lines)
     shown = [line for number, line in enumerate(seen.lines[:most]) if line.moves >= least or number < FEWEST]
-    return tuple(shared(one, seen.line) for one in shown)
+    return tuple(shared(line, seen.line) for line in shown)
 
 
-def shared_line_row(one: SharedLine) -> Sequence[str]:
-    line = one.line
+def shared_line_row(shared_line: SharedLine) -> Sequence[str]:
+    line = shared_line.line
     reads, writes = totals(line)
     ways = [sum(cpu.taken[way] for cpu in line.cpus) for way in range(3)]
     figures = (line.moves, *ways, reads, writes)
-    return (one.name, f"{line.address:#x}", *(f"{figure:,}" for figure in figures))
+    return (shared_line.name, f"{line.address:#x}", *(f"{figure:,}" for figure in figures))
 
 
 def totals(line: MovedLine) -> tuple[int, int]:

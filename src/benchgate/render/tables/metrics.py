@@ -39,7 +39,7 @@ def text(view: SessionView, series: ArmSeries, room: int) -> list[str]:
     rows = [tuple(map(visible, row)) for row in rows_of(metrics_of(view, series))]
     if not rows:
         return []
-    order = [one for _, _, one in COLUMNS]
+    order = [number for _, _, number in COLUMNS]
     lines = columns.drawn(columns.fitted([NAMES, *rows], order, room))
     if max(map(columns.width, lines)) <= room:
         return lines

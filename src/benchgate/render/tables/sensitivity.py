@@ -34,7 +34,7 @@ def sentences(view: SessionView) -> list[str]:
 def _range(view: SessionView) -> list[str]:
     if not view.floors:
         return []
-    ordered = sorted(view.floors, key=lambda one: one.floor)
+    ordered = sorted(view.floors, key=lambda noise_floor: noise_floor.floor)
     least, most = ordered[0], ordered[-1]
     if most.floor == 0:
         return ["noise floor: with nothing changed, an arm measured twice does not differ"]
@@ -70,9 +70,9 @@ def wall_time_sentences(view: SessionView) -> tuple[str, ...]:
 
 def _which(view: SessionView, clocks: Clocks) -> str:
     sizes = [
-        f"{one.cpus} probe guests ({one.lane}) computed {with_interval(one.ratio, one.low, one.high, 'x')} "
-        "as much as one"
-        for _, one in sorted(view.capacity.items())
+        f"{bound.cpus} probe guests ({bound.lane}) computed "
+        f"{with_interval(bound.ratio, bound.low, bound.high, 'x')} as much as one"
+        for _, bound in sorted(view.capacity.items())
     ]
     who = clocks.sentence
     if view.informs:
@@ -112,8 +112,8 @@ def _in_wall_time(series: ArmSeries) -> list[Speedup]:
     if series.lane is Lane.INSN:
         return []
     whole = [arm for arm in series.arms if not (arm.is_broken or arm.is_variant)]
-    found = [arm.speedups[Window.WORK] for arm in whole if Window.WORK in arm.speedups]
-    return [seen for seen in found if seen.has_interval]
+    speedups = [arm.speedups[Window.WORK] for arm in whole if Window.WORK in arm.speedups]
+    return [seen for seen in speedups if seen.has_interval]
 
 
 def _half_width(seen: Speedup) -> float:

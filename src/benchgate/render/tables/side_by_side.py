@@ -78,17 +78,17 @@ def _table(view: SessionView) -> _Table | None:
 
 
 def _unresolved(groups: Sequence[Sequence[ArmSeries]]) -> str:
-    found = [
+    result = [
         f"{group[0].label} {window} {name}"
         for group in groups
         for window in Window
         for name in dict.fromkeys(arm.name for series in group for arm in series.arms)
         if any(_is_unresolved(one, two, window, name) for one, two in combinations(group, 2))
     ]
-    if not found:
+    if not result:
         return ""
     why = "because the clock's steps can account for the difference"
-    return f"Systems not told apart, {why}: {', '.join(found)}."
+    return f"Systems not told apart, {why}: {', '.join(result)}."
 
 
 def _is_unresolved(series: ArmSeries, two: ArmSeries, window: Window, name: str) -> bool:
@@ -100,11 +100,11 @@ def _is_unresolved(series: ArmSeries, two: ArmSeries, window: Window, name: str)
 
 def _blurred(series: ArmSeries, window: Window, name: str) -> Interval | None:
     """The ratio, and what the clock's steps in both of its arms can have changed it to."""
-    arm = next((one for one in series.arms if one.name == name), None)
+    arm = next((figures for figures in series.arms if figures.name == name), None)
     seen = arm.speedups.get(window) if arm else None
-    base = next((one for one in series.arms if seen and one.cpus == seen.base_cpus), None)
-    blurs = [one.unresolved(window) for one in (base, arm) if one]
-    shares = [one for one in blurs if one is not None]
+    base = next((figures for figures in series.arms if seen and figures.cpus == seen.base_cpus), None)
+    blurs = [figures.unresolved(window) for figures in (base, arm) if figures]
+    shares = [number for number in blurs if number is not None]
     if not seen or len(shares) < len(blurs):
         return None
     blur = 1 + sum(shares)

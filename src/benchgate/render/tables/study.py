@@ -78,10 +78,10 @@ def vectors(outcome: StudyOutcome) -> Grid:
 
 def sensitivities(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
-    found = {(sigma.application, sigma.resource): sigma.figure for sigma in outcome.sigmas}
+    estimates = {(sigma.application, sigma.resource): sigma.figure for sigma in outcome.sigmas}
     rows: list[Sequence[str]] = [("application", *resources)]
     for name in outcome.study.applications:
-        rows.append((name, *(_sigma(found.get((name, resource))) for resource in resources)))
+        rows.append((name, *(_sigma(estimates.get((name, resource))) for resource in resources)))
     return Grid("how much each score depends on each resource, from 0 to 1", tuple(rows))
 
 
@@ -100,8 +100,8 @@ def slowdowns(result: MixResult) -> Grid:
 
 def bottlenecks(result: MixResult) -> Grid:
     rows: list[Sequence[str]] = [("resource", "sum of its parts alone", "the mix", "difference")]
-    for one in result.isolation.use:
-        rows.append((one.resource, percent(one.alone), percent(one.mixed), f"{one.mixed - one.alone:+.1%}"))
+    for use in result.isolation.use:
+        rows.append((use.resource, percent(use.alone), percent(use.mixed), f"{use.mixed - use.alone:+.1%}"))
     return Grid("the best mix: use of resources", tuple(rows))
 
 
@@ -109,24 +109,24 @@ def sweep(outcome: StudyOutcome) -> Grid:
     of = outcome.study.sweep
     beside = "" if of is None else f": {of.input} beside {of.beside}, against beside a dummy"
     rows: list[Sequence[str]] = [("CPUs", "dummy", "partner", "slowdown", "interval", "floor", "")]
-    for one in outcome.sweep:
-        figures = (NOTHING,) * 5 if one.slowdown is None else _slowdown(one.slowdown)
-        rows.append((str(one.cpus), *figures, one.missing))
+    for point in outcome.sweep:
+        figures = (NOTHING,) * 5 if point.slowdown is None else _slowdown(point.slowdown)
+        rows.append((str(point.cpus), *figures, point.missing))
     return Grid(f"sweep over CPUs{beside}", tuple(rows), 1, 1)
 
 
 def scaling(outcome: StudyOutcome) -> Grid:
     rows: list[Sequence[str]] = [("input", "alone", "mixed", "slowdown", "interval", "floor", "")]
-    for one in outcome.scaling:
-        figures = (NOTHING,) * 5 if one.slowdown is None else _slowdown(one.slowdown)
-        rows.append((one.input, *figures, one.missing))
+    for point in outcome.scaling:
+        figures = (NOTHING,) * 5 if point.slowdown is None else _slowdown(point.slowdown)
+        rows.append((point.input, *figures, point.missing))
     return Grid(f"scaling of {outcome.study.scaling} while others run", tuple(rows), 1, 1)
 
 
 def overcommit(outcome: StudyOutcome) -> Grid:
     rows: list[Sequence[str]] = [("capacity", "mix", "isolation", "worst part", "sum", "floor")]
-    for by, one in outcome.overcommit:
-        rows.append((f"{float(by):g}", told(one), *_isolated(one)))
+    for by, result in outcome.overcommit:
+        rows.append((f"{float(by):g}", told(result), *_isolated(result)))
     return Grid("the best mix for each capacity", tuple(rows), 2)
 
 
@@ -139,23 +139,23 @@ def told(result: MixResult) -> str:
 
 
 def robustness_told(outcome: StudyOutcome) -> str | None:
-    found = outcome.robustness
-    if found is None:
+    robustness = outcome.robustness
+    if robustness is None:
         return None
     return (
-        f"of {found.draws} draws from the samples, {percent(found.same)} choose the same mix; it fits into "
-        f"the capacities in {percent(found.fits)} of them, and there has at least "
-        f"{math.floor(1000 * found.least) / 10:g}% of the best objective"
+        f"of {robustness.draws} draws from the samples, {percent(robustness.same)} choose the same mix; "
+        f"it fits into the capacities in {percent(robustness.fits)} of them, and there has at least "
+        f"{math.floor(1000 * robustness.least) / 10:g}% of the best objective"
     )
 
 
 def _isolated(result: MixResult) -> tuple[str, str, str, str]:
-    found = result.isolation
-    if found.missing:
-        return (found.missing, NOTHING, NOTHING, NOTHING)
-    floor = UNAVAILABLE if found.floor is None else percent(found.floor)
-    worst = f"{found.worst.part} {found.worst.value:+.1%}"
-    return (f"{found.value:.3f}", worst, f"{found.total:+.1%}", floor)
+    isolation = result.isolation
+    if isolation.missing:
+        return (isolation.missing, NOTHING, NOTHING, NOTHING)
+    floor = UNAVAILABLE if isolation.floor is None else percent(isolation.floor)
+    worst = f"{isolation.worst.part} {isolation.worst.value:+.1%}"
+    return (f"{isolation.value:.3f}", worst, f"{isolation.total:+.1%}", floor)
 
 
 def _slowdown(slowdown: Slowdown) -> tuple[str, str, str, str, str]:
@@ -190,7 +190,7 @@ def mixes_json(mixes: Sequence[MixChoice], resources: Sequence[str]) -> str:
         [
             {
                 "objective": float(mix.objective),
-                "mix": {one.name: count for one, count in mix.counts},
+                "mix": {application_input.name: count for application_input, count in mix.counts},
                 "totals": {name: float(total) for name, total in zip(resources, mix.totals, strict=True)},
             }
             for mix in mixes
@@ -203,6 +203,6 @@ def mixes_text(mixes: Sequence[MixChoice], resources: Sequence[str]) -> list[str
     rows = [("objective", *resources, "mix")]
     for mix in mixes:
         totals = (percent(float(total)) for total in mix.totals)
-        names = " ".join(f"{count} x {one.name}" for one, count in mix.counts)
+        names = " ".join(f"{count} x {application_input.name}" for application_input, count in mix.counts)
         rows.append((f"{float(mix.objective):.6g}", *totals, names))
     return columns.drawn(rows)

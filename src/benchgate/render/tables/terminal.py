@@ -46,9 +46,9 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     """`folder`: the session's, for the paths of runs; `told`: reasons that the reader has seen already."""
     room = max(width, NARROWEST)
     lines = [*_wrapped(headline(view), room), ""]
-    for one in series_of(view):
-        lines += [*_table(view, one, room), ""]
-        if measured := metrics.text(view, one, room):
+    for series in series_of(view):
+        lines += [*_table(view, series, room), ""]
+        if measured := metrics.text(view, series, room):
             lines += [*measured, ""]
     reasons = (reason if folder is None else located(reason, folder) for reason in _reasons(view))
     reasons = (reason for reason in reasons if reason not in told)

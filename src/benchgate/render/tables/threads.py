@@ -194,20 +194,20 @@ def text(view: ThreadView, books: ThreadBooks, waits: Sequence[ThreadWait], *, p
 
 def _busiest(books: ThreadBooks) -> list[ThreadBook]:
     active = [thread for thread in books.threads if thread.running or thread.runnable]
-    return sorted(active, key=lambda one: (-(one.running + one.runnable), one.thread))
+    return sorted(active, key=lambda book: (-(book.running + book.runnable), book.thread))
 
 
 def _threads(books: ThreadBooks) -> list[str]:
     busiest = _busiest(books)
     rows = [
         (
-            visible(one.name) or NOTHING,
-            str(one.thread),
-            *(shown(length, "ns") for length in (one.running, one.runnable, one.blocked)),
-            *_counts(one),
-            _time(books.longest_waits.get(one.thread, 0)),
+            visible(book.name) or NOTHING,
+            str(book.thread),
+            *(shown(length, "ns") for length in (book.running, book.runnable, book.blocked)),
+            *_counts(book),
+            _time(books.longest_waits.get(book.thread, 0)),
         )
-        for one in busiest[:MOST_THREADS]
+        for book in busiest[:MOST_THREADS]
     ]
     heads = [HEADS, *rows]
     kept = [
@@ -215,7 +215,7 @@ def _threads(books: ThreadBooks) -> list[str]:
     ]
     rest = busiest[MOST_THREADS:]
     more = (
-        [f"and {counted(len(rest), 'thread')} that ran {_sum(one.running for one in rest)}"] if rest else []
+        [f"and {counted(len(rest), 'thread')} that ran {_sum(book.running for book in rest)}"] if rest else []
     )
     span = shown(books.end - books.begin, "ns")
     cut = "; the record was full then, and the window goes on" if books.is_cut else ""
@@ -263,15 +263,15 @@ def _phases(books: ThreadBooks) -> list[str]:
 def _by_phase(books: ThreadBooks) -> list[str]:
     rows = [
         (
-            visible(one.name) or NOTHING,
-            str(one.thread),
+            visible(book.name) or NOTHING,
+            str(book.thread),
             part.phase,
             *map(_time, (part.running, part.runnable, part.blocked)),
             first_few([f"{cpu}: {_time(ran)}" for cpu, ran, _ in _longest(part.by_cpu, 1)], MOST_NAMED),
             first_few([f"{cpu}: {_time(waited)}" for cpu, _, waited in _longest(part.by_cpu, 2)], MOST_NAMED),
         )
-        for one in _busiest(books)[:MOST_THREADS]
-        for part in one.by_phase
+        for book in _busiest(books)[:MOST_THREADS]
+        for part in book.by_phase
     ]
     return columns.drawn([BY_PHASE_HEADS, *rows])
 
@@ -286,14 +286,18 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
     yield _sentence(
         books, books.wasted, "wasted: CPUs were idle for", "although a thread waited that may run there"
     )
-    longest = sorted(books.wasted, key=lambda one: (one.begin - one.end, one.begin))[:MOST_STRETCHES]
-    for one in longest:
-        length, since = shown(one.end - one.begin, "ns"), view.since(one.begin)
-        who = first_few([view.name(thread) for thread in one.threads], MOST_NAMED)
+    longest = sorted(books.wasted, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))[
+        :MOST_STRETCHES
+    ]
+    for stretch in longest:
+        length, since = shown(stretch.end - stretch.begin, "ns"), view.since(stretch.begin)
+        who = first_few([view.name(thread) for thread in stretch.threads], MOST_NAMED)
         cause = (
-            f", from the wake-up by {_waker(view, one.wake)}" if one.wake else ", from when it lost its CPU"
+            f", from the wake-up by {_waker(view, stretch.wake)}"
+            if stretch.wake
+            else ", from when it lost its CPU"
         )
-        yield f"  {length} at {since}: CPU {one.cpu} idle while {who} waited{cause}"
+        yield f"  {length} at {since}: CPU {stretch.cpu} idle while {who} waited{cause}"
     if books.excused:
         what = "although threads waited that may not run there"
         yield _sentence(books, books.excused, "excused: CPUs were idle for", what)
@@ -345,7 +349,7 @@ class ThreadReport:
 
 def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[ThreadWait]) -> Any:
     """The JSON of a `ThreadReport`."""
-    wakes = [*(one.wake for one in (*books.wasted, *books.excused)), *(one.wake for one in waits)]
+    wakes = [*(stretch.wake for stretch in (*books.wasted, *books.excused)), *(wait.wake for wait in waits)]
     places = {address for wake in wakes if wake for address in wake.trail}
     report = ThreadReport(
         run,
@@ -370,21 +374,21 @@ def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[Thread
 
 def sentences(view: SessionView) -> list[str]:
     """One for each cell that has books."""
-    return [f"{one.cell}: {wasted(one.conserved)}" for one in worst_of(view)]
+    return [f"{timeline.cell}: {wasted(timeline.conserved)}" for timeline in worst_of(view)]
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:
-    found = worst_of(view)
-    if not found:
+    timelines = worst_of(view)
+    if not timelines:
         return []
-    lines = [f"- {markdown(f'{one.cell}: {wasted(one.conserved)}')}" for one in found]
+    lines = [f"- {markdown(f'{timeline.cell}: {wasted(timeline.conserved)}')}" for timeline in timelines]
     return [f"## {TITLE}", "", ABOUT, "", *lines, ""]
 
 
 def worst_of(view: SessionView) -> list[ThreadTimeline]:
     """Of each cell the run that wasted most."""
-    cells = groupby(view.threads, key=lambda one: one.cell)
-    return [max(of, key=lambda one: (one.conserved.share, one.run)) for _, of in cells]
+    cells = groupby(view.threads, key=lambda timeline: timeline.cell)
+    return [max(of, key=lambda timeline: (timeline.conserved.share, timeline.run)) for _, of in cells]
 
 
 def wasted(of: WastedTime) -> str:

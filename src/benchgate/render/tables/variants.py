@@ -48,9 +48,9 @@ def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]
 
 def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
     groups: dict[tuple[object, ...], list[ArmSeries]] = {}
-    for one in series_of(view):
-        key = (_plain(one), one.workload, one.params, one.mode, one.lane)
-        groups.setdefault(key, []).append(one)
+    for series in series_of(view):
+        key = (_plain(series), series.workload, series.params, series.mode, series.lane)
+        groups.setdefault(key, []).append(series)
     return [_table(group, view.alpha) for group in groups.values() if len(group) > 1]
 
 
@@ -61,11 +61,11 @@ def _plain(series: ArmSeries) -> str:
 
 def _table(group: Sequence[ArmSeries], alpha: float) -> tuple[str, list[tuple[str, ...]]]:
     """Compares with the plain system or, if that did not run, with the first one."""
-    base = next((one for one in group if one.system == _plain(one)), group[0])
-    names = list(dict.fromkeys(arm.name for one in (base, *group) for arm in one.arms))
-    ordered = [base, *(one for one in group if one is not base)]
+    base = next((series for series in group if series.system == _plain(series)), group[0])
+    names = list(dict.fromkeys(arm.name for series in (base, *group) for arm in series.arms))
+    ordered = [base, *(series for series in group if series is not base)]
     label = base.label
-    rows = [(one.system, *(_cell(base, one, name, alpha) for name in names)) for one in ordered]
+    rows = [(series.system, *(_cell(base, series, name, alpha) for name in names)) for series in ordered]
     return f"{label} on {base.lane}", [("system", *names), *rows]
 
 
@@ -80,7 +80,7 @@ def _cell(base: ArmSeries, series: ArmSeries, name: str, alpha: float) -> str:
 
 
 def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
-    tops, bottoms = ([float(work) for work, _ in one.samples] for one in (arm, plain))
+    tops, bottoms = ([float(work) for work, _ in figures.samples] for figures in (arm, plain))
     ratio = stats.ratio_of_medians(tops, bottoms)
     if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
         return f"{ratio:.2f}x"

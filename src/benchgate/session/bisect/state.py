@@ -76,17 +76,17 @@ def read(folder: Path, question: BisectQuestion) -> BisectState:
     try:
         advice = "it is of another version of benchgate"
         value = without_head(read_object(folder, NAME), "a bisect", advice, format=FORMAT, version=VERSION)
-        found = read_typed(BisectState, value, "a bisect")
+        state = read_typed(BisectState, value, "a bisect")
     except (EvidenceError, TypeError, ValueError) as error:
         raise UsageError(
             f"{folder / NAME} cannot be read: {error}; name another folder with --out"
         ) from error
-    if found.question != question:
+    if state.question != question:
         raise UsageError(
-            f"{folder} is of another bisect, from {found.question.good[:10]} to {found.question.bad[:10]} of "
-            f"{found.question.system} with pytest {' '.join(found.question.arguments)}; next: --out FOLDER"
+            f"{folder} is of another bisect, from {state.question.good[:10]} to {state.question.bad[:10]} of "
+            f"{state.question.system} with pytest {' '.join(state.question.arguments)}; next: --out FOLDER"
         )
-    return found
+    return state
 
 
 def write(folder: Path, state: BisectState) -> None:

@@ -56,12 +56,15 @@ def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
     facts, where = session.facts, str(asked.folder / SESSION)
     _require_decisive(session, where)
     of = measured_arms(session, where)
-    usable = [one for one in of.values() if _lack(one) == ""]
+    usable = [arm for arm in of.values() if _lack(arm) == ""]
     if not usable:
         raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(map(_lack, of.values()))}")
-    kept = [_baseline_arm(one) for one in usable]
+    kept = [_baseline_arm(arm) for arm in usable]
     if asked.profile:
-        kept = [_with_symbols(asked, one, arm, notice) for one, arm in zip(kept, usable, strict=True)]
+        kept = [
+            _with_symbols(asked, baseline_arm, arm, notice)
+            for baseline_arm, arm in zip(kept, usable, strict=True)
+        ]
     baseline = Baseline(
         session=str(facts["id"]),
         finished=str(facts["finished"]),
@@ -76,22 +79,22 @@ def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
 
 def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
     """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
-    report, found = rejudge.verified(folder, asked.trusted, asked.verb)
+    report, session = rejudge.verified(folder, asked.trusted, asked.verb)
     if report.exit_code == check.NEEDS_FILES:
         raise NeedsFilesError(report.text)
-    if report.exit_code != check.INTACT or found is None:
+    if report.exit_code != check.INTACT or session is None:
         raise EvidenceError(f"{report.text}\nnext: benchgate verify {folder}")
-    return found
+    return session
 
 
 def measured_arms(session: JudgedSession, where: str) -> dict[str, Arm]:
     """The arms of all cells that were measured, by id."""
-    found: dict[str, Arm] = {}
+    result: dict[str, Arm] = {}
     for sweep in read_plan(session.facts, where):
         for cell_id, arm in arms(sweep.cells, session.runs, sweep.declared).items():
             if not arm.skipped:
-                found[cell_id] = arm
-    return found
+                result[cell_id] = arm
+    return result
 
 
 def _require_decisive(session: JudgedSession, where: str) -> None:
@@ -151,7 +154,7 @@ def _own_system(files: tuple[str, ...], cell: Cell) -> str | None:
 
 
 def _notes(session: JudgedSession, of: Mapping[str, Arm]) -> Iterator[str]:
-    yield from (f"not accepted: {lack}" for one in of.values() if (lack := _lack(one)))
+    yield from (f"not accepted: {lack}" for arm in of.values() if (lack := _lack(arm)))
     for verdict in session.view.shown_verdicts:
         if verdict.outcome not in (Word.PASS, Word.SKIP):
             yield f"accepted, although: {verdict.reason}"
@@ -169,9 +172,9 @@ def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str
         return (
             f"it does not have the cells of {asked.folder}: {', '.join(sorted(mine.keys() ^ other.keys()))}"
         )
-    for cell_id, one in mine.items():
-        symbols = one.symbols if asked.profile else other[cell_id].symbols
-        if baseline_file.as_written(replace(one, symbols=symbols)) != baseline_file.as_written(
+    for cell_id, baseline_arm in mine.items():
+        symbols = baseline_arm.symbols if asked.profile else other[cell_id].symbols
+        if baseline_file.as_written(replace(baseline_arm, symbols=symbols)) != baseline_file.as_written(
             other[cell_id]
         ):
             return f"its figures of {cell_id} are not those of {asked.folder}"

@@ -54,10 +54,10 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
     of = acceptance.measured_arms(session, where)
     here = origin_of(session.facts, where)
     pairs = [
-        _Pair(then, one, _runs(session, one), here, baseline.origin)
-        for one in of.values()
-        if (run is None or run.name.endswith(f"-{one.cell.id}"))
-        and (then := baseline_checks.arm_for(baseline, one.cell, one.lane))
+        _Pair(then, arm, _runs(session, arm), here, baseline.origin)
+        for arm in of.values()
+        if (run is None or run.name.endswith(f"-{arm.cell.id}"))
+        and (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
     ]
     if not pairs:
         raise UsageError(
@@ -74,8 +74,8 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
 
 def _session_of(folder: Path) -> tuple[Path, Path | None]:
     """The session's folder, and the run's if it is one of a run."""
-    found = folder.absolute()
-    return (found.parent.parent, found) if (found / "run.json").exists() else (folder, None)
+    path = folder.absolute()
+    return (path.parent.parent, path) if (path / "run.json").exists() else (folder, None)
 
 
 def _runs(session: JudgedSession, arm: Arm) -> Mapping[int, Path]:
@@ -117,8 +117,8 @@ def worse(then: Measurement, now: Measurement) -> str:
     top, bottom = (then, now) if now.metric.better is MetricDirection.MORE else (now, then)
     if min(*top.samples, *bottom.samples) <= 0:
         return "-"
-    found = ratio_interval(top.samples, bottom.samples, ALPHA, (top.step, bottom.step))
-    return with_interval(ratio_of_medians(top.samples, bottom.samples), found.low, found.high)
+    interval = ratio_interval(top.samples, bottom.samples, ALPHA, (top.step, bottom.step))
+    return with_interval(ratio_of_medians(top.samples, bottom.samples), interval.low, interval.high)
 
 
 def _seeds(pair: _Pair, name: str) -> Iterator[str]:

@@ -38,9 +38,9 @@ class ComparisonReport:
     status: int = 0
 
 
-def text(one: str, other: str, metrics: Collection[str] = ()) -> str:
+def text(word: str, other: str, metrics: Collection[str] = ()) -> str:
     """`metrics` are the only ones to show; empty: all."""
-    return compare(one, other, metrics).text
+    return compare(word, other, metrics).text
 
 
 def compare(
@@ -57,8 +57,8 @@ def compare(
     lines += comparison.steps(a, b)
     if fail_on is None:
         return ComparisonReport("\n".join(map(visible, lines)))
-    found = find_regressions(a, b, fail_on, ALPHA)
-    return ComparisonReport("\n".join(map(visible, [*lines, *found.lines])), found.status)
+    regressions = find_regressions(a, b, fail_on, ALPHA)
+    return ComparisonReport("\n".join(map(visible, [*lines, *regressions.lines])), regressions.status)
 
 
 def _side(word: str, db: str) -> ComparisonSide:
@@ -81,11 +81,11 @@ def _alone(a: ComparisonSide, b: ComparisonSide) -> list[tuple[str, str]]:
 def _alike(a: ComparisonSide, b: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
     """Both sides with keys that can be equal."""
     if a.systems and b.systems and a.models != b.models:
-        on = " and ".join(f"{one.name} is on {', '.join(one.models)}" for one in (a, b))
+        on = " and ".join(f"{side.name} is on {', '.join(side.models)}" for side in (a, b))
         raise UsageError(f"{on}: figures of two machines are never compared")
     several = max(len(a.systems), len(b.systems)) > 1
     if several and a.systems != b.systems:
-        have = " and ".join(f"{one.name} has {', '.join(one.systems) or 'no system'}" for one in (a, b))
+        have = " and ".join(f"{side.name} has {', '.join(side.systems) or 'no system'}" for side in (a, b))
         raise UsageError(f"{have}: choose one with FOLDER:SYSTEM")
     if not several:
         a, b = a.without_system, b.without_system
@@ -168,14 +168,14 @@ def _too_little(base: Samples, other: Samples) -> str:
 def _too_coarse(base: Samples, other: Samples, worst: float, alpha: float) -> str:
     """Why samples that are worse are no regression: the steps in which they are printed may be all of it.
     More runs cannot decide that, so it is no success either."""
-    exact, found = (
+    exact, result = (
         _worse(replace(base, step=0.0), replace(other, step=0.0), alpha),
         _worse(base, other, alpha),
     )
-    if exact.interval.low <= worst or found.interval.low > worst:
+    if exact.interval.low <= worst or result.interval.low > worst:
         return ""
     step = units.shown(max(base.step or 0.0, other.step or 0.0), base.unit)
-    return f"B is worse by {found}, so wide because it is printed in steps of {step}: make the work longer"
+    return f"B is worse by {result}, so wide because it is printed in steps of {step}: make the work longer"
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,12 @@ class ExplorationFolder:
         if not (self.path / PLAN).is_file():
             raise UsageError(f"{self.path} is no exploration's folder: it has no {PLAN}")
         try:
-            found = read_object(self.path, PLAN)
+            result = read_object(self.path, PLAN)
         except EvidenceError as error:
             raise UsageError(f"{self.path / PLAN} cannot be read: {error}") from error
-        if (found.get("format"), found.get("version")) != (FORMAT, VERSION):
+        if (result.get("format"), result.get("version")) != (FORMAT, VERSION):
             raise UsageError(f"{self.path / PLAN} is no exploration of this version of benchgate")
-        return found
+        return result
 
     # ---- runs
 
@@ -102,7 +102,7 @@ class ExplorationFolder:
         text = read_text(self.path, RUNS) if (self.path / RUNS).exists() else ""
         whole = text[: text.rfind("\n") + 1].splitlines()
         try:
-            return tuple(read(RunLine, read_json(one), "a run") for one in whole)
+            return tuple(read(RunLine, read_json(word), "a run") for word in whole)
         except ValueError as error:
             raise UsageError(f"{self.path / RUNS} cannot be read: {error}; next: another --out") from error
 
@@ -110,7 +110,7 @@ class ExplorationFolder:
 
     def new_find(self, run: Path) -> str:
         """Moves the run's folder to the finds; gives the find's name."""
-        taken = {one.name for one in (self.path / FINDS).iterdir()}
+        taken = {path.name for path in (self.path / FINDS).iterdir()}
         name = next(f"find-{n}" for n in range(1, len(taken) + 2) if f"find-{n}" not in taken)
         run.rename(self.path / FINDS / name)
         return name
@@ -125,12 +125,12 @@ class ExplorationFolder:
     def find(self, name: str) -> Find:
         place = self.find_folder(name)
         try:
-            found = read(Find, read_object(place, FIND), "a find")
+            result = read(Find, read_object(place, FIND), "a find")
         except (EvidenceError, ValueError) as error:
             raise UsageError(f"{place / FIND} cannot be read: {error}") from error
-        if found.name != name:
-            raise UsageError(f"{place / FIND} is of {found.name!r:.40}")
-        return found
+        if result.name != name:
+            raise UsageError(f"{place / FIND} is of {result.name!r:.40}")
+        return result
 
     def finds(self) -> tuple[Find, ...]:
         return tuple(self.find(line.find) for line in self.lines() if line.find)

@@ -93,14 +93,21 @@ class GuestMaker:
         self._bench.choose()
         if not self._bench.emulators.is_exact:
             raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
-        found = tuple(self._seated(cell, cell.cell.cpus) for cell in cells)
-        if refused := next((f"{one.cell.id}: {one.skip}" for one in found if one.skip), ""):
+        planned_cells = tuple(self._seated(cell, cell.cell.cpus) for cell in cells)
+        if refused := next(
+            (
+                f"{planned_cell.cell.id}: {planned_cell.skip}"
+                for planned_cell in planned_cells
+                if planned_cell.skip
+            ),
+            "",
+        ):
             raise UsageError(refused)
         if self.options.fleet:
-            fleets.require_makeable(self.options, found)
+            fleets.require_makeable(self.options, planned_cells)
         self._runner = fleets.maker_of(self.options, self.progress.note)
         self.stack.callback(self._runner.close)
-        return found
+        return planned_cells
 
     def _seated(self, planned: PlannedCell, cpus: int) -> PlannedCell:
         if planned.cell.is_smoke:
@@ -130,14 +137,14 @@ class GuestMaker:
 
     def at(self, planned: PlannedCell, cpus: int) -> PlannedCell | None:
         low, high = planned.system.cpus
-        found = self._seated(planned, cpus) if low <= cpus <= high else None
-        return None if found is None or found.skip else found
+        cell = self._seated(planned, cpus) if low <= cpus <= high else None
+        return None if cell is None or cell.skip else cell
 
     def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
         key = planned.cell.row
         if key not in self._symbols:
-            found = self._bench.symbols(planned)
-            files = found.kernel, found.program
+            symbol_files = self._bench.symbols(planned)
+            files = symbol_files.kernel, symbol_files.program
             self._symbols[key] = [read_symbols(file) for file in files if file is not None]
         return self._symbols[key]
 
@@ -186,8 +193,8 @@ class GuestMaker:
             if planned.cell.is_smoke and planned.system.smoke:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
             else:
-                found = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
-                work_ns = window_ns(found)
+                run = verify.verify_on(raw, planned.workload, planned.system, exploration=job.exploration)
+                work_ns = window_ns(run)
         except OracleError as error:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
@@ -222,10 +229,10 @@ class GuestMaker:
         )
 
 
-def window_ns(found: VerifiedRun) -> int | None:
+def window_ns(run: VerifiedRun) -> int | None:
     """The window, if its unit is guest time: between marks, between lines, or a figure that the clock agreed
     with. None: the guest counts something else."""
-    return found.work if found.unit in (verify.INSN_UNIT, "ns") else None
+    return run.work if run.unit in (verify.INSN_UNIT, "ns") else None
 
 
 def unbalanced(log: ClockLog) -> str:

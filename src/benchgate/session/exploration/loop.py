@@ -122,7 +122,7 @@ class ExplorationLoop:
     def run(self) -> None:
         """Makes every run that is asked for and has no line yet."""
         ids = [*self._by_id]
-        missing = [one for one in self._all() if one.key not in self._lines]
+        missing = [attempt for attempt in self._all() if attempt.key not in self._lines]
         self.progress.expect(len(missing))
         if self._is_over():
             return

@@ -32,8 +32,8 @@ def where(trials: Trials, points: Sequence[StallPoint]) -> tuple[tuple[Switch, .
         if point in trials.best.points:
             windows.append(_placed(trials, point))
             _leave_out_unmade(trials)
-    found = [_seen(trials, point, begin) for point, begin in windows]
-    return tuple(one for one, _ in found if one), next((drawn for _, drawn in found if drawn), ())
+    result = [_seen(trials, point, begin) for point, begin in windows]
+    return tuple(one for one, _ in result if one), next((drawn for _, drawn in result if drawn), ())
 
 
 def shorter(trials: Trials, point: StallPoint) -> StallPoint:
@@ -76,7 +76,11 @@ def _placed(trials: Trials, point: StallPoint) -> tuple[StallPoint, int]:
 
 def _at(points: Sequence[StallPoint], point: StallPoint) -> StallPoint:
     """Finds the stall at the same instruction, whatever its length is now."""
-    return next(one for one in points if (one.vcpu, one.instruction) == (point.vcpu, point.instruction))
+    return next(
+        stall_point
+        for stall_point in points
+        if (stall_point.vcpu, stall_point.instruction) == (point.vcpu, point.instruction)
+    )
 
 
 # ---- what is executed meanwhile
@@ -89,12 +93,12 @@ def _seen(trials: Trials, point: StallPoint, begin: int) -> tuple[Switch | None,
     if stall is None:
         return None, ()
     tables = trials.maker.symbols(trials.best.planned)
-    places = {one.instruction: switch.place(one.pc, tables) for one in log if one.vcpu == point.vcpu}
+    places = {delay.instruction: switch.place(delay.pc, tables) for delay in log if delay.vcpu == point.vcpu}
     stopped = SwitchSide(point.vcpu, places.get(ends[0], "its start"), places[point.instruction])
     begun, ended = switch.during(log, stall)
     others = (switch.executed(log[begun:ended], cpu, tables) for cpu in _others(trials, point))
     ran = tuple(other for other in others if other is not None)
-    probes, stalls = [one for one in log if not one.ns], [one for one in log if one.ns]
+    probes, stalls = [delay for delay in log if not delay.ns], [delay for delay in log if delay.ns]
     drawn = switch.segments(probes, stalls, stall.time + 2 * stall.ns, tables)
     return Switch(stopped, point.ns, ran), drawn
 
@@ -131,7 +135,7 @@ def _probed(trials: Trials, probes: Sequence[StallPoint]) -> tuple[Delay, ...]:
 
 
 def _stall(log: Sequence[Delay], point: StallPoint) -> Delay | None:
-    return next((one for one in log if one.point == point), None)
+    return next((delay for delay in log if delay.point == point), None)
 
 
 def _others(trials: Trials, point: StallPoint) -> list[int]:

@@ -88,21 +88,21 @@ def placed(path: str, home: Path) -> str:
 def strategies(word: str) -> tuple[str, ...]:
     if word == ALL:
         return STRATEGIES
-    found = tuple(one for one in word.split(",") if one)
-    for one in found:
-        if one not in STRATEGIES:
+    result = tuple(piece for piece in word.split(",") if piece)
+    for text in result:
+        if text not in STRATEGIES:
             known = f"a strategy is {ALL} or of {', '.join(STRATEGIES)}"
             raise UsageError(
-                f"--strategy {word:.80}: `{one:.40}` is none; {suggestion(one, STRATEGIES, known)}"
+                f"--strategy {word:.80}: `{text:.40}` is none; {suggestion(text, STRATEGIES, known)}"
             )
-    if not found or len(set(found)) != len(found):
+    if not result or len(set(result)) != len(result):
         raise UsageError(f"--strategy {word!r:.80}: name at least one, each once")
-    return found
+    return result
 
 
 def parameters(words: Sequence[str]) -> Mapping[str, int]:
     """Reads words such as `longest_ns=20000` of --with."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in PARAMETERS:
@@ -110,10 +110,10 @@ def parameters(words: Sequence[str]) -> Mapping[str, int]:
             raise UsageError(f"--with {word:.80}: {suggestion(name, PARAMETERS, known)}")
         if not _NUMBER.fullmatch(value):
             raise UsageError(f"--with {word:.80}: expected {name}=NUMBER")
-        if name in found:
+        if name in result:
             raise UsageError(f"--with {word:.80}: {name} is given twice; next: leave one of them out")
-        found[name] = int(value)
-    return found
+        result[name] = int(value)
+    return result
 
 
 def checked(asked: ExplorationRequest) -> None:

@@ -68,9 +68,9 @@ def make_small(place: Path, asked: ExplorationRequest, opened: Open, progress: P
     selected = rows.select(asked)
     with folders.locked(folder.path), opened(selected) as on:
         folder.require_same(on.facts, "inputs")
-        found = _small(asked, folder, on, progress, folder.find(name))
+        find = _small(asked, folder, on, progress, folder.find(name))
         write(folder, ExplorationLoop(asked, on.cells, folder, on.maker, progress).expected, selected.notes)
-        return found
+        return find
 
 
 def asked_of(folder: ExplorationFolder, asked: ExplorationRequest) -> ExplorationRequest:
@@ -107,7 +107,7 @@ def _small(
     if planned is None:
         raise UsageError(f"{find.name} is of {find.cell}, which is not explored any more")
     case, made = _read(on, planned, find, folder.find_folder(find.name))
-    windows = [one.work_ns for one in _good(folder.lines(), find.cell) if one.work_ns is not None]
+    windows = [line.work_ns for line in _good(folder.lines(), find.cell) if line.work_ns is not None]
     trials = Trials(asked, find, folder, on.maker, progress, case, made, usual(windows))
     _go_on(trials, on, folder)
     whole = replace(find, small=smaller.small(trials, made.all_stalls))
@@ -144,7 +144,7 @@ def _go_on(trials: Trials, on: ExplorationBench, folder: ExplorationFolder) -> N
 
 def _good(lines: Sequence[RunLine], cell: str) -> list[RunLine]:
     mine = [line for line in lines if line.cell == cell and not line.find]
-    return sorted(mine, key=lambda one: one.number)
+    return sorted(mine, key=lambda run_line: run_line.number)
 
 
 def command_of(out: Path, name: str) -> str:

@@ -84,7 +84,7 @@ class Trials:
         ]
         if not wanted:
             return None
-        with closing(self._results([one for _, one in wanted], keeps=adopts)) as results:
+        with closing(self._results([case for _, case in wanted], keeps=adopts)) as results:
             for (n, one), made in zip(wanted, results, strict=False):
                 fails = self._known[one.key] = self.is_same(made)
                 if fails:
@@ -148,8 +148,8 @@ class Trials:
     def is_same(self, made: RunObservation) -> bool:
         """True if this is the find's kind of failure."""
         usual_ns = self.usual_ns if self.find.kind is TroubleKind.SLOW else None
-        found = trouble.trouble(made, usual_ns, self.asked.slower)
-        return found is not None and found.kind is self.find.kind
+        result = trouble.trouble(made, usual_ns, self.asked.slower)
+        return result is not None and result.kind is self.find.kind
 
     def _results(self, cases: Sequence[Case], *, keeps: bool) -> Generator[RunObservation, None, None]:
         """Gives results in order. If `keeps`, a failing run's folder becomes that of the small find."""

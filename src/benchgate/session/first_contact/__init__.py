@@ -94,13 +94,13 @@ def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactR
     if file.is_linux and not order.given.has_programs:
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
         kernel = relative(file.path, order.given.out)
-        found = FirstContactResult(
+        result = FirstContactResult(
             linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes"
         )
     else:
-        found = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
-    system = systemfile.parse(found.text, order.given.out, {})
-    return replace(found, scales=system.cpus[1] > 1, system=system)
+        result = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
+    system = systemfile.parse(result.text, order.given.out, {})
+    return replace(result, scales=system.cpus[1] > 1, system=system)
 
 
 def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say) -> str:
@@ -125,10 +125,10 @@ class _BootTrials:
         bench.emulators.emulate(system)
         spec = bench.request(planned, BootOptions(mark, words=system.boot.append), Path()).spec
         lines = tuple(line.replace("{workers}", str(cpus)) for line in self.order.lines)
-        found = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
-        self.show("" if found.text.endswith("\n") else "\n")
-        self.say(_how_it_went(found))
-        return found
+        observation = listen(spec, mark, lines, seconds=self.order.seconds, show=self._shown, patient=patient)
+        self.show("" if observation.text.endswith("\n") else "\n")
+        self.say(_how_it_went(observation))
+        return observation
 
     def _shown(self, text: str) -> None:
         self.show(visible_lines(text.expandtabs()))
@@ -148,7 +148,7 @@ def _words(system: System) -> str:
 def _came_up(booting: _BootTrials, file: KernelFile, arch: str) -> tuple[System, dict[int, BootObservation]]:
     """The machine on which it came furthest, and its boots there by CPU count."""
     tried = list(_tried(booting, candidates(file, arch, booting.order.given)))
-    system, first = max(tried, key=lambda one: _rank(one[1]))
+    system, first = max(tried, key=lambda observations: _rank(observations[1]))
     if _rank(first)[0] == 0:
         raise UsageError(
             f"{file.path}: came up on none of {len(tried)} machines. It came furthest on "
@@ -256,25 +256,25 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
     out = order.given.out
     if out.exists() and not words["force"]:
         raise UsageError(f"{out} already exists; name another file with --out, or replace it with --force")
-    found = new_system(order, say, show)
+    result = new_system(order, say, show)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(found.text, encoding="utf-8")
+        out.write_text(result.text, encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"{out} cannot be written: {error.strerror}; name another file with --out"
         ) from error
-    return _next(out, found, _seen(order, found, say))
+    return _next(out, result, _seen(order, result, say))
 
 
-def _seen(order: FirstContactRequest, found: FirstContactResult, say: Say) -> list[str]:
+def _seen(order: FirstContactRequest, result: FirstContactResult, say: Say) -> list[str]:
     """What the machine counted in one run of the finished system, and lines that a workload of it could
     promise. A run that fails is no failure of the command, whose YAML is written."""
-    if found.system is None or found.workload != SELFTEST or missing(found.text):
+    if result.system is None or result.workload != SELFTEST or missing(result.text):
         return []
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return counted_run(order.qemu, found.system, Path(folder), say).splitlines()
+            return counted_run(order.qemu, result.system, Path(folder), say).splitlines()
     except BenchgateError as error:
         return [f"# The machine was not asked what it saw: {error}"]
 
@@ -331,26 +331,28 @@ def _file(word: str) -> Path:
     return path
 
 
-def _next(out: Path, found: FirstContactResult, seen: Sequence[str]) -> str:
+def _next(out: Path, result: FirstContactResult, seen: Sequence[str]) -> str:
     file = shlex.quote(str(out))
     lines = [f"wrote {out}"]
-    if open_lines := missing(found.text):
+    if open_lines := missing(result.text):
         lines.append(f"{counted(len(open_lines), 'line')} to fill in:")
         lines += [f"  {line}" for line in open_lines]
     if seen:
         lines += ["what a workload of it could promise (`benchgate docs write-a-workload`):"]
         lines += [f"  {line}" for line in seen]
-    return "\n".join([*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, found)])
+    return "\n".join(
+        [*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, result)]
+    )
 
 
-def _test(out: Path, found: FirstContactResult) -> str:
+def _test(out: Path, result: FirstContactResult) -> str:
     head = f'''
 import pytest
 
 @pytest.mark.system("{out}")
-@pytest.mark.workload("{found.workload}")
+@pytest.mark.workload("{result.workload}")
 '''
-    if not found.scales:
+    if not result.scales:
         return f"{head}def test_it_works(cell):\n    cell.require_verified()\n"
     return f"""{head}@pytest.mark.speedup(cpus=2, at_least=1.5)
 def test_scales(verdict):

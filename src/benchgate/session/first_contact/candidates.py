@@ -84,16 +84,16 @@ def candidates(file: KernelFile, arch: str, given: GuestWords) -> tuple[System, 
     user names gets the disks that it has, and not those of others."""
     tried = MACHINES[arch]
     if given.machine:
-        same = [one for one in tried if _kind(one.machine) == _kind(given.machine)]
-        tried = tuple(replace(one, machine=given.machine) for one in same or tried)
+        same = [board for board in tried if _kind(board.machine) == _kind(given.machine)]
+        tried = tuple(replace(board, machine=given.machine) for board in same or tried)
     if given.cpu:
-        tried = tuple(replace(one, cpu=given.cpu) for one in tried)
-    found: list[System] = []
-    for one in tried:
+        tried = tuple(replace(board, cpu=given.cpu) for board in tried)
+    systems: list[System] = []
+    for board in tried:
         for placed in _placed(file, arch):
-            system = _system(placed, ARCHITECTURES[arch], given, one)
-            found += [] if system in found else [system]
-    return tuple(found)
+            system = _system(placed, ARCHITECTURES[arch], given, board)
+            systems += [] if system in systems else [system]
+    return tuple(systems)
 
 
 def _kind(machine: str) -> str:

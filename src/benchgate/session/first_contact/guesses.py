@@ -102,7 +102,7 @@ def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
     if first.prompt:  # then the boot log has no answers
         said = {count: _answered(boot) for count, boot in good.items()}
         early = {
-            _shape(line) for boot in good.values() for one in boot.steps for line in one.early.split("\n")
+            _shape(line) for boot in good.values() for step in boot.steps for line in step.early.split("\n")
         }
     stable = _once_in_all(consoles)
     figures = _figures(said, typed=bool(first.prompt))
@@ -140,14 +140,14 @@ def _answered(boot: BootObservation) -> list[str]:
 
 def _endings(boots: Mapping[int, BootObservation]) -> tuple[str, ...]:
     """`at 1 CPU its prompt came back; at 2, 4 CPUs it ended QEMU`."""
-    found: list[str] = []
+    result: list[str] = []
     for number in range(max(len(boot.steps) for boot in boots.values())):
         by_words = dict[str, list[int]]()
         for count, boot in sorted(boots.items()):
             how = boot.steps[number].how if number < len(boot.steps) else "it was not typed"
             by_words.setdefault(how, []).append(count)
-        found.append("; ".join(f"at {_cpus(counts)} {how}" for how, counts in by_words.items()))
-    return tuple(found)
+        result.append("; ".join(f"at {_cpus(counts)} {how}" for how, counts in by_words.items()))
+    return tuple(result)
 
 
 def _cpus(counts: Sequence[int]) -> str:
@@ -156,7 +156,7 @@ def _cpus(counts: Sequence[int]) -> str:
 
 def literal(text: str) -> str:
     """A pattern that matches this text."""
-    return _SPECIAL.sub(lambda found: f"\\{found[0]}", text)
+    return _SPECIAL.sub(lambda match: f"\\{match[0]}", text)
 
 
 def _any_numbers(line: str) -> str:
@@ -180,8 +180,8 @@ def _in_all(line: str, consoles: Mapping[int, Sequence[str]]) -> str:
 
 def _window(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[str, ...]:
     stable = [_in_all(line, consoles) for line in _once_in_all(consoles)]
-    found = ([TYPED] if typed else stable[:1]) + stable[-1:]
-    return tuple(found) if len(stable) + typed > 1 else ()
+    result = ([TYPED] if typed else stable[:1]) + stable[-1:]
+    return tuple(result) if len(stable) + typed > 1 else ()
 
 
 def _once_in_all(consoles: Mapping[int, Sequence[str]]) -> list[str]:
@@ -207,7 +207,7 @@ def _online(consoles: Mapping[int, Sequence[str]]) -> str:
 
 def _counts(pattern: str, lines: Sequence[str]) -> list[int]:
     """The numbers that the pattern finds, as the verifier reads them."""
-    return [int(found["n"]) for line in lines if (found := re.search(pattern, line)) and len(found["n"]) < 9]
+    return [int(match["n"]) for line in lines if (match := re.search(pattern, line)) and len(match["n"]) < 9]
 
 
 def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) -> str:
@@ -217,24 +217,24 @@ def _online_lines(consoles: Mapping[int, Sequence[str]], stable: Sequence[str]) 
         return ""
     most = max(consoles)
     for line in dict.fromkeys(map(_shape, consoles[most])):
-        seen = {count: sum(_shape(one) == line for one in lines) for count, lines in consoles.items()}
+        seen = {count: sum(_shape(text) == line for text in lines) for count, lines in consoles.items()}
         pattern = "[0-9]+".join(literal(part) for part in line.split("\0"))
         if all(times == count for count, times in seen.items()):
             return f"^{pattern}$"
         if stable and len(seen) > 2 and all(times == count - 1 for count, times in seen.items()):
-            once = next((one for one in reversed(stable) if not _NUMBER.search(one)), stable[-1])
+            once = next((text for text in reversed(stable) if not _NUMBER.search(text)), stable[-1])
             return f"^(?:{_in_all(once, consoles)[1:-1]}|{pattern})$"
     return ""
 
 
 def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[TimeLine, ...]:
-    found = []
+    lines = []
     stable = _once_in_all(consoles)
     for number, line in enumerate(stable):
         match = _BEFORE.search(line) or _AFTER.search(line)
         if match is None or (number == 0 and not typed):
             continue
-        plain = [one for one in stable[:number] if not _NUMBER.search(one)]
+        plain = [text for text in stable[:number] if not _NUMBER.search(text)]
         first = "" if typed else stable[0]
         before = plain[-1] if plain else first
         unit = next(name for name in _UNITS if match[name])
@@ -242,8 +242,8 @@ def _figures(consoles: Mapping[int, Sequence[str]], *, typed: bool) -> tuple[Tim
         pattern = f"^{_any_numbers(line[:start])}(?P<value>[0-9.,]+){_any_numbers(line[end:])}$"
         places = range(*(len(_NUMBER.findall(line[:at])) for at in (start, end)))
         begins = before and _in_all(before, consoles)
-        found.append(TimeLine(line, pattern, unit, begins, _in_all(line, consoles), places))
-    return tuple(found)
+        lines.append(TimeLine(line, pattern, unit, begins, _in_all(line, consoles), places))
+    return tuple(lines)
 
 
 def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[TimeLine]) -> tuple[AnswerLine, ...]:
@@ -252,13 +252,13 @@ def _answers(consoles: Mapping[int, Sequence[str]], figures: Sequence[TimeLine])
     timed = {figure.line: figure.places for figure in figures}
     lines = [line for line in reversed(_once_in_all(consoles)) if not _ADDRESS.search(line)]
     lines.sort(key=lambda line: line not in timed)
-    found = (_answer(line, consoles, timed.get(line, range(0))) for line in lines)
-    return tuple(one for one in found if one is not None)
+    result = (_answer(line, consoles, timed.get(line, range(0))) for line in lines)
+    return tuple(answer_line for answer_line in result if answer_line is not None)
 
 
 def _answer(line: str, consoles: Mapping[int, Sequence[str]], time: range) -> AnswerLine | None:
     """Takes the numbers that are equal everywhere and no time; the word before each names it."""
-    like = [one for lines in consoles.values() for one in lines if _shape(one) == _shape(line)]
+    like = [text for lines in consoles.values() for text in lines if _shape(text) == _shape(line)]
     values = [set(of_one) for of_one in zip(*map(_NUMBER.findall, like), strict=True)]
     parts, pattern, expect = _NUMBER.split(line), "^", dict[str, str]()
     for place, (before, seen) in enumerate(zip(parts, values, strict=False)):

@@ -206,15 +206,15 @@ def listen(  # noqa: PLR0913 - keyword arguments
         with boot_interactive(spec, mark=mark) as guest:
             listener = _Listener(guest, time.monotonic() + seconds, show)
             stop, prompt = _to_prompt(listener, patient=patient)
-            found = BootObservation(spec.cpus, stop, listener.text, listener.note(stop), prompt=prompt)
+            observation = BootObservation(spec.cpus, stop, listener.text, listener.note(stop), prompt=prompt)
             for line in lines if prompt else ():
                 listener.until = time.monotonic() + seconds
-                found = replace(found, steps=(*found.steps, _typed(listener, line, prompt)))
-                if not found.steps[-1].is_answered:
+                observation = replace(observation, steps=(*observation.steps, _typed(listener, line, prompt)))
+                if not observation.steps[-1].is_answered:
                     break
-            status = guest.exit_status if found.ended and guest.child.wait(_SLICE_S) else None
+            status = guest.exit_status if observation.ended and guest.child.wait(_SLICE_S) else None
             guest.qmp.drain(_SLICE_S)
-            return replace(found, status=status, ends=guest.qmp.guest_ends)
+            return replace(observation, status=status, ends=guest.qmp.guest_ends)
     except BootError as error:
         return BootObservation(spec.cpus, ListeningEnd.NO_START, "", str(error))
 

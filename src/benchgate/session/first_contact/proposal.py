@@ -112,38 +112,38 @@ def _asked(of: Proposal) -> Iterator[str]:
 
 
 def _judged(of: Proposal) -> Iterator[str]:
-    found = of.guesses
+    guesses = of.guesses
     yield "console:"
-    if found.ready:
-        yield f"  ready: {quoted(found.ready)}"
-    yield from _online(found)
+    if guesses.ready:
+        yield f"  ready: {quoted(guesses.ready)}"
+    yield from _online(guesses)
     yield "result:"
     yield "  format: patterns"
-    yield from _work(found)
-    yield from _answers(found)
-    yield from _end(found, of.system.arch.exit_code)
-    if found.counts[-1] < 4:
+    yield from _work(guesses)
+    yield from _answers(guesses)
+    yield from _end(guesses, of.system.arch.exit_code)
+    if guesses.counts[-1] < 4:
         lacks = ", or there was no kernel for them" if of.system.has_guest_per_count else ""
-        yield f"cpus: {{maximum: {found.counts[-1]}}}    # with more it did not come as far{lacks}"
+        yield f"cpus: {{maximum: {guesses.counts[-1]}}}    # with more it did not come as far{lacks}"
     yield from _smoke(of)
 
 
-def _online(found: Guesses) -> Iterator[str]:
-    counts = ", ".join(map(str, found.up))
-    if found.online:
-        yield f"  online: {quoted(found.online)}    # it said {counts} at {counts} CPUs"
-    elif found.online_lines:
-        yield f"  online_lines: {quoted(found.online_lines)}    # {counts} such lines at {counts} CPUs"
+def _online(guesses: Guesses) -> Iterator[str]:
+    counts = ", ".join(map(str, guesses.up))
+    if guesses.online:
+        yield f"  online: {quoted(guesses.online)}    # it said {counts} at {counts} CPUs"
+    elif guesses.online_lines:
+        yield f"  online_lines: {quoted(guesses.online_lines)}    # {counts} such lines at {counts} CPUs"
     else:
         yield f"  online: '^(?P<n>[0-9]+) CPUs up$'    # {FILL_IN}: the line that says how many CPUs came up"
 
 
-def _work(found: Guesses) -> Iterator[str]:
-    if found.figures:
-        yield from _figure(found.figures[0], typed=bool(found.prompt))
-        yield from _others("figures", [figure.line for figure in found.figures[1:]])
-    elif found.lines:
-        first, last = found.lines
+def _work(guesses: Guesses) -> Iterator[str]:
+    if guesses.figures:
+        yield from _figure(guesses.figures[0], typed=bool(guesses.prompt))
+        yield from _others("figures", [figure.line for figure in guesses.figures[1:]])
+    elif guesses.lines:
+        first, last = guesses.lines
         yield "  work:    # it printed no time, so the guest time between two lines (instruction clock only)"
         yield f"    from: {quoted(first)}"
         yield f"    to: {quoted(last)}"
@@ -172,17 +172,17 @@ def _figure(figure: TimeLine, *, typed: bool) -> Iterator[str]:
     yield f"    unit: {figure.unit}"
 
 
-def _answers(found: Guesses) -> Iterator[str]:
-    if not found.answers:
-        why = "" if found.answered else "; nothing was taken from a line whose prompt did not come back"
+def _answers(guesses: Guesses) -> Iterator[str]:
+    if not guesses.answers:
+        why = "" if guesses.answered else "; nothing was taken from a line whose prompt did not come back"
         yield (
             "  answers: ['^answer=(?P<answer>[0-9]+)$']    # "
             + f"{FILL_IN}: what shows that its work was done{why}"
         )
         yield "  expect: {answer: 0}"
-        yield from _others("lines, printed before its work or about its set-up", found.doubtful)
+        yield from _others("lines, printed before its work or about its set-up", guesses.doubtful)
         return
-    answers = found.answers
+    answers = guesses.answers
     chosen = answers[0]
     yield f"  answers: [{quoted(chosen.pattern)}]    # equal at each CPU count; is it the answer of the work?"
     yield f"  expect: {{{', '.join(f'{name}: {quoted(value)}' for name, value in chosen.expect.items())}}}"
@@ -197,22 +197,22 @@ def _others(what: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _smoke(of: Proposal) -> Iterator[str]:
     """A boot that types nothing ends by itself, or when it has come up."""
-    found = of.guesses
-    passes = found.ready if found.prompt or not found.answers else found.answers[0].pattern
-    if passes and (found.exit_status is None or not found.prompt):
+    guesses = of.guesses
+    passes = guesses.ready if guesses.prompt or not guesses.answers else guesses.answers[0].pattern
+    if passes and (guesses.exit_status is None or not guesses.prompt):
         yield "smoke:    # a boot without a workload, also for `benchgate explore --smoke`"
         yield f"  append: {quoted(of.system.boot.append)}"
         yield f"  pass: {quoted(passes)}"
 
 
-def _end(found: Guesses, usual: int) -> Iterator[str]:
-    if found.exit_status is None:
+def _end(guesses: Guesses, usual: int) -> Iterator[str]:
+    if guesses.exit_status is None:
         yield "end: {by: kill}    # it did not turn the machine off"
         return
-    reset = ", reset: allowed" if found.resets else ""
-    why = "    # it ended by a reset, and so would a triple fault" if found.resets else ""
-    if found.exit_status != usual or reset:
-        yield f"end: {{by: exit, exit_codes: [{found.exit_status}]{reset}}}{why}"
+    reset = ", reset: allowed" if guesses.resets else ""
+    why = "    # it ended by a reset, and so would a triple fault" if guesses.resets else ""
+    if guesses.exit_status != usual or reset:
+        yield f"end: {{by: exit, exit_codes: [{guesses.exit_status}]{reset}}}{why}"
 
 
 def linux_text(built_in: str, name: str, kernel: str, arch: Architecture) -> str:

@@ -97,7 +97,7 @@ class MixBooter:
         """UsageError if one cannot be loaded. Each is loaded once."""
         fresh = [workload for workload in workloads if workload.name not in self._loaded]
         require_loadable(fresh)
-        self._loaded |= {one.name for one in fresh}
+        self._loaded |= {workload.name for workload in fresh}
 
     def lane(self, mix: Mix) -> Lane:
         """The lane of the mix; it is chosen now if no mix of its system has run yet."""

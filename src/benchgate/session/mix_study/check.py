@@ -75,8 +75,8 @@ def _limit(study: Study, runs: Runs, order: StudyOrder, ways: int | None) -> Amo
     if order.limit is None:
         return None
     name = order.parts[0].input
-    found = next(one for one in vectors.compute(study, runs) if one.input.name == name)
-    limit = amount(order.limit, found, [*alone(study, runs, name).values()], ways)
+    vector = next(vector for vector in vectors.compute(study, runs) if vector.input.name == name)
+    limit = amount(order.limit, vector, [*alone(study, runs, name).values()], ways)
     return None if isinstance(limit, str) else limit
 
 
@@ -153,12 +153,12 @@ def _bytes(path: Path, other: Path, name: str) -> Iterator[str]:
 
 def _read(path: Path) -> bytes:
     """A result without the number of its attempt."""
-    found = path.read_bytes()
-    return _ATTEMPT.sub(rb'\1"', found) if path.name == RESULT else found
+    result = path.read_bytes()
+    return _ATTEMPT.sub(rb'\1"', result) if path.name == RESULT else result
 
 
-def _first_line(one: bytes, other: bytes) -> str:
+def _first_line(content: bytes, other: bytes) -> str:
     """The first line that differs."""
-    pairs = zip(one.splitlines(), other.splitlines(), strict=False)
-    found = (n for n, (a, b) in enumerate(pairs, 1) if a != b)
-    return f"from line {next(found, 'the last')} on"
+    pairs = zip(content.splitlines(), other.splitlines(), strict=False)
+    result = (n for n, (a, b) in enumerate(pairs, 1) if a != b)
+    return f"from line {next(result, 'the last')} on"

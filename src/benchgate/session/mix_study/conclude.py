@@ -35,18 +35,18 @@ def tables_of(folder: StudyFolder) -> tuple[str, str]:
 
 
 def _tables(study: Study, single: ApplicationFigures) -> tuple[str, str]:
-    found, sigmas, refused = single.vectors, single.sigmas, single.refused
+    vectors, sigmas, refused = single.vectors, single.sigmas, single.refused
     return (
-        files.vectors_csv(study, found, refused),
-        files.sensitivity_csv(study, found, sigmas, refused),
+        files.vectors_csv(study, vectors, refused),
+        files.sensitivity_csv(study, vectors, sigmas, refused),
     )
 
 
 def write_tables(folder: StudyFolder, study: Study, single: ApplicationFigures) -> None:
-    found, sigmas = single.vectors, single.sigmas
+    vectors, sigmas = single.vectors, single.sigmas
     for name, text in zip((VECTORS, SENSITIVITY), _tables(study, single), strict=True):
         write_whole(folder.path / name, text)
-    write_whole(folder.path / INTERVALS, files.vector_intervals_csv(study, found))
+    write_whole(folder.path / INTERVALS, files.vector_intervals_csv(study, vectors))
     write_whole(folder.path / LEVELS, files.sensitivity_levels_csv(sigmas))
 
 
@@ -62,14 +62,14 @@ def applications(folder: StudyFolder, *, names_folder: bool = True) -> Applicati
 
 def select(folder: StudyFolder, study: Study) -> tuple[tuple[MixPlan, ...], tuple[str, ...]]:
     """The mixes to run, and what there is no mix for."""
-    found = selection.select(study, applications(folder))
-    return found.chosen, found.absent
+    result = selection.select(study, applications(folder))
+    return result.chosen, result.absent
 
 
 def best_only(folder: StudyFolder, study: Study, top: int) -> tuple[MixPlan, ...]:
-    found = programme.best(applications(folder), study.capacity, top)
+    choices = programme.best(applications(folder), study.capacity, top)
     roles = [(selection.BEST,), *([(f"number {n}",) for n in range(2, top + 1)])]
-    return tuple(MixPlan(selection.counts_of(mix), role) for mix, role in zip(found, roles, strict=False))
+    return tuple(MixPlan(selection.counts_of(mix), role) for mix, role in zip(choices, roles, strict=False))
 
 
 def by_hand(study: Study, words: Sequence[str]) -> tuple[MixPlan, ...]:
@@ -79,13 +79,13 @@ def by_hand(study: Study, words: Sequence[str]) -> tuple[MixPlan, ...]:
 
 def merged(first: Sequence[MixPlan], more: Sequence[MixPlan]) -> tuple[MixPlan, ...]:
     """Each mix once, with the roles of both."""
-    found: dict[tuple[tuple[str, int], ...], MixPlan] = {}
-    for one in (*first, *more):
-        key = tuple(sorted(one.counts.items()))
-        known = found.get(key)
-        roles = one.roles if known is None else tuple(dict.fromkeys((*known.roles, *one.roles)))
-        found[key] = MixPlan(one.counts if known is None else known.counts, roles)
-    return tuple(found.values())
+    plans: dict[tuple[tuple[str, int], ...], MixPlan] = {}
+    for plan in (*first, *more):
+        key = tuple(sorted(plan.counts.items()))
+        known = plans.get(key)
+        roles = plan.roles if known is None else tuple(dict.fromkeys((*known.roles, *plan.roles)))
+        plans[key] = MixPlan(plan.counts if known is None else known.counts, roles)
+    return tuple(plans.values())
 
 
 def report(folder: StudyFolder) -> StudyOutcome:
@@ -98,21 +98,21 @@ def report(folder: StudyFolder) -> StudyOutcome:
         solvable = applications(folder, names_folder=False)  # equal folders have equal reports
     except UsageError as error:
         said = (str(error),)
-    found = outcome.conclude(study, runs, single, solvable, folder.chosen(), said)
-    mixes = [(" ".join(mix.planned.roles), mix.isolation) for mix in found.mixes]
+    study_outcome = outcome.conclude(study, runs, single, solvable, folder.chosen(), said)
+    mixes = [(" ".join(mix.planned.roles), mix.isolation) for mix in study_outcome.mixes]
     write_whole(folder.path / ISOLATION, files.isolation_csv(mixes))
-    write_whole(folder.path / REPORT, study_page.page(found))
-    return found
+    write_whole(folder.path / REPORT, study_page.page(study_outcome))
+    return study_outcome
 
 
 def _counts(study: Study, word: str) -> dict[str, int]:
-    known = [one.name for one in study.inputs]
-    found: dict[str, int] = {}
+    known = [study_input.name for study_input in study.inputs]
+    result: dict[str, int] = {}
     for pair in word.split(","):
         name, _, count = pair.partition("=")
         if name not in known:
             raise UsageError(f"--mix {word}: `{name}` is no input of the study; there are {', '.join(known)}")
-        if not _COUNT.match(count) or name in found:
+        if not _COUNT.match(count) or name in result:
             raise UsageError(f"--mix {word}: `{pair}` is not such as {name}=2, or is there twice")
-        found[name] = int(count)
-    return {name: found[name] for name in known if name in found}
+        result[name] = int(count)
+    return {name: result[name] for name in known if name in result}

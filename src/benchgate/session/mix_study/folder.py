@@ -73,10 +73,10 @@ class StudyFolder:
             )
         try:
             advice = "it is of another version of benchgate"
-            found = without_head(
+            result = without_head(
                 read_object(self.path, PLAN), "a plan", advice, format=FORMAT, version=VERSION
             )
-            return read(_Plan, found, "a plan")
+            return read(_Plan, result, "a plan")
         except (EvidenceError, ValueError) as error:
             raise UsageError(f"{self.path / PLAN} cannot be read: {error}") from error
 
@@ -102,7 +102,7 @@ class StudyFolder:
     def runs(self) -> dict[str, StudyRun]:
         """What was made so far, in the order of the keys."""
         place = self.path / RUNS
-        keys = sorted(one.name for one in place.iterdir()) if place.is_dir() else []
+        keys = sorted(path.name for path in place.iterdir()) if place.is_dir() else []
         return {key: self._done(key) for key in keys if (place / key / RESULT).is_file()}
 
     def _done(self, key: str) -> StudyRun:
@@ -120,13 +120,15 @@ class StudyFolder:
 
     def seconds_each(self) -> float | None:
         """What a run took, on average; None if none was made yet."""
-        found = [float(one.read_text(encoding="utf-8")[:20]) for one in self.path.glob(f"{RUNS}/*/*/{TOOK}")]
-        return sum(found) / len(found) if found else None
+        result = [
+            float(path.read_text(encoding="utf-8")[:20]) for path in self.path.glob(f"{RUNS}/*/*/{TOOK}")
+        ]
+        return sum(result) / len(result) if result else None
 
     # ---- mixes
 
     def choose(self, planned: Sequence[MixPlan]) -> None:
-        value = [as_json(one) for one in planned]
+        value = [as_json(plan) for plan in planned]
         write_whole(self.path / MIXES, json.dumps(value, indent=1) + "\n")
 
     def chosen(self) -> tuple[MixPlan, ...]:

@@ -49,7 +49,7 @@ def opened(study: Study) -> Iterator[MixRunner]:
     system = catalog.load_system(study.system)
     machine = catalog.load_machine(study.machine) if study.machine else None
     with MixBooter(options, _notice) as booter:
-        booter.require_oracles(catalog.load_workload(one.workload) for one in study.inputs)
+        booter.require_oracles(catalog.load_workload(study_input.workload) for study_input in study.inputs)
         yield GuestRunner(booter, system, machine)
 
 
@@ -88,8 +88,10 @@ def ways_of(machine: Machine | None) -> int | None:
 def with_place(reason: str, study: Study) -> str:
     """Puts before the reason the file and line of the input whose part it is about."""
     part = _PART.match(reason)
-    found = [one.where for one in study.inputs if part and one.name == input_of(part[1])]
-    return f"{found[0]}: {reason}" if found else reason
+    result = [
+        study_input.where for study_input in study.inputs if part and study_input.name == input_of(part[1])
+    ]
+    return f"{result[0]}: {reason}" if result else reason
 
 
 def mix_of(job: MixJob, system: System) -> Mix:
@@ -127,7 +129,9 @@ def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
 
 
 def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
-    units = {one.name: one.units for one in study.inputs if one.units is not None}
+    units = {
+        study_input.name: study_input.units for study_input in study.inputs if study_input.units is not None
+    }
     parts = tuple(
         PartMeasurement(
             part.name, part.score * units.get(input_of(part.name), 1), part.runs, _use(part.use), part.starved
@@ -193,14 +197,14 @@ _SOURCES = {
 
 def _missing(run: MixRun, machine: Machine | None) -> Mapping[str, str]:
     """Gives the reasons by resource; MixRun has them by what is counted."""
-    found = {}
+    result = {}
     for resource, keys in _SOURCES.items():
         reasons = [run.missing[key] for key in keys if key in run.missing]
         if reasons:
-            found[resource] = reasons[0]
+            result[resource] = reasons[0]
         elif machine is None and resource in PRESSED and run.use.get(keys[0]) is None:
-            found[resource] = NO_MACHINE
-    return found
+            result[resource] = NO_MACHINE
+    return result
 
 
 def _notice(text: str) -> None:

@@ -56,8 +56,8 @@ class IsolationResult:
 def asked(node: pytest.Item) -> IsolationRequest:
     """A wrong mark fails the test that has it."""
     try:
-        found = _asked(node.get_closest_marker(MARK))
-        return replace(found, system=_system(node))
+        request = _asked(node.get_closest_marker(MARK))
+        return replace(request, system=_system(node))
     except UsageError as error:
         pytest.fail(str(error), pytrace=False)
 
@@ -99,21 +99,21 @@ def _measured(
     study = replace(studyfile.load(studyfile.find(wanted.study)), system=system)
     study = studyfile.quick(study) if options.quick else study
     _refuse_unverified(study)
-    found, counts = steps.isolation_of(study, _folder(options, study), None, opened, progress)
+    mix_isolation, counts = steps.isolation_of(study, _folder(options, study), None, opened, progress)
     if wanted.at_least is not None:
-        return isolation.at_least(found, wanted.at_least)
+        return isolation.at_least(mix_isolation, wanted.at_least)
     other = replace(study, system=wanted.against)
     beside, _ = steps.isolation_of(other, _folder(options, other), counts, opened, progress)
-    return isolation.not_worse(found, beside, wanted.against)
+    return isolation.not_worse(mix_isolation, beside, wanted.against)
 
 
 def _refuse_unverified(study: Study) -> None:
-    for one in study.inputs:
-        tool = catalog.load_workload(one.workload).tool
+    for study_input in study.inputs:
+        tool = catalog.load_workload(study_input.workload).tool
         if tool and not tool.verifies:
             raise UsageError(
-                f"{one.where}: workload: {one.workload} is {UNVERIFIED}, so no gate may use its figures: "
-                "leave it out of this study"
+                f"{study_input.where}: workload: {study_input.workload} is {UNVERIFIED}, so no gate may use "
+                "its figures: leave it out of this study"
             )
 
 
@@ -126,8 +126,8 @@ def fixture_value(request: pytest.FixtureRequest, state: PytestSession) -> Isola
     wanted = asked(request.node)
     if state.options.plan:
         pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
-    found: IsolationResult = or_exit(
+    result: IsolationResult = or_exit(
         request.config,
         lambda: measure(wanted, state.options, guest_runner.opened, state.progress),
     )
-    return found
+    return result

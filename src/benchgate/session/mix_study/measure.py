@@ -118,15 +118,15 @@ class Bench:
         self.progress.phase(self.study.name, job.order.key, "running")
         attempt = self.folder.new_attempt(job.order.key)
         began_s = time.monotonic()
-        found = self.runner.run(job, attempt)
+        result = self.runner.run(job, attempt)
         self.folder.took(attempt, time.monotonic() - began_s)
-        return found, attempt
+        return result, attempt
 
     def _ended(self, order: StudyOrder, done: StudyRun, figure: str) -> None:
         self.folder.finish(order.key, done)
         self.progress.ended(self.study.name, order.key, figure)
 
 
-def _figure(found: MixMeasurement) -> str:
-    parts = [part for part in found.parts if part.runs]
+def _figure(measurement: MixMeasurement) -> str:
+    parts = [part for part in measurement.parts if part.runs]
     return ", ".join(f"{part.name} {float(part.score):.4g}" for part in parts) or "no run completed"

@@ -57,8 +57,8 @@ def run_mixes(out: Path, wanted: MixRequest, opened: OpenRunner, progress: Progr
     with locked(out) as folder:
         study = folder.study()
         planned, absent = mixes_to_run(folder, study, wanted)
-        for one in absent:
-            progress.note(one)
+        for text in absent:
+            progress.note(text)
         folder.choose(conclude.merged(folder.chosen(), planned))
         runs = mix_orders(study, planned, wanted)
         folder.plan(study, _once([*vector_orders(study), *folder.orders(), *runs]))
@@ -75,12 +75,12 @@ def isolation_of(
     """Measures the isolation of these counts, whose inputs run alone; or of the best mix of a whole study."""
     if counts is None:
         measure_vectors(study, out, opened, progress)
-        found = run_mixes(out, MixRequest(best=1), opened, progress).best
-        if found is None:
+        result = run_mixes(out, MixRequest(best=1), opened, progress).best
+        if result is None:
             raise UsageError(f"{out}: no mix was chosen")
-        return found.isolation, found.planned.counts
+        return result.isolation, result.planned.counts
     with locked(out) as folder:
-        runs = [one for one in study_orders.alone(study) if one.parts[0].input in counts]
+        runs = [order for order in study_orders.alone(study) if order.parts[0].input in counts]
         runs += study_orders.of_mixes(study, [counts])
         folder.begin(study, runs)
         with opened(study) as runner:
@@ -95,7 +95,7 @@ def vector_orders(study: Study) -> tuple[StudyOrder, ...]:
 
 
 def mix_orders(study: Study, planned: Sequence[MixPlan], wanted: MixRequest) -> tuple[StudyOrder, ...]:
-    made = study_orders.of_mixes(study, [one.counts for one in planned])
+    made = study_orders.of_mixes(study, [plan.counts for plan in planned])
     return (*made, *(() if wanted.only else study_orders.swept(study)))
 
 
@@ -142,10 +142,10 @@ def mixes_plan(study: Study, folder: StudyFolder, wanted: MixRequest) -> str:
     planned, _ = mixes_to_run(folder, study, wanted)
     runs, measured_s = folder.runs(), folder.seconds_each()
     lines, left = [f"study {study.name}: only the mixes that are named"], 0
-    for one in planned:
-        made = mix_orders(study, [one], wanted)
+    for plan in planned:
+        made = mix_orders(study, [plan], wanted)
         missing = len([order for order in made if order.key not in runs or runs[order.key].measured is None])
-        lines.append(f"{missing:6} of {counted(len(made), 'run')} left: {study_orders.mix_name(one.counts)}")
+        lines.append(f"{missing:6} of {counted(len(made), 'run')} left: {study_orders.mix_name(plan.counts)}")
         left += missing
     each = USUAL_S if measured_s is None else measured_s
     known = "an estimate" if measured_s is None else "as measured in this folder"
@@ -159,5 +159,5 @@ def folder_of(path: Path) -> StudyFolder:
     return StudyFolder(path)
 
 
-def _once(found: Sequence[StudyOrder]) -> list[StudyOrder]:
-    return [*{one.key: one for one in found}.values()]
+def _once(orders: Sequence[StudyOrder]) -> list[StudyOrder]:
+    return [*{order.key: order for order in orders}.values()]

@@ -71,25 +71,25 @@ def _function_id(item: pytest.Item) -> str:
 
 
 def cells(items: Sequence[pytest.Item]) -> list[PlannedCell]:
-    return [one for item in items if isinstance(one := _param(item, "cell"), PlannedCell)]
+    return [value for item in items if isinstance(value := _param(item, "cell"), PlannedCell)]
 
 
 def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
-    return [one for item in items if isinstance(one := _param(item, "verdict"), PlannedGate)]
+    return [value for item in items if isinstance(value := _param(item, "verdict"), PlannedGate)]
 
 
 def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
     """The images of their `image` fixtures, without duplicates."""
-    found = [one for item in items if isinstance(one := _param(item, "image"), PlannedCell)]
-    return tuple({one.cell.row: one for one in found}.values())
+    planned_cells = [value for item in items if isinstance(value := _param(item, "image"), PlannedCell)]
+    return tuple({planned_cell.cell.row: planned_cell for planned_cell in planned_cells}.values())
 
 
 def _marks(function: pytest.Item, name: str) -> list[MarkArguments]:
     return [MarkArguments(marker.args, marker.kwargs) for marker in function.iter_markers(name)]
 
 
-def _mark(found: pytest.Mark | None) -> MarkArguments | None:
-    return None if found is None else MarkArguments(found.args, found.kwargs)
+def _mark(mark: pytest.Mark | None) -> MarkArguments | None:
+    return None if mark is None else MarkArguments(mark.args, mark.kwargs)
 
 
 def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, state: PytestSession) -> None:
@@ -102,11 +102,13 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, sta
         for gate in gates:
             known = every_metric(gate.arm.workload.metrics)
             check(gate.gate, known[gate.gate.metric], catalog.load_policy(options.policy))
-        metafunc.parametrize("verdict", gates, ids=[one.id for one in gates], indirect=True)
+        metafunc.parametrize("verdict", gates, ids=[planned_gate.id for planned_gate in gates], indirect=True)
     else:
         systems = choice.systems_of(request, options)
-        found = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
-        metafunc.parametrize("image", found, ids=[one.test_cell.row for one in found], indirect=True)
+        planned_cells = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
+        metafunc.parametrize(
+            "image", planned_cells, ids=[cell.test_cell.row for cell in planned_cells], indirect=True
+        )
 
 
 def _param(item: pytest.Item, name: str) -> object:

@@ -43,13 +43,13 @@ GATES = pytest.StashKey[Mapping[str, GateMark]]()
 def register(config: pytest.Config, files: Iterable[Path]) -> None:
     """Registers the marks of a user's own kinds of gate in `files`, beside those that pytest_plugin.py has
     registered. Fails with CatalogError, and with UsageError if two marks have one name."""
-    found = dict(SHIPPED)
+    marks = dict(SHIPPED)
     for own in map(catalog.gate_mark, files):
-        if own.name in {*found, *(one.name for one in mark_table.PLAIN)}:
+        if own.name in {*marks, *(mark.name for mark in mark_table.PLAIN)}:
             raise UsageError(f"--gate {own.file}: there is another mark {own.name}; give KIND another name")
-        found[own.name] = own
+        marks[own.name] = own
         config.addinivalue_line("markers", mark_table.line(own))
-    config.stash[GATES] = found
+    config.stash[GATES] = marks
 
 
 def gate_marks(item: pytest.Item) -> tuple[str, ...]:
@@ -74,8 +74,8 @@ def check(items: Iterable[pytest.Item]) -> None:
 
 def mistake(item: pytest.Item) -> str:
     plan = _plan(item)
-    found = _late(item, plan) or _replaced(item, plan) or _gates_nothing(item, plan)
-    return f"{one_line(item.nodeid)}: {found}" if found else ""
+    result = _late(item, plan) or _replaced(item, plan) or _gates_nothing(item, plan)
+    return f"{one_line(item.nodeid)}: {result}" if result else ""
 
 
 def _plan(item: pytest.Item) -> ItemSource:
@@ -86,7 +86,7 @@ def _plan(item: pytest.Item) -> ItemSource:
 
 
 def _late(item: pytest.Item, plan: ItemSource) -> str:
-    late = [one for one in _of(item, (*gate_marks(item), *SETTINGS)) if one not in plan.marks]
+    late = [mark for mark in _of(item, (*gate_marks(item), *SETTINGS)) if mark not in plan.marks]
     if not plan.fixtures or not late:
         return ""
     return (
@@ -113,8 +113,8 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
     layers = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     gates = () if "verdict" in plan.fixtures else _of(item, gate_marks(item))
     studies = () if is_ours(layers, ISOLATION) else _of(item, [ISOLATION])
-    for fixture, found in (("verdict", gates), (ISOLATION, studies)):
-        judged = [one for one in found if not is_label(one)]
+    for fixture, result in (("verdict", gates), (ISOLATION, studies)):
+        judged = [mark for mark in result if not is_label(mark)]
         if judged:
             return (
                 f"mark {_shown(judged[0])} gates nothing, because this test does not request `{fixture}` of "

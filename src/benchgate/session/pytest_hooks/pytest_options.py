@@ -27,14 +27,14 @@ def read(config: pytest.Config) -> Options:
         return _ini(config, option)
 
     try:
-        found = options.read(lookup)
+        result = options.read(lookup)
     except OptionError as wrong:
         if wrong.option not in in_ini:
             raise
         raise UsageError(f"{_origin(config, in_ini[wrong.option])}{wrong.what}") from None
-    if found.sets or found.systems != Options().systems:
-        planner.check_words(found)
-    return found
+    if result.sets or result.systems != Options().systems:
+        planner.check_words(result)
+    return result
 
 
 def _origin(config: pytest.Config, key: str) -> str:
@@ -50,7 +50,7 @@ def _ini(config: pytest.Config, option: Option) -> object:
 
     def placed(word: str) -> str:
         if option.name == "system":
-            return ",".join(catalog.placed(one, home) for one in word.split(","))
+            return ",".join(catalog.placed(piece, home) for piece in word.split(","))
         return str(home / word) if option.name in PATHS or is_path(word) else word
 
     if option.name not in (*PATHS, "system", "policy", "machine", "history") or not value:

@@ -45,7 +45,7 @@ def end_line(reporter: Any) -> None:
 
 def coloured(text: str, markup: Callable[..., str]) -> str:
     """`markup` gives its text back unchanged where pytest has no colours."""
-    return _VERDICT.sub(lambda found: markup(found[0], **COLOURS[Word(found[0])]), text)
+    return _VERDICT.sub(lambda match: markup(match[0], **COLOURS[Word(match[0])]), text)
 
 
 def state_of(config: pytest.Config) -> PytestSession:

@@ -137,9 +137,9 @@ class PytestSession:
         cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
         require_counts(cells)
         alone = is_alone(cell.system for cell in cells)
-        given = [(one, given_qemu(one.system, self.options, alone=alone)) for one in largest(cells)]
+        given = [(cell, given_qemu(cell.system, self.options, alone=alone)) for cell in largest(cells)]
         require_machines(
-            (one, qemu_of(one.system, path, locked=self.options.locked)) for one, path in given if path
+            (cell, qemu_of(cell.system, path, locked=self.options.locked)) for cell, path in given if path
         )
 
     # ---- measuring

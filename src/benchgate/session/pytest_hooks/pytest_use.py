@@ -27,7 +27,8 @@ _MARKS = frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, ISOLATION})
 def is_configured(config: pytest.Config) -> bool:
     """True if the command line or the ini file has an option of ours."""
     return any(
-        config.getoption(one.key, None) is not None or config.getini(one.key) is not None for one in TABLE
+        config.getoption(option.key, None) is not None or config.getini(option.key) is not None
+        for option in TABLE
     )
 
 

@@ -67,7 +67,7 @@ class CellResult:
         """A metric of the verified runs, in order: `work`, `total`, one that the workload declares or
         one of its threads. A run without a value is left out."""
         counted = (run.verified for run in self.runs if run.verified and run.outcome is Outcome.OK)
-        return tuple(one.metrics[name] for one in counted if name not in {**one.absent, **one.skipped})
+        return tuple(run.metrics[name] for run in counted if name not in {**run.absent, **run.skipped})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +98,25 @@ class RowResult:
         return self.result.arms[planned.cell.id].skipped
 
     def cell(self, planned: PlannedCell) -> CellResult:
-        cell_id, found = planned.cell.id, self._found(verified_gate(planned))
+        cell_id, verdict = planned.cell.id, self._found(verified_gate(planned))
         runs = tuple(judged for judged in self.result.runs if judged.run.cell.id == cell_id)
         arm = self.result.arms[cell_id]
-        properties: Properties = [("benchgate.cell", cell_id), ("benchgate.verdict", str(found.outcome))]
+        properties: Properties = [("benchgate.cell", cell_id), ("benchgate.verdict", str(verdict.outcome))]
         if arm.work is not None:
             properties += [("benchgate.lane", str(arm.lane)), ("benchgate.work", str(arm.work.samples))]
-        return CellResult(cell_id, runs, found, properties)
+        return CellResult(cell_id, runs, verdict, properties)
 
     def verdict(self, planned: PlannedGate) -> VerdictResult:
-        found = self._found(planned)
-        name = "ratio" if found.value is None else "value"
+        result = self._found(planned)
+        name = "ratio" if result.value is None else "value"
         names = (name, "low", "high", "threshold", "lane", "metric")
-        properties: Properties = [("benchgate.verdict", str(found.outcome))]
-        properties += [(f"benchgate.{name}", str(getattr(found, name))) for name in names]
-        return VerdictResult(found, self.inconclusive_fails, properties)
+        properties: Properties = [("benchgate.verdict", str(result.outcome))]
+        properties += [(f"benchgate.{name}", str(getattr(result, name))) for name in names]
+        return VerdictResult(result, self.inconclusive_fails, properties)
 
     def _found(self, planned: PlannedGate) -> Verdict:
         """Found by what the gate asks, because planning may have changed the id to make it unique."""
         name = next(gate.gate.id for gate in self.result.plan.gates if gate.without_id == planned.without_id)
-        found = next(verdict for verdict in self.result.verdicts if verdict.id == name)
+        result = next(verdict for verdict in self.result.verdicts if verdict.id == name)
         folders = [judged.run.folder.parent.parent for judged in self.result.runs[:1]]
-        return replace(found, reason=located(found.reason, folders[0])) if folders else found
+        return replace(result, reason=located(result.reason, folders[0])) if folders else result

@@ -37,13 +37,13 @@ def scenario_tests(*places: str | Path) -> Mapping[str, ScenarioTest]:
 def _all_of(places: Iterable[str | Path]) -> Mapping[str, ScenarioTest]:
     places = tuple(places)
     words = [word for place in places for word in _files(Path(place))] if places else _shipped()
-    found: dict[str, ScenarioTest] = {}
+    result: dict[str, ScenarioTest] = {}
     for word in words:
         for name, test in _tests(word):
-            if name in found:
+            if name in result:
                 raise UsageError(f"{word}: another scenario is called so, too: give it another `name`")
-            found[name] = test
-    return found
+            result[name] = test
+    return result
 
 
 def _shipped() -> list[str]:
@@ -53,10 +53,10 @@ def _shipped() -> list[str]:
 def _files(place: Path) -> list[str]:
     if not place.is_dir():
         return [str(place.absolute())]
-    found = sorted(path for path in place.iterdir() if path.suffix in SUFFIXES)
-    if not found:
+    paths = sorted(path for path in place.iterdir() if path.suffix in SUFFIXES)
+    if not paths:
         raise CatalogError(f"{place} has no scenario: a file whose name ends with {', '.join(SUFFIXES)}")
-    return [str(path.absolute()) for path in found]
+    return [str(path.absolute()) for path in paths]
 
 
 def _tests(word: str) -> Iterator[tuple[str, ScenarioTest]]:
@@ -66,7 +66,7 @@ def _tests(word: str) -> Iterator[tuple[str, ScenarioTest]]:
     if not scenario.gates:  # of rt-app
         yield f"test_{scenario.name}", _test(word, scenario, pytest.mark.gate(VERIFIED, cpus=scenario.cpus))
     for bound in BOUNDS:
-        gates = [one for one in scenario.gates if _bound(one, bound)]
+        gates = [gate for gate in scenario.gates if _bound(gate, bound)]
         if gates:
             yield f"test_{scenario.name}_{bound}", _test(word, scenario, *_marks(scenario, gates, bound))
 

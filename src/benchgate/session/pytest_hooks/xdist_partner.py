@@ -124,7 +124,7 @@ def _grouping(usual: Any, config: pytest.Config, log: Any, timed: frozenset[str]
     def remove_node(self: Any, node: Any) -> str | None:
         """The test during which a worker died is not given to the next one, as xdist 3.8 does by scope."""
         units = self.assigned_work[node].values()
-        died = next(((unit, one) for unit in units for one, done in unit.items() if not done), None)
+        died = next(((unit, value) for unit in units for value, done in unit.items() if not done), None)
         if died is not None:
             died[0][died[1]] = True
         base.remove_node(self, node)

@@ -75,7 +75,9 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
-    sweeps = [frozenset(cell.id for cell, skip in one.cells if not skip) for one in read_plan(facts, where)]
+    sweeps = [
+        frozenset(cell.id for cell, skip in sweep.cells if not skip) for sweep in read_plan(facts, where)
+    ]
     systems = {judged.run.cell.system for judged in runs}
     per_count = {system for system in systems if system_of(facts, system, where).has_guest_per_count}
     check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
@@ -99,13 +101,13 @@ def _require_plain_files(folder: Path) -> None:
 def _run_folders(folder: Path, facts: Mapping[str, Any]) -> list[Path]:
     """The attempts to judge: in a partial session only the recorded ones, without the interrupted one."""
     try:
-        found = sorted(path for path in (folder / "runs").iterdir() if path.is_dir())
+        paths = sorted(path for path in (folder / "runs").iterdir() if path.is_dir())
     except OSError as error:
         raise EvidenceError(f"{folder / 'runs'} cannot be read: {error.strerror}") from error
     if facts.get("state") == session_folder.COMPLETE:
-        return found
+        return paths
     recorded = {link.folder for link in parse_chain(read_text(folder, ATTEMPTS), ATTEMPTS)}
-    return [path for path in found if f"runs/{path.name}" in recorded]
+    return [path for path in paths if f"runs/{path.name}" in recorded]
 
 
 def find_workload(facts: Mapping[str, Any], name: str, trusted: TrustedPrograms) -> Workload:
@@ -183,13 +185,13 @@ def _require_placement(raw: RawRun, facts: Mapping[str, Any], where: str) -> Non
 
 def verified(folder: Path, trusted: TrustedPrograms, verb: str) -> tuple[check.Check, JudgedSession | None]:
     """What `verify` says of the session, and the session as it was judged for that, if it came so far."""
-    found: list[JudgedSession] = []
+    sessions: list[JudgedSession] = []
 
     def again(of: Path) -> Mapping[str, str]:
-        found.append(judged(of, trusted, verb))
-        return texts(found[-1].view, trusted)
+        sessions.append(judged(of, trusted, verb))
+        return texts(sessions[-1].view, trusted)
 
-    return check.verify_session(folder, again), found[-1] if found else None
+    return check.verify_session(folder, again), sessions[-1] if sessions else None
 
 
 def recompute(folder: Path, trusted: TrustedPrograms = NOTHING) -> dict[str, str]:

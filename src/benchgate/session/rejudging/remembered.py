@@ -61,14 +61,16 @@ def keep(folder: Path, cells: Iterable[PlannedCell], trusted: TrustedPrograms | 
     """`trusted`: the programs that judge the session; None: of an exploration, which asks oracles only."""
     planned = list(cells)
     if trusted is None:
-        own = {one.workload.name: one.workload for one in planned}
-        trusted = TrustedPrograms({name: one for name, one in own.items() if catalog.word_of(one) != name})
+        own = {cell.workload.name: cell.workload for cell in planned}
+        trusted = TrustedPrograms(
+            {name: workload for name, workload in own.items() if catalog.word_of(workload) != name}
+        )
     with contextlib.suppress(OSError):
-        kept = [*_programs(trusted), *_systems({one.system.name: one.system for one in planned})]
+        kept = [*_programs(trusted), *_systems({cell.system.name: cell.system for cell in planned})]
         place = _place(folder)
         if kept and place is not None:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(place, json.dumps([as_json(one) for one in kept], indent=1) + "\n")
+            write_whole(place, json.dumps([as_json(record) for record in kept], indent=1) + "\n")
             _forget(place.parent)
 
 
@@ -99,20 +101,20 @@ def _kept(option: str, name: str, word: str, files: Iterable[Path]) -> OptionRec
 
 
 def _forget(folder: Path) -> None:
-    known = sorted(folder.glob("*.json"), key=lambda one: one.stat().st_mtime, reverse=True)
-    for one in known[MOST_SESSIONS:]:
-        one.unlink()
+    known = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in known[MOST_SESSIONS:]:
+        path.unlink()
 
 
 def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, tuple[str, ...]]:
     """The programs that the caller names, and those of the session that are as they were; and a sentence
     about each that is not."""
     named = {(program.option, program.name) for program in given.programs}
-    mine = [one for one in _recalled(folder) if one.option in PROGRAM_OPTIONS]
-    asked = [one for one in mine if (one.option, one.name) not in named]
-    same = [one for one in asked if not one.changed]
-    words = [[one.word for one in same if one.option == option] for option in PROGRAM_OPTIONS]
-    notes = tuple(filter(None, (one.changed for one in asked)))
+    mine = [record for record in _recalled(folder) if record.option in PROGRAM_OPTIONS]
+    asked = [record for record in mine if (record.option, record.name) not in named]
+    same = [record for record in asked if not record.changed]
+    words = [[record.word for record in same if record.option == option] for option in PROGRAM_OPTIONS]
+    notes = tuple(filter(None, (record.changed for record in asked)))
     try:
         known = trust.trusted(*words)
     except (CatalogError, UsageError) as error:  # the words were valid for the version that kept them
@@ -123,10 +125,12 @@ def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, t
 
 def system_of(folder: Path, name: str) -> tuple[str | None, tuple[str, ...]]:
     """The word for the system of a cell; None: it was not kept, or has changed, as the sentence says."""
-    found = next((one for one in _recalled(folder) if (one.option, one.name) == (SYSTEM, name)), None)
-    if found is None:
+    record = next(
+        (record for record in _recalled(folder) if (record.option, record.name) == (SYSTEM, name)), None
+    )
+    if record is None:
         return None, ()
-    return (None, (found.changed,)) if found.changed else (found.word, ())
+    return (None, (record.changed,)) if record.changed else (record.word, ())
 
 
 def _recalled(folder: Path) -> tuple[OptionRecord, ...]:
@@ -154,7 +158,7 @@ def _place(folder: Path) -> Path | None:
 
 def _key(folder: Path) -> str:
     with contextlib.suppress(EvidenceError):
-        found = read_object(folder, SESSION).get("id")
-        if isinstance(found, str) and SESSION_NAME.fullmatch(found):
-            return found
+        result = read_object(folder, SESSION).get("id")
+        if isinstance(result, str) and SESSION_NAME.fullmatch(result):
+            return result
     return hashlib.sha256(str(folder.resolve()).encode(errors="surrogateescape")).hexdigest()

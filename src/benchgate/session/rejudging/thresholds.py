@@ -46,8 +46,10 @@ def of_session(folder: Path, paths: Sequence[str]) -> tuple[str, ...] | None:
 def with_letters(tests: Mapping[str, FunctionMarks], letters: Mapping[str, str]) -> dict[str, FunctionMarks]:
     """The tests, with the names of the session's systems in the place of letters."""
     return {
-        test: replace(one, gates=tuple(replace(gate, to=letters.get(gate.to, gate.to)) for gate in one.gates))
-        for test, one in tests.items()
+        test: replace(
+            marks, gates=tuple(replace(gate, to=letters.get(gate.to, gate.to)) for gate in marks.gates)
+        )
+        for test, marks in tests.items()
     }
 
 
@@ -70,7 +72,7 @@ def _of_gate(gate: Gate, tests: Mapping[str, FunctionMarks]) -> Iterator[str]:
 def _of_test(gate: Gate, test: str, marked: FunctionMarks) -> Iterator[str]:
     if marked.workload != gate.cell.workload:
         yield f"{gate.id}: the session measured {gate.cell.workload}, and {test} asks for {marked.workload}"
-    asked = next((one for one in marked.gates if _key_of(one, gate) == _key(gate)), None)
+    asked = next((request for request in marked.gates if _key_of(request, gate) == _key(gate)), None)
     if asked is None:
         kind, cpus, metric, base, to, baseline, *_ = _key(gate)
         other = to or baseline
@@ -94,7 +96,7 @@ def _key(gate: Gate) -> _Key:
         base = gate.base.cpus
     elif gate.base is not None:
         to = gate.base.system
-    more = tuple(one.cpus for one in gate.more)
+    more = tuple(cell.cpus for cell in gate.more)
     kind, cpus = name_of(gate.kind), gate.cell.cpus
     return kind, cpus, gate.metric, base, to, gate.baseline, more, gate.settings
 
@@ -102,8 +104,8 @@ def _key(gate: Gate) -> _Key:
 def _key_of(asked: GateRequest, gate: Gate) -> _Key:
     """A mark without a CPU count has the one of the gate."""
     cpus = asked.cpus or gate.cell.cpus
-    found = asked.metric, asked.base, asked.to, asked.baseline, asked.more, asked.settings
-    return asked.kind, cpus, *found
+    result = asked.metric, asked.base, asked.to, asked.baseline, asked.more, asked.settings
+    return asked.kind, cpus, *result
 
 
 def _number(value: float | None) -> str:

@@ -54,9 +54,9 @@ def _digest(file: Path) -> str:
 
 
 def trusted(workloads: Sequence[str], gates: Sequence[str], reports: Sequence[str]) -> TrustedPrograms:
-    found = [catalog.load_workload(str(Path(path).absolute())) for path in workloads]
+    result = [catalog.load_workload(str(Path(path).absolute())) for path in workloads]
     return TrustedPrograms(
-        workloads={workload.name: workload for workload in found},
+        workloads={workload.name: workload for workload in result},
         gates={catalog.gate_kind(path): path for path in map(Path.absolute, map(Path, gates))},
         reports=tuple(Path(path).absolute() for path in reports),
     )
@@ -69,11 +69,14 @@ def require_programs(
     the command that needs them, without their options."""
     given = {(program.option, program.name): program for program in trusted.programs}
     recorded = {(program.option, program.name): program for program in read_programs(facts, where)}
-    missing = [one for key, one in recorded.items() if key not in given]
+    missing = [program for key, program in recorded.items() if key not in given]
     if missing:
-        named = [given.get(key, one) for key, one in recorded.items()]
-        words = shlex.join([*command, *(word for one in named for word in one.words)])
-        texts = (f"{one.option} {one.name} (its Python file had SHA-256 {one.sha256})" for one in missing)
+        named = [given.get(key, program) for key, program in recorded.items()]
+        words = shlex.join([*command, *(word for program in named for word in program.words)])
+        texts = (
+            f"{program.option} {program.name} (its Python file had SHA-256 {program.sha256})"
+            for program in missing
+        )
         raise NeedsFilesError(
             f"programs of its user judged this session, and only programs that you name are run: "
             f"{', '.join(texts)}; next, if you trust them: {words}"

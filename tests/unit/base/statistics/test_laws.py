@@ -41,21 +41,21 @@ def by_scipy(model: Model, counts: Sequence[int], times: Sequence[float]) -> tup
     """Sigma, kappa and the sum of squares. time = d / n + b + c (n - 1), each at least 0, with a = d + b."""
     n, measured = np.array(counts, float), np.array(times)
     columns = [1 / n, np.ones(len(n)), n - 1][: 3 if model is Model.USL else 2]
-    found = lsq_linear(
+    result = lsq_linear(
         np.stack(columns, 1) / measured[:, None], np.ones(len(n)), bounds=(0, np.inf), tol=1e-14
     )
-    d, b, *c = found.x
-    return b / (d + b), (c[0] if c else 0.0) / (d + b), 2 * found.cost
+    d, b, *c = result.x
+    return b / (d + b), (c[0] if c else 0.0) / (d + b), 2 * result.cost
 
 
 @pytest.mark.parametrize("model", list(Model))
 def test_a_law_is_found_again_from_its_own_times(model: Model) -> None:
     law = Law(100.0, 0.05, 0.002 if model is Model.USL else 0.0)
-    found = fitted(model, exact(law, (1, 2, 4, 8, 16)), ALPHA)
-    assert found.law.sigma == pytest.approx(0.05, abs=NOISE_FREE)
-    assert found.law.kappa == pytest.approx(law.kappa, abs=NOISE_FREE)
-    assert max(map(abs, found.residuals)) < NOISE_FREE
-    assert found.is_shaped
+    fit = fitted(model, exact(law, (1, 2, 4, 8, 16)), ALPHA)
+    assert fit.law.sigma == pytest.approx(0.05, abs=NOISE_FREE)
+    assert fit.law.kappa == pytest.approx(law.kappa, abs=NOISE_FREE)
+    assert max(map(abs, fit.residuals)) < NOISE_FREE
+    assert fit.is_shaped
 
 
 def test_the_bounded_fit_is_that_of_scipy() -> None:
@@ -68,11 +68,11 @@ def test_the_bounded_fit_is_that_of_scipy() -> None:
         scale = [
             (1 + 0.1 * (n - 1) * source.random() + 0.01 * source.random() * n * (n - 1)) / n for n in counts
         ]
-        times = [100 * one * source.uniform(0.7, 1.3) for one in scale]
-        found = Law.of(model, counts, times)
+        times = [100 * number * source.uniform(0.7, 1.3) for number in scale]
+        law = Law.of(model, counts, times)
         sigma, kappa, _ = by_scipy(model, counts, times)
-        assert (found.sigma, found.kappa) == pytest.approx((sigma, kappa), abs=1e-7)
-        at_bounds.add((found.sigma in (0.0, 1.0), found.kappa == 0.0))
+        assert (law.sigma, law.kappa) == pytest.approx((sigma, kappa), abs=1e-7)
+        at_bounds.add((law.sigma in (0.0, 1.0), law.kappa == 0.0))
     assert len(at_bounds) >= 3
 
 
@@ -115,11 +115,11 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchgate.base.statistics.laws.DRAWS", 400)
 
 
-def shares(found: Sequence[ScalingFit], parameter: str, truth: float) -> tuple[float, float, float]:
+def shares(fits: Sequence[ScalingFit], parameter: str, truth: float) -> tuple[float, float, float]:
     """How often the interval is above the truth, below it, and how often the shape is denied."""
-    above = sum(one.intervals[parameter].low > truth for one in found)
-    below = sum(one.intervals[parameter].high < truth for one in found)
-    return above / len(found), below / len(found), sum(not one.is_shaped for one in found) / len(found)
+    above = sum(fit.intervals[parameter].low > truth for fit in fits)
+    below = sum(fit.intervals[parameter].high < truth for fit in fits)
+    return above / len(fits), below / len(fits), sum(not fit.is_shaped for fit in fits) / len(fits)
 
 
 @pytest.mark.usefixtures("few_draws")
@@ -149,9 +149,9 @@ def test_intervals_hold_the_truth_and_noise_is_not_taken_for_a_bend(
 def test_a_bend_that_noise_does_not_explain_is_seen(model: Model, kappa: float) -> None:
     """The second arm is 10% off the curve, more than three standard deviations of a run."""
     source, law = random.Random(6), Law(100.0, 0.05, kappa)
-    found = [fitted(model, noisy(source, law, (1, 2, 4, 8, 16), bend=1.1), ALPHA) for _ in range(40)]
-    assert sum(not one.is_shaped for one in found) >= 32
-    assert all(one.worst[0] in (1, 2, 4) for one in found if not one.is_shaped)
+    fits = [fitted(model, noisy(source, law, (1, 2, 4, 8, 16), bend=1.1), ALPHA) for _ in range(40)]
+    assert sum(not fit.is_shaped for fit in fits) >= 32
+    assert all(fit.worst[0] in (1, 2, 4) for fit in fits if not fit.is_shaped)
 
 
 def test_a_row_that_loses_most_of_its_speedup_and_then_keeps_it_is_no_usl() -> None:
@@ -160,18 +160,18 @@ def test_a_row_that_loses_most_of_its_speedup_and_then_keeps_it_is_no_usl() -> N
     arms = tuple(
         (count, tuple(time * by for by in (0.99, 0.995, 1.0, 1.005, 1.01))) for count, time in times.items()
     )
-    found = fitted(Model.USL, arms, ALPHA)
-    assert not found.is_shaped
-    assert abs(found.worst[1]) > 0.05
+    fit = fitted(Model.USL, arms, ALPHA)
+    assert not fit.is_shaped
+    assert abs(fit.worst[1]) > 0.05
 
 
 def test_residuals_below_the_tolerance_widen_the_interval_instead() -> None:
     """A curve that is 0.3% off without any noise is no other shape, but sigma is then known only so well."""
     law = Law(100.0, 0.05, 0.0)
     arms = tuple((n, (law.time(n) * (1.003 if n == 2 else 1.0),) * 5) for n in (1, 2, 4))
-    found = fitted(Model.AMDAHL, arms, ALPHA)
-    assert found.is_shaped
-    assert found.intervals["sigma"].low < 0.05 < found.intervals["sigma"].high
+    fit = fitted(Model.AMDAHL, arms, ALPHA)
+    assert fit.is_shaped
+    assert fit.intervals["sigma"].low < 0.05 < fit.intervals["sigma"].high
     bent = tuple((n, (law.time(n) * (1.02 if n == 2 else 1.0),) * 5) for n in (1, 2, 4))
     assert not fitted(Model.AMDAHL, bent, ALPHA).is_shaped
 
@@ -184,6 +184,6 @@ def test_a_coarse_clock_widens_the_interval_to_all_that_it_may_hide() -> None:
     assert sharp.high - sharp.low < NOISE_FREE
     corners = itertools.product((0.99, 1.01), repeat=4)
     rows = [[law.time(n) * by for n, by in zip(counts, corner, strict=True)] for corner in corners]
-    found = [by_scipy(Model.AMDAHL, counts, row)[0] for row in rows]
-    assert coarse.low == pytest.approx(min(found), rel=0.02)
-    assert coarse.high == pytest.approx(max(found), rel=0.02)
+    result = [by_scipy(Model.AMDAHL, counts, row)[0] for row in rows]
+    assert coarse.low == pytest.approx(min(result), rel=0.02)
+    assert coarse.high == pytest.approx(max(result), rel=0.02)

@@ -142,7 +142,7 @@ def test_paired_log_t_with_a_quantile_from_a_printed_table() -> None:
 @pytest.mark.parametrize("alpha", [0.5, 0.1, 0.05, 0.005, 0.001])
 def test_paired_log_t_with_the_quantile_of_scipy(runs: int, alpha: float) -> None:
     logs = [math.sin(n) for n in range(runs)]
-    interval = stats.paired_log_interval([math.exp(one) for one in logs], [1.0] * runs, alpha)
+    interval = stats.paired_log_interval([math.exp(log) for log in logs], [1.0] * runs, alpha)
     assert interval is not None
     reach = stdtrit(runs - 1, 1 - alpha) * statistics.stdev(logs) / math.sqrt(runs)
     assert math.log(interval.high / interval.low) == pytest.approx(2 * reach, rel=1e-8, abs=1e-12)
@@ -239,8 +239,8 @@ def test_a_median_needs_the_samples_of_its_look() -> None:
 
 def test_a_step_widens_the_interval_by_as_much_on_both_sides() -> None:
     """40 and 10 ticks may each be one tick more or less, so the ratio is from 39/11 to 41/9."""
-    found = stats.ratio_interval((40.0,) * 5, (10.0,) * 5, 0.025, (1.0, 1.0))
-    assert (found.low, found.high) == pytest.approx((39 / 11, 41 / 9))
+    interval = stats.ratio_interval((40.0,) * 5, (10.0,) * 5, 0.025, (1.0, 1.0))
+    assert (interval.low, interval.high) == pytest.approx((39 / 11, 41 / 9))
 
 
 def test_without_steps_it_is_the_interval_of_the_bootstrap() -> None:
@@ -249,5 +249,5 @@ def test_without_steps_it_is_the_interval_of_the_bootstrap() -> None:
 
 
 def test_a_step_as_large_as_a_sample_leaves_no_bound() -> None:
-    found = stats.ratio_interval((3.0,) * 5, (1.0,) * 5, 0.025, (1.0, 1.0))
-    assert (found.low, found.high) == (1.0, math.inf)
+    interval = stats.ratio_interval((3.0,) * 5, (1.0,) * 5, 0.025, (1.0, 1.0))
+    assert (interval.low, interval.high) == (1.0, math.inf)

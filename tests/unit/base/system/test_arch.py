@@ -19,7 +19,7 @@ EVERY = pytest.mark.parametrize("guest", ARCHITECTURES.values(), ids=str)
 def test_python_itself_is_of_this_hosts_architecture() -> None:
     head = Path(sys.executable).read_bytes()[:20]
     machine = int.from_bytes(head[18:20], "little")
-    (own,) = (one for one in ARCHITECTURES.values() if one.elf_machine == machine)
+    (own,) = (architecture for architecture in ARCHITECTURES.values() if architecture.elf_machine == machine)
     assert own.is_host
 
 
@@ -36,12 +36,14 @@ def test_an_unknown_architecture_is_refused() -> None:
 @EVERY
 def test_qemu_and_linux_were_reviewed_for_each_release(guest: Architecture) -> None:
     qemu, linux = (pins.read(store.lock_path(guest.kind(word))) for word in ("qemu", "linux"))
-    assert {one.release for one in qemu} == {one.release for one in linux} != set()
-    for one in qemu:
-        names = [pin.package.name for pin in one.pins]
+    assert (
+        {pinned_set.release for pinned_set in qemu} == {pinned_set.release for pinned_set in linux} != set()
+    )
+    for pinned_set in qemu:
+        names = [pin.package.name for pin in pinned_set.pins]
         assert names[: len(guest.qemu_packages)] == list(guest.qemu_packages)
-    for one in linux:
-        assert re.fullmatch(rf"linux-image-[0-9].*-{guest.debian}", one.pins[0].package.name)
+    for pinned_set in linux:
+        assert re.fullmatch(rf"linux-image-[0-9].*-{guest.debian}", pinned_set.pins[0].package.name)
 
 
 @EVERY
@@ -50,7 +52,7 @@ def test_a_compiler_was_reviewed_for_each_architecture_but_the_hosts(guest: Arch
     if guest is X86_64:
         assert not path.exists()
         return
-    for one in pins.read(path):
-        names = [pin.package.name for pin in one.pins]
+    for pinned_set in pins.read(path):
+        names = [pin.package.name for pin in pinned_set.pins]
         assert re.fullmatch(rf"gcc-\d+-{guest.triple}", names[0])
         assert f"libc6-dev-{guest.debian}-cross" in names

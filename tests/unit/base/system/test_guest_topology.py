@@ -16,10 +16,10 @@ from tests.unit.machines import duo
 
 
 def system(machine: Machine | str, arch: Architecture = X86_64, qemu: QemuWords | None = None) -> System:
-    found = catalog.load_machine(machine) if isinstance(machine, str) else machine
-    assert found is not None
+    result = catalog.load_machine(machine) if isinstance(machine, str) else machine
+    assert result is not None
     qemu = qemu or QemuWords(machine=arch.machine, memory="512M")
-    return replace(catalog.load_system("linux"), arch=arch, qemu=qemu).on(found)
+    return replace(catalog.load_system("linux"), arch=arch, qemu=qemu).on(result)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_system_with_a_topology_of_its_own_keeps_it(qemu: QemuWords, smp: str)
     own = system(duo(), qemu=qemu)
     assert not is_told(own)
     assert (topology_of(own, 2).arguments, topology_of(own, 2).smp) == ((), smp)
-    assert [one.node for one in memory_of(own)] == [0, 1]
+    assert [memory_range.node for memory_range in memory_of(own)] == [0, 1]
 
 
 def test_the_ideal_machine_changes_nothing() -> None:

@@ -25,10 +25,10 @@ def test_memory_that_cannot_be_divided_is_refused(size: int, why: str) -> None:
 
 
 def test_a_cpu_has_a_cluster_a_socket_and_a_node() -> None:
-    found = duo()
-    assert [found.cluster_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]
-    assert [found.socket_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]
-    assert [found.node_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]
+    machine = duo()
+    assert [machine.cluster_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]
+    assert [machine.socket_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]
+    assert [machine.node_of(cpu) for cpu in range(4)] == [0, 0, 1, 1]
 
 
 def test_bandwidth_is_the_time_of_a_line() -> None:

@@ -63,9 +63,9 @@ def test_values_are_read_with_their_types(tmp_path: Path) -> None:
 
 
 def inner(top: yamlfile.Section) -> yamlfile.Section:
-    found = top.section("a")
-    assert found is not None
-    return found
+    result = top.section("a")
+    assert result is not None
+    return result
 
 
 def test_a_key_has_the_default_and_the_limits_of_its_row(tmp_path: Path) -> None:

@@ -100,7 +100,9 @@ class Pool:
         self.move(package)
         show = self.folder / f"{package.name}.show"
         stanzas = [
-            one for one in show.read_text().split("\n\n") if f"Version: {package.version}\n" not in one + "\n"
+            word
+            for word in show.read_text().split("\n\n")
+            if f"Version: {package.version}\n" not in word + "\n"
         ]
         show.write_text("\n\n".join(stanzas))
 
@@ -127,9 +129,9 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pool:
     (made.folder / "archive").mkdir()
     (made.folder / "index").touch()
     for name in ("sh", "cat", "cp", "sort", "tail", "printf"):
-        found = shutil.which(name)
-        assert found
-        (made.bin / name).symlink_to(found)
+        result = shutil.which(name)
+        assert result
+        (made.bin / name).symlink_to(result)
     for name, text in (
         ("apt-get", APT_GET),
         ("apt-cache", APT_CACHE),

@@ -29,16 +29,16 @@ def client(folder: Path, monkeypatch: pytest.MonkeyPatch, *answers: str) -> tupl
         error = left.pop(0)
         return subprocess.CompletedProcess((), 100 if error else 0, "", error)
 
-    one = Apt(folder, "", said.append, "amd64")
-    monkeypatch.setattr(one, "_ask", ask)
-    return one, said
+    apt = Apt(folder, "", said.append, "amd64")
+    monkeypatch.setattr(apt, "_ask", ask)
+    return apt, said
 
 
 def test_a_source_that_changes_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
 ) -> None:
-    one, said = client(tmp_path, monkeypatch, CHANGING, CHANGING, "")
-    one.update()
+    apt, said = client(tmp_path, monkeypatch, CHANGING, CHANGING, "")
+    apt.update()
     assert pauses == [5, 15]
     assert said[1:] == [f"the package source is being changed; reading it again in {s} s ..." for s in pauses]
 
@@ -46,18 +46,18 @@ def test_a_source_that_changes_is_read_again(
 def test_a_source_that_does_not_stop_changing_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
 ) -> None:
-    one, _ = client(tmp_path, monkeypatch, *[CHANGING] * 3)
+    apt, _ = client(tmp_path, monkeypatch, *[CHANGING] * 3)
     with pytest.raises(FetchError, match="Mirror sync in progress"):
-        one.update()
+        apt.update()
     assert len(pauses) == 2
 
 
 def test_a_broken_source_is_an_error_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
 ) -> None:
-    one, _ = client(tmp_path, monkeypatch, BROKEN)
+    apt, _ = client(tmp_path, monkeypatch, BROKEN)
     with pytest.raises(FetchError, match="not signed"):
-        one.update()
+        apt.update()
     assert not pauses
 
 

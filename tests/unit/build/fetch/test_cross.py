@@ -74,8 +74,8 @@ def test_the_systems_compiler_is_used_if_none_can_be_fetched(pool: Pool) -> None
         cross.compiler(RISCV64)
     (pool.folder / "lib.a").touch()
     own = pool.tool(f"{TRIPLE}-gcc", (COMPILER % str(pool.folder).encode()).decode())
-    found = cross.compiler(RISCV64)
-    assert (found.argv, found.guest, found.version) == ((str(own),), RISCV64, "gcc 12")
+    compiler = cross.compiler(RISCV64)
+    assert (compiler.argv, compiler.guest, compiler.version) == ((str(own),), RISCV64, "gcc 12")
     with pytest.raises(FetchError, match="--locked"):
         cross.compiler(RISCV64, locked=True)
 

@@ -72,7 +72,7 @@ def add_qemu(pool: Pool, programs: Programs, version: str = "1:10.0.2+ds-1", mor
         pool.add("libodd", "2.0-1", {f"{LIB}/libbgbeta.so.2": programs.beta}),
     ]
     sonames = [("libbgalpha.so.1",), ("libbgbeta.so.2",)]
-    return [Pin(one) for one in roots] + [Pin(*both) for both in zip(libraries, sonames, strict=True)]
+    return [Pin(root) for root in roots] + [Pin(*both) for both in zip(libraries, sonames, strict=True)]
 
 
 def left_over() -> list[str]:
@@ -82,9 +82,9 @@ def left_over() -> list[str]:
 class TestReviewed:
     def test_qemu_comes_with_its_roms_and_the_missing_libraries(self, pool: Pool, programs: Programs) -> None:
         pool.lock("qemu", "10.0.2", *add_qemu(pool, programs))
-        found = inputs.qemu()
-        assert (found.version, found.origin, found.labels) == ((10, 0, 2), "reviewed", ())
-        folder = found.binary.parents[1]
+        qemu = inputs.qemu()
+        assert (qemu.version, qemu.origin, qemu.labels) == ((10, 0, 2), "reviewed", ())
+        folder = qemu.binary.parents[1]
         names = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
         assert names == {
             "bin/qemu-system-x86_64",
@@ -97,17 +97,17 @@ class TestReviewed:
             "lib/libbgbeta.so.2",
             "fetched.json",
         }
-        assert found.data == (folder / "share",)
-        assert found.environment == {"LD_LIBRARY_PATH": str(folder / "lib")}
+        assert qemu.data == (folder / "share",)
+        assert qemu.environment == {"LD_LIBRARY_PATH": str(folder / "lib")}
         assert left_over() == []
 
     def test_linux_comes_with_its_version_and_digests(self, pool: Pool) -> None:
         pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
-        found = inputs.linux_kernel()
-        assert (found.version, found.labels, found.symbols) == ("6.12.9-cloud-amd64", (), None)
-        assert found.image.read_bytes() == image()
+        kernel = inputs.linux_kernel()
+        assert (kernel.version, kernel.labels, kernel.symbols) == ("6.12.9-cloud-amd64", (), None)
+        assert kernel.image.read_bytes() == image()
         # sha256sum of `CONFIG_SMP=y` and a line feed
-        assert found.config_digest == "a384e9448a2fdde1dee37eb5da09dada1708d7b64fb8f347a3f2a1fbc1d940be"
+        assert kernel.config_digest == "a384e9448a2fdde1dee37eb5da09dada1708d7b64fb8f347a3f2a1fbc1d940be"
 
     def test_its_modules_come_from_the_same_package(self, pool: Pool) -> None:
         """Those that are asked for, in either place of Debian; the kernel's own folder stays as it is."""
@@ -122,9 +122,9 @@ class TestReviewed:
         pool.lock("linux", "6.12.9", Pin(pool.add(name, "6.12.9-1", files)))
         before = inputs.linux_kernel()
         with FetchSession() as session:
-            found = inputs.linux_modules(X86_64, locked=True, session=session)
+            paths = inputs.linux_modules(X86_64, locked=True, session=session)
             other = inputs.linux_modules(X86_64, locked=True, session=session, part="tun", names=("tun",))
-        assert {file: path.read_bytes() for file, path in found.items()} == {
+        assert {file: path.read_bytes() for file, path in paths.items()} == {
             "veth.ko.xz": b"veth",
             "virtio_blk.ko": b"disk",
         }
@@ -147,7 +147,7 @@ class TestReviewed:
         pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
         pool.stale()
         assert [one.labels for one in inputs.prepare(locked=True)] == [(), ()]
-        assert {one.split()[0] for one in pool.calls()} == {"apt-helper"}
+        assert {call.split()[0] for call in pool.calls()} == {"apt-helper"}
 
     def test_a_set_that_only_the_index_finds_is_reviewed_too(self, pool: Pool, programs: Programs) -> None:
         """The index is read once for all of them."""
@@ -158,7 +158,7 @@ class TestReviewed:
         pool.move(pins[-1].package)
         pool.move(made)
         assert [one.labels for one in inputs.prepare(locked=True)] == [(), ()]
-        assert sum("-qq update" in one for one in pool.calls()) == 1
+        assert sum("-qq update" in call for call in pool.calls()) == 1
 
     def test_a_host_without_apts_helper_reads_the_index(
         self, pool: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -166,7 +166,7 @@ class TestReviewed:
         pool.lock("linux", "6.12.9", Pin(add_linux(pool)))
         monkeypatch.setattr(apt, "HELPER", tmp_path / "none")
         assert inputs.linux_kernel(locked=True).labels == ()
-        assert not any("apt-helper" in one for one in pool.calls())
+        assert not any("apt-helper" in call for call in pool.calls())
 
     def test_a_library_that_the_system_gains_later_changes_nothing(
         self, pool: Pool, programs: Programs, monkeypatch: pytest.MonkeyPatch
@@ -246,8 +246,8 @@ class TestReviewed:
         pool.lock("linux", "6.12.8", Pin(old))
         (pool.locks / "linux.lock").write_text(text + (pool.locks / "linux.lock").read_text())
         pool.withdraw(new)
-        found = inputs.linux_kernel(locked=True)
-        assert (found.version, found.labels) == ("6.12.8-cloud-amd64", ())
+        kernel = inputs.linux_kernel(locked=True)
+        assert (kernel.version, kernel.labels) == ("6.12.8-cloud-amd64", ())
 
 
 class TestUnreviewed:
@@ -256,10 +256,10 @@ class TestUnreviewed:
         pool.lock("linux", "6.12.8", Pin(gone))
         pool.withdraw(gone)
         add_linux(pool, "6.12.9")
-        found = inputs.linux_kernel()
-        assert (found.version, found.labels) == ("6.12.9-cloud-amd64", ("unreviewed image",))
+        kernel = inputs.linux_kernel()
+        assert (kernel.version, kernel.labels) == ("6.12.9-cloud-amd64", ("unreviewed image",))
         pool.offline()
-        assert inputs.linux_kernel() == found
+        assert inputs.linux_kernel() == kernel
 
     def test_locked_refuses_an_unreviewed_version_in_the_cache(self, pool: Pool) -> None:
         add_linux(pool)
@@ -274,13 +274,13 @@ class TestUnreviewed:
 
     def test_qemus_libraries_are_found_in_its_dependencies(self, pool: Pool, programs: Programs) -> None:
         add_qemu(pool, programs)
-        found = inputs.qemu()
-        assert (found.version, found.origin, found.labels) == (
+        qemu = inputs.qemu()
+        assert (qemu.version, qemu.origin, qemu.labels) == (
             (10, 0, 2),
             "unreviewed image",
             ("unreviewed image",),
         )
-        about = json.loads((found.binary.parents[1] / "fetched.json").read_text())
+        about = json.loads((qemu.binary.parents[1] / "fetched.json").read_text())
         assert {"libbgalpha1", "libodd"} <= set(about["packages"])
         assert "libnothing0" not in about["packages"]
         assert left_over() == []
@@ -326,8 +326,8 @@ class TestImpossible:
         pool.offline()
         pool.tool("qemu-system-x86_64", "#!/bin/sh\necho QEMU emulator version 8.2.2\n")
         notices: list[str] = []
-        found = inputs.qemu(notice=notices.append)
-        assert (found.version, found.origin, found.labels) == ((8, 2, 2), "system", ("system QEMU",))
+        qemu = inputs.qemu(notice=notices.append)
+        assert (qemu.version, qemu.origin, qemu.labels) == ((8, 2, 2), "system", ("system QEMU",))
         assert "using this system's" in notices[-1]
         with pytest.raises(FetchError, match="Could not resolve"):
             inputs.qemu(locked=True)
@@ -371,13 +371,13 @@ class TestOtherArchitectures:
         files = {"usr/bin/qemu-system-aarch64": programs.qemu}
         root = pool.add("qemu-system-arm", "1:10.0.2+ds-1", files, depends)
         (pool.locks / "qemu-aarch64.lock").touch()
-        found = inputs.qemu(None, AARCH64)
-        assert (found.binary.name, found.guest, found.labels) == (
+        qemu = inputs.qemu(None, AARCH64)
+        assert (qemu.binary.name, qemu.guest, qemu.labels) == (
             "qemu-system-aarch64",
             AARCH64,
             ("unreviewed image",),
         )
-        assert json.loads((found.binary.parents[1] / "fetched.json").read_text())["packages"].keys() == {
+        assert json.loads((qemu.binary.parents[1] / "fetched.json").read_text())["packages"].keys() == {
             root.name,
             "qemu-system-data",
             "ipxe-qemu",
@@ -393,9 +393,9 @@ class TestOtherArchitectures:
         made = pool.add(name, "6.12.9-1", {f"boot/vmlinux-{name}": bytes(content)})
         pool.add("linux-image-riscv64", "6.12.9-1", {}, f"{name} (= 6.12.9-1)")
         pool.lock("linux-riscv64", "6.12.9", Pin(made))
-        found = inputs.linux_kernel(None, RISCV64, locked=True)
-        assert (found.version, found.labels) == ("6.12.9+deb13-riscv64", ())
-        assert found.image.read_bytes() == bytes(content)
+        kernel = inputs.linux_kernel(None, RISCV64, locked=True)
+        assert (kernel.version, kernel.labels) == ("6.12.9+deb13-riscv64", ())
+        assert kernel.image.read_bytes() == bytes(content)
 
     def test_a_kernel_of_another_architecture_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "Image").write_bytes(arm_image("6.12.9"))
@@ -413,9 +413,9 @@ class TestOtherArchitectures:
 class TestUsersOwn:
     def test_qemu(self, pool: Pool) -> None:
         program = pool.tool("my-qemu", "#!/bin/sh\necho 'QEMU emulator version 9.1.50 (v9.1.0-1-gabc)'\n")
-        found = inputs.qemu(program)
-        assert (found.version, found.origin, found.labels) == ((9, 1, 50), "user", ("user QEMU",))
-        assert (found.environment, found.data) == ({}, ())
+        qemu = inputs.qemu(program)
+        assert (qemu.version, qemu.origin, qemu.labels) == ((9, 1, 50), "user", ("user QEMU",))
+        assert (qemu.environment, qemu.data) == ({}, ())
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -445,9 +445,9 @@ class TestUsersOwn:
     def test_linux(self, tmp_path: Path) -> None:
         (tmp_path / "vmlinuz").write_bytes(image("6.1.0-own"))
         (tmp_path / "config-6.1.0-own").write_text("CONFIG_SMP=y\n")
-        found = inputs.linux_kernel(tmp_path / "vmlinuz")
-        assert (found.version, found.labels) == ("6.1.0-own", ("user kernel",))
-        assert found.config_digest != "unavailable"
+        kernel = inputs.linux_kernel(tmp_path / "vmlinuz")
+        assert (kernel.version, kernel.labels) == ("6.1.0-own", ("user kernel",))
+        assert kernel.config_digest != "unavailable"
 
     def test_a_missing_and_an_invalid_kernel_are_refused(self, tmp_path: Path) -> None:
         with pytest.raises(FetchError, match=r"--linux-kernel .*/none: cannot be read: No such file"):

@@ -34,7 +34,7 @@ LOCKS = [path.stem for path in sorted((data_root() / "fixtures").glob("*.lock"))
 @pytest.mark.parametrize("kind", LOCKS)
 def test_the_shipped_locks_have_both_debian_releases_and_name_no_host(kind: str) -> None:
     path = data_root() / "fixtures" / f"{kind}.lock"
-    assert {"debian-bookworm", "debian-trixie"} <= {one.release for one in pins.read(path)}
+    assert {"debian-bookworm", "debian-trixie"} <= {pinned_set.release for pinned_set in pins.read(path)}
     assert "://" not in path.read_text()
 
 

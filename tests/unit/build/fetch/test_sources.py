@@ -47,9 +47,9 @@ Signed-By:
 
 
 def wanted(words: dict[str, str]) -> sources.Release:
-    found = sources.release(words)
-    assert found
-    return found
+    release = sources.release(words)
+    assert release
+    return release
 
 
 def private(stanzas: list[sources.Stanza], words: dict[str, str]) -> dict[str, str]:
@@ -110,8 +110,8 @@ class TestForGuests:
     def test_debian(
         self, words: dict[str, str], guest: Architecture, suites: tuple[str, ...], package: str
     ) -> None:
-        found = sources.for_guests(wanted(words), guest)
-        assert (found.suites, found.linux, found.architecture) == (suites, package, guest.debian)
+        release = sources.for_guests(wanted(words), guest)
+        assert (release.suites, release.linux, release.architecture) == (suites, package, guest.debian)
 
     def test_the_private_source_names_the_architecture(self) -> None:
         release = sources.for_guests(wanted(BOOKWORM), RISCV64)
@@ -163,8 +163,8 @@ class TestParse:
         (tmp_path / "sources.list.d" / "c.list.disabled").write_text(
             "deb http://c.example/debian bookworm main\n"
         )
-        found = [one["uris"] for one in sources.read(tmp_path)]
-        assert found == [
+        result = [one["uris"] for one in sources.read(tmp_path)]
+        assert result == [
             "http://a.example/debian",
             "http://mirror.example/debian",
             "http://mirror.example/debian-security",

@@ -58,7 +58,7 @@ def add(pool: Pool, *, version: str = "2.4-1") -> list[Pin]:
         pool.add("libgcc-s1", "12", {f"{LIB}/libgcc_s.so.1": program("libc.so.6")}, "libc6"),
         pool.add("libtoolalpha1", "1.2", alpha, "libc6"),
     ]
-    return [Pin(one) for one in made]
+    return [Pin(package) for package in made]
 
 
 def fetch(*, locked: bool = False, package: str = "rt-tests") -> ToolFiles:
@@ -68,31 +68,31 @@ def fetch(*, locked: bool = False, package: str = "rt-tests") -> ToolFiles:
 
 def test_the_newest_set_is_complete_without_the_host(pool: Pool) -> None:
     add(pool)
-    found = fetch()
-    assert found.labels == ("rt-tests: unreviewed image",)
-    assert sorted(one.name for one in (found.folder / "bin").iterdir()) == ["hackbench", "plain"]
-    assert sorted(one.name for one in (found.folder / "lib").iterdir()) == [
+    files = fetch()
+    assert files.labels == ("rt-tests: unreviewed image",)
+    assert sorted(path.name for path in (files.folder / "bin").iterdir()) == ["hackbench", "plain"]
+    assert sorted(path.name for path in (files.folder / "lib").iterdir()) == [
         LOADER,
         "libc.so.6",
         "libgcc_s.so.1",
         "libtoolalpha.so.1",
         "libtoolbeta.so.1",
     ]
-    assert not any(one.is_symlink() for one in found.folder.rglob("*"))
+    assert not any(path.is_symlink() for path in files.folder.rglob("*"))
 
 
 def test_a_guest_gets_only_what_its_program_needs(pool: Pool) -> None:
     add(pool)
-    found = fetch()
+    files = fetch()
     common = [f"lib/{LOADER}", "lib/libc.so.6", "lib/libgcc_s.so.1"]
-    assert found.needed("hackbench") == (
+    assert files.needed("hackbench") == (
         "bin/hackbench",
         *common,
         *(f"lib/libtool{one}.so.1" for one in ("alpha", "beta")),
     )
-    assert found.needed("plain") == ("bin/plain", *common)
+    assert files.needed("plain") == ("bin/plain", *common)
     with pytest.raises(FetchError, match="the package has no program hakbench; it has hackbench, plain"):
-        found.needed("hakbench")
+        files.needed("hakbench")
 
 
 def test_a_reviewed_set_has_no_label_and_is_found_by_its_package(pool: Pool) -> None:
@@ -101,8 +101,8 @@ def test_a_reviewed_set_has_no_label_and_is_found_by_its_package(pool: Pool) -> 
     others = pins.PinnedSet("debian-bookworm", "1", (*other, *made[1:3]))
     ours = pins.PinnedSet("debian-bookworm", "2.4", tuple(made))
     (pool.locks / "tools.lock").write_text(pins.write((others, ours)))
-    found = fetch(locked=True)
-    assert (found.labels, found.needed("plain")[0]) == ((), "bin/plain")
+    files = fetch(locked=True)
+    assert (files.labels, files.needed("plain")[0]) == ((), "bin/plain")
     assert fetch(locked=True, package="other").needed("other")[0] == "bin/other"
 
 

@@ -42,9 +42,9 @@ def zstd(content: bytes) -> bytes:
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd], ids=["gzip", "xz", "zstd"])
 def test_the_kernel_is_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
-    found = unpack.unpacked_kernel(bz_image(tmp_path, pack(KERNEL)), config(tmp_path))
-    assert found is not None
-    assert found.read_bytes() == KERNEL
+    path = unpack.unpacked_kernel(bz_image(tmp_path, pack(KERNEL)), config(tmp_path))
+    assert path is not None
+    assert path.read_bytes() == KERNEL
 
 
 def test_it_is_unpacked_once_for_each_image(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_damaged_image_is_refused(tmp_path: Path, packed: bytes, size: int, wh
 
 def lz4(*blocks: bytes) -> bytes:
     """LZ4's legacy format."""
-    return b"\x02\x21\x4c\x18" + b"".join(len(one).to_bytes(4, "little") + one for one in blocks)
+    return b"\x02\x21\x4c\x18" + b"".join(len(block).to_bytes(4, "little") + block for block in blocks)
 
 
 def test_what_is_inside_can_be_read_even_if_it_boots_packed(tmp_path: Path) -> None:

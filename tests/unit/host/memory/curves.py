@@ -15,8 +15,8 @@ MEMORY_NS = 95.0
 
 
 def sizes(largest: int = 128 * MIB, an_octave: int = 4) -> list[int]:
-    found = {round(4 * KIB * 2 ** (n / an_octave)) // 4096 * 4096 for n in range(200)}
-    return sorted(size for size in found if size <= largest)
+    result = {round(4 * KIB * 2 ** (n / an_octave)) // 4096 * 4096 for n in range(200)}
+    return sorted(size for size in result if size <= largest)
 
 
 def sharp(size: int, caches: Caches, memory_ns: float) -> float:
@@ -36,11 +36,11 @@ def gradual(size: int, caches: Caches, memory_ns: float) -> float:
 
 def exclusive(caches: Caches) -> Caches:
     """What such caches hold together if no line is in two of them."""
-    whole, found = 0, []
+    whole, result = 0, []
     for capacity, ns in caches:
         whole += capacity
-        found.append((whole, ns))
-    return found
+        result.append((whole, ns))
+    return result
 
 
 def curve(
@@ -49,8 +49,8 @@ def curve(
     shape: Callable[[int, Caches, float], float] = sharp,
     an_octave: int = 4,
 ) -> list[CurvePoint]:
-    found = [(size, shape(size, caches, memory_ns)) for size in sizes(an_octave=an_octave)]
-    return [CurvePoint(size, ns, ns) for size, ns in found]
+    result = [(size, shape(size, caches, memory_ns)) for size in sizes(an_octave=an_octave)]
+    return [CurvePoint(size, ns, ns) for size, ns in result]
 
 
 def disturbed(points: Sequence[CurvePoint], seed: int, share: float = 0.1) -> list[CurvePoint]:

@@ -22,13 +22,17 @@ def told(
     everyone = tuple(range(cpus))
     size = cpus // clusters
     groups = tuple(everyone[n : n + size] for n in range(0, cpus, size))
-    found = [
+    descriptions = [
         CacheDescription(n, "Unified" if n > 1 else "Data", size, 8, 64, ())
         for n, (size, _) in enumerate(caches, 1)
     ]
     return HostDescription(
         cpus=everyone,
-        caches=(*found[:1], CacheDescription(1, "Instruction", 64 * KIB, 4, 64, ()), *found[1:]),
+        caches=(
+            *descriptions[:1],
+            CacheDescription(1, "Instruction", 64 * KIB, 4, 64, ()),
+            *descriptions[1:],
+        ),
         l3_groups=groups,
         sockets=(everyone,),
         cores=tuple((cpu,) for cpu in everyone),
@@ -58,10 +62,10 @@ class MadeUp:
     ) -> tuple[MeterSample, ...]:
         asked = [str(word) for word in words]
         self.asked.append(asked)
-        found = tuple(getattr(self, asked[0])(*asked[1:]))
-        for one in found:
+        result = tuple(getattr(self, asked[0])(*asked[1:]))
+        for one in result:
             seen(one)
-        return found
+        return result
 
     def chase(
         self, cpu: str, home: str, kind: str, slices: str, passes: str, *sizes: str

@@ -42,9 +42,9 @@ GOOD = (
 
 
 def check_steps(points: Sequence[CurvePoint], caches: Caches) -> None:
-    found = steps(points)
-    assert len(found) == len(caches)
-    for edge, (capacity, _) in zip(found, caches, strict=True):
+    capacity_steps = steps(points)
+    assert len(capacity_steps) == len(caches)
+    for edge, (capacity, _) in zip(capacity_steps, caches, strict=True):
         assert edge.low <= capacity <= edge.high
 
 
@@ -82,7 +82,10 @@ def test_disturbed_points_move_no_step(seed: int) -> None:
 
 
 def test_a_disturbance_of_whole_regions_is_seen_in_the_interval() -> None:
-    points = [CurvePoint(one.size, one.ns * (1.2 if n % 2 else 1.0), one.ns) for n, one in enumerate(curve())]
+    points = [
+        CurvePoint(point.size, point.ns * (1.2 if n % 2 else 1.0), point.ns)
+        for n, point in enumerate(curve())
+    ]
     assert [level.high / level.low for level in levels(points)] == pytest.approx([1.2] * 4)
 
 
@@ -109,7 +112,7 @@ def test_a_short_ledge_in_a_ramp_is_no_level(an_octave: int, ledge: int) -> None
 
 def test_a_slow_rise_is_one_level() -> None:
     """A TLB makes such a rise: 1.6 times over 8 octaves."""
-    points = [CurvePoint(one.size, 90 * 1.06**n, 90.0) for n, one in enumerate(curve(an_octave=1)[:9])]
+    points = [CurvePoint(point.size, 90 * 1.06**n, 90.0) for n, point in enumerate(curve(an_octave=1)[:9])]
     assert len(levels(points)) == 1
 
 
@@ -117,10 +120,10 @@ def test_an_exclusive_cache_counts_with_those_inside() -> None:
     """Both kinds of hierarchy fit the same sizes, and only those."""
     told = ((256 * KIB, 1.1), (512 * KIB, 3.8), (2 * MIB, 14.0))
     for caches in (told, exclusive(told)):
-        found = steps(curve(caches, an_octave=8))
-        assert len(found) == len(told)
+        capacity_steps = steps(curve(caches, an_octave=8))
+        assert len(capacity_steps) == len(told)
         inner = 0
-        for edge, (size, _) in zip(found, told, strict=True):
+        for edge, (size, _) in zip(capacity_steps, told, strict=True):
             assert fitting(edge, size, inner)
             assert not fitting(edge, 4 * size, inner)
             assert not fitting(edge, size // 4, 0)

@@ -33,32 +33,39 @@ def read(host: MadeUp, has_told: HostDescription) -> Machine:
 
 
 def test_every_figure_arrives() -> None:
-    found = read(MadeUp(), told())
-    assert (found.name, found.source, found.cpus, found.line) == (
+    machine = read(MadeUp(), told())
+    assert (machine.name, machine.source, machine.cpus, machine.line) == (
         "made_up",
         "a test's: 'quoted' # host",
         4,
         64,
     )
-    assert [(one.size, one.ways, one.latency_ns) for one in (found.l1d, found.l1i, found.l2)] == [
+    assert [
+        (cache.size, cache.ways, cache.latency_ns) for cache in (machine.l1d, machine.l1i, machine.l2)
+    ] == [
         (32 * KIB, 8, 1),
         (64 * KIB, 4, 1),
         (MIB, 8, 4),
     ]
-    assert found.l3 is not None
-    assert (found.l3.size, found.l3.latency_ns) == (16 * MIB, 14)
-    assert (found.memory_local_ns, found.bandwidth_gb_s) == (95, 83.2)
-    assert (found.transfer_cluster_ns, found.atomic_ns, found.interrupt_ns, found.tlb) == (26, 4, 800, None)
+    assert machine.l3 is not None
+    assert (machine.l3.size, machine.l3.latency_ns) == (16 * MIB, 14)
+    assert (machine.memory_local_ns, machine.bandwidth_gb_s) == (95, 83.2)
+    assert (machine.transfer_cluster_ns, machine.atomic_ns, machine.interrupt_ns, machine.tlb) == (
+        26,
+        4,
+        800,
+        None,
+    )
 
 
 def test_two_nodes_arrive() -> None:
-    found = read(
+    machine = read(
         MadeUp(clusters=HALVES), dataclasses.replace(told(), l3_groups=HALVES, sockets=HALVES, nodes=HALVES)
     )
-    assert (found.clusters, found.sockets) == (HALVES, HALVES)
-    assert [(node.cpus, node.share) for node in found.nodes] == [((0, 1), 50), ((2, 3), 50)]
-    assert (found.transfer_cluster_ns, found.transfer_socket_ns) == (26, 91)
-    assert 160 <= found.memory_remote_ns <= 164
+    assert (machine.clusters, machine.sockets) == (HALVES, HALVES)
+    assert [(node.cpus, node.share) for node in machine.nodes] == [((0, 1), 50), ((2, 3), 50)]
+    assert (machine.transfer_cluster_ns, machine.transfer_socket_ns) == (26, 91)
+    assert 160 <= machine.memory_remote_ns <= 164
 
 
 def test_three_nodes_share_all_memory() -> None:
@@ -107,6 +114,6 @@ def test_every_key_has_a_comment_that_says_its_basis() -> None:
 
 
 def test_an_assumed_figure_says_from_what() -> None:
-    found = text(MadeUp(), UNTOLD)
-    assert "# l1i.size: assumed: as l1d: " in found
-    assert "# line: assumed: " in found
+    result = text(MadeUp(), UNTOLD)
+    assert "# l1i.size: assumed: as l1d: " in result
+    assert "# line: assumed: " in result

@@ -41,19 +41,19 @@ def test_a_complete_host(tree: Tree) -> None:
         "sys/devices/system/node/node1/cpulist": "2-3",
         "proc/cpuinfo": "processor\t: 0\nmodel name\t: Made-up 4000\nflags\t\t: fpu hypervisor",
     }
-    found = read(tree(files))
-    assert found.caches == (
+    description = read(tree(files))
+    assert description.caches == (
         CacheDescription(1, "Data", 48 << 10, 12, 64, (0,)),
         CacheDescription(1, "Instruction", 32 << 10, 8, 64, (0,)),
         CacheDescription(2, "Unified", 1 << 20, 16, 64, (0,)),
         CacheDescription(3, "Unified", 32 << 20, 16, 64, (0, 1)),
     )
-    assert (found.l3_groups, found.nodes) == (((0, 1), (2, 3)), ((0, 1), (2, 3)))
-    assert (found.sockets, found.cores) == (((0, 1, 2, 3),), ((0,), (1,), (2,), (3,)))
-    assert (found.is_virtual, found.model) == (True, "Made-up 4000")
-    assert (found.cache(1, "Data"), found.cache(3, "Data"), found.cache(4, "Data")) == (
-        found.caches[0],
-        found.caches[3],
+    assert (description.l3_groups, description.nodes) == (((0, 1), (2, 3)), ((0, 1), (2, 3)))
+    assert (description.sockets, description.cores) == (((0, 1, 2, 3),), ((0,), (1,), (2,), (3,)))
+    assert (description.is_virtual, description.model) == (True, "Made-up 4000")
+    assert (description.cache(1, "Data"), description.cache(3, "Data"), description.cache(4, "Data")) == (
+        description.caches[0],
+        description.caches[3],
         None,
     )
 
@@ -62,8 +62,8 @@ def test_only_usable_cpus_are_in_the_groups(tree: Tree) -> None:
     files = host_files("0-3", ALONE) | {"sys/devices/system/node/node0/cpulist": "0-3"}
     for cpu in range(4):
         files |= all_caches(cpu, "0-3")
-    found = read(tree(files), (1, 3))
-    assert (found.cpus, found.l3_groups, found.sockets, found.nodes) == (
+    description = read(tree(files), (1, 3))
+    assert (description.cpus, description.l3_groups, description.sockets, description.nodes) == (
         (1, 3),
         ((1, 3),),
         ((1, 3),),
@@ -72,14 +72,19 @@ def test_only_usable_cpus_are_in_the_groups(tree: Tree) -> None:
 
 
 def test_a_host_without_cache_information(tree: Tree) -> None:
-    found = read(tree(host_files("0-3", ALONE)))
-    assert (found.caches, found.l3_groups, found.nodes, found.model) == ((), (), (), "")
-    assert found.sockets == ((0, 1, 2, 3),)
+    description = read(tree(host_files("0-3", ALONE)))
+    assert (description.caches, description.l3_groups, description.nodes, description.model) == (
+        (),
+        (),
+        (),
+        "",
+    )
+    assert description.sockets == ((0, 1, 2, 3),)
 
 
 def test_a_host_without_topology(tree: Tree) -> None:
-    found = read(tree(host_files("0-3", {})))
-    assert (found.sockets, found.cores) == ((), ((0,), (1,), (2,), (3,)))
+    description = read(tree(host_files("0-3", {})))
+    assert (description.sockets, description.cores) == ((), ((0,), (1,), (2,), (3,)))
 
 
 def test_one_cpu_that_does_not_tell_its_l3_makes_the_groups_unknown(tree: Tree) -> None:

@@ -47,8 +47,8 @@ def test_groups_are_renumbered_by_the_order_of_their_cpus() -> None:
 
 
 def test_the_distance_of_two_cpus_is_the_smallest_group_that_has_both() -> None:
-    found = [distance(pair, PAIRS, SOCKETS) for pair in ((0, 1), (0, 2), (0, 4))]
-    assert found == ["cluster_ns", "across_ns", "socket_ns"]
+    result = [distance(pair, PAIRS, SOCKETS) for pair in ((0, 1), (0, 2), (0, 4))]
+    assert result == ["cluster_ns", "across_ns", "socket_ns"]
 
 
 def test_a_machine_needs_the_distances_that_two_of_its_cpus_have() -> None:

@@ -17,13 +17,13 @@ def shell(script: str) -> tuple[str, ...]:
 
 def test_samples_are_handed_on_as_they_come() -> None:
     seen: list[MeterSample] = []
-    found = measure([], seen.append, argv=shell("echo 'chase 4096 1.2500'; echo 'cycle 0.2500'"))
-    assert found == tuple(seen) == (MeterSample("chase", 4096, 1.25), MeterSample("cycle", 0, 0.25))
+    samples = measure([], seen.append, argv=shell("echo 'chase 4096 1.2500'; echo 'cycle 0.2500'"))
+    assert samples == tuple(seen) == (MeterSample("chase", 4096, 1.25), MeterSample("cycle", 0, 0.25))
 
 
 def test_the_words_are_arguments() -> None:
-    (found,) = measure(["pair", 3], argv=(*shell('echo "$0 $1.0000"'),))
-    assert found == MeterSample("pair", 0, 3.0)
+    (sample,) = measure(["pair", 3], argv=(*shell('echo "$0 $1.0000"'),))
+    assert sample == MeterSample("pair", 0, 3.0)
 
 
 @pytest.mark.parametrize(

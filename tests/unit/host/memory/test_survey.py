@@ -19,31 +19,31 @@ def seen(host: MadeUp, has_told: HostDescription | None = None) -> SurveyResult:
 
 
 def test_the_curve_that_decides_is_the_one_on_huge_pages() -> None:
-    found = seen(MadeUp())
-    assert (found.kind, set(found.curves)) == ("huge", {"huge"})
-    assert [one.ns for one in found.points if one.size in (16 * KIB, 512 * KIB)] == [1.1, 3.8]
+    result = seen(MadeUp())
+    assert (result.kind, set(result.curves)) == ("huge", {"huge"})
+    assert [point.ns for point in result.points if point.size in (16 * KIB, 512 * KIB)] == [1.1, 3.8]
 
 
 def test_without_huge_pages_the_chase_on_small_pages_decides() -> None:
-    found = seen(MadeUp(huge_share=0.4))
-    assert (found.kind, set(found.curves)) == ("small", {"huge", "small"})
+    result = seen(MadeUp(huge_share=0.4))
+    assert (result.kind, set(result.curves)) == ("small", {"huge", "small"})
 
 
 def test_a_full_survey_has_every_kind_of_chase() -> None:
     host = MadeUp()
-    found = survey(told(), FULL, host, lambda _: None)
-    assert set(found.curves) == {"huge", "small", "local", "pages"}
+    result = survey(told(), FULL, host, lambda _: None)
+    assert set(result.curves) == {"huge", "small", "local", "pages"}
     passes = {words[3]: words[5] for words in host.asked if words[0] == "chase"}
     assert passes == {"huge": "3", "small": "2", "local": "2", "pages": "2"}
 
 
 def test_each_pair_is_measured_once() -> None:
     host = MadeUp()
-    found = seen(host)
+    result = seen(host)
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    assert list(found.transfers) == list(found.handovers) == list(found.shares) == pairs
-    assert list(found.interrupts) == pairs[:3]
-    assert (found.transfers[0, 1].value, found.transfers[0, 1].low, found.transfers[0, 1].high) == (
+    assert list(result.transfers) == list(result.handovers) == list(result.shares) == pairs
+    assert list(result.interrupts) == pairs[:3]
+    assert (result.transfers[0, 1].value, result.transfers[0, 1].low, result.transfers[0, 1].high) == (
         26,
         25,
         27,
@@ -62,35 +62,35 @@ def test_a_curve_without_a_shared_level_shows_no_sharing() -> None:
 
 
 def test_one_cpu_has_no_pairs() -> None:
-    found = seen(MadeUp(), told(1))
-    assert (found.transfers, found.interrupts, found.shares, found.missing) == ({}, {}, {}, ())
-    assert list(found.streams) == [(0,)]
+    result = seen(MadeUp(), told(1))
+    assert (result.transfers, result.interrupts, result.shares, result.missing) == ({}, {}, {}, ())
+    assert list(result.streams) == [(0,)]
 
 
 def test_pairs_that_gave_no_sample_are_named() -> None:
-    found = seen(MadeUp(busy=True))
-    assert found.transfers == {}
-    assert found.missing[0].startswith("transfers between CPUs 0-1, 0-2, 0-3, 1-2, 1-3, 2-3: ")
-    assert found.missing[1] == "interrupts from CPU 0 to 1: CPU 1 was busy with other work"
+    result = seen(MadeUp(busy=True))
+    assert result.transfers == {}
+    assert result.missing[0].startswith("transfers between CPUs 0-1, 0-2, 0-3, 1-2, 1-3, 2-3: ")
+    assert result.missing[1] == "interrupts from CPU 0 to 1: CPU 1 was busy with other work"
 
 
 def test_a_kernel_without_membarrier_is_no_failure() -> None:
-    found = seen(MadeUp(no_membarrier=True))
-    assert found.interrupts == {}
-    assert "the kernel refuses membarrier" in found.missing[0]
+    result = seen(MadeUp(no_membarrier=True))
+    assert result.interrupts == {}
+    assert "the kernel refuses membarrier" in result.missing[0]
 
 
 def test_two_nodes_have_remote_memory() -> None:
     two = dataclasses.replace(told(), nodes=((0, 1), (2, 3)))
-    found = seen(MadeUp(), two)
-    assert {nodes: one.low for nodes, one in found.remote.items()} == {(0, 1): 160.0, (1, 0): 160.0}
-    assert list(found.streams) == [(0,), (0, 1), (2, 3)]
+    result = seen(MadeUp(), two)
+    assert {nodes: spread.low for nodes, spread in result.remote.items()} == {(0, 1): 160.0, (1, 0): 160.0}
+    assert list(result.streams) == [(0,), (0, 1), (2, 3)]
 
 
 def test_progress_names_each_step() -> None:
     said: list[str] = []
     survey(told(2), QUICK, MadeUp(), said.append)
-    assert [one for one in said if one.startswith("chase")] == [
+    assert [text for text in said if text.startswith("chase")] == [
         f"chase (huge): pass {number} of 3" for number in (1, 2, 3)
     ]
     assert "lines between CPUs 0 and 1: pair 1 of 1" in said
@@ -100,12 +100,12 @@ def test_the_sizes_contain_those_that_the_host_tells() -> None:
     odd = ((48 * KIB, 1.0), (1280 * KIB, 4.0), (24 * MIB, 12.0))
     host = told(caches=odd)
     code = dataclasses.replace(host.caches[1], size=84 * KIB)
-    found = sizes(QUICK, dataclasses.replace(host, caches=(*host.caches, code)))
-    assert {size for size, _ in odd} <= set(found)
-    assert code.size not in found  # a cache for instructions is in no curve
-    assert list(found) == sorted(set(found))
-    assert (found[0], found[-1]) == (4 * KIB, 64 * MIB)
-    assert all(size % (4 * KIB) == 0 for size in found)
+    result = sizes(QUICK, dataclasses.replace(host, caches=(*host.caches, code)))
+    assert {size for size, _ in odd} <= set(result)
+    assert code.size not in result  # a cache for instructions is in no curve
+    assert list(result) == sorted(set(result))
+    assert (result[0], result[-1]) == (4 * KIB, 64 * MIB)
+    assert all(size % (4 * KIB) == 0 for size in result)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class Given:
     order: Figures
 
     def total(self, name: str) -> int:
-        return sum(one[name] for one in self.books.values())
+        return sum(book[name] for book in self.books.values())
 
     def served(self) -> dict[str, int]:
         """How many accesses each class has, of all CPUs; those that have none are left out."""

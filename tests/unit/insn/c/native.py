@@ -111,5 +111,5 @@ def load(
         text = text.replace(*change)
     sources = {f"{name}.c": text}
     sources |= {f"{other}.c": c_file(f"{other}.c").read_text(encoding="utf-8") for other in beside}
-    words = (*FLAGS, "-shared", *(f"-I{one}" for one in c_folders()))
+    words = (*FLAGS, "-shared", *(f"-I{c_folder}" for c_folder in c_folders()))
     return ctypes.CDLL(str(linked(folder / f"{name}.so", words, sources, {})))

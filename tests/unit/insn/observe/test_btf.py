@@ -34,7 +34,7 @@ class Writer:
         return self.count
 
     def struct(self, name: str, size: int, *members: tuple[str, int, int], bits: bool = False) -> int:
-        more = [word for one, kind, at in members for word in (self.name(one), kind, at)]
+        more = [word for text, kind, at in members for word in (self.name(text), kind, at)]
         return self.add(STRUCT, name, size, *more, parts=len(members), bits=bits)
 
     def image(self, folder: Path, before: bytes = b"\x9f\xeb nothing") -> Path:
@@ -72,8 +72,10 @@ def test_fields_parameters_and_variables(tmp_path: Path) -> None:
     task = types.structure("task")
     assert task is not None
     assert (task.c_kind, task.name, task.size) == (CKind.STRUCTURE, "task", 40)
-    found = {name: types.field(task, name) for name in ("pid", "comm", "on_rq", "flag")}
-    assert {name: one and (one.offset, one.type.c_kind, one.type.size) for name, one in found.items()} == {
+    fields = {name: types.field(task, name) for name in ("pid", "comm", "on_rq", "flag")}
+    assert {
+        name: field and (field.offset, field.type.c_kind, field.type.size) for name, field in fields.items()
+    } == {
         "pid": (8, CKind.NUMBER, 4),
         "comm": (12, CKind.ARRAY, 16),
         "on_rq": (32, CKind.NUMBER, 4),

@@ -15,7 +15,7 @@ SYMBOLS = sorted_symbols([(0x401000, 16, "first"), (0x401010, 16, "second")])
 
 def table(*measures: str) -> Table:
     lines = [line for line in unframed(GOOD) if not line.startswith(("measure", "balance"))]
-    said = wire.parse(console(*lines, *(f"measure {one}" for one in measures)), nonce=NONCE)
+    said = wire.parse(console(*lines, *(f"measure {measure}" for measure in measures)), nonce=NONCE)
     return attribution.table("primes-own-smp2", said, SYMBOLS)
 
 

@@ -31,22 +31,22 @@ def judged(
 def test_values_of_runs_with_other_clocks_are_in_ns() -> None:
     """Ten ticks at 1 MHz are 10 us, as 10,000 at 1 GHz."""
     runs = [judged([10] * 3, 1_000_000), judged([10_000], attempt=2)]
-    (found,) = distributions(runs, DECLARED)["primes-linux-smp1"]
-    assert (found.name, found.unit, found.count) == ("wake", "ns", 4)
-    assert (found.low, found.high) == (10_000, 10_000)
-    assert len(found.columns) == 1
-    low, high, count = found.columns[0]
+    (distribution,) = distributions(runs, DECLARED)["primes-linux-smp1"]
+    assert (distribution.name, distribution.unit, distribution.count) == ("wake", "ns", 4)
+    assert (distribution.low, distribution.high) == (10_000, 10_000)
+    assert len(distribution.columns) == 1
+    low, high, count = distribution.columns[0]
     assert count == 4
     assert low <= 10_000 < high
     assert high / low == 2 ** (1 / COLUMNS)
-    assert dict(found.percentiles)[50.0] == 10_000
+    assert dict(distribution.percentiles)[50.0] == 10_000
 
 
 def test_every_value_is_in_one_column() -> None:
     values = [0, 1, 2, 3, 100, 1000, 1000, 65_536, 10**12]
-    (found,) = distributions([judged(values)], DECLARED)["primes-linux-smp1"]
-    assert sum(count for _, _, count in found.columns) == len(values)
-    ends = [end for low, high, _ in found.columns for end in (low, high)]
+    (distribution,) = distributions([judged(values)], DECLARED)["primes-linux-smp1"]
+    assert sum(count for _, _, count in distribution.columns) == len(values)
+    ends = [end for low, high, _ in distribution.columns for end in (low, high)]
     assert ends == sorted(ends)
 
 
@@ -99,8 +99,8 @@ def test_a_warmup_a_void_and_an_invalid_run_count_for_nothing() -> None:
 def test_runs_whose_clocks_differ_are_merged_in_ns() -> None:
     # 100 ticks of 2 GHz are 50 ns, 60 ticks of 1 GHz are 60 ns: sorted by ticks the answer would be 100.
     runs = [run(1, (100, 70), hz=2 * 10**9), run(2, (60, 30), hz=10**9)]
-    found = merged_percentiles(runs, MERGED_DECLARED)["primes-linux-smp2"]
-    assert found == {"wake_p75": 60.0, "depth_p75": 100.0}
+    result = merged_percentiles(runs, MERGED_DECLARED)["primes-linux-smp2"]
+    assert result == {"wake_p75": 60.0, "depth_p75": 100.0}
 
 
 def test_a_percentile_that_a_run_lacks_is_left_out() -> None:

@@ -84,9 +84,9 @@ def test_the_parts_of_the_window_are_those_of_all_cpus(two: RunBooks) -> None:
 
 
 def test_what_grew_is_named_the_largest_first(one: RunBooks, two: RunBooks) -> None:
-    (found,) = growths(spendings([two, one]))
+    (growth,) = growths(spendings([two, one]))
     # One CPU spent 12,000 on instructions, 500 on its caches and 300 on memory.
-    assert found.causes == (
+    assert growth.causes == (
         ("shared lines", 4400),
         ("halted", 2000),
         ("queueing", 500),
@@ -95,7 +95,7 @@ def test_what_grew_is_named_the_largest_first(one: RunBooks, two: RunBooks) -> N
         ("interrupts", 100),
         ("pauses", 100),
     )
-    assert found.efficiency == pytest.approx(12_800 / 20_000)
+    assert growth.efficiency == pytest.approx(12_800 / 20_000)
 
 
 def test_only_median_runs_of_one_row_are_compared(tmp_path: Path, one: RunBooks, two: RunBooks) -> None:

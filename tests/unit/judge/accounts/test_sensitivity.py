@@ -21,8 +21,8 @@ ALPHA = 0.0276
 
 def one(*samples: float, **facts: object) -> NoiseFloor:
     of = arm(cell(2), samples, **facts)  # type: ignore[arg-type]
-    (found,) = floors({of.cell.id: of}, ALPHA)
-    return found
+    (floor,) = floors({of.cell.id: of}, ALPHA)
+    return floor
 
 
 def test_the_floor_is_the_end_of_the_ratios_of_all_pairs_of_resamples() -> None:
@@ -88,7 +88,7 @@ def test_the_order_bound_is_the_most_accesses_and_the_worst_one_with_its_line() 
         Disorder(1, 500, 500, 0x2000),
         Disorder(9, 10, 90, 0x3000),
     ]
-    runs = [run(n, 2, Resolution(0, 0, 0, order=one)) for n, one in enumerate(seen, 1)]
+    runs = [run(n, 2, Resolution(0, 0, 0, order=disorder)) for n, disorder in enumerate(seen, 1)]
     assert resolutions(runs)["primes-linux-smp2"].order == Disorder(9, 500, 500, 0x2000, 2)
 
 
@@ -97,9 +97,9 @@ ROW = tuple(cell(count) for count in (1, 2, 4, 8))
 
 def test_a_count_without_a_threshold_is_ungated() -> None:
     """A base is used by its gate; that runs are verified is no threshold."""
-    found = ungated(ROW, [speedup(2), *(right(count) for count in (1, 2, 4, 8))])
-    assert found == (UngatedRow("primes-linux", (4, 8)),)
-    assert str(found[0]) == "ungated (no threshold): primes-linux smp4, smp8"
+    rows = ungated(ROW, [speedup(2), *(right(count) for count in (1, 2, 4, 8))])
+    assert rows == (UngatedRow("primes-linux", (4, 8)),)
+    assert str(rows[0]) == "ungated (no threshold): primes-linux smp4, smp8"
 
 
 def test_a_gate_over_several_arms_uses_all_of_them() -> None:
@@ -109,8 +109,8 @@ def test_a_gate_over_several_arms_uses_all_of_them() -> None:
 
 
 def test_a_row_without_any_threshold_is_said_as_a_whole() -> None:
-    found = ungated([*ROW[:2], cell(1, system="tern")], [control(2)])
-    assert found == (UngatedRow("primes-tern", (1,)),)
+    rows = ungated([*ROW[:2], cell(1, system="tern")], [control(2)])
+    assert rows == (UngatedRow("primes-tern", (1,)),)
 
 
 def test_a_variant_is_never_gated_and_so_not_named() -> None:

@@ -35,7 +35,7 @@ def checked(run: RawRun) -> Story:
 
 
 def spans(seen: Story, group: str) -> list[StorySpan]:
-    return [one for one in seen.spans if one.track.group == group]
+    return [span for span in seen.spans if span.track.group == group]
 
 
 def test_workers_lie_between_the_marks_of_the_total_window(tmp_path: Path) -> None:
@@ -44,10 +44,10 @@ def test_workers_lie_between_the_marks_of_the_total_window(tmp_path: Path) -> No
     total, _ = spans(seen, "window")
     assert (total.begin, total.end) == (1_000, 9_200)
     workers = spans(seen, "workers")
-    assert [one.track.name for one in workers] == ["worker 0", "worker 1"]
-    assert all(1_000 <= one.begin < one.end <= 9_200 for one in workers)
+    assert [worker.track.name for worker in workers] == ["worker 0", "worker 1"]
+    assert all(1_000 <= worker.begin < worker.end <= 9_200 for worker in workers)
     assert workers[0].name == f"worker 0 on CPU {field(CONSOLE, 'worker0', 'cpu')}"
-    marks = [one for one in seen.instants if one.track == Track("vCPUs", "vCPU 1")]
+    marks = [instant for instant in seen.instants if instant.track == Track("vCPUs", "vCPU 1")]
     assert marks == [
         Instant(Track("vCPUs", "vCPU 1"), "work begins", 1_100),
         Instant(Track("vCPUs", "vCPU 1"), "work ends", 9_100),
@@ -56,8 +56,8 @@ def test_workers_lie_between_the_marks_of_the_total_window(tmp_path: Path) -> No
 
 def test_without_events_each_vcpu_has_its_columns(tmp_path: Path) -> None:
     seen = checked(on_the_clock(tmp_path))
-    mine = [one for one in seen.counters if one.track.name == "vCPU 0"]
-    assert [one.time for one in mine] == [1_000, 2_000, 2_500]
+    mine = [counter for counter in seen.counters if counter.track.name == "vCPU 0"]
+    assert [counter.time for counter in mine] == [1_000, 2_000, 2_500]
     assert mine[0].values == {"works": 100.0, "spins": 0.0, "halted": 0.0}
     assert any("replay RUN --timeline" in note for note in seen.notes)
 
@@ -66,7 +66,7 @@ def test_events_of_a_replay_say_who_woke_whom(tmp_path: Path) -> None:
     run = on_the_clock(tmp_path)
     (tmp_path / "events.txt").write_text(FILE, encoding="ascii")
     seen = checked(run)
-    states = [(one.track.name, one.name, one.begin, one.end) for one in spans(seen, "vCPUs")]
+    states = [(span.track.name, span.name, span.begin, span.end) for span in spans(seen, "vCPUs")]
     assert states == [
         ("vCPU 1", "halted", 90, 150),
         ("vCPU 0", "works", 100, 180),
@@ -84,7 +84,7 @@ def test_lines_of_the_console_have_their_times(tmp_path: Path) -> None:
     run = on_the_clock(tmp_path, log)
     (tmp_path / "serial.log").write_bytes(b"hello \r\n\x1b[2Jtw\n\n")
     track = Track("console", "printed")
-    lines = [one for one in checked(run).instants if one.track == track]
+    lines = [instant for instant in checked(run).instants if instant.track == track]
     assert lines == [Instant(track, "hello", 900), Instant(track, "\\x1b[2Jtw", 950)]
 
 
@@ -111,13 +111,13 @@ def test_on_wall_time_the_host_has_the_axis(tmp_path: Path) -> None:
     moments = [moment("start", 5 * SECOND, 0), moment("result", 9 * SECOND, 3 * SECOND)]
     (tmp_path / "threads.json").write_text(json.dumps(moments))
     seen = checked(run)
-    assert [(one.name, one.begin, one.end) for one in spans(seen, "run")] == [
+    assert [(span.name, span.begin, span.end) for span in spans(seen, "run")] == [
         ("start to result", 0, 4 * SECOND)
     ]
     total = spans(seen, "window")[0]
     length = field(CONSOLE, "window", "total_end") - field(CONSOLE, "window", "total_start")
     assert (total.end, total.end - total.begin) == (4 * SECOND, length)
-    assert [one.values["ran ms"] for one in seen.counters] == [0, 3_000]
+    assert [counter.values["ran ms"] for counter in seen.counters] == [0, 3_000]
     assert any("another zero" in note for note in seen.notes)
 
 
@@ -157,14 +157,16 @@ def with_threads(folder: Path, text: str = THREADS) -> Story:
 
 def test_threads_are_slices_on_the_cpus_and_states_on_tracks_of_their_own(tmp_path: Path) -> None:
     seen = with_threads(tmp_path)
-    runs = [(one.track.name, one.name, one.begin, one.end) for one in spans(seen, "CPUs")]
+    runs = [(span.track.name, span.name, span.begin, span.end) for span in spans(seen, "CPUs")]
     assert runs == [
         ("CPU 0", "work #1", 1_000, 9_200),
         ("CPU 1", "work #2", 2_500, 3_000),
         ("CPU 1", "work #2", 3_200, 9_200),
     ]
     states = [
-        (one.name, one.begin, one.end) for one in spans(seen, "threads") if one.track.name == "work #2 [8]"
+        (span.name, span.begin, span.end)
+        for span in spans(seen, "threads")
+        if span.track.name == "work #2 [8]"
     ]
     assert states == [
         ("blocked", 1_000, 2_000),
@@ -174,7 +176,7 @@ def test_threads_are_slices_on_the_cpus_and_states_on_tracks_of_their_own(tmp_pa
         ("runnable", 3_100, 3_200),
         ("running", 3_200, 9_200),
     ]
-    waits = [one.more.get("woken by") for one in spans(seen, "threads") if one.name == "runnable"]
+    waits = [span.more.get("woken by") for span in spans(seen, "threads") if span.name == "runnable"]
     assert waits == ["work #1 on CPU 0", "an interrupt on CPU 1"]
 
 
@@ -188,9 +190,9 @@ def test_a_wake_up_by_a_thread_is_an_arrow_to_where_the_other_one_runs(tmp_path:
 def test_queues_are_counters_and_wasted_time_has_its_track(tmp_path: Path) -> None:
     seen = with_threads(tmp_path)
     first = [
-        (one.time, one.values["threads"])
-        for one in seen.counters
-        if one.track == Track("queue lengths", "CPU 0")
+        (counter.time, counter.values["threads"])
+        for counter in seen.counters
+        if counter.track == Track("queue lengths", "CPU 0")
     ]
     assert first == [(1_000, 1), (2_000, 2), (2_500, 1)]
     (wasted,) = spans(seen, "idle CPUs while threads wait")
@@ -207,9 +209,9 @@ def test_times_of_two_cpus_may_cross_and_spans_of_a_cpu_do_not_overlap(tmp_path:
         "switch 0 4900 7 r 8 2\nswitch 0 5100 8 b 7 1\nclose 9200\n",
     )
     seen = with_threads(tmp_path, crossed)
-    on_zero = [(one.begin, one.end) for one in spans(seen, "CPUs") if one.track.name == "CPU 0"]
+    on_zero = [(span.begin, span.end) for span in spans(seen, "CPUs") if span.track.name == "CPU 0"]
     assert on_zero == [(1_000, 4_900), (5_000, 5_100), (5_100, 9_200)]
-    tracks = [one.track.name for one in spans(seen, "CPUs")]
+    tracks = [span.track.name for span in spans(seen, "CPUs")]
     assert tracks == sorted(tracks)  # so a viewer shows them in this order
 
 

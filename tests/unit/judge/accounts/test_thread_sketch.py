@@ -48,7 +48,7 @@ def book(thread: int, running: int = 1, runnable: int = 0, **changes: object) ->
 
 
 def books(*slices: ThreadSlice, length: int = LENGTH, vcpus: int = 2, **changes: object) -> ThreadBooks:
-    threads = tuple(book(number) for number in sorted({one.thread for one in slices}))
+    threads = tuple(book(number) for number in sorted({thread_slice.thread for thread_slice in slices}))
     facts: dict[str, object] = {"threads": threads, "slices": slices, "end": ZERO + length}
     nothing = dict.fromkeys(
         ("phases", "cpus", "wakes", "queues", "wasted", "excused", "waits", "wait_lengths"), ()
@@ -135,7 +135,7 @@ def test_arrows_are_wake_ups_to_another_cpu_and_every_n_th_of_too_many() -> None
     assert (seen.crossing, seen.arrows) == (1, (WakeArrow(9, 0, 1),))
     many = sketch(books(wakes=tuple(wake(at, 0, 1) for at in range(MOST_ARROWS * 2 + 1))), 100)
     assert many.crossing == MOST_ARROWS * 2 + 1
-    assert [one.time for one in many.arrows] == list(range(0, MOST_ARROWS * 2 + 1, 3))
+    assert [arrow.time for arrow in many.arrows] == list(range(0, MOST_ARROWS * 2 + 1, 3))
 
 
 def test_of_very_many_cpus_the_first_are_drawn() -> None:
@@ -143,7 +143,7 @@ def test_of_very_many_cpus_the_first_are_drawn() -> None:
     queues = (QueueStep(70, ZERO, 2), QueueStep(3, ZERO, 1))
     seen = sketch(books(*given, vcpus=200, queues=queues, wakes=(wake(1, 0, 70), wake(1, 0, 3))), 100)
     assert len(seen.lanes) == len(seen.queues) == len(seen.wasted) == MOST_CPUS
-    assert [one.thread for lane in seen.lanes for one in lane] == [2]
+    assert [box.thread for lane in seen.lanes for box in lane] == [2]
     assert (seen.longest_queue, seen.crossing) == (1, 1)
 
 
@@ -155,7 +155,9 @@ def test_long_arrows_are_fewer() -> None:
 def test_those_that_run_and_those_that_wait_are_shown() -> None:
     workers = [book(number, running=1000 + number) for number in range(1, 40)]
     waits = book(99, running=1, runnable=5000)
-    shown = [one.thread for one in busiest([*workers, waits, book(0, running=10**9)], MOST_ROWS)]
+    shown = [
+        thread_book.thread for thread_book in busiest([*workers, waits, book(0, running=10**9)], MOST_ROWS)
+    ]
     assert len(shown) == MOST_ROWS
     assert shown == sorted(shown)
     assert {99, 39, 38} <= set(shown)
@@ -166,5 +168,5 @@ def test_those_that_run_and_those_that_wait_are_shown() -> None:
 @pytest.mark.parametrize("length", [1, 7, 887, 10**12])
 def test_a_window_of_any_length_has_a_sketch(length: int) -> None:
     seen = sketch(books(piece(1, 0, length), length=length), 100)
-    assert all(0 <= one.begin < one.end <= seen.columns for one in seen.lanes[0])
+    assert all(0 <= lane.begin < lane.end <= seen.columns for lane in seen.lanes[0])
     assert sketch(books(length=0), 100).lanes == ((), ())

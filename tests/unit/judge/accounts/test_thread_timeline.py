@@ -53,8 +53,8 @@ def run_of(folder: Path, attempt: int, work: int, text: str = SCHEDULE, *, cpus:
 
 
 def only(folder: Path, text: str = SCHEDULE) -> ThreadTimeline:
-    (one,) = thread_timelines([run_of(folder, 1, 100, text)])
-    return one
+    (timeline,) = thread_timelines([run_of(folder, 1, 100, text)])
+    return timeline
 
 
 def test_a_run_without_a_record_has_none(tmp_path: Path) -> None:
@@ -65,9 +65,13 @@ def test_the_median_and_the_slowest_of_the_recorded_runs(tmp_path: Path) -> None
     runs = [run_of(tmp_path, number, work) for number, work in enumerate((300, 100, 200), 1)]
     plain = [run_of(tmp_path, number, work, "") for number, work in ((4, 1), (5, 900))]
     other = run_of(tmp_path, 9, 50, cpus=4)
-    found = thread_timelines([*plain, *runs, other])
-    assert [(one.run, one.which) for one in found] == [(3, "median"), (1, "slowest"), (9, "only")]
-    assert (found[0].folder, found[0].seed, found[0].work) == ("runs/0003-primes", 7, 200)
+    timelines = thread_timelines([*plain, *runs, other])
+    assert [(timeline.run, timeline.which) for timeline in timelines] == [
+        (3, "median"),
+        (1, "slowest"),
+        (9, "only"),
+    ]
+    assert (timelines[0].folder, timelines[0].seed, timelines[0].work) == ("runs/0003-primes", 7, 200)
 
 
 def test_a_run_that_does_not_count_has_none(tmp_path: Path) -> None:
@@ -77,20 +81,20 @@ def test_a_run_that_does_not_count_has_none(tmp_path: Path) -> None:
 
 
 def test_time_is_wasted_until_the_idle_cpu_takes_the_thread(tmp_path: Path) -> None:
-    one = only(tmp_path)
-    assert one.conserved == WastedTime(2_000_000, 300_000, 300_000, 1, 0)
-    assert one.conserved.share == pytest.approx(0.15)
-    assert one.longest_wait == 300_000
-    assert [(named.name, named.book.thread, named.longest) for named in one.threads] == [
+    timeline = only(tmp_path)
+    assert timeline.conserved == WastedTime(2_000_000, 300_000, 300_000, 1, 0)
+    assert timeline.conserved.share == pytest.approx(0.15)
+    assert timeline.longest_wait == 300_000
+    assert [(named.name, named.book.thread, named.longest) for named in timeline.threads] == [
         ("w #1", 7, 0),
         ("w #2", 8, 300_000),
     ]
-    lane = one.sketch.lanes[1]
+    lane = timeline.sketch.lanes[1]
     assert [box.thread for box in lane] == [8] * len(lane)
-    columns = one.sketch.columns
+    columns = timeline.sketch.columns
     assert (lane[0].begin, lane[-1].end) == (columns * 4 // 10, columns * 7 // 10 + 1)
-    assert one.sketch.lanes[0] == (LaneBox(7, 0, columns, 4),)
-    assert not one.is_cut
+    assert timeline.sketch.lanes[0] == (LaneBox(7, 0, columns, 4),)
+    assert not timeline.is_cut
 
 
 def test_the_longest_waits_have_the_names_and_symbols_that_tell_of_them(tmp_path: Path) -> None:
@@ -105,36 +109,36 @@ def test_the_longest_waits_have_the_names_and_symbols_that_tell_of_them(tmp_path
         asked.append(run.attempt)
         return known
 
-    (one,) = thread_timelines([run_of(tmp_path, 1, 100, text)], symbols)
-    (wait,) = one.late
+    (timeline,) = thread_timelines([run_of(tmp_path, 1, 100, text)], symbols)
+    (wait,) = timeline.late
     assert (wait.thread, wait.length, asked) == (8, 300_000, [1])
-    assert (one.begin, one.names) == (100, {7: "w", 8: "w"})
-    assert (one.symbols.name_of(0xFF10), one.symbols.name_of(0xFF25)) == ("try_to_wake_up", None)
+    assert (timeline.begin, timeline.names) == (100, {7: "w", 8: "w"})
+    assert (timeline.symbols.name_of(0xFF10), timeline.symbols.name_of(0xFF25)) == ("try_to_wake_up", None)
 
 
 def test_as_many_waits_are_explained_as_the_page_has_room_for(tmp_path: Path) -> None:
     lines = [f"wake 0 {100 + n} {20 + n} 0 - -\n" for n in range(MOST_LATE + 2)]
     forks = [f"fork 0 50 {20 + n} 7 78\n" for n in range(MOST_LATE + 2)]
     text = SCHEDULE.replace("open 100\n", "".join((*forks, "open 100\n", *lines)))
-    one = only(
+    timeline = only(
         tmp_path, text.replace("wake 0 100000 8 0 2 -", "wake 0 100000 8 0 - -").replace(" r 8 1", " r 8 -")
     )
-    assert [wait.thread for wait in one.late] == [20, 21, 22]
+    assert [wait.thread for wait in timeline.late] == [20, 21, 22]
 
 
 def test_a_full_record_is_said(tmp_path: Path) -> None:
     text = SCHEDULE.replace("close 1000100\n", "full 800000\nclose 1000100\n")
-    one = only(tmp_path, text)
-    assert one.is_cut
-    assert one.sketch.length == 800_000 - 100
+    timeline = only(tmp_path, text)
+    assert timeline.is_cut
+    assert timeline.sketch.length == 800_000 - 100
 
 
 def test_an_excused_cpu_is_no_waste(tmp_path: Path) -> None:
     """Thread 8 may run on CPU 0 only, where thread 7 runs."""
     lines = SCHEDULE.replace("open 100", "allow 0 30 8 1\nopen 100").splitlines()
     kept = [line for line in lines if " 1 400000 " not in line and " 1 700000 " not in line]
-    one = only(tmp_path, "\n".join(kept) + "\n")
-    assert one.conserved == WastedTime(2_000_000, 0, 0, 0, 900_100)
+    timeline = only(tmp_path, "\n".join(kept) + "\n")
+    assert timeline.conserved == WastedTime(2_000_000, 0, 0, 0, 900_100)
 
 
 def test_a_record_that_contradicts_itself_has_no_picture(tmp_path: Path) -> None:
@@ -159,4 +163,4 @@ def test_all_pictures_together_are_bounded(tmp_path: Path) -> None:
     many = thread_timelines(runs)
     assert len(many) == len(runs)
     assert len(alone.sketch.lanes[0]) > FEWEST_BOXES
-    assert all(0 < len(one.sketch.lanes[0]) < len(alone.sketch.lanes[0]) for one in many)
+    assert all(0 < len(timeline.sketch.lanes[0]) < len(alone.sketch.lanes[0]) for timeline in many)

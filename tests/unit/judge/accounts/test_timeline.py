@@ -39,31 +39,31 @@ def window() -> int:
 
 def test_the_median_and_the_slowest_run_of_each_cell(tmp_path: Path) -> None:
     runs = [run_of(tmp_path, number, work) for number, work in enumerate((300, 100, 200, 170), 1)]
-    one = run_of(tmp_path, 9, 50, cpus=1)
-    found = timelines([*runs, one])
-    assert [(t.run, t.which) for t in found] == [(4, "median"), (1, "slowest"), (9, "only")]
-    assert found[1].share == pytest.approx(300 / 170)
-    assert found[0].folder == "runs/0004-primes"
-    assert (found[0].seed, found[0].activity) == (None, None)
+    run = run_of(tmp_path, 9, 50, cpus=1)
+    result = timelines([*runs, run])
+    assert [(t.run, t.which) for t in result] == [(4, "median"), (1, "slowest"), (9, "only")]
+    assert result[1].share == pytest.approx(300 / 170)
+    assert result[0].folder == "runs/0004-primes"
+    assert (result[0].seed, result[0].activity) == (None, None)
 
 
 def test_workers_lie_in_the_total_window(tmp_path: Path) -> None:
-    (found,) = timelines([run_of(tmp_path, 1, 100)])
+    (timeline,) = timelines([run_of(tmp_path, 1, 100)])
     begin = field(CONSOLE, "window", "total_start")
-    for bar in found.workers:
+    for bar in timeline.workers:
         name = f"worker{bar.worker}"
         cpus = field(CONSOLE, name, "cpu"), field(CONSOLE, name, "cpu_end")
         times = field(CONSOLE, name, "start") - begin, field(CONSOLE, name, "end") - begin
         assert bar == WorkerSpan(bar.worker, *cpus, *times)
-    assert len(found.workers) == 2
-    assert found.length == window()
+    assert len(timeline.workers) == 2
+    assert timeline.length == window()
 
 
 def test_on_the_instruction_clock_there_are_columns(tmp_path: Path) -> None:
-    (found,) = timelines([run_of(tmp_path, 1, 100, insn=True)])
-    assert found.seed == 7
-    assert found.activity is not None
-    assert len(found.activity.vcpus) == 2
+    (timeline,) = timelines([run_of(tmp_path, 1, 100, insn=True)])
+    assert timeline.seed == 7
+    assert timeline.activity is not None
+    assert len(timeline.activity.vcpus) == 2
 
 
 def test_only_samples_have_a_timeline(tmp_path: Path) -> None:
@@ -74,17 +74,17 @@ def test_only_samples_have_a_timeline(tmp_path: Path) -> None:
 
 
 def test_a_run_without_workers_and_columns_has_none(tmp_path: Path) -> None:
-    one = run_of(tmp_path, 1, 100)
-    assert one.verified is not None
-    assert timelines([replace(one, verified=replace(one.verified, workers=()))]) == ()
+    run = run_of(tmp_path, 1, 100)
+    assert run.verified is not None
+    assert timelines([replace(run, verified=replace(run.verified, workers=()))]) == ()
 
 
 def test_call_stacks_are_found_in_the_folders_of_verified_runs(tmp_path: Path) -> None:
     runs = [run_of(tmp_path, number, 100) for number in (1, 2)]
     assert flames(runs) == ()
     (runs[1].run.folder / "stacks.folded").write_text("main;work 7\n")
-    (found,) = flames(runs)
-    assert (found.run, found.folder, found.stacks) == (2, "runs/0002-primes", {("main", "work"): 7})
+    (flame,) = flames(runs)
+    assert (flame.run, flame.folder, flame.stacks) == (2, "runs/0002-primes", {("main", "work"): 7})
     assert flames([replace(runs[1], verified=None)]) == ()
     (runs[1].run.folder / "stacks.folded").write_text("main;work x\n")
     with pytest.raises(VerifyError, match=r"stacks.folded:1: this is not a folded stack"):

@@ -250,10 +250,10 @@ RECORD = [
 
 def typed(run: RawRun, inputs: str, record: list[dict[str, object]] | None = None) -> RawRun:
     """A run on the clock into which a line was typed: as the clock's log has it, and as conversation.json."""
-    found = on_the_clock(run)
-    (found.folder / "clock.log").write_text(LOG + inputs)
-    (found.folder / "conversation.json").write_text(json.dumps({"schema": 1, "typed": record or RECORD}))
-    return found
+    raw_run = on_the_clock(run)
+    (raw_run.folder / "clock.log").write_text(LOG + inputs)
+    (raw_run.folder / "conversation.json").write_text(json.dumps({"schema": 1, "typed": record or RECORD}))
+    return raw_run
 
 
 def test_what_was_typed_agrees_with_the_clocks_log(run: RawRun) -> None:

@@ -120,13 +120,13 @@ def test_the_verifier_refuses_such_a_run(path: Path, monkeypatch: pytest.MonkeyP
 def test_the_bound_of_the_order_is_part_of_the_resolution(path: Path) -> None:
     known = "check longest 5000\ncheck handovers 7\ncheck late 300\n"
     path.write_text(LOG.replace("check notes 3\n", known), encoding="ascii")
-    found = read_log(path).resolution
-    assert found is not None
-    assert found.order == Disorder(count=3, worst_ns=120, total_ns=170, worst_line=0x1F40, crossed=1)
+    resolution = read_log(path).resolution
+    assert resolution is not None
+    assert resolution.order == Disorder(count=3, worst_ns=120, total_ns=170, worst_line=0x1F40, crossed=1)
     path.write_text(COMPLETE.replace("check notes 3\n", known), encoding="ascii")
-    found = read_log(path).resolution
-    assert found is not None
-    assert found.order is None
+    resolution = read_log(path).resolution
+    assert resolution is not None
+    assert resolution.order is None
 
 
 def test_it_is_where_the_clock_lets_a_vcpu_begin(tmp_path: Path) -> None:

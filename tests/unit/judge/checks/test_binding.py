@@ -96,12 +96,12 @@ def test_on_the_instruction_clock_the_nonce_is_of_the_seed() -> None:
 
 def warm(*boots: tuple[int, str]) -> list[JudgedRun]:
     """The runs of a cell that starts warm, with seeds 1, 2 ..., from these boots with these memories."""
-    found = []
+    runs = []
     for number, (boot, memory) in enumerate(boots, start=1):
-        one = judged(exact(number, 2, number))
-        assert one.verified is not None
-        found.append(replace(one, verified=replace(one.verified, start=(boot, memory))))
-    return found
+        run = judged(exact(number, 2, number))
+        assert run.verified is not None
+        runs.append(replace(run, verified=replace(run.verified, start=(boot, memory))))
+    return runs
 
 
 @pytest.mark.parametrize(

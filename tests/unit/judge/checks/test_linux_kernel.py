@@ -132,7 +132,7 @@ def system(word: str = "linux:preempt=full:base_slice_ns=3000000") -> System:
 
 def console(*shown: str, end: tuple[str, ...] = (), said: str = "", line_end: str = "\n") -> bytes:
     begins, ends = (
-        "".join(f"benchset at={at} {one}\n" for one in of)
+        "".join(f"benchset at={at} {word}\n" for word in of)
         for at, of in (("begin", shown), ("end", end or shown))
     )
     text = f"benchready\n@bench end seq=9\n{said}{begins}{ends}benchexit status=0\n"

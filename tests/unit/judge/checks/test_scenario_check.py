@@ -45,9 +45,9 @@ def seen(scenario: Scenario, *lives: ThreadLife) -> SeenScenario:
     runs = []
     for cpu in range(scenario.cpus):
         mine = sorted(
-            (since, until, one.thread)
-            for one in lives
-            for _, phase, since, until in one.within(0, end)
+            (since, until, live.thread)
+            for live in lives
+            for _, phase, since, until in live.within(0, end)
             if phase.state == "running" and phase.cpu == cpu
         )
         edges = [0, *(time for since, until, _ in mine for time in (since, until)), end]

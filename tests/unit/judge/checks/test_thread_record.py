@@ -48,9 +48,9 @@ def judged(
 
 def test_an_observed_run_has_the_metrics_and_the_histogram(tmp_path: Path) -> None:
     run = judged(tmp_path, FILE)
-    found = {name: run.metrics[name] for name in OF_THREADS}
+    result = {name: run.metrics[name] for name in OF_THREADS}
     # CPU 1 wastes 1300 of 2 times 3000 ns; threads waited 100, 700 and 1200 ns
-    assert found == {
+    assert result == {
         "wasted": pytest.approx(1300 / 6000),
         "wasted_longest": 1200.0,
         "sched_wait_p99": 1200.0,
@@ -90,7 +90,7 @@ def test_a_scenario_without_a_record_has_no_figures(tmp_path: Path) -> None:
 def test_a_run_that_was_not_observed_says_why(threads: None, lane: Lane, why: str, tmp_path: Path) -> None:
     run = judged(tmp_path, threads, lane=lane)
     assert set(run.skipped) == set(OF_THREADS)
-    assert all(why in one for one in run.skipped.values())
+    assert all(why in value for value in run.skipped.values())
     assert not set(OF_THREADS) & set(run.metrics)
 
 
@@ -148,8 +148,8 @@ def test_the_share_is_of_all_cpus_time() -> None:
 
 def test_the_percentile_is_one_of_the_waits() -> None:
     waits = (*range(1, 101),)
-    found = thread_metrics(books(*waits, cpus=CPUS))
-    assert (found["sched_wait_p99"], found["sched_wait_max"]) == (99.0, 100.0)
+    result = thread_metrics(books(*waits, cpus=CPUS))
+    assert (result["sched_wait_p99"], result["sched_wait_max"]) == (99.0, 100.0)
 
 
 def test_if_nobody_waited_the_waits_are_nothing() -> None:

@@ -10,7 +10,7 @@ from benchgate.judge.checks.transcript_checks import check_started
 
 
 def log(*executed: int) -> ClockLog:
-    totals = tuple(VcpuTotals(9000, one, 0, 0, 9000 - one, 0) for one in executed)
+    totals = tuple(VcpuTotals(9000, number, 0, 0, 9000 - number, 0) for number in executed)
     return ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (), totals=totals)
 
 

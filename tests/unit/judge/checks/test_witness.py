@@ -92,7 +92,8 @@ class Run:
             ),
         )
         return [
-            (one.seen, one.why) for one in witness.witnessed(self.found, self.files, self.workload, system)
+            (promise.seen, promise.why)
+            for promise in witness.witnessed(self.found, self.files, self.workload, system)
         ]
 
 
@@ -235,7 +236,7 @@ def test_a_histogram_contains_what_the_machine_saw(
     run.files.__dict__["schedule"] = object()
     marked = SimpleNamespace(work_begin=0, work_end=10, total_begin=0)
     run.files.__dict__["marked"] = marked
-    sleeps = SimpleNamespace(waits=[[WokenWait(5, one) for one in waits], [WokenWait(5, 9_999)] * 9])
+    sleeps = SimpleNamespace(waits=[[WokenWait(5, wait) for wait in waits], [WokenWait(5, 9_999)] * 9])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(witness, "worker_sleeps", lambda *_: sleeps)
         if is_right:

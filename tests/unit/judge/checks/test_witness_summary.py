@@ -42,7 +42,7 @@ def test_a_cell_is_witnessed_if_each_of_its_runs_is() -> None:
 
 
 def test_a_promise_of_threads_is_witnessed_if_one_run_is() -> None:
-    kept, unseen = (replace(one, of_threads=True) for one in (KEPT, UNSEEN))
+    kept, unseen = (replace(promise, of_threads=True) for promise in (KEPT, UNSEEN))
     assert witness_of([run(unseen), run(kept)]) == (kept,)
     assert witness_of([run(unseen), run(unseen)]) == (unseen,)
 

@@ -25,18 +25,18 @@ RESULT = ResultDefinition(format=ResultFormat.BENCH_LINES, operations=("getpid",
 
 
 def test_figures_are_in_ns_for_each_operation() -> None:
-    found = bench_lines.read(of_console(GOOD.encode()).text, RESULT)
-    assert (found.unit, found.work, found.total) == ("ns", 4_140_007, None)
-    assert found.metrics == {"getpid": 264.0007, "stat": 300.0}
-    assert found.skipped == {"pipe": "no pipes", "fork_exit": "fork failed at iter 3"}
+    figures = bench_lines.read(of_console(GOOD.encode()).text, RESULT)
+    assert (figures.unit, figures.work, figures.total) == ("ns", 4_140_007, None)
+    assert figures.metrics == {"getpid": 264.0007, "stat": 300.0}
+    assert figures.skipped == {"pipe": "no pipes", "fork_exit": "fork failed at iter 3"}
 
 
 def test_skips_are_kept_with_their_reason() -> None:
-    found = bench_lines.parse(GOOD.replace("\x1b[32m", "").replace("\x1b[0m", ""))
-    assert found.label == "kevlar"
-    assert found.skipped == {"pipe": "no pipes", "fork_exit": "fork failed at iter 3"}
-    assert set(found.measured) == {"getpid", "stat"}
-    assert (found.measured["getpid"].after, found.measured["getpid"].line) == (2, 3)
+    operations = bench_lines.parse(GOOD.replace("\x1b[32m", "").replace("\x1b[0m", ""))
+    assert operations.label == "kevlar"
+    assert operations.skipped == {"pipe": "no pipes", "fork_exit": "fork failed at iter 3"}
+    assert set(operations.measured) == {"getpid", "stat"}
+    assert (operations.measured["getpid"].after, operations.measured["getpid"].line) == (2, 3)
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ TYPED = (TypedLine(0, 8, b"cpus\n", None), TypedLine(1, 25, b"primes 2\n", None)
 
 
 def test_prompts_and_echoes_are_no_output_and_lines_keep_their_numbers() -> None:
-    found = of_conversation(CONSOLE, SCRIPT, TYPED)
-    assert found.text.split("\n") == ["boot", "", "cpus: 2", "", "sum=10", "done", "$ "]
-    assert found.steps == ("\ncpus: 2", "\nsum=10\ndone\n$ ")
+    output = of_conversation(CONSOLE, SCRIPT, TYPED)
+    assert output.text.split("\n") == ["boot", "", "cpus: 2", "", "sum=10", "done", "$ "]
+    assert output.steps == ("\ncpus: 2", "\nsum=10\ndone\n$ ")
 
 
 def test_without_a_conversation_all_is_output() -> None:
@@ -35,8 +35,8 @@ def test_without_a_conversation_all_is_output() -> None:
 
 def test_output_behind_a_prompt_is_kept_if_nothing_is_echoed() -> None:
     silent = replace(SCRIPT, steps=(ScriptStep("x", PROMPT, expect="^done$", echo=False),))
-    found = of_conversation(b"$ done\n", silent, (TypedLine(0, 2, b"x\n", None),))
-    assert found.text == "done\n"
+    output = of_conversation(b"$ done\n", silent, (TypedLine(0, 2, b"x\n", None),))
+    assert output.text == "done\n"
 
 
 @pytest.mark.parametrize(

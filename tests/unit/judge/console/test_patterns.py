@@ -312,9 +312,9 @@ LINES: list[dict[str, object]] = [
 
 
 def test_the_answers_at_a_prompt_are_judged_by_the_workloads_oracle(tmp_path: Path) -> None:
-    found = typed_run(tmp_path, '{"count": 10, "word": "abc"}', LINES)
-    assert (found.unit, found.work, found.metrics["count"]) == ("ns", 40 * MS, 10)
-    assert found.resolution == Resolution(0, 0, 0, 10 * MS)
+    run = typed_run(tmp_path, '{"count": 10, "word": "abc"}', LINES)
+    assert (run.unit, run.work, run.metrics["count"]) == ("ns", 40 * MS, 10)
+    assert run.resolution == Resolution(0, 0, 0, 10 * MS)
 
 
 def test_a_wrong_answer_at_a_prompt_is_refused(tmp_path: Path) -> None:

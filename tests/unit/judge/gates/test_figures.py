@@ -32,8 +32,8 @@ def limit_session(source: random.Random, truth: float, cv: float) -> Verdict:
     return judge(LIMIT, GateInput({of.cell.id: of}, replace(POLICY, first=9, max_runs=9), {})).verdict
 
 
-def share(found: list[Verdict], word: Word) -> float:
-    return sum(one.outcome is word for one in found) / len(found)
+def share(verdicts: list[Verdict], word: Word) -> float:
+    return sum(verdict.outcome is word for verdict in verdicts) / len(verdicts)
 
 
 @pytest.mark.parametrize("cv", [0.03, 0.1])
@@ -47,18 +47,18 @@ def test_a_ratio_that_far_from_its_threshold_is_decided(cv: float, sign: int, wo
     assert size > cv  # half a percent of noise cannot be seen with 3% of it
     for part, least, most in ((1.0, 0.72, 1.0), (0.5, 0.0, 0.6)):
         truth = 1.6 * (1 + part * size) ** sign
-        found = [ratio_session(source, truth, cv) for _ in range(SESSIONS)]
-        assert least <= share(found, word) <= most, (part, size)
+        verdicts = [ratio_session(source, truth, cv) for _ in range(SESSIONS)]
+        assert least <= share(verdicts, word) <= most, (part, size)
 
 
 def test_each_session_may_trust_its_own_figure() -> None:
     """The size that a session states, planted in the next one: its noise is estimated from five runs only."""
     source = random.Random(11)
-    found = []
+    verdicts = []
     for _ in range(SESSIONS):
         size = ratio_session(source, 1.9, 0.03).smallest_effect or 0.0
-        found.append(ratio_session(source, 1.6 * (1 + size), 0.03))
-    assert share(found, Word.PASS) >= 0.72
+        verdicts.append(ratio_session(source, 1.6 * (1 + size), 0.03))
+    assert share(verdicts, Word.PASS) >= 0.72
 
 
 @pytest.mark.parametrize(("sign", "word"), [(-1, Word.PASS), (1, Word.FAIL)])
@@ -67,8 +67,8 @@ def test_a_limit_that_far_from_its_threshold_is_decided(sign: int, word: Word) -
     stated = [limit_session(source, 800.0, 0.03).smallest_effect or 0.0 for _ in range(SESSIONS)]
     size = statistics.median(stated)
     for part, least, most in ((1.0, 0.72, 1.0), (0.5, 0.0, 0.6)):
-        found = [limit_session(source, 1000.0 * (1 + part * size) ** sign, 0.03) for _ in range(SESSIONS)]
-        assert least <= share(found, word) <= most, (part, size)
+        verdicts = [limit_session(source, 1000.0 * (1 + part * size) ** sign, 0.03) for _ in range(SESSIONS)]
+        assert least <= share(verdicts, word) <= most, (part, size)
 
 
 def test_runs_without_noise_see_every_effect_and_the_clocks_delays_hide_some() -> None:
@@ -79,9 +79,9 @@ def test_runs_without_noise_see_every_effect_and_the_clocks_delays_hide_some() -
     assert judge(speedup(2), GateInput(arms, POLICY, {})).verdict.smallest_effect == 0.0
     late = {
         name: replace(
-            one, measurements={key: replace(of, blur=(0.01,) * 5) for key, of in one.measurements.items()}
+            value, measurements={key: replace(of, blur=(0.01,) * 5) for key, of in value.measurements.items()}
         )
-        for name, one in arms.items()
+        for name, value in arms.items()
     }
     assert judge(speedup(2), GateInput(late, POLICY, {})).verdict.smallest_effect == pytest.approx(0.02)
 
@@ -94,8 +94,8 @@ def test_an_interval_without_an_end_states_no_effect() -> None:
 
 def test_the_effect_of_a_parameter_is_a_share_of_its_threshold() -> None:
     """The interval reaches 0.05 below the threshold and the error is 0.02: together 0.07 of 0.1."""
-    found = figures.effect_of_value(0.1, Interval(0.05, 0.13), Interval(0.08, 0.11), 0.1)
-    assert found == pytest.approx(0.7)
+    result = figures.effect_of_value(0.1, Interval(0.05, 0.13), Interval(0.08, 0.11), 0.1)
+    assert result == pytest.approx(0.7)
 
 
 def test_the_sentence_states_it_before_the_advice() -> None:

@@ -124,7 +124,7 @@ def test_an_unknown_metric_is_refused() -> None:
 
 def test_a_metric_that_every_run_skipped_is_not_decided() -> None:
     bare = measured([880.0] * 5)
-    without = {name: one for name, one in bare.measurements.items() if name != "wake_p99"}
+    without = {name: value for name, value in bare.measurements.items() if name != "wake_p99"}
     verdict = rule(replace(bare, measurements=without, lacks={"wake_p99": "no clock"})).verdict
     assert verdict.outcome is Word.SKIP
     assert "primes-linux-smp2: the guest skipped wake_p99: no clock" in verdict.reason
@@ -132,7 +132,7 @@ def test_a_metric_that_every_run_skipped_is_not_decided() -> None:
 
 def test_a_metric_without_a_value_in_a_run_is_invalid_and_another_one_is_decided() -> None:
     bare = measured([880.0] * 5)
-    without = {name: one for name, one in bare.measurements.items() if name != "wake_p99"}
+    without = {name: value for name, value in bare.measurements.items() if name != "wake_p99"}
     why = "1 of 5 runs without a value: 0003: its histogram `wake` is empty"
     asked = replace(bare, measurements=without, absent={"wake_p99": why})
     verdict = rule(asked).verdict

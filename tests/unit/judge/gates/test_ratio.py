@@ -23,7 +23,7 @@ def ratio(**changes: object) -> Gate:
 
 
 def rule(*arms: Arm, gate: Gate | None = None) -> Ruling:
-    return judge(gate or ratio(), GateInput({one.cell.id: one for one in arms}, POLICY, {}))
+    return judge(gate or ratio(), GateInput({arm.cell.id: arm for arm in arms}, POLICY, {}))
 
 
 def both(linux: float, tern: float, lane: Lane = Lane.TCG) -> tuple[Arm, Arm]:

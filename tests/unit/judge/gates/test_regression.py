@@ -32,9 +32,9 @@ def gate(**changes: object) -> Gate:
 
 
 def now(samples: Sequence[float], *more: Measurement, **facts: Any) -> Arm:
-    found = [figures(CELL, samples, name=name, **facts) for name in ("work", "total")]
-    every = {one.metric.name: one for one in (*found, *more)}
-    lane, placement = found[0].lane, found[0].placement
+    measurements = [figures(CELL, samples, name=name, **facts) for name in ("work", "total")]
+    every = {measurement.metric.name: measurement for measurement in (*measurements, *more)}
+    lane, placement = measurements[0].lane, measurements[0].placement
     return Arm(CELL, lane, placement, every, len(samples), sample="runs/0002-x")
 
 
@@ -177,7 +177,9 @@ def test_another_lane_or_unit_is_named(arm: Arm, said: str) -> None:
 
 def test_another_placement_is_named() -> None:
     arm = now([100] * 5)
-    smt = {name: replace(one, placement=Placement.SMT) for name, one in arm.measurements.items()}
+    smt = {
+        name: replace(measurement, placement=Placement.SMT) for name, measurement in arm.measurements.items()
+    }
     verdict = decided(replace(arm, placement=Placement.SMT, measurements=smt), then([100] * 5))
     assert (verdict.outcome, "another placement: physical there, smt here" in verdict.reason) == (
         Word.INVALID,
@@ -319,8 +321,14 @@ def test_an_invalid_gate_is_refused_before_and_after(changes: dict[str, object],
 def on_machine(digest: str) -> tuple[Arm, Baseline, Origin]:
     """An arm on desktop8, its baseline, and the origin of a session whose desktop8 has this digest."""
     on = cell(2, system="linux-desktop8")
-    found = [figures(on, [100] * 5, name=name, **INSN) for name in ("work", "total")]
-    arm = Arm(on, Lane.INSN, found[0].placement, {one.metric.name: one for one in found}, 5)
+    measurements = [figures(on, [100] * 5, name=name, **INSN) for name in ("work", "total")]
+    arm = Arm(
+        on,
+        Lane.INSN,
+        measurements[0].placement,
+        {measurement.metric.name: measurement for measurement in measurements},
+        5,
+    )
     kept = replace(ORIGIN, systems={"linux-desktop8": replace(SYSTEM, machine="1" * 64)})
     here = replace(ORIGIN, systems={"linux-desktop8": replace(SYSTEM, machine=digest)})
     return arm, baseline(baselines.arm(on, [100] * 5, **INSN), origin=kept), here
@@ -328,8 +336,8 @@ def on_machine(digest: str) -> tuple[Arm, Baseline, Origin]:
 
 def of_arm(arm: Arm, kept: Baseline, here: Origin) -> Verdict:
     """Like `decided`, for an arm of another cell."""
-    found = GateInput({arm.cell.id: arm}, POLICY, {}, against(kept, here))
-    return judge(gate(cell=arm.cell), found).verdict
+    gate_input = GateInput({arm.cell.id: arm}, POLICY, {}, against(kept, here))
+    return judge(gate(cell=arm.cell), gate_input).verdict
 
 
 def test_a_baseline_of_the_same_machine_is_compared() -> None:

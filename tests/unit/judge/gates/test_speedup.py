@@ -412,9 +412,9 @@ INFORMS = replace(POLICY, informs="another clock decides", shows=True)
 @pytest.mark.parametrize(("seen", "sign"), [(1.9, ">"), (1.2, "<")])
 def test_a_gate_that_informs_shows_its_figures_and_decides_nothing(seen: float, sign: str) -> None:
     ruling = rule(*flat(seen), policy=INFORMS)
-    one = ruling.verdict
-    assert (one.outcome, one.ratio, one.threshold, ruling.needs) == (Word.SKIP, seen, 1.6, {})
-    assert one.reason == (
+    verdict = ruling.verdict
+    assert (verdict.outcome, verdict.ratio, verdict.threshold, ruling.needs) == (Word.SKIP, seen, 1.6, {})
+    assert verdict.reason == (
         f"SKIP: primes-linux smp2/smp1 = {seen:.2f} [{seen:.2f}, {seen:.2f}] {sign} 1.6 (work, tcg, "
         "5 runs per arm): for information only: another clock decides"
     )

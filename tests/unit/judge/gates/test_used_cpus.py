@@ -25,9 +25,9 @@ def on_the_host(most: float) -> CpuUse:
     return CpuUse(Interval(0.0, most))
 
 
-def used(cpus: int, work: float, one: CpuUse | None, **changes: object) -> Arm:
+def used(cpus: int, work: float, cpu_use: CpuUse | None, **changes: object) -> Arm:
     made = arm(cell(cpus), [work] * 5, lane=Lane.INSN, unit="insn")
-    did = CpuWork({Window.WORK: one} if one else {}, **changes)  # type: ignore[arg-type]
+    did = CpuWork({Window.WORK: cpu_use} if cpu_use else {}, **changes)  # type: ignore[arg-type]
     work_of = replace(made.measurements["work"], cpu_work=(did,) * 5)
     return replace(made, measurements={**made.measurements, "work": work_of})
 
@@ -83,9 +83,9 @@ def test_a_workload_that_sleeps_may_leave_the_base_idle() -> None:
 
 def test_a_base_of_several_cpus_counts_by_those_that_it_used() -> None:
     ones, twos = (used(n, 1e9, use(n * 0.9, n * 0.9)).measurements["work"] for n in (2, 4))
-    found = bound(ones, twos, 5)
-    assert found is not None
-    assert found.most == pytest.approx(2.0)
+    cpu_bound = bound(ones, twos, 5)
+    assert cpu_bound is not None
+    assert cpu_bound.most == pytest.approx(2.0)
 
 
 def test_only_the_runs_of_the_look_count() -> None:
@@ -127,7 +127,7 @@ def test_nothing_is_superlinear_on_an_ideal_machine(
         place = replace(one.cell, system=f"linux-{machine}" if machine else "linux")
         work = replace(one.measurements["work"], cell=place)
         named[place.id] = replace(one, cell=place, measurements={"work": work})
-    first, second = (one.cell for one in named.values())
+    first, second = (value.cell for value in named.values())
     gate = replace(speedup(2, 1.1), base=first, cell=second)
     assert gates.judge(gate, GateInput(named, POLICY, {})).verdict.outcome is word
 
@@ -140,7 +140,9 @@ INSIDE = 2_000_000
 
 def arm_with(cpus: int, *each: OutsideUse | None) -> Arm:
     made = arm(cell(cpus), [19e6 / cpus] * 5, lane=Lane.INSN, unit="insn")
-    work = replace(made.measurements["work"], cpu_work=tuple(CpuWork(outside=one) for one in each))
+    work = replace(
+        made.measurements["work"], cpu_work=tuple(CpuWork(outside=outside_use) for outside_use in each)
+    )
     return replace(made, measurements={**made.measurements, "work": work})
 
 
@@ -149,7 +151,7 @@ def executed(busiest: int, together: int) -> OutsideUse:
 
 
 def said(base: OutsideUse | None, other: OutsideUse | None) -> str:
-    ones, twos = (arm_with(n, one).measurements["work"] for n, one in ((1, base), (2, other)))
+    ones, twos = (arm_with(n, outside_use).measurements["work"] for n, outside_use in ((1, base), (2, other)))
     return outside(ones, twos, 5)
 
 

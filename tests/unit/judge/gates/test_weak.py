@@ -41,8 +41,8 @@ def arms(base: float, four: float) -> tuple[Arm, Arm]:
 
 
 def busy(one: Arm, work: float) -> Arm:
-    found = {name: replace(each, busy=(work,) * 5) for name, each in one.measurements.items()}
-    return replace(one, measurements=found)
+    measurements = {name: replace(each, busy=(work,) * 5) for name, each in one.measurements.items()}
+    return replace(one, measurements=measurements)
 
 
 def test_it_is_the_time_of_the_base_over_that_of_the_cell() -> None:

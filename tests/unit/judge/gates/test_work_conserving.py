@@ -72,9 +72,9 @@ def test_without_longest_only_the_share_decides() -> None:
 
 
 def test_more_runs_are_asked_for_before_the_first_look() -> None:
-    found = rule(measured(0.004, 900_000.0, runs=3))
-    assert found.verdict.outcome is Word.SKIP
-    assert found.needs == {cell(2).id: 5}
+    ruling = rule(measured(0.004, 900_000.0, runs=3))
+    assert ruling.verdict.outcome is Word.SKIP
+    assert ruling.needs == {cell(2).id: 5}
 
 
 def test_where_no_threads_are_seen_it_is_a_skip_with_the_reason() -> None:

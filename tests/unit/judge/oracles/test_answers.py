@@ -60,8 +60,8 @@ def histograms(*values: int) -> OracleRun:
 
 def test_a_histogram_is_expected_with_its_counts() -> None:
     run = histograms(5, 90)
-    found = answers.expect_histogram(run, "wakeup", count=2, by_worker=[1, 1], at_most=90)
-    assert (found.count, found.max) == (2, 90)
+    histogram = answers.expect_histogram(run, "wakeup", count=2, by_worker=[1, 1], at_most=90)
+    assert (histogram.count, histogram.max) == (2, 90)
     for more, reason in (
         ({"count": 3}, "histogram wakeup has 2 values, expected 3"),
         ({"by_worker": [1, 2]}, "worker 1 has 1 values in histogram wakeup, expected 2"),
@@ -101,8 +101,8 @@ def test_lengths_that_follow_each_other_fit_into_the_window() -> None:
 
 
 def test_the_values_of_all_workers_are_added_modulo_64_bits() -> None:
-    found = answers.together([report(0, items=3, sum=2**64 - 1), report(1, items=4, sum=3)])
-    assert found == {"items": 7, "sum": 2}
+    result = answers.together([report(0, items=3, sum=2**64 - 1), report(1, items=4, sum=3)])
+    assert result == {"items": 7, "sum": 2}
     with pytest.raises(VerifyError, match=r"worker 1 reported the fields \['items', 'more'\], but worker 0"):
         answers.together([report(0, items=3), report(1, items=4, more=0)])
 

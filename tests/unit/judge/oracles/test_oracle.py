@@ -58,7 +58,7 @@ class Asked:
 def oracle_processes() -> set[int]:
     """The children of this process that run an oracle; another test's may be among them."""
     children = psutil.Process().children()
-    return {one.pid for one in children if "oracle_main" in " ".join(one.cmdline())}
+    return {process.pid for process in children if "oracle_main" in " ".join(process.cmdline())}
 
 
 @pytest.fixture

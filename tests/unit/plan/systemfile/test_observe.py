@@ -41,11 +41,11 @@ def load(folder: Path, text: str = MINE) -> System:
 
 
 def test_hooks_and_their_expressions(tmp_path: Path) -> None:
-    found = load(tmp_path).observe
-    assert found is not None
-    assert (found.type, found.name_bytes, found.text) == ("task", 16, ("", ""))
-    assert found.values == {"id": (formula("thread->pid"),)}
-    switch, wake = found.hooks
+    definition = load(tmp_path).observe
+    assert definition is not None
+    assert (definition.type, definition.name_bytes, definition.text) == ("task", 16, ("", ""))
+    assert definition.values == {"id": (formula("thread->pid"),)}
+    switch, wake = definition.hooks
     assert (switch.kind, switch.at, wake.kind, wake.at) == (
         *(HookKind.SWITCH, ("switch_to",)),
         *(HookKind.WAKE, ("wake_up", "wake_late?")),
@@ -58,9 +58,9 @@ def test_hooks_and_their_expressions(tmp_path: Path) -> None:
 def test_a_system_without_it_and_those_that_ship(tmp_path: Path) -> None:
     assert load(tmp_path, MINE[: MINE.index("observe:")]).observe is None
     for name in ("linux", "kernel"):
-        found = catalog.load_system(name).observe
-        assert found is not None
-        assert {hook.kind for hook in found.hooks} >= {
+        definition = catalog.load_system(name).observe
+        assert definition is not None
+        assert {hook.kind for hook in definition.hooks} >= {
             HookKind.FORK,
             HookKind.SWITCH,
             HookKind.WAKE,
@@ -78,12 +78,12 @@ observe:
 
 
 def test_what_is_only_counted_needs_no_threads(tmp_path: Path) -> None:
-    found = load(tmp_path, MINE[: MINE.index("observe:")] + COUNTS).observe
-    assert found is not None
-    assert (found.sees_threads, found.type, found.values) == (False, "", {})
-    assert found.calls == {"exit": SystemCall(2), "write": SystemCall(16, 2)}
-    assert found.lengths == {16: 2}
-    fault, moved = found.hooks
+    definition = load(tmp_path, MINE[: MINE.index("observe:")] + COUNTS).observe
+    assert definition is not None
+    assert (definition.sees_threads, definition.type, definition.values) == (False, "", {})
+    assert definition.calls == {"exit": SystemCall(2), "write": SystemCall(16, 2)}
+    assert definition.lengths == {16: 2}
+    fault, moved = definition.hooks
     assert (fault.kind, fault.at) == (HookKind.FAULT, ("vmfault",))
     assert (moved.kind, moved.name, moved.at) == (HookKind.EVENT, "moved", ("copy", "paste?"))
     assert moved.values == {"when": (formula("arg1"),), "adds": (formula("arg2"),)}
@@ -96,12 +96,12 @@ def test_linux_has_its_calls_on_each_architecture() -> None:
         ("linux:arch=riscv64", 64, 98, "open"),
         ("linux:arch=aarch64", 64, 98, "fork"),
     ):
-        found = catalog.load_system(name).observe
-        assert found is not None
-        assert found.calls["write"] == SystemCall(write, 2)
-        assert found.calls["futex"] == SystemCall(futex)
-        assert not lacks or lacks not in found.calls
-        assert len({one.number for one in found.calls.values()}) == len(found.calls) > 300
+        definition = catalog.load_system(name).observe
+        assert definition is not None
+        assert definition.calls["write"] == SystemCall(write, 2)
+        assert definition.calls["futex"] == SystemCall(futex)
+        assert not lacks or lacks not in definition.calls
+        assert len({call.number for call in definition.calls.values()}) == len(definition.calls) > 300
 
 
 @pytest.mark.parametrize(

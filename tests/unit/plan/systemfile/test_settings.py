@@ -31,20 +31,20 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def test_defaults_change_no_name(tmp_path: Path) -> None:
-    found = systemfile.parse(YAML, tmp_path / "mine.yaml", {})
-    assert (found.name, found.boot.kernel, found.boot.initrd) == ("mine", "build/mine.elf", "")
-    assert found.build is not None
-    assert (found.build.revision, found.build.files) == ("", ())
+    system = systemfile.parse(YAML, tmp_path / "mine.yaml", {})
+    assert (system.name, system.boot.kernel, system.boot.initrd) == ("mine", "build/mine.elf", "")
+    assert system.build is not None
+    assert (system.build.revision, system.build.files) == ("", ())
 
 
 def test_a_file_is_named_by_its_base_name_and_a_commit_by_its_first_digits(tmp_path: Path) -> None:
     chosen = {"kernel": "/a b/bz Image!", "rev": COMMIT, "mode": "fast"}
-    found = systemfile.parse(YAML, tmp_path / "mine.yaml", chosen)
-    assert found.name == "mine.kernel-bz_Image_.rev-0123456789.mode-fast"
-    assert (found.boot.kernel, found.boot.append) == ("/a b/bz Image!", "mode=fast")
-    assert found.build is not None
-    assert found.build.revision == COMMIT
-    assert found.build.commands == (("make", "TABLE=small.txt", COMMIT),)
+    system = systemfile.parse(YAML, tmp_path / "mine.yaml", chosen)
+    assert system.name == "mine.kernel-bz_Image_.rev-0123456789.mode-fast"
+    assert (system.boot.kernel, system.boot.append) == ("/a b/bz Image!", "mode=fast")
+    assert system.build is not None
+    assert system.build.revision == COMMIT
+    assert system.build.commands == (("make", "TABLE=small.txt", COMMIT),)
     other = systemfile.parse(YAML, tmp_path / "mine.yaml", {"table": "/t/big.txt"}).build
     assert other is not None
     assert (other.commands, other.files) == (
@@ -54,8 +54,8 @@ def test_a_file_is_named_by_its_base_name_and_a_commit_by_its_first_digits(tmp_p
 
 
 def test_a_long_name_is_cut(tmp_path: Path) -> None:
-    found = systemfile.parse(YAML, tmp_path / "mine.yaml", {"kernel": "/" + "k" * 200})
-    assert found.name == "mine.kernel-" + "k" * 24
+    system = systemfile.parse(YAML, tmp_path / "mine.yaml", {"kernel": "/" + "k" * 200})
+    assert system.name == "mine.kernel-" + "k" * 24
 
 
 def test_only_a_kernel_in_the_place_of_the_fetched_one_is_linux(tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ def test_a_revision_needs_a_build_and_is_only_one() -> None:
 
 def test_what_builds_a_kernel_for_mixes(tmp_path: Path) -> None:
     both = YAML.replace("build: {", 'build: {part: [[cc, "{source}", "{mode}"]], mix: [[ld, "{mode}"]], ')
-    found = systemfile.parse(both, tmp_path / "mine.yaml", {"mode": "fast"}).build
-    assert found is not None
-    assert (found.part, found.mix) == ((("cc", "{source}", "fast"),), (("ld", "fast"),))
-    one = YAML.replace("build: {", "build: {mix: [[ld]], ")
+    build = systemfile.parse(both, tmp_path / "mine.yaml", {"mode": "fast"}).build
+    assert build is not None
+    assert (build.part, build.mix) == ((("cc", "{source}", "fast"),), (("ld", "fast"),))
+    text = YAML.replace("build: {", "build: {mix: [[ld]], ")
     with pytest.raises(CatalogError, match=r"build\.mix: a mix needs both: `part` for each program"):
-        systemfile.parse(one, tmp_path / "mine.yaml", {})
+        systemfile.parse(text, tmp_path / "mine.yaml", {})
 
 
 LINUX = """\
@@ -112,29 +112,29 @@ def linux(text: str = LINUX, **chosen: str) -> System:
 
 
 def test_without_a_source_the_kernel_is_what_it_was() -> None:
-    found = linux()
-    assert (found.name, found.boot.kernel, found.boot.source, found.boot.scheduler) == (
+    system = linux()
+    assert (system.name, system.boot.kernel, system.boot.source, system.boot.scheduler) == (
         *("mine", "fetch:linux"),
         *("", ""),
     )
-    assert (found.boot.is_linux, found.settings.files) == (True, ("kernel",))
+    assert (system.boot.is_linux, system.settings.files) == (True, ("kernel",))
 
 
 def test_a_source_takes_the_place_of_the_kernel() -> None:
-    found = linux(source=f"/src/linux@{COMMIT}", config="realtime+/c/mine.config", scx="/b/scx_qmap -s 5000")
+    system = linux(source=f"/src/linux@{COMMIT}", config="realtime+/c/mine.config", scx="/b/scx_qmap -s 5000")
     assert (
-        found.name == "mine.source-linux_0123456789abcdef01.config-realtime+mine.config.scx-scx_qmap_-s_5000"
+        system.name == "mine.source-linux_0123456789abcdef01.config-realtime+mine.config.scx-scx_qmap_-s_5000"
     )
-    boot = found.boot
+    boot = system.boot
     assert (boot.kernel, boot.source, boot.is_linux) == ("build", f"/src/linux@{COMMIT}", True)
     assert (boot.config, boot.scheduler) == ("realtime+/c/mine.config", "/b/scx_qmap -s 5000")
-    assert found.settings.files == ("kernel", "source", "config", "scx")
+    assert system.settings.files == ("kernel", "source", "config", "scx")
 
 
 def test_a_package_and_names_of_parts_are_no_files() -> None:
-    found = linux(source="linux-source-6.12", config="realtime+debug")
-    assert found.name == "mine.source-linux-source-6.12.config-realtime+debug"
-    assert found.settings.files == ("kernel",)
+    system = linux(source="linux-source-6.12", config="realtime+debug")
+    assert system.name == "mine.source-linux-source-6.12.config-realtime+debug"
+    assert system.settings.files == ("kernel",)
 
 
 def test_a_kernel_is_a_file_or_built() -> None:
@@ -169,20 +169,20 @@ boot: {kernel: fetch:linux, initrd: workload, append: "quiet slice={slice}"}
 
 
 def test_settings_that_were_not_chosen_change_nothing() -> None:
-    found = linux(SWITCHES)
-    assert (found.name, found.boot.append, found.boot.kernel_files) == ("mine", "quiet slice=", ())
-    assert not found.why_only_cold
+    system = linux(SWITCHES)
+    assert (system.name, system.boot.append, system.boot.kernel_files) == ("mine", "quiet slice=", ())
+    assert not system.why_only_cold
 
 
 def test_a_switch_is_a_word_of_the_command_line_or_files_that_are_written() -> None:
-    found = linux(SWITCHES, preempt="full", slice="3000000")
-    assert found.name == "mine.preempt-full.slice-3000000"
-    assert found.boot.append == "slice=3000000 preempt=full"
-    assert found.boot.kernel_files == (
+    system = linux(SWITCHES, preempt="full", slice="3000000")
+    assert system.name == "mine.preempt-full.slice-3000000"
+    assert system.boot.append == "slice=3000000 preempt=full"
+    assert system.boot.kernel_files == (
         SettingFile("preempt=full", "/sys/p", "full", False, Shown.TEXT, "CONFIG_P"),
         SettingFile("slice=3000000", "/sys/s", "3000000", True, Shown.TEXT, ""),
     )
-    assert found.why_only_cold == "preempt=full is set in each boot"
+    assert system.why_only_cold == "preempt=full is set in each boot"
 
 
 @pytest.mark.parametrize(
@@ -205,14 +205,16 @@ def test_a_part_of_the_configuration_keeps_what_its_kernel_cannot_do_without(
 
 
 def test_several_values_are_several_files_and_a_monitor_has_two() -> None:
-    found = linux(SWITCHES, sysctl="vm.swappiness=1+net/ipv4/x=a b")
-    assert found.name == "mine.sysctl-vm.swappiness_1+net_ipv4_x_a_b"
-    assert [(one.setting, one.path, one.value) for one in found.boot.kernel_files] == [
+    system = linux(SWITCHES, sysctl="vm.swappiness=1+net/ipv4/x=a b")
+    assert system.name == "mine.sysctl-vm.swappiness_1+net_ipv4_x_a_b"
+    assert [
+        (kernel_file.setting, kernel_file.path, kernel_file.value) for kernel_file in system.boot.kernel_files
+    ] == [
         ("sysctl=vm.swappiness=1", "/proc/sys/vm/swappiness", "1"),
         ("sysctl=net/ipv4/x=a b", "/proc/sys/net/ipv4/x", "a b"),
     ]
     monitor = linux(SWITCHES, rv="wwnr").boot
-    assert [(one.path, one.value) for one in monitor.kernel_files] == [
+    assert [(kernel_file.path, kernel_file.value) for kernel_file in monitor.kernel_files] == [
         ("/sys/rv/wwnr/react", "printk"),
         ("/sys/rv/wwnr/on", "1"),
     ]
@@ -295,8 +297,8 @@ def test_a_cold_start_is_what_there_is_without_a_choice() -> None:
 
 def test_start_comes_last_in_a_name(tmp_path: Path) -> None:
     text = PROMPTED + "settings: {z: {default: a, choices: [a, b]}}\n"
-    found = systemfile.parse(text, tmp_path / "mine.yaml", {"start": "warm", "z": "b"})
-    assert found.name == "mine.z-b.start-warm"
+    system = systemfile.parse(text, tmp_path / "mine.yaml", {"start": "warm", "z": "b"})
+    assert system.name == "mine.z-b.start-warm"
 
 
 @pytest.mark.parametrize(
@@ -333,9 +335,9 @@ def test_a_system_that_can_only_start_cold_is_refused_with_the_reason(text: str,
 
 
 def test_an_architecture_that_only_newer_qemus_save_starts_warm_if_somebody_asks_for_it() -> None:
-    found = systemfile.parse(PROMPTED + RISCV, Path("mine.yaml"), {"start": "warm"})
-    assert (found.boot.start, found.saved_since) == (StartKind.WARM, (11, 1, 0))
-    assert found.why_usually_cold == "most QEMUs cannot save it"
+    system = systemfile.parse(PROMPTED + RISCV, Path("mine.yaml"), {"start": "warm"})
+    assert (system.boot.start, system.saved_since) == (StartKind.WARM, (11, 1, 0))
+    assert system.why_usually_cold == "most QEMUs cannot save it"
     usual = systemfile.parse(PROMPTED, Path("mine.yaml"), {})
     assert (usual.why_usually_cold, usual.saved_since) == ("", (0, 0, 0))
 

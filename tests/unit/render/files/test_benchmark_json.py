@@ -59,7 +59,7 @@ def plain_sum(values: Iterable[float], start: float = 0) -> float:
 def careful_sum(values: Iterable[float], start: float = 0) -> float:
     """`sum` from Python 3.12 on: it makes up for what each addition of floats rounds off."""
     parts = [start, *values]
-    return math.fsum(parts) if any(isinstance(one, float) for one in parts) else plain_sum(parts)
+    return math.fsum(parts) if any(isinstance(number, float) for number in parts) else plain_sum(parts)
 
 
 def test_every_python_writes_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,9 +112,9 @@ def test_cycles_are_not_reported_as_seconds() -> None:
 def test_a_percentile_has_that_of_all_runs_together() -> None:
     given = [replace(row, metrics=((P99, 4.0 + row.run),)) for row in rows(cell(2), [1000] * 3)]
     data = json.loads(benchmark_json.render(view(*given, merged={"primes-linux-smp2": {"wake_p99": 6.5}})))
-    found = {one["param"]: one["extra_info"] for one in data["benchmarks"]}
-    assert (found["wake_p99"]["samples"], found["wake_p99"]["merged"]) == ([5.0, 6.0, 7.0], 6.5)
-    assert "merged" not in found["work"]
+    result = {one["param"]: one["extra_info"] for one in data["benchmarks"]}
+    assert (result["wake_p99"]["samples"], result["wake_p99"]["merged"]) == ([5.0, 6.0, 7.0], 6.5)
+    assert "merged" not in result["work"]
 
 
 def test_the_instruction_clock_is_reported_in_seconds_of_the_guest() -> None:

@@ -19,10 +19,10 @@ def test_junit_has_the_fields_as_properties() -> None:
     case = root.find("testsuite/testcase")
     assert case is not None
     assert (case.get("name"), case.get("classname")) == ("primes-linux-smp2-work", "benchgate.speedup")
-    found = {one.get("name"): one.get("value") for one in case.iter("property")}
-    assert found["benchgate.outcome"] == "PASS"
-    assert found["benchgate.params"] == "hi=3000000 split=balanced"
-    assert float(found["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
+    result = {one.get("name"): one.get("value") for one in case.iter("property")}
+    assert result["benchgate.outcome"] == "PASS"
+    assert result["benchgate.params"] == "hi=3000000 split=balanced"
+    assert float(result["benchgate.ratio"] or "0") == pytest.approx(1_275_187_210 / 659_500_000)
     assert case.find("failure") is None
 
 
@@ -47,13 +47,13 @@ def test_a_percentile_is_the_median_of_the_runs_and_that_of_all_together() -> No
     given = scaled_view()
     counted = tuple(replace(row, metrics=((p99, 4.0 + row.run),)) for row in given.rows)
     merged = {"primes-linux-smp2": {"wake_p99": 9.25}}
-    found = {
+    result = {
         one.get("name"): one.get("value")
         for one in ET.fromstring(junit.render(replace(given, rows=counted, merged=merged))).iter("property")
     }
     of_two = sorted(4.0 + row.run for row in given.rows if row.cpus == 2)
-    assert found["benchgate.metric.wake_p99"] == f"{of_two[len(of_two) // 2]:g} ns"
-    assert found["benchgate.metric.wake_p99.merged"] == "9.25 ns"
+    assert result["benchgate.metric.wake_p99"] == f"{of_two[len(of_two) // 2]:g} ns"
+    assert result["benchgate.metric.wake_p99.merged"] == "9.25 ns"
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_junit_counts_failures_and_skips(word: Word, is_failure: bool, tag: str)
         "1" if tag == "failure" else "0",
         "1" if tag == "skipped" else "0",
     )
-    found = suite.find(f"testcase/{tag}")
-    assert found is not None
-    assert (found.get("type"), found.get("message")) == (word, f"{word}: primes-linux smp2/smp1 ...")
+    result = suite.find(f"testcase/{tag}")
+    assert result is not None
+    assert (result.get("type"), result.get("message")) == (word, f"{word}: primes-linux smp2/smp1 ...")
 
 
 def test_the_form_is_the_one_that_jenkins_and_gitlab_read() -> None:
@@ -96,7 +96,7 @@ def test_the_form_is_the_one_that_jenkins_and_gitlab_read() -> None:
 
 def test_the_suite_says_which_session_and_machine_it_is_of() -> None:
     suite = ET.fromstring(junit.render(scaled_view()))[0]
-    found = {one.get("name"): one.get("value") for one in suite.iterfind("properties/property")}
-    assert found["benchgate.session"] == "20260102T030405Z-abcdef"
-    assert found["benchgate.commit"] == "0123abc"
-    assert found["benchgate.machine.cpu"] == "Example CPU, 2 sockets"
+    result = {one.get("name"): one.get("value") for one in suite.iterfind("properties/property")}
+    assert result["benchgate.session"] == "20260102T030405Z-abcdef"
+    assert result["benchgate.commit"] == "0123abc"
+    assert result["benchgate.machine.cpu"] == "Example CPU, 2 sockets"

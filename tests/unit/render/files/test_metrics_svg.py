@@ -53,11 +53,11 @@ def legend(panel: ElementTree.Element) -> dict[str | None, str | None]:
 def test_a_system_has_the_same_colour_in_every_panel() -> None:
     both = [*measured(1, 100), *measured(1, 110, "kernel")]
     other = [replace(row, workload="other", label="other", run=row.run + 50) for row in reversed(both)]
-    found = [legend(panel) for panel in panels(drawn(*both, *other))]
-    assert len(found) == 4
-    assert [*found[0]] == [*reversed(found[2])]  # the other workload's systems are in the other order
-    assert len(set(found[0].values())) == 2
-    assert all(one == found[0] for one in found)
+    result = [legend(panel) for panel in panels(drawn(*both, *other))]
+    assert len(result) == 4
+    assert [*result[0]] == [*reversed(result[2])]  # the other workload's systems are in the other order
+    assert len(set(result[0].values())) == 2
+    assert all(one == result[0] for one in result)
 
 
 def test_a_dash_is_at_the_percentile_of_all_runs_together() -> None:

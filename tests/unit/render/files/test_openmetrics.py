@@ -24,7 +24,7 @@ def read(text: str) -> Samples:
     *lines, eof, end = text.split("\n")
     assert (eof, end) == ("# EOF", "")
     types: dict[str, str] = {}
-    found: Samples = {}
+    result: Samples = {}
     family = ""
     for line in lines:
         if meta := re.fullmatch(rf"# TYPE ({_NAME}) (gauge|info|stateset)", line):
@@ -45,9 +45,9 @@ def read(text: str) -> Samples:
                 assert family in dict(labels)
                 assert sample[3] in {"0", "1"}
             key = sample[1], frozenset(labels)
-            assert key not in found
-            found[key] = float(sample[3])
-    return found
+            assert key not in result
+            result[key] = float(sample[3])
+    return result
 
 
 def values(text: str, name: str, **wanted: str) -> list[float]:
@@ -134,6 +134,6 @@ def test_the_official_reader_agrees() -> None:
         families = list(parser.text_string_to_metric_families(text))
         samples = [sample for family in families for sample in family.samples]
         assert len(samples) == len(read(text))
-        assert {one.name for one in samples} == {name for name, _ in read(text)}
+        assert {sample.name for sample in samples} == {name for name, _ in read(text)}
     with pytest.raises(ValueError, match="EOF"):
         list(parser.text_string_to_metric_families(text.replace("# EOF\n", "")))

@@ -34,7 +34,7 @@ def test_a_better_speedup_is_drawn_higher() -> None:
     ]
     root = ET.fromstring(speedup_svg.render(view(*given)))
     marks = [one for one in root.iter() if one.tag in (f"{SVG}circle", f"{SVG}rect", f"{SVG}polygon")]
-    two = [middle(one) for one in marks if "smp2" in "".join(one.itertext())]
+    two = [middle(mark) for mark in marks if "smp2" in "".join(mark.itertext())]
     assert len(two) == 3
     assert all(higher < lower for higher, lower in pairwise(two))
 

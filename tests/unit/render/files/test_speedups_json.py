@@ -25,8 +25,8 @@ def test_speedups_json_has_valid_ratios_only() -> None:
     assert (first["name"], first["unit"]) == ("primes-linux smp2/smp1 work (tcg)", "x")
     assert first["value"] == pytest.approx(1.93357, abs=1e-5)
     assert first["extra"].startswith("PASS")
-    one = scaled_view().verdicts[0]
-    invalid = scaled_view(verdicts=(replace(one, outcome=Word.INVALID),))
+    verdict = scaled_view().verdicts[0]
+    invalid = scaled_view(verdicts=(replace(verdict, outcome=Word.INVALID),))
     assert json.loads(speedups_json.render(invalid)) == []  # of total neither: it is the same runs
 
 
@@ -37,13 +37,13 @@ def test_an_impossible_ratio_without_a_gate_is_invalid() -> None:
     (two,) = (line for line in terminal.render(impossible, 120).splitlines() if line.startswith("smp2"))
     assert two.split()[-1] == "INVALID"
     entries = json.loads(benchmark_json.render(impossible))["benchmarks"]
-    assert [one["extra_info"].get("verdict") for one in entries] == [None, None, "INVALID", "INVALID"]
+    assert [entry["extra_info"].get("verdict") for entry in entries] == [None, None, "INVALID", "INVALID"]
 
 
 def test_the_names_are_unique_for_the_chart_finds_the_last_value_by_name() -> None:
     both = view(*scaled_view().rows, *rows(cell(1, system="kernel"), BASE_NS, first=30))
     two = view(*both.rows, *rows(cell(2, system="kernel"), TWO_NS, first=40))
-    names = [one["name"] for one in json.loads(speedups_json.render(two))]
+    names = [load["name"] for load in json.loads(speedups_json.render(two))]
     assert len(names) == 4
     assert len(set(names)) == 4
 

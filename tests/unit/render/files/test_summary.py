@@ -80,8 +80,8 @@ def test_too_few_runs_have_a_ratio_without_interval(runs: int, said: str) -> Non
 
 
 def test_skipped_gates_cannot_be_wrong_by_chance() -> None:
-    one = replace(scaled_view().verdicts[0], outcome=Word.SKIP, ratio=None, low=None, high=None)
-    assert "m = " not in summary.render(view(verdicts=[one]))
+    verdict = replace(scaled_view().verdicts[0], outcome=Word.SKIP, ratio=None, low=None, high=None)
+    assert "m = " not in summary.render(view(verdicts=[verdict]))
 
 
 def test_lanes_and_units_are_never_mixed() -> None:

@@ -34,8 +34,10 @@ def test_every_part_is_there_and_well_formed() -> None:
     assert page.parts == NAMES
     names = [name for name, _ in page.seen]
     assert names.count("table") == names.count("caption") >= len(NAMES)
-    assert all(one.get("scope") in ("col", "row", "colgroup") for one in page.attributes("th"))
-    assert all(one.get("aria-label") for one in page.attributes("svg") if one.get("role") == "img")
+    assert all(attribute.get("scope") in ("col", "row", "colgroup") for attribute in page.attributes("th"))
+    assert all(
+        attribute.get("aria-label") for attribute in page.attributes("svg") if attribute.get("role") == "img"
+    )
 
 
 def test_efficiency_has_a_panel_a_workload_and_a_dot_a_run() -> None:
@@ -127,5 +129,7 @@ def test_five_hundred_runs_stay_below_2_mb() -> None:
     text = session_page(long_view(500))
     page = pagekit.read(text)
     assert len(text.encode()) < 2_000_000
-    pictures = [one for one in page.attributes("svg") if "runs " in str(one.get("aria-label"))]
+    pictures = [
+        attribute for attribute in page.attributes("svg") if "runs " in str(attribute.get("aria-label"))
+    ]
     assert len(pictures) == 500 / MOST + 0.5  # 12 full ones and a half

@@ -33,7 +33,7 @@ def test_a_find_is_shown_with_its_command_its_sentence_and_its_lanes() -> None:
     assert "benchgate explore replay x/finds/find-1" in page.text
     assert "CPU 1 stops after park+0x1c and before park+0x20 for 300 ns" in page.text
     assert "1 of 7 stalls left, after 42 runs" in page.text
-    labels = [one.get("aria-label") for one in page.attributes("svg")]
+    labels = [attribute.get("aria-label") for attribute in page.attributes("svg")]
     assert "the interleaving that is left: what each CPU executed around the stall" in labels
     assert "row-smp2: timed window of each run; a cross is a find" in labels
 
@@ -94,12 +94,12 @@ def boxes() -> list[tuple[float, float, float]]:
 
 def test_each_stretch_has_its_place_in_time_and_lane() -> None:
     whole = LANES_WIDTH - LANES_LEFT - LANES_RIGHT
-    found = boxes()
-    assert found[0] == (LANES_LEFT, found[0][1], whole)
-    assert found[1][0] == LANES_LEFT
-    assert abs(found[1][2] - whole / 4) < 0.01
-    assert abs(found[2][0] - (LANES_LEFT + whole / 4)) < 0.01
-    assert found[1][1] == found[2][1] > found[0][1]
+    result = boxes()
+    assert result[0] == (LANES_LEFT, result[0][1], whole)
+    assert result[1][0] == LANES_LEFT
+    assert abs(result[1][2] - whole / 4) < 0.01
+    assert abs(result[2][0] - (LANES_LEFT + whole / 4)) < 0.01
+    assert result[1][1] == result[2][1] > result[0][1]
 
 
 def test_one_instruction_can_be_seen() -> None:

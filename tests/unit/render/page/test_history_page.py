@@ -14,7 +14,7 @@ from tests.unit.render.tables.test_course import course
 def test_no_label_of_the_axis_is_there_twice(medians: list[float]) -> None:
     drawn = history_page.draw(course(medians))
     labels = re.findall(r'<text x="[^"]*" y="[^"]*" text-anchor="end">([^<]*)</text>', drawn)
-    values = [one for one in labels if not one.startswith("2026-")]
+    values = [label for label in labels if not label.startswith("2026-")]
     assert len(set(values)) == len(values) > 2
 
 

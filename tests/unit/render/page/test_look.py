@@ -17,8 +17,8 @@ GROUND = {"light": "#ffffff", "dark": "#0f1318"}
 def luminance(colour: str) -> float:
     """Relative luminance, by the definition of WCAG 2."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
-    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    linear = [number / 12.92 if number <= 0.04045 else ((number + 0.055) / 1.055) ** 2.4 for number in parts]
+    return sum(weight * number for weight, number in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
 def contrast(one: str, two: str) -> float:
@@ -31,8 +31,8 @@ def test_twelve_colours_stand_out_from_the_ground_and_from_each_other(
     scheme: str, colours: tuple[str, ...]
 ) -> None:
     assert len(set(colours)) == len(colours) == 12
-    assert min(contrast(one, GROUND[scheme]) for one in colours) >= 3
-    channels = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in colours]
+    assert min(contrast(colour, GROUND[scheme]) for colour in colours) >= 3
+    channels = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours]
     apart = [
         sum(abs(a - b) for a, b in zip(one, two, strict=True))
         for one, two in itertools.combinations(channels, 2)

@@ -71,7 +71,10 @@ def test_every_table_has_a_caption_and_scopes() -> None:
     page = pagekit.read(session_page(scaled_view()))
     names = [name for name, _ in page.seen]
     assert names.count("table") == names.count("caption") > 0
-    assert all(one.get("scope") in ("col", "row", "rowgroup", "colgroup") for one in page.attributes("th"))
+    assert all(
+        attribute.get("scope") in ("col", "row", "rowgroup", "colgroup")
+        for attribute in page.attributes("th")
+    )
 
 
 def test_another_page_has_the_same_frame() -> None:

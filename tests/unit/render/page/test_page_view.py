@@ -44,8 +44,8 @@ def test_a_part_keeps_colours_and_has_only_its_own_cells() -> None:
     part = narrowed(WIDE, row, 0.5)
     assert part.looks == WIDE.looks
     assert part.every == WIDE.every
-    assert {one.cell.label for one in part.view.rows} == {row.name} or {
-        one.workload for one in part.view.rows
+    assert {run_row.cell.label for run_row in part.view.rows} == {row.name} or {
+        run_row.workload for run_row in part.view.rows
     } == {row.name}
     assert len(part.view.timelines) == len(WIDE.view.timelines) / 3
     assert len(part.view.attributions or ()) == 4

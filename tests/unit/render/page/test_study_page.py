@@ -38,7 +38,7 @@ def test_each_point_has_its_picture(section: str, picture: str) -> None:
 def test_a_limit_is_drawn_where_it_was_and_not_where_it_was_asked_for() -> None:
     """A cache of whole ways may have 73% where 50% was asked for."""
     usual = found()
-    levels = tuple(replace(one, fraction=Fraction(731, 1000)) for one in usual.sigmas[0].levels)
+    levels = tuple(replace(level, fraction=Fraction(731, 1000)) for level in usual.sigmas[0].levels)
     sigmas = (replace(usual.sigmas[0], levels=levels), *usual.sigmas[1:])
     section = sections(study_page.page(replace(usual, sigmas=sigmas)))["sensitivity"]
     assert f"{sigmas[0].resource} 73%: " in section

@@ -18,8 +18,8 @@ def side(
 
 
 def test_only_the_parameters_that_differ_are_named() -> None:
-    found = [line.split("  ")[0] for line in table(side(3.0), side(2.0), 0.05)[2:]]
-    assert found == ["micro.op-stat smp2", "micro.op-pipe smp2"]
+    result = [line.split("  ")[0] for line in table(side(3.0), side(2.0), 0.05)[2:]]
+    assert result == ["micro.op-stat smp2", "micro.op-pipe smp2"]
 
 
 def test_more_is_better_for_a_rate() -> None:

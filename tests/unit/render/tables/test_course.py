@@ -29,7 +29,7 @@ def point(number: int, median: float, **changes: object) -> CoursePoint:
 
 def course(medians: list[float]) -> Course:
     points = [point(number, median) for number, median in enumerate(medians)]
-    samples = {one.session: [one.median] * 5 for one in points}
+    samples = {course_point.session: [course_point.median] * 5 for course_point in points}
     return course_of(EXACT, points, samples, 0.05)
 
 
@@ -66,16 +66,16 @@ def test_the_change_is_said_and_marked() -> None:
 
 
 def test_better_and_worse_follow_the_metric() -> None:
-    found = course([100.0, 200.0])
-    assert found.changes[0].is_worse
-    points = list(found.points)
+    result = course([100.0, 200.0])
+    assert result.changes[0].is_worse
+    points = list(result.points)
     more = course_of(replace(EXACT, better="more"), points, {p.session: [p.median] * 5 for p in points}, 0.05)
     assert not more.changes[0].is_worse
 
 
 def test_an_unverified_point_has_another_sign() -> None:
-    found = course([100.0, 200.0, 100.0])
-    points = [replace(one, verified=n != 1) for n, one in enumerate(found.points)]
+    result = course([100.0, 200.0, 100.0])
+    points = [replace(course_point, verified=n != 1) for n, course_point in enumerate(result.points)]
     marked = course_of(EXACT, points, {p.session: [p.median] * 5 for p in points}, 0.05)
     assert marked.changes == ()
     assert picture(marked)[0] == " ?"
@@ -85,13 +85,16 @@ def test_an_unverified_point_has_another_sign() -> None:
 @pytest.mark.parametrize("width", [1, 56, 61, 80, 132])
 def test_no_line_is_wider_than_the_screen(width: int) -> None:
     long = replace(EXACT, cell="a-very-long-name-of-a-row" * 4, params="hi=1;" * 30, machine="m " * 100)
-    found = replace(course([1e9, 2e9, 1e9]), series=long)
-    assert max(map(len, drawn.render(found, width))) <= max(width, drawn.LEAST_WIDTH)
+    result = replace(course([1e9, 2e9, 1e9]), series=long)
+    assert max(map(len, drawn.render(result, width))) <= max(width, drawn.LEAST_WIDTH)
 
 
 def test_text_from_outside_is_made_visible() -> None:
-    found = course([100.0, 200.0])
-    hostile = replace(found, points=tuple(replace(one, commit="\x1b[2J::error::") for one in found.points))
+    result = course([100.0, 200.0])
+    hostile = replace(
+        result,
+        points=tuple(replace(course_point, commit="\x1b[2J::error::") for course_point in result.points),
+    )
     text = "\n".join(drawn.render(hostile, 120))
     assert "\x1b" not in text
     assert text.isprintable() or all(line.isprintable() for line in text.splitlines())

@@ -41,6 +41,6 @@ def test_cells_without_a_stall_are_named_and_counted() -> None:
     (said,) = finds.unexplored(ExplorationResult(none, expected=8))
     assert said.startswith("no run of row-0, row-1, row-2, row-3, row-4, row-5 and 2 more had a stall: ")
     assert finds.headline(ExplorationResult(none, expected=8)) == "nothing explored: 8 runs"
-    one = ExplorationResult((none[0], LINE), expected=2)
-    assert finds.headline(one) == "nothing found, and 1 of 2 cells was not explored: 2 runs"
+    result = ExplorationResult((none[0], LINE), expected=2)
+    assert finds.headline(result) == "nothing found, and 1 of 2 cells was not explored: 2 runs"
     assert finds.unexplored(ExplorationResult((LINE,), expected=1)) == ()

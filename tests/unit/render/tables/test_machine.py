@@ -31,9 +31,9 @@ tlb: {entries: 64, ways: 4, walk_ns: 10}
 
 def rows(machine: Machine | None) -> dict[str, str]:
     assert machine is not None
-    found = {line[:10].strip(): line[11:] for line in machine_table(machine).splitlines()}
-    assert len(found) == len(machine_table(machine).splitlines())
-    return found
+    result = {line[:10].strip(): line[11:] for line in machine_table(machine).splitlines()}
+    assert len(result) == len(machine_table(machine).splitlines())
+    return result
 
 
 def test_every_figure_of_a_small_machine() -> None:
@@ -57,9 +57,9 @@ def test_every_figure_of_a_small_machine() -> None:
 
 @pytest.mark.parametrize("name", ["desktop8", "server2x16", "manycore64"])
 def test_a_shipped_machine_has_a_table(name: str) -> None:
-    found = rows(catalog.load_machine(name))
-    assert found["machine"].startswith(f"{name}: ")
-    assert " GB/s for each node" in found["memory"]
+    result = rows(catalog.load_machine(name))
+    assert result["machine"].startswith(f"{name}: ")
+    assert " GB/s for each node" in result["memory"]
 
 
 def test_one_cpu_has_no_transfer() -> None:
@@ -70,5 +70,5 @@ def test_one_cpu_has_no_transfer() -> None:
         '"0-1"', '"0"'
     )
     alone = alone.replace("tlb: {entries: 64, ways: 4, walk_ns: 10}\n", "")
-    found = rows(machinefile.parse(alone, Path("alone.yaml")))
-    assert (found["transfer"], found["TLB"]) == ("none: there is one CPU", "none")
+    result = rows(machinefile.parse(alone, Path("alone.yaml")))
+    assert (result["transfer"], result["TLB"]) == ("none: there is one CPU", "none")

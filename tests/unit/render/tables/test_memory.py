@@ -27,19 +27,19 @@ def seen(tmp_path: Path) -> SessionView:
     """Two cells of a row, with one run each."""
     one, two = (cell(cpus, system="linux-toy2") for cpus in (1, 2))
     given = [*rows(one, [12_500], lane=Lane.INSN), *rows(two, [9_000], first=2, lane=Lane.INSN)]
-    found = (
+    result = (
         books(tmp_path, ONE_CPU, 1, 12_800, cell=one.id, row=one.row),
         books(tmp_path, LOG, 2, 10_000, cell=two.id, row=two.row),
     )
     orders = {one.id: Disorder(0, 0, 0, 0), two.id: Disorder(3, 120, 170, 0x1000, 1)}
     resolutions = {name: Resolution(5_000, 0, 0, order=order) for name, order in orders.items()}
-    return view(*given, books=found, resolutions=resolutions)
+    return view(*given, books=result, resolutions=resolutions)
 
 
 def test_the_terminal_says_where_the_time_went_and_why_a_row_does_not_scale(seen: SessionView) -> None:
     text = terminal.render(seen, 200)
     part = text[text.index(memory.TITLE) :]
-    (line,) = (one for one in part.splitlines() if one.startswith("smp2  "))
+    (line,) = (splitline for splitline in part.splitlines() if splitline.startswith("smp2  "))
     # Of 20,000 ns: 12,000 instructions, 4,400 shared lines, 140 caches, 200 memory, 440 remote, ...
     assert line.split()[1:] == [
         *("20.00", "us", "60.0%", "22.0%", "0.7%", "1.0%", "2.2%", "2.5%", "0.6%", "0.5%", "0.5%", "10.0%"),

@@ -24,11 +24,11 @@ def measured(cpus: int, rps: float, p99: float, first: int) -> list[RunRow]:
 
 def limit(**changes: object) -> Verdict:
     one = cell(2)
-    found = Verdict(
+    verdict = Verdict(
         "id", "limit", one.system, one.workload, one.params, one.mode, "wake_p99", None, 2, Lane.TCG,
         900.0, None, 790.0, 810.0, 5, Word.PASS, "PASS: it is", value=800.0, bound="most", unit="ns",
     )  # fmt: skip
-    return replace(found, **changes)  # type: ignore[arg-type]
+    return replace(verdict, **changes)  # type: ignore[arg-type]
 
 
 def served(*verdicts: Verdict) -> SessionView:
@@ -56,9 +56,9 @@ def test_wasted_time_is_a_percentage_in_the_table_as_in_the_gate() -> None:
     wasted = OF_THREADS["wasted"]
     given = [replace(row, metrics=((wasted, 0.5609),)) for row in rows(cell(2), [1_000_000] * 5)]
     skipped = limit(metric="wasted", threshold=0.3, value=None, unit=None, outcome=Word.SKIP)
-    found = table(view(*given, verdicts=(skipped,)))
-    assert found[2].split()[:6] == ["wasted", "smp2", "56.09%", "56.09", "..", "56.09%"]
-    assert found[2].endswith("<= 30.00% SKIP")
+    result = table(view(*given, verdicts=(skipped,)))
+    assert result[2].split()[:6] == ["wasted", "smp2", "56.09%", "56.09", "..", "56.09%"]
+    assert result[2].endswith("<= 30.00% SKIP")
 
 
 def test_a_metric_that_one_run_has_no_value_of_is_not_shown() -> None:
@@ -99,11 +99,11 @@ def test_a_percentile_of_all_runs_together_has_a_column_of_its_own() -> None:
 
 
 def test_gates_that_do_not_fit_are_below_their_figures() -> None:
-    one = limit(
+    verdict = limit(
         gate="compare", metric="wake_p99", base_cpus=2, base_system="a-system-with-a-long-name", unit="x",
         threshold=1.0, bound="least", value=None, ratio=1.2, low=1.18, high=1.21,
     )  # fmt: skip
-    assert table(served(one), 72) == [
+    assert table(served(verdict), 72) == [
         "metric    arm   median            better",
         "-" * 52,
         "rps       smp1  1,002 requests/s  -",
@@ -115,12 +115,12 @@ def test_gates_that_do_not_fit_are_below_their_figures() -> None:
 
 
 def test_a_comparison_shows_its_ratio_and_the_other_system() -> None:
-    one = limit(
+    verdict = limit(
         gate="compare", metric="rps", base_cpus=2, base_system="linux", threshold=1.0, bound="least",
         value=None, ratio=1.2, low=1.18, high=1.21, unit="x",
     )  # fmt: skip
-    assert metrics.gate(one) == "1.20x [1.18, 1.21] of linux >= 1x PASS"
-    skipped = replace(one, outcome=Word.SKIP, ratio=None, low=None, high=None, unit=None)
+    assert metrics.gate(verdict) == "1.20x [1.18, 1.21] of linux >= 1x PASS"
+    skipped = replace(verdict, outcome=Word.SKIP, ratio=None, low=None, high=None, unit=None)
     assert metrics.gate(skipped) == "of linux >= 1x SKIP"
 
 
@@ -152,10 +152,10 @@ def test_a_figure_of_zero_has_no_factor() -> None:
 
 
 def test_a_comparison_of_two_systems_is_not_shown_as_a_speedup() -> None:
-    one = limit(
+    verdict = limit(
         gate="compare", metric="work", base_cpus=2, base_system="kernel", threshold=1.0, bound="least",
         value=None, ratio=1.2, low=1.18, high=1.21, unit="x",
     )  # fmt: skip
-    (series,) = series_of(replace(scaled_view(), verdicts=(one,)))
+    (series,) = series_of(replace(scaled_view(), verdicts=(verdict,)))
     assert {seen.threshold for arm in series.arms for seen in arm.speedups.values()} == {None}
     assert all(seen.ratio > 1.9 for arm in series.arms for seen in arm.speedups.values())

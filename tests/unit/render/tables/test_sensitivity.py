@@ -37,9 +37,9 @@ def test_the_terminal_has_a_line_for_each() -> None:
 
 
 def test_they_are_in_the_summaries() -> None:
-    found = scaled_view(floors=FLOORS, ungated=UNGATED)
-    assert "ungated (no threshold): primes-linux smp4" in terminal.render(found)
-    text = summary.render(found)
+    session_view = scaled_view(floors=FLOORS, ungated=UNGATED)
+    assert "ungated (no threshold): primes-linux smp4" in terminal.render(session_view)
+    text = summary.render(session_view)
     assert "| primes-linux-smp1 | 5 | 2.1% | 1.0020 | 1.1% |" in text
     assert "| primes-linux-smp2 (seeds) | 9 | \\<0.01% | 0.9000 | \\- |" in text
     assert "- ungated (no threshold): primes-linux smp4" in text
@@ -52,11 +52,11 @@ def test_hostile_names_stay_text_in_markdown() -> None:
 
 
 def test_each_decision_states_its_smallest_effect() -> None:
-    found = scaled_view()
-    (verdict,) = found.verdicts
+    session_view = scaled_view()
+    (verdict,) = session_view.verdicts
     assert verdict.smallest_effect is not None
-    assert "smallest effect " in summary.render(found)
-    assert "smallest effect " in terminal.render(found, 200)
+    assert "smallest effect " in summary.render(session_view)
+    assert "smallest effect " in terminal.render(session_view, 200)
 
 
 INSN = Clocks(Clock.INSN, "two cores are one", {Clock.WALL: (5, 25), Clock.INSN: (5, 5)})
@@ -82,18 +82,18 @@ def figures(
     """One row with its gate, judged as a session does."""
     cells = [named(cpus, system, clock) for cpus in (1, 2)]
     arms = {one.id: arm(one, samples, lane=lane) for one, samples in zip(cells, (base, other), strict=True)}
-    found = decide([gate(system, clock, **bounds)], arms, INSN.policy(POLICY, clock)).verdicts
+    verdicts = decide([gate(system, clock, **bounds)], arms, INSN.policy(POLICY, clock)).verdicts
     made = [
         row
         for one, samples in zip(cells, (base, other), strict=True)
         for row in rows(one, [round(sample) for sample in samples], lane=lane)
     ]
-    return view(*made, verdicts=found, clocks=INSN)
+    return view(*made, verdicts=verdicts, clocks=INSN)
 
 
 def together(*views: SessionView, **changes: object) -> SessionView:
-    every = [row for one in views for row in one.rows]
-    verdicts = [verdict for one in views for verdict in one.verdicts]
+    every = [row for session_view in views for row in session_view.rows]
+    verdicts = [verdict for session_view in views for verdict in session_view.verdicts]
     return view(*every, verdicts=verdicts, **{"clocks": INSN, **changes})
 
 
@@ -126,14 +126,14 @@ def test_two_sentences_say_who_decides_and_how_good_wall_time_was(seen: SessionV
     ],
 )
 def test_a_threshold_is_met_missed_or_left_open(bounds: dict[str, float], said: str) -> None:
-    found = figures("linux", "wall", Lane.TCG, GUEST, HALF, **bounds)
-    assert f"of 1 threshold it {said}." in sensitivity.wall_time_sentences(found)[1]
+    session_view = figures("linux", "wall", Lane.TCG, GUEST, HALF, **bounds)
+    assert f"of 1 threshold it {said}." in sensitivity.wall_time_sentences(session_view)[1]
 
 
 def test_without_an_interval_wall_time_gave_single_times(seen: SessionView) -> None:
     few = together(figures("linux", "wall", Lane.TCG, GUEST[:1], HALF[:1], at_least=1.6))
-    for one in (few, replace(seen, rows=())):
-        assert "good for single times only" in sensitivity.wall_time_sentences(one)[1]
+    for session_view in (few, replace(seen, rows=())):
+        assert "good for single times only" in sensitivity.wall_time_sentences(session_view)[1]
 
 
 def test_no_clock_decides_in_a_session_that_informs(seen: SessionView) -> None:
@@ -170,12 +170,15 @@ def test_a_broken_arm_of_one_clock_is_not_shown_on_the_other(seen: SessionView) 
     """Its verdict has no lane, because none of its runs is verified."""
     cells = [named(cpus, "linux", "insn") for cpus in (1, 2)]
     broken = {one.id: arm(one, (), lane=Lane.INSN, invalid=("wrong",)) for one in cells}
-    broken = {name: replace(one, lane=None, placement=None) for name, one in broken.items()}
+    broken = {name: replace(value, lane=None, placement=None) for name, value in broken.items()}
     gates = [gate("linux", "insn", at_least=1.6)]
     (verdict,) = decide(gates, broken, INSN.policy(POLICY, "insn")).verdicts
     assert (verdict.outcome, verdict.lane) == ("INVALID", None)
     bad = [run_row(raw_run(one, lane=Lane.INSN), None, "wrong") for one in cells]
     wall = figures("linux", "wall", Lane.TCG, GUEST, HALF, at_least=1.6)
-    found = view(*wall.rows, *bad, verdicts=[verdict, *wall.verdicts], clocks=INSN)
-    words = {one.name: [seen.word for seen in one.arms[1].speedups.values()] for one in series_of(found)}
+    session_view = view(*wall.rows, *bad, verdicts=[verdict, *wall.verdicts], clocks=INSN)
+    words = {
+        series.name: [seen.word for seen in series.arms[1].speedups.values()]
+        for series in series_of(session_view)
+    }
     assert words == {"primes-linux-wall": ["SKIP", ""], "primes-linux-insn": []}

@@ -82,7 +82,7 @@ def on_the_clock(kernel: int, late: int, printed: int = 0) -> SessionView:
     for n, (of, work) in enumerate(zip(other, (kernel, 100_000), strict=True)):
         runs += rows(of, [work] * 5, first=11 + 5 * n, lane=Lane.INSN)
     cells = {row.cell.id for row in runs}
-    return replace(view(*runs), resolutions={one: Resolution(5_000, 3, late, printed) for one in cells})
+    return replace(view(*runs), resolutions={text: Resolution(5_000, 3, late, printed) for text in cells})
 
 
 @pytest.mark.parametrize(

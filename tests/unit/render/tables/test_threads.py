@@ -98,7 +98,7 @@ def test_the_chain_of_a_late_thread(tmp_path: Path) -> None:
 )
 def test_what_ended_a_wait(old: str, new: str, thread: int, told: str, tmp_path: Path) -> None:
     books = books_of(FILE.replace(old, new), tmp_path)
-    (wait,) = (one for one in books.waits if one.thread == thread)
+    (wait,) = (thread_wait for thread_wait in books.waits if thread_wait.thread == thread)
     assert chain(view_of(books, SYMBOLS), wait).links[-1] == ("ended by", told)
 
 
@@ -113,7 +113,7 @@ def test_what_ended_a_wait(old: str, new: str, thread: int, told: str, tmp_path:
 )
 def test_how_a_thread_lost_its_cpu(before: str, told: str, tmp_path: Path) -> None:
     books = books_of(FILE.replace("switch 0 2000", f"{before}switch 0 2000"), tmp_path)
-    (wait,) = (one for one in books.waits if one.thread == 10)
+    (wait,) = (thread_wait for thread_wait in books.waits if thread_wait.thread == 10)
     assert chain(view_of(books, SYMBOLS), wait).links[0] == ("cause", told)
 
 
@@ -126,13 +126,13 @@ def test_a_guest_s_names_cannot_control_the_terminal(tmp_path: Path) -> None:
 def test_json_has_the_same_figures_and_named_trails(tmp_path: Path) -> None:
     books = books_of(FILE.replace("11 0 2 -", "11 0 2 ff10,99"), tmp_path, MARKS)
     view = view_of(books, SYMBOLS)
-    found = json.loads(json.dumps(plain(view, "0001-primes", books, books.waits)))
-    assert read(ThreadReport, found, "it").threads == books.threads
-    assert found["metrics"]["wasted"] == 1300 / 6000
-    assert [one["running"] for one in found["threads"]] == [400, 1800, 1600]
-    assert found["waits"][1]["wake"]["trail"] == ["0xff10", "0x99"]
-    assert found["symbols"] == {"0xff10": "try_to_wake_up"}
-    assert found["waits"][0]["wake"] is None
+    result = json.loads(json.dumps(plain(view, "0001-primes", books, books.waits)))
+    assert read(ThreadReport, result, "it").threads == books.threads
+    assert result["metrics"]["wasted"] == 1300 / 6000
+    assert [one["running"] for one in result["threads"]] == [400, 1800, 1600]
+    assert result["waits"][1]["wake"]["trail"] == ["0xff10", "0x99"]
+    assert result["symbols"] == {"0xff10": "try_to_wake_up"}
+    assert result["waits"][0]["wake"] is None
     assert plain(view_of(books, NO_SYMBOLS), "", books, ())["waits"] == []
 
 

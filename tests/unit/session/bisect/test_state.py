@@ -48,7 +48,7 @@ def test_the_folder_of_another_bisect_is_refused(tmp_path: Path) -> None:
 )
 def test_a_state_that_was_changed_is_refused(tmp_path: Path, name: str, value: object) -> None:
     state.write(tmp_path, KNOWN)
-    found = json.loads((tmp_path / "state.json").read_text())
-    (tmp_path / "state.json").write_text(json.dumps(found | {name: value}))
+    result = json.loads((tmp_path / "state.json").read_text())
+    (tmp_path / "state.json").write_text(json.dumps(result | {name: value}))
     with pytest.raises(UsageError, match=r"state.json cannot be read: .*; name another folder with --out"):
         state.read(tmp_path, QUESTION)

@@ -35,7 +35,7 @@ def verdict(outcome: str, system: str = OTHER.name, gate: str = "ratio") -> dict
 def test_pass_is_good_and_fail_is_bad_and_what_is_undecided_is_skipped(
     outcomes: list[str], term: Term
 ) -> None:
-    assert judged([verdict(one) for one in outcomes], PAIR)[0] is term
+    assert judged([verdict(outcome) for outcome in outcomes], PAIR)[0] is term
 
 
 def test_verdicts_on_good_itself_say_nothing_of_the_other_commit() -> None:
@@ -76,6 +76,6 @@ def test_the_start_of_a_system_precedes_the_option_and_one_that_cannot_is_refuse
 
 
 def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
-    for found in ([], [verdict("PASS", "linux")]):
+    for result in ([], [verdict("PASS", "linux")]):
         with pytest.raises(UsageError, match=r"no gate of these tests is on kernel.rev-other"):
-            judged(found, PAIR)
+            judged(result, PAIR)

@@ -25,22 +25,22 @@ def lines(text: str) -> list[str]:
 
 
 def test_two_sessions_of_different_systems(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *micro("kernel", FIVE))
+    path = session(tmp_path / "one", *micro("kernel", FIVE))
     more = [*micro("linux", [1.0], op="stat"), *micro("linux", [1.0], op="pipe", cpus=2)]
     other = session(tmp_path / "two", *micro("linux", [2 * cost for cost in FIVE]), *more)
-    found = lines(comparison.text(str(one), str(other), ["cost"]))
-    assert found[3:6] == [
+    result = lines(comparison.text(str(path), str(other), ["cost"]))
+    assert result[3:6] == [
         "figure A B A / B better",
-        "-" * len(found[4]),
+        "-" * len(result[4]),
         "micro.op-getpid smp1 102.0 ns 204.0 ns 0.50 [0.49, 0.51] A",
     ]
-    assert found[7] == "only in B: pipe smp2, stat"
+    assert result[7] == "only in B: pipe smp2, stat"
 
 
 def test_an_interval_around_1_is_of_neither_side(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *micro("kernel", FIVE))
+    path = session(tmp_path / "one", *micro("kernel", FIVE))
     other = session(tmp_path / "two", *micro("linux", [*FIVE[1:], 99.0]))
-    assert lines(comparison.text(str(one), str(other), ["cost"]))[5].endswith("-")
+    assert lines(comparison.text(str(path), str(other), ["cost"]))[5].endswith("-")
 
 
 def test_systems_of_one_session(tmp_path: Path) -> None:
@@ -55,23 +55,23 @@ def test_systems_of_one_session(tmp_path: Path) -> None:
 def test_a_session_and_the_json_of_kevlars_runner(tmp_path: Path) -> None:
     folder = session(tmp_path / "one", *micro("linux", [132.0]), *micro("linux", [132.0], cpus=2))
     (tmp_path / "kevlar.json").write_text(json.dumps(KEVLAR))
-    found = lines(comparison.text(str(folder), str(tmp_path / "kevlar.json")))
-    assert "getpid 132.0 ns 264.0 ns 0.50 A" in found
+    result = lines(comparison.text(str(folder), str(tmp_path / "kevlar.json")))
+    assert "getpid 132.0 ns 264.0 ns 0.50 A" in result
 
 
 def test_nothing_in_common_is_an_error(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *micro("linux", [1.0], op="stat"))
+    path = session(tmp_path / "one", *micro("linux", [1.0], op="stat"))
     other = session(tmp_path / "two", *micro("linux", [1.0], op="pipe"))
     with pytest.raises(UsageError, match="have no figure of the same workload"):
-        comparison.text(str(one), str(other))
+        comparison.text(str(path), str(other))
 
 
 def test_figures_of_different_clocks_have_no_ratio(tmp_path: Path) -> None:
-    one = session(tmp_path / "one", *micro("linux", FIVE))
+    path = session(tmp_path / "one", *micro("linux", FIVE))
     other = session(tmp_path / "two", *micro("linux", FIVE))
     text = (other / "metrics.csv").read_text()
     (other / "metrics.csv").write_text(text.replace(",tcg,", ",insn,"))
-    assert lines(comparison.text(str(one), str(other), ["cost"]))[5] == (
+    assert lines(comparison.text(str(path), str(other), ["cost"]))[5] == (
         "micro 102.0 ns 102.0 ns clocks tcg and insn -"
     )
 
@@ -108,9 +108,9 @@ def test_two_machines_are_never_compared(
 
 
 def test_two_systems_on_one_machine_are_compared(tmp_path: Path) -> None:
-    one = on_machine(tmp_path / "one", "linux-desktop8", "c")
+    text = on_machine(tmp_path / "one", "linux-desktop8", "c")
     other = on_machine(tmp_path / "two", "kernel-desktop8", "c")
-    assert "micro work 1.000 us 1.000 us 1.00 [1.00, 1.00] -" in lines(comparison.text(one, other))[5:]
+    assert "micro work 1.000 us 1.000 us 1.00 [1.00, 1.00] -" in lines(comparison.text(text, other))[5:]
 
 
 KEY = FigureKey("primes", (), 2, "work")
@@ -119,8 +119,8 @@ OLD = (100.0, 101.0, 102.0, 103.0, 104.0)
 
 def side(values: Mapping[FigureKey, tuple[float, ...]], **changes: object) -> ComparisonSide:
     of = {
-        key: replace(Samples("tcg", "ns", MetricDirection.LESS, one), **changes)  # type: ignore[arg-type]
-        for key, one in values.items()
+        key: replace(Samples("tcg", "ns", MetricDirection.LESS, value), **changes)  # type: ignore[arg-type]
+        for key, value in values.items()
     }
     return ComparisonSide("x", ("linux",), of)
 
@@ -133,7 +133,7 @@ def status(
 
 
 def times(factor: float) -> tuple[float, ...]:
-    return tuple(one * factor for one in OLD)
+    return tuple(number * factor for number in OLD)
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_the_whole_interval_must_be_beyond_the_ratio() -> None:
 def test_what_has_no_interval_is_not_decided(
     old: tuple[float, ...], new: tuple[float, ...], said: str
 ) -> None:
-    found = comparison.find_regressions(side({KEY: old}), side({KEY: new}), 1.02, 0.05)
-    assert found.status == 5
-    assert said in found.lines[-1]
+    regressions = comparison.find_regressions(side({KEY: old}), side({KEY: new}), 1.02, 0.05)
+    assert regressions.status == 5
+    assert said in regressions.lines[-1]
 
 
 def test_equal_figures_are_decided_even_around_zero() -> None:
@@ -213,7 +213,7 @@ def test_no_figures_at_all_are_no_success() -> None:
 def test_the_command_and_sides_of_the_history(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    slower = [1.1 * one for one in OLD]
+    slower = [1.1 * number for number in OLD]
     fill(place(tmp_path), [{EXACT: OLD}, {EXACT: slower}, {EXACT: OLD, SERIES: OLD}])
     monkeypatch.setenv("BENCHGATE_HISTORY", str(tmp_path / "history.sqlite"))
     ask = ["compare", "history:latest~2", "history:latest~1"]

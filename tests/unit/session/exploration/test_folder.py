@@ -39,7 +39,7 @@ def test_lines_and_finds_are_there_again(tmp_path: Path) -> None:
     folder.keep(LINE)
     name = found(folder)
     again = begun(tmp_path / "x")
-    assert [one.find for one in again.lines()] == ["", "find-1"]
+    assert [line.find for line in again.lines()] == ["", "find-1"]
     assert again.finds() == (replace(FIND, name=name),)
     assert (again.find_folder(name) / "serial.log").read_text() == "panic"
 
@@ -72,9 +72,9 @@ def test_a_find_without_its_line_is_forgotten(tmp_path: Path) -> None:
     folder = begun(tmp_path / "x")
     found(folder)
     folder.new_find(folder.new_run("row-smp2#4"))
-    assert sorted(one.name for one in (folder.path / "finds").iterdir()) == ["find-1", "find-2"]
+    assert sorted(path.name for path in (folder.path / "finds").iterdir()) == ["find-1", "find-2"]
     begun(tmp_path / "x")
-    assert [one.name for one in (folder.path / "finds").iterdir()] == ["find-1"]
+    assert [path.name for path in (folder.path / "finds").iterdir()] == ["find-1"]
 
 
 def test_what_runs_left_when_they_were_interrupted_is_removed(tmp_path: Path) -> None:

@@ -42,12 +42,12 @@ def explored(
 def test_each_run_has_a_line_and_only_finds_have_a_folder(tmp_path: Path) -> None:
     folder, said = explored(tmp_path / "x")
     lines = folder.lines()
-    assert [one.number for one in lines] == [*range(31)]
-    assert {one.strategy for one in lines if one.find} == {"sync"}
-    finds = [one.find for one in lines if one.find]
+    assert [line.number for line in lines] == [*range(31)]
+    assert {line.strategy for line in lines if line.find} == {"sync"}
+    finds = [line.find for line in lines if line.find]
     assert finds == [f"find-{n}" for n in range(1, len(finds) + 1)]
     assert len(finds) >= 2
-    kept = sorted(one.name for one in (folder.path / "finds").iterdir())
+    kept = sorted(path.name for path in (folder.path / "finds").iterdir())
     assert kept == sorted(finds)
     assert not [*(folder.path / "running").iterdir()]
     assert f"benchgate: find-1: benchgate explore replay {folder.path}/finds/find-1" in said
@@ -56,19 +56,19 @@ def test_each_run_has_a_line_and_only_finds_have_a_folder(tmp_path: Path) -> Non
 def test_the_first_run_tells_the_steps_and_the_deadline(tmp_path: Path) -> None:
     maker = Simulated()
     explored(tmp_path / "x", replace(ASKED, strategies=("pct",), runs=2), maker)
-    first, one, _ = maker.ran
+    first, job, _ = maker.ran
     assert (first.exploration.strategy, first.deadline_ns) == (Strategy.POINTS, None)
-    assert one.exploration.steps == exploresim.INSTRUCTIONS
-    assert one.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
+    assert job.exploration.steps == exploresim.INSTRUCTIONS
+    assert job.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
     assert limit_ns(None) is None
 
 
 def test_the_window_of_a_guest_at_a_prompt_begins_with_the_first_line_that_is_typed() -> None:
     """Without marks, `--window` would leave out every stall, and nothing would be found."""
-    one = exploresim.planned()
-    assert window_from(one, 800) is None
-    own = replace(one.system, result=ResultDefinition(ResultFormat.PATTERNS, work=LineWindow("^a$", "^b$")))
-    asked_at = replace(one, system=own)
+    cell = exploresim.planned()
+    assert window_from(cell, 800) is None
+    own = replace(cell.system, result=ResultDefinition(ResultFormat.PATTERNS, work=LineWindow("^a$", "^b$")))
+    asked_at = replace(cell, system=own)
     assert window_from(asked_at, 800) == 800
     assert window_from(asked_at, None) == 0
     timed = replace(ASKED, window=True)
@@ -83,7 +83,7 @@ def test_the_window_of_a_guest_at_a_prompt_begins_with_the_first_line_that_is_ty
 def test_it_ends_at_the_first_find(tmp_path: Path) -> None:
     folder, _ = explored(tmp_path / "x", replace(ASKED, stop_at_first=True))
     lines = folder.lines()
-    assert [one.outcome for one in lines].count(FOUND) == 1
+    assert [line.outcome for line in lines].count(FOUND) == 1
     assert lines[-1].outcome == FOUND
     maker = Simulated()
     explored(tmp_path / "x", replace(ASKED, stop_at_first=True), maker)

@@ -38,9 +38,14 @@ def test_parameters_are_those_of_an_exploration() -> None:
 
 
 def test_a_run_gets_its_seed_its_steps_and_the_parameters() -> None:
-    found = ExplorationRequest(parameters={"depth": 4}, window=True).exploration("pct", 7, 1000)
-    assert (found.strategy, found.seed, found.depth, found.steps) == (Strategy.PCT, 7, 4, 1000)
-    assert found.window
+    exploration = ExplorationRequest(parameters={"depth": 4}, window=True).exploration("pct", 7, 1000)
+    assert (exploration.strategy, exploration.seed, exploration.depth, exploration.steps) == (
+        Strategy.PCT,
+        7,
+        4,
+        1000,
+    )
+    assert exploration.window
     assert ExplorationRequest(parameters={"reach": 5}).exploration("anywhere", 7, 0).reach == 5
 
 

@@ -37,27 +37,27 @@ def tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(file)
 
 
-def ids(found: rows.RowSelection) -> list[str]:
-    return [one.cell.id for one in found.cells]
+def ids(selection: rows.RowSelection) -> list[str]:
+    return [planned_cell.cell.id for planned_cell in selection.cells]
 
 
 def test_cells_and_the_arms_of_gates_with_more_than_one_cpu(tests: str) -> None:
-    found = rows.select(ExplorationRequest(paths=(tests,), systems=("kernel",)))
-    assert ids(found) == [
+    selection = rows.select(ExplorationRequest(paths=(tests,), systems=("kernel",)))
+    assert ids(selection) == [
         "primes.hi-50000-kernel-smp2",
         "primes.hi-50000-kernel-smp4",
         "checksum-kernel-smp4",
     ]
-    assert "primes.hi-50000-kernel-smp1: it has one CPU; --smp 1 explores it, too" in found.notes
-    assert {one.seats.lane for one in found.cells} == {"insn"}
-    assert found.options.clock == "insn"
+    assert "primes.hi-50000-kernel-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
+    assert {cell.seats.lane for cell in selection.cells} == {"insn"}
+    assert selection.options.clock == "insn"
 
 
 def test_cpu_counts_that_are_named_do_not_add_one_cpu(tests: str) -> None:
     """A speedup is a ratio to one CPU, so pytest plans that arm whether or not --smp names it."""
-    found = rows.select(ExplorationRequest(paths=(tests,), systems=("kernel",), smp="2,4"))
-    assert {one.cell.cpus for one in found.cells} == {2, 4}
-    assert "checksum-kernel-smp1: it has one CPU; --smp 1 explores it, too" in found.notes
+    selection = rows.select(ExplorationRequest(paths=(tests,), systems=("kernel",), smp="2,4"))
+    assert {planned_cell.cell.cpus for planned_cell in selection.cells} == {2, 4}
+    assert "checksum-kernel-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
 
 
 def test_pytests_own_selection_and_options_count(tests: str) -> None:
@@ -118,7 +118,7 @@ def test_a_window_that_nothing_tells_is_a_note_and_no_exploration_without_stalls
     file = Path(tests)
     file.write_text("import pytest\n\n@pytest.mark.workload('selftest')\ndef test_self(cell):\n    pass\n")
     asked = ExplorationRequest(paths=(tests,), systems=(str(kernel),), smp="2")
-    (one,) = rows.select(asked).cells
-    assert not rows.has_window(one.system)
+    (cell,) = rows.select(asked).cells
+    assert not rows.has_window(cell.system)
     with pytest.raises(UsageError, match="it has neither marks nor a prompt, so --window knows no window"):
         rows.select(replace(asked, window=True))

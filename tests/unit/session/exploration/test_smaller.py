@@ -44,14 +44,14 @@ def made_small(
 
 
 def test_one_stall_is_left_and_the_sentence_names_both_places(tmp_path: Path) -> None:
-    found, folder, _ = made_small(tmp_path / "x")
-    assert (found.of_points, found.note) == (exploresim.STALLS, "")
-    (point,) = found.points
+    find, folder, _ = made_small(tmp_path / "x")
+    assert (find.of_points, find.note) == (exploresim.STALLS, "")
+    (point,) = find.points
     assert point.vcpu == 1
     assert point.instruction == WRITE  # as late as it can be
     needed = OTHER - WRITE + 1  # then the write is one ns after the other CPU's
     assert needed <= point.ns <= needed + needed // 31
-    (switch,) = found.switches
+    (switch,) = find.switches
     assert (switch.stopped.vcpu, switch.stopped.first, switch.stopped.last) == (
         1,
         f"park+{READ:#x}",
@@ -59,32 +59,32 @@ def test_one_stall_is_left_and_the_sentence_names_both_places(tmp_path: Path) ->
     )
     (ran,) = switch.ran
     assert ran.vcpu == 0
-    first, last = (int(one.partition("+")[2], 16) for one in (ran.first, ran.last))
+    first, last = (int(text.partition("+")[2], 16) for text in (ran.first, ran.last))
     assert first == WRITE + 1  # at the same time the stopped CPU comes first
     assert OTHER <= last <= OTHER + needed // 31 + 1
-    assert {one.vcpu for one in found.segments} == {0, 1}
+    assert {segment.vcpu for segment in find.segments} == {0, 1}
     kept = load(folder.path / "finds" / "find-1-small").exploration
     assert kept is not None
-    assert kept.points == found.points
+    assert kept.points == find.points
 
 
 def test_fewer_cpus_are_tried_first(tmp_path: Path) -> None:
-    found, _, find = made_small(tmp_path / "x", cpus=8)
+    small_find, _, find = made_small(tmp_path / "x", cpus=8)
     assert find.cell == "primes-kernel-smp8"
-    assert found.cell.endswith("-kernel-smp2")
+    assert small_find.cell.endswith("-kernel-smp2")
 
 
 def test_a_find_that_needs_no_stall_says_so(tmp_path: Path) -> None:
-    found, _, _ = made_small(tmp_path / "x", maker=Simulated(always=True))
-    assert found.points == ()
-    assert found.said == ("it happens without any stall",)
+    find, _, _ = made_small(tmp_path / "x", maker=Simulated(always=True))
+    assert find.points == ()
+    assert find.said == ("it happens without any stall",)
 
 
 def test_runs_are_limited_and_what_was_reached_is_kept(tmp_path: Path) -> None:
-    found, _, _ = made_small(tmp_path / "x", replace(ASKED, small_runs=15))
-    assert found.runs <= 15
-    assert "15 runs were not enough to make it smaller; --small-runs allows more" in found.note
-    assert 1 <= len(found.points) < exploresim.STALLS
+    find, _, _ = made_small(tmp_path / "x", replace(ASKED, small_runs=15))
+    assert find.runs <= 15
+    assert "15 runs were not enough to make it smaller; --small-runs allows more" in find.note
+    assert 1 <= len(find.points) < exploresim.STALLS
 
 
 def test_only_the_same_kind_of_failure_counts(tmp_path: Path) -> None:
@@ -97,9 +97,9 @@ def test_only_the_same_kind_of_failure_counts(tmp_path: Path) -> None:
                 return replace(made, ending=Ending.RUN_DEADLINE, reason="not finished")
             return made
 
-    found, _, find = made_small(tmp_path / "x", maker=Other())
+    small_find, _, find = made_small(tmp_path / "x", maker=Other())
     assert find.kind is TroubleKind.PANIC
-    assert found.said == ("the list of its stalls alone does not make it again",)
+    assert small_find.said == ("the list of its stalls alone does not make it again",)
 
 
 class Pieces(Simulated):
@@ -110,19 +110,20 @@ class Pieces(Simulated):
         made = super().read(job)
         if job.exploration.strategy is not Strategy.POINTS:
             halves = [
-                (replace(one, ns=one.ns - one.ns // 3), replace(one, ns=one.ns // 3)) for one in made.stalls
+                (replace(stall, ns=stall.ns - stall.ns // 3), replace(stall, ns=stall.ns // 3))
+                for stall in made.stalls
             ]
             stalls = tuple(half for both in halves for half in both)
             return replace(made, stalls=stalls, all_stalls=len(stalls))
-        at = [(one.vcpu, one.instruction) for one in points]
+        at = [(point.vcpu, point.instruction) for point in points]
         in_pieces = any(at.count(one) > 1 for one in at)
         return made if in_pieces else replace(made, ending=Ending.DONE, reason="")
 
 
 def test_pieces_of_a_stall_stay_pieces_if_one_long_stall_does_not_fail(tmp_path: Path) -> None:
-    found, _, _ = made_small(tmp_path / "x", maker=Pieces())
-    assert found.of_points == 2 * exploresim.STALLS
-    (first, second) = found.points
+    find, _, _ = made_small(tmp_path / "x", maker=Pieces())
+    assert find.of_points == 2 * exploresim.STALLS
+    (first, second) = find.points
     assert (first.vcpu, first.instruction) == (second.vcpu, second.instruction)
 
 
@@ -135,23 +136,23 @@ class Many(Simulated):
         self.kinds: list[tuple[Strategy, int, int]] = []
 
     def read(self, job: ExplorationJob) -> RunObservation:
-        made, one = super().read(job), job.exploration
-        self.kinds.append((one.strategy, one.one_in, one.from_ns))
-        if one.strategy is Strategy.POINTS or one.one_in > Exploration(Strategy.SYNC).one_in:
+        made, exploration = super().read(job), job.exploration
+        self.kinds.append((exploration.strategy, exploration.one_in, exploration.from_ns))
+        if exploration.strategy is Strategy.POINTS or exploration.one_in > Exploration(Strategy.SYNC).one_in:
             return made
         return replace(made, stalls=made.stalls[: self.listed])
 
 
 def test_the_first_stalls_of_a_run_with_more_than_the_log_lists_may_be_enough(tmp_path: Path) -> None:
-    found, _, _ = made_small(tmp_path / "x", maker=Many(5))
-    assert found.of_points == 6
-    assert len(found.points) == 1
+    find, _, _ = made_small(tmp_path / "x", maker=Many(5))
+    assert find.of_points == 6
+    assert len(find.points) == 1
 
 
 def test_a_run_with_more_stalls_than_the_log_lists_may_fail_with_rarer_ones(tmp_path: Path) -> None:
     maker = Many(0)
-    found, _, _ = made_small(tmp_path / "x", maker=maker)
-    assert len(found.points) == 1
+    find, _, _ = made_small(tmp_path / "x", maker=maker)
+    assert len(find.points) == 1
     assert (Strategy.SYNC, 40, 0) in maker.kinds
 
 
@@ -162,14 +163,14 @@ def test_a_run_with_more_stalls_than_the_log_lists_may_stay_as_it_is(tmp_path: P
             is_find = "small" not in job.label
             return made if is_find else replace(made, ending=Ending.DONE, reason="")
 
-    found, _, _ = made_small(tmp_path / "x", maker=Never(5))
-    assert found.note == "the log lists 5 of 6 stalls, so it replays by its seed only"
+    find, _, _ = made_small(tmp_path / "x", maker=Never(5))
+    assert find.note == "the log lists 5 of 6 stalls, so it replays by its seed only"
 
 
 def test_what_is_left_is_told_in_one_line(tmp_path: Path) -> None:
-    found, _, find = made_small(tmp_path / "x")
-    said = module.told(replace(find, small=found))
-    assert said.startswith(f"find-1: 1 of 6 stalls after {found.runs} runs: CPU 1 stops after park+")
+    small_find, _, find = made_small(tmp_path / "x")
+    said = module.told(replace(find, small=small_find))
+    assert said.startswith(f"find-1: 1 of 6 stalls after {small_find.runs} runs: CPU 1 stops after park+")
     assert module.told(find) == ""
 
 
@@ -182,9 +183,9 @@ def test_a_hang_that_ends_with_more_time_is_slow(tmp_path: Path) -> None:
             enough = (job.deadline_ns or 0) > 1_000_000_000
             return replace(made, ending=Ending.DONE, reason="") if enough else made
 
-    found, _, find = made_small(tmp_path / "slow", maker=Slow(Ending.RUN_DEADLINE))
+    small_find, _, find = made_small(tmp_path / "slow", maker=Slow(Ending.RUN_DEADLINE))
     assert find.kind is TroubleKind.HANG
-    assert found.said == (module.SLOW,)
+    assert small_find.said == (module.SLOW,)
     hangs, _, _ = made_small(tmp_path / "hangs", maker=Simulated(Ending.RUN_DEADLINE))
     assert (len(hangs.points), hangs.note) == (1, "")
 
@@ -197,18 +198,18 @@ def test_where_fewer_stalls_shift_the_rest_stalls_at_one_instruction_are_searche
             made, points = super().read(job), set(exploresim.points_of(job))
             if job.exploration.strategy is Strategy.PLACE:
                 placed.append(job.exploration)
-                found_alone.update((one.vcpu, one.instruction) for one in points)
-            known = any((one.vcpu, one.instruction) in found_alone for one in points)
+                found_alone.update((stall_point.vcpu, stall_point.instruction) for stall_point in points)
+            known = any((stall_point.vcpu, stall_point.instruction) in found_alone for stall_point in points)
             fewer = 0 < len(points) < exploresim.STALLS
             return replace(made, ending=Ending.DONE, reason="") if fewer and not known else made
 
     placed: list[Exploration] = []
     found_alone: set[tuple[int, int]] = set()
-    found, _, _ = made_small(tmp_path / "x", maker=Shifting())
-    (point,) = found.points
+    find, _, _ = made_small(tmp_path / "x", maker=Shifting())
+    (point,) = find.points
     assert point.vcpu == 1
     assert READ < point.instruction <= WRITE
-    assert all(len(one.places) == 1 and not one.reach for one in placed)
+    assert all(len(exploration.places) == 1 and not exploration.reach for exploration in placed)
     assert placed[0].one_in == smaller.NEVER, "first the executions are counted"
     assert placed[1].one_in == 1
 
@@ -226,4 +227,4 @@ def test_a_stall_that_is_not_made_any_more_is_left_out(tmp_path: Path) -> None:
     trials = Trials(ASKED, find, folder, maker, progress, case, maker.read(job))
     switches, _ = placing.where(trials, (needed, end))
     assert len(switches) == 1
-    assert [one.vcpu for one in trials.best.points] == [1]
+    assert [point.vcpu for point in trials.best.points] == [1]

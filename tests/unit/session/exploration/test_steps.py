@@ -36,7 +36,7 @@ def explore(
 def test_the_first_find_of_each_group_is_made_small(tmp_path: Path) -> None:
     state, said = explore(tmp_path)
     assert len(state.finds) > 1
-    assert [one.small is not None for one in state.finds] == [True] + [False] * (len(state.finds) - 1)
+    assert [find.small is not None for find in state.finds] == [True] + [False] * (len(state.finds) - 1)
     assert f"CPU 1 stops after park+{READ:#x} and before park+{WRITE:#x}" in said
     value = json.loads((tmp_path / "explored.json").read_text())
     assert (value["state"], len(value["runs"])) == ("complete", 31)
@@ -70,12 +70,12 @@ def test_an_interrupt_while_a_find_is_made_small_goes_on_at_the_smallest_that_fa
 
 def test_no_small_leaves_finds_as_they_are_and_small_makes_one_later(tmp_path: Path) -> None:
     state, _ = explore(tmp_path, replace(ASKED, small=False))
-    assert all(one.small is None for one in state.finds)
+    assert all(find.small is None for find in state.finds)
     place = tmp_path / "finds" / "find-2"
     progress = Progress(io.StringIO(), live=False)
-    found = steps.make_small(place, ExplorationRequest(), exploresim.opener(Simulated()), progress)
-    assert found.small is not None
-    assert len(found.small.points) == 1
+    find = steps.make_small(place, ExplorationRequest(), exploresim.opener(Simulated()), progress)
+    assert find.small is not None
+    assert len(find.small.points) == 1
     again = json.loads((tmp_path / "explored.json").read_text())
     assert [one["small"] is not None for one in again["finds"]][:2] == [False, True]
 
@@ -147,10 +147,10 @@ def test_a_find_is_replayed_with_its_own_deadline_and_facts(
     said: list[str] = []
     text, same = steps.replay_find(order(tmp_path / "finds" / "find-1"), said.append)
     assert same
-    (one,) = orders
-    assert (one.facts, one.gdb, one.limits.halted_s) == ("plan.json", True, 1.0)
-    assert one.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
-    assert one.verb == ("benchgate", "explore", "replay")
+    (request,) = orders
+    assert (request.facts, request.gdb, request.limits.halted_s) == ("plan.json", True, 1.0)
+    assert request.deadline_ns == 30 * exploresim.INSTRUCTIONS + 200_000_000
+    assert request.verb == ("benchgate", "explore", "replay")
     assert said == ["find-1: panic: the guest panicked: panic: cpu=1 why=assert"]
     assert text.startswith("the same run\nfind-1: 1 of 6 stalls")
 

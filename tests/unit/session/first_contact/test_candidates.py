@@ -18,11 +18,11 @@ KERNEL = KernelFile(Path("/build/mine.elf"), "an ELF file", "x86_64")
 @pytest.mark.parametrize("arch", MACHINES)
 def test_each_is_different(arch: str) -> None:
     given = GuestWords("mine", HERE / "mine.yaml", disks=(Path("/bench/fs.img"),))
-    found = candidates(KERNEL, arch, given)
-    assert len(found) == len(MACHINES[arch])
-    assert all(one not in found[:number] for number, one in enumerate(found))
-    assert {one.boot.kernel for one in found} == {"../build/mine.elf"}
-    assert {disk.image for one in found for disk in one.boot.disks} == {"fs.img"}
+    systems = candidates(KERNEL, arch, given)
+    assert len(systems) == len(MACHINES[arch])
+    assert all(system not in systems[:number] for number, system in enumerate(systems))
+    assert {system.boot.kernel for system in systems} == {"../build/mine.elf"}
+    assert {disk.image for system in systems for disk in system.boot.disks} == {"fs.img"}
 
 
 def test_the_plainest_comes_first_and_a_card_comes_late() -> None:
@@ -32,9 +32,9 @@ def test_the_plainest_comes_first_and_a_card_comes_late() -> None:
 
 
 def test_a_machine_that_is_given_is_the_only_one() -> None:
-    found = candidates(KERNEL, "x86_64", GuestWords("mine", HERE / "mine.yaml", machine="microvm"))
-    assert {one.qemu.machine for one in found} == {"microvm"}
-    assert len(found) == 2, "with and without a card"
+    systems = candidates(KERNEL, "x86_64", GuestWords("mine", HERE / "mine.yaml", machine="microvm"))
+    assert {system.qemu.machine for system in systems} == {"microvm"}
+    assert len(systems) == 2, "with and without a card"
 
 
 @pytest.mark.parametrize(
@@ -44,19 +44,19 @@ def test_a_machine_that_is_given_is_the_only_one() -> None:
 def test_a_machine_that_is_given_is_tried_with_the_disks_that_it_has(machine: str, disks: list[str]) -> None:
     """An old kernel on `pc` would wait for a virtio disk until its time is over."""
     given = GuestWords("mine", HERE / "mine.yaml", disks=(Path("/bench/fs.img"),), machine=machine)
-    found = candidates(KERNEL, "x86_64", given)
-    assert [disk.interface for one in found for disk in one.boot.disks] == disks
+    systems = candidates(KERNEL, "x86_64", given)
+    assert [disk.interface for system in systems for disk in system.boot.disks] == disks
 
 
 def test_a_processor_that_is_given_is_the_only_one() -> None:
-    found = candidates(KERNEL, "riscv64", GuestWords("mine", HERE / "mine.yaml", cpu="sifive-u54"))
-    assert [one.qemu.cpu for one in found] == ["sifive-u54"]
+    systems = candidates(KERNEL, "riscv64", GuestWords("mine", HERE / "mine.yaml", cpu="sifive-u54"))
+    assert [system.qemu.cpu for system in systems] == ["sifive-u54"]
 
 
 @pytest.mark.parametrize(("arch", "plain"), [("riscv64", "rv64"), ("aarch64", "cortex-a57")])
 def test_a_plain_processor_comes_last(arch: str, plain: str) -> None:
-    found = candidates(KERNEL, arch, GuestWords("mine", HERE / "mine.yaml"))
-    assert [one.qemu.cpu for one in found] == [""] * (len(found) - 1) + [plain]
+    systems = candidates(KERNEL, arch, GuestWords("mine", HERE / "mine.yaml"))
+    assert [system.qemu.cpu for system in systems] == [""] * (len(systems) - 1) + [plain]
 
 
 def test_without_disks_their_kind_makes_no_difference() -> None:
@@ -69,7 +69,7 @@ def test_a_disk_image_is_the_first_disk_and_a_cd_is_a_cd() -> None:
     given = GuestWords("mine", HERE / "mine.yaml", disks=(Path("/build/fs.img"),))
     first = candidates(cd, "x86_64", given)[0]
     assert first.boot.kernel == ""
-    assert [(one.image, one.interface) for one in first.boot.disks] == [
+    assert [(disk.image, disk.interface) for disk in first.boot.disks] == [
         ("../build/boot.iso", Interface.CDROM),
         ("../build/fs.img", Interface.VIRTIO),
     ]
@@ -83,8 +83,8 @@ def test_a_kernel_in_the_firmwares_place_has_none_unless_one_is_given() -> None:
 
 
 def test_a_firmware_file_is_named_from_the_yaml() -> None:
-    found = candidates(KERNEL, "x86_64", GuestWords("mine", HERE / "mine.yaml", firmware="/build/OVMF.fd"))
-    assert {one.boot.firmware for one in found} == {"../build/OVMF.fd"}
+    systems = candidates(KERNEL, "x86_64", GuestWords("mine", HERE / "mine.yaml", firmware="/build/OVMF.fd"))
+    assert {system.boot.firmware for system in systems} == {"../build/OVMF.fd"}
 
 
 RAW = KernelFile(Path("/build/u-boot.bin"), "raw code", is_raw=True)
@@ -92,14 +92,14 @@ RAW = KernelFile(Path("/build/u-boot.bin"), "raw code", is_raw=True)
 
 @pytest.mark.parametrize("arch", ["riscv64", "aarch64"])
 def test_raw_code_is_tried_as_a_kernel_and_then_as_firmware(arch: str) -> None:
-    found = candidates(RAW, arch, GuestWords("mine", HERE / "mine.yaml"))
-    assert [(one.boot.kernel, one.boot.firmware) for one in found[:2]] == [
+    systems = candidates(RAW, arch, GuestWords("mine", HERE / "mine.yaml"))
+    assert [(system.boot.kernel, system.boot.firmware) for system in systems[:2]] == [
         ("../build/u-boot.bin", "default"),
         ("", "../build/u-boot.bin"),
     ]
-    assert all(one.boot.disks == () for one in found)
+    assert all(system.boot.disks == () for system in systems)
 
 
 def test_raw_code_for_x86_is_firmware() -> None:
-    found = candidates(RAW, "x86_64", GuestWords("mine", HERE / "mine.yaml"))
-    assert {(one.boot.kernel, one.boot.firmware) for one in found} == {("", "../build/u-boot.bin")}
+    systems = candidates(RAW, "x86_64", GuestWords("mine", HERE / "mine.yaml"))
+    assert {(system.boot.kernel, system.boot.firmware) for system in systems} == {("", "../build/u-boot.bin")}

@@ -66,49 +66,49 @@ def guessed(kernel: object, *counts: int) -> Guesses:
 
 
 def test_a_kernel_with_a_line_for_each_cpu_and_a_prompt() -> None:
-    found = guessed(of_xv6)
-    assert found.prompt == r"^\$ $"
-    assert found.ready == "^init: starting sh$"
-    assert (found.online, found.online_lines) == ("", "^cpu[0-9]+: starting [0-9]+$")
-    (figure,) = found.figures
+    result = guessed(of_xv6)
+    assert result.prompt == r"^\$ $"
+    assert result.ready == "^init: starting sh$"
+    assert (result.online, result.online_lines) == ("", "^cpu[0-9]+: starting [0-9]+$")
+    (figure,) = result.figures
     assert (figure.unit, figure.begins) == ("ticks", "^begin$")
     assert re.search(figure.pattern, "end ticks=12", re.MULTILINE)
-    assert found.answers[0].expect == {"primes": "6057"}
-    assert (found.exit_status, found.counts) == (None, (1, 2, 4))
+    assert result.answers[0].expect == {"primes": "6057"}
+    assert (result.exit_status, result.counts) == (None, (1, 2, 4))
 
 
 def test_a_line_for_each_cpu_but_the_first() -> None:
-    found = guessed(of_xv6_riscv)
-    assert found.online_lines == "^(?:init: starting sh|hart [0-9]+ starting)$"
-    assert (found.figures, found.answers, found.lines) == ((), (), ()), "a boot log has no answers"
+    result = guessed(of_xv6_riscv)
+    assert result.online_lines == "^(?:init: starting sh|hart [0-9]+ starting)$"
+    assert (result.figures, result.answers, result.lines) == ((), (), ()), "a boot log has no answers"
 
 
 def test_a_number_of_cpus_and_a_status() -> None:
-    found = guessed(of_unit_tests)
-    assert found.online == "^found (?P<n>[0-9]+) cpus?$"
-    assert found.exit_status == 1
-    assert found.answers[0].pattern == "^SUMMARY: (?P<summary>[0-9]+) tests$"
-    assert found.lines == ("^enabling apic$", "^SUMMARY: 1 tests$")
+    result = guessed(of_unit_tests)
+    assert result.online == "^found (?P<n>[0-9]+) cpus?$"
+    assert result.exit_status == 1
+    assert result.answers[0].pattern == "^SUMMARY: (?P<summary>[0-9]+) tests$"
+    assert result.lines == ("^enabling apic$", "^SUMMARY: 1 tests$")
 
 
 def test_a_figure_and_the_line_before_its_work() -> None:
-    found = guessed(of_a_self_test)
-    assert re.search(found.online, "1 CPU up")
-    assert re.search(found.online, "2 CPUs up")
-    (figure,) = found.figures
+    result = guessed(of_a_self_test)
+    assert re.search(result.online, "1 CPU up")
+    assert re.search(result.online, "2 CPUs up")
+    (figure,) = result.figures
     assert (figure.unit, figure.begins) == ("us", "^counting$"), "the answer's line is not where it begins"
-    assert found.answers[0].expect == {"primes": "9592"}
+    assert result.answers[0].expect == {"primes": "9592"}
 
 
 def test_a_command_that_prints_its_result_only() -> None:
-    found = guessed(of_ucore)
-    assert found.online == "", "firmware proves nothing"
-    assert found.online_lines == r"^(?:C user shell|\[ucore\] start hart [0-9]+)$"
-    (figure,) = found.figures
+    result = guessed(of_ucore)
+    assert result.online == "", "firmware proves nothing"
+    assert result.online_lines == r"^(?:C user shell|\[ucore\] start hart [0-9]+)$"
+    (figure,) = result.figures
     assert (figure.unit, figure.begins) == ("ms", "")
-    assert [one.expect for one in found.answers] == [{"count": "222"}, {"process": "2", "code": "0"}]
-    assert re.search(found.answers[0].pattern, "primes: workers=2 count=222 ms=20")
-    assert found.lines == ("typed", "^Shell: Process 2 exited with code 0$")
+    assert [answer.expect for answer in result.answers] == [{"count": "222"}, {"process": "2", "code": "0"}]
+    assert re.search(result.answers[0].pattern, "primes: workers=2 count=222 ms=20")
+    assert result.lines == ("typed", "^Shell: Process 2 exited with code 0$")
 
 
 def test_a_time_that_happens_to_be_equal_is_no_answer_and_an_address_neither() -> None:
@@ -116,7 +116,7 @@ def test_a_time_that_happens_to_be_equal_is_no_answer_and_an_address_neither() -
         count: BootObservation(count, ListeningEnd.QUIET, "begin\nat 0x10\nn=3 took 4.5 ms\n")
         for count in (1, 2)
     }
-    assert [one.expect for one in guesses(boots).answers] == [{"n": "3"}]
+    assert [answer.expect for answer in guesses(boots).answers] == [{"n": "3"}]
 
 
 def test_only_the_numbers_that_are_equal_everywhere_are_answers() -> None:
@@ -136,8 +136,8 @@ def test_two_cpu_counts_do_not_prove_a_line_for_each_cpu_but_the_first() -> None
 
 
 def test_one_cpu_count_proves_nothing_of_cpus() -> None:
-    found = guessed(of_a_self_test, 1)
-    assert (found.online, found.online_lines) == ("", "")
+    result = guessed(of_a_self_test, 1)
+    assert (result.online, result.online_lines) == ("", "")
 
 
 def test_a_boot_that_ends_otherwise_is_not_counted() -> None:
@@ -169,37 +169,37 @@ def typed(cpus: int, *steps: PromptStep) -> BootObservation:
     return BootObservation(cpus, ListeningEnd.PROMPT, f"{cpus} CPUs up\n$ \n$ ", prompt="$ ", steps=steps)
 
 
-@pytest.mark.parametrize("stop", [one for one in ListeningEnd if one is not ListeningEnd.PROMPT])
+@pytest.mark.parametrize("stop", [end for end in ListeningEnd if end is not ListeningEnd.PROMPT])
 def test_what_a_line_prints_whose_prompt_does_not_come_back_is_no_answer(stop: ListeningEnd) -> None:
     """Also if it is the same at each CPU count, as the text of a panic may be."""
     said = "begin\npanic: code 17\n5 ms\n"
-    found = guesses({count: typed(count, PromptStep("go", stop, said, note="x")) for count in (1, 2, 4)})
-    assert (found.answers, found.doubtful, found.figures, found.lines) == ((), (), (), ())
-    assert (found.answered, found.counts) == (False, (1, 2, 4))
+    result = guesses({count: typed(count, PromptStep("go", stop, said, note="x")) for count in (1, 2, 4)})
+    assert (result.answers, result.doubtful, result.figures, result.lines) == ((), (), (), ())
+    assert (result.answered, result.counts) == (False, (1, 2, 4))
 
 
 def test_a_line_that_ends_otherwise_with_more_cpus() -> None:
     good = PromptStep("go", ListeningEnd.PROMPT, "primes=6057\n")
     bad = PromptStep("go", ListeningEnd.SUSPECT, "panic: 17\n", note="panic: 17")
-    found = guesses({1: typed(1, good), 2: typed(2, bad), 4: typed(4, bad)})
-    assert (found.counts, found.up) == ((1,), (1, 2, 4))
-    assert found.online == "^(?P<n>[0-9]+) CPUs? up$", "it came up with each"
-    assert [one.expect for one in found.answers] == [{"primes": "6057"}]
-    (ending,) = found.endings
+    result = guesses({1: typed(1, good), 2: typed(2, bad), 4: typed(4, bad)})
+    assert (result.counts, result.up) == ((1,), (1, 2, 4))
+    assert result.online == "^(?P<n>[0-9]+) CPUs? up$", "it came up with each"
+    assert [answer.expect for answer in result.answers] == [{"primes": "6057"}]
+    (ending,) = result.endings
     assert re.search("^at 1 CPU its prompt .*; at 2, 4 CPUs .*: panic: 17$", ending)
 
 
 def test_a_line_behind_one_that_ended_otherwise_was_not_typed() -> None:
     good = PromptStep("go", ListeningEnd.PROMPT, "primes=6057\n")
-    found = guesses({1: typed(1, good, good), 2: typed(2, replace(good, stop=ListeningEnd.QUIET))})
-    assert found.endings[1] == "at 1 CPU its prompt came back; at 2 CPUs it was not typed"
+    result = guesses({1: typed(1, good, good), 2: typed(2, replace(good, stop=ListeningEnd.QUIET))})
+    assert result.endings[1] == "at 1 CPU its prompt came back; at 2 CPUs it was not typed"
 
 
 def test_a_typed_line_that_turns_the_machine_off_gives_the_status() -> None:
     steps = PromptStep("go", ListeningEnd.PROMPT, "primes=6057\n"), PromptStep("halt", ListeningEnd.EXITED)
     boots = {count: replace(typed(count, *steps), status=0) for count in (1, 2)}
-    found = guesses(boots)
-    assert (found.exit_status, found.answers[0].expect) == (0, {"primes": "6057"})
+    result = guesses(boots)
+    assert (result.exit_status, result.answers[0].expect) == (0, {"primes": "6057"})
 
 
 @pytest.mark.parametrize(
@@ -219,12 +219,12 @@ def test_a_line_about_the_set_up_is_no_answer(line: str) -> None:
         count: typed(count, PromptStep("go", ListeningEnd.PROMPT, f"{line}\n{9 - count} ms\n"))
         for count in (1, 2)
     }
-    found = guesses(boots)
-    assert (found.answers, found.doubtful) == ((), (line,))
+    result = guesses(boots)
+    assert (result.answers, result.doubtful) == ((), (line,))
 
 
 def test_a_number_that_was_printed_before_most_of_the_work_is_no_answer() -> None:
     step = PromptStep("go", ListeningEnd.PROMPT, "42 tables\nprimes=6057\n", early="42 tables\n")
-    found = guesses({count: typed(count, step) for count in (1, 2)})
-    assert [one.line for one in found.answers] == ["primes=6057"]
-    assert found.doubtful == ("42 tables",)
+    result = guesses({count: typed(count, step) for count in (1, 2)})
+    assert [answer.line for answer in result.answers] == ["primes=6057"]
+    assert result.doubtful == ("42 tables",)

@@ -37,8 +37,8 @@ def loaded(proposal: Proposal) -> System:
 
 
 def of(kernel: object, machine: System, *typed: str) -> Proposal:
-    found = guesses({count: kernel(count) for count in (1, 2, 4)})  # type: ignore[operator]
-    return Proposal(machine, "a 'quoted' kernel: #1", found, typed)
+    result = guesses({count: kernel(count) for count in (1, 2, 4)})  # type: ignore[operator]
+    return Proposal(machine, "a 'quoted' kernel: #1", result, typed)
 
 
 def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> None:
@@ -71,13 +71,13 @@ def test_a_command_is_timed_from_what_was_typed(machine: System, kernel: object,
 
 def test_the_figure_of_a_command_is_named_for_wall_time(machine: System) -> None:
     said = PromptStep("go", ListeningEnd.PROMPT, "begin\nprimes=6057\n12 ms\n")
-    found = guesses(
+    result = guesses(
         {
             count: BootObservation(count, ListeningEnd.PROMPT, "up\n$ ", prompt="$ ", steps=(said,))
             for count in (1, 2)
         }
     )
-    text = Proposal(machine, "", found, ("go",)).text
+    text = Proposal(machine, "", result, ("go",)).text
     assert "  #   begins: '^begin$'\n  #   pattern: '^(?P<value>[0-9.,]+) ms$'\n  #   unit: ms\n" in text
 
 
@@ -85,8 +85,8 @@ def test_a_comment_says_how_each_typed_line_ended(machine: System) -> None:
     """The comment is one line, whatever the guest printed."""
     note = "panic: \x1b[2J\u2028 # {n}: - ::error::\nversion: 7"
     bad = PromptStep("go", ListeningEnd.SUSPECT, note, note=note)
-    found = guesses({1: BootObservation(1, ListeningEnd.PROMPT, "up\n$ ", prompt="$ ", steps=(bad,))})
-    proposal = Proposal(machine, "", found, ("go", "halt"))
+    result = guesses({1: BootObservation(1, ListeningEnd.PROMPT, "up\n$ ", prompt="$ ", steps=(bad,))})
+    proposal = Proposal(machine, "", result, ("go", "halt"))
     assert "\n    # at 1 CPU it printed a line that looks like a panic: panic: \\x1b[2J" in proposal.text
     assert loaded(proposal).result.expect == {"answer": "0"}, "it is to be filled in"
 
@@ -119,8 +119,8 @@ def test_the_status_of_a_kernel_that_ends_qemu_is_kept(machine: System) -> None:
 
 
 def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
-    found = Guesses(exit_status=0, resets=True, counts=(1, 2))
-    system = loaded(Proposal(machine, "", found))
+    result = Guesses(exit_status=0, resets=True, counts=(1, 2))
+    system = loaded(Proposal(machine, "", result))
     assert (system.end.may_reset, system.end.exit_codes, system.cpus) == (True, (0,), (1, 2))
 
 
@@ -145,14 +145,14 @@ BUILT_IN = data_root() / "fixtures" / "systems" / "linux.yaml"
 @pytest.mark.parametrize("arch", ARCHITECTURES.values(), ids=str)
 def test_only_its_image_and_its_name_differ(arch: object) -> None:
     text = linux_text(BUILT_IN.read_text(), "rt", "it's/bzImage", arch)  # type: ignore[arg-type]
-    found = systemfile.parse(text, Path("/bench/rt.yaml"), {})
+    system = systemfile.parse(text, Path("/bench/rt.yaml"), {})
     model = systemfile.load(BUILT_IN, {"arch": str(arch)})
-    assert (found.name, found.boot.kernel, found.arch, found.result.system) == (
+    assert (system.name, system.boot.kernel, system.arch, system.result.system) == (
         "rt",
         "it's/bzImage",
         arch,
         "linux",
     )
-    same = replace(found, name=model.name, file=model.file, about=model.about, boot=model.boot)
+    same = replace(system, name=model.name, file=model.file, about=model.about, boot=model.boot)
     assert replace(same, result=model.result, settings=model.settings) == model
-    assert replace(found.boot, kernel=model.boot.kernel, is_linux=True) == model.boot
+    assert replace(system.boot, kernel=model.boot.kernel, is_linux=True) == model.boot

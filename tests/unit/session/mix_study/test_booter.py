@@ -59,7 +59,7 @@ def test_a_good_boot_is_verified_and_says_what_was_asked(tmp_path: Path, boot: B
     attempt = boot(tmp_path, good_console())
     assert (attempt.reason, attempt.raw.folder) == ("", tmp_path)
     assert attempt.run is not None
-    assert [one.runs for one in attempt.run.parts] == [2, 0]
+    assert [run.runs for run in attempt.run.parts] == [2, 0]
     assert json.loads((tmp_path / "mix.json").read_text()) == two_parts().as_json()
 
 
@@ -81,7 +81,7 @@ def test_an_oracle_that_cannot_be_loaded_is_refused_before_the_boot(tmp_path: Pa
     oracle, mix = tmp_path / "oracle.py", two_parts()
     oracle.write_text("\nimport nosuch\n")
     parts = tuple(
-        replace(one, workload=one.workload and replace(one.workload, oracle=oracle)) for one in mix.parts
+        replace(part, workload=part.workload and replace(part.workload, oracle=oracle)) for part in mix.parts
     )
     with (
         Stood(Options(clock="insn"), lambda _: None) as stood,

@@ -48,8 +48,8 @@ def test_equal_folders(two: tuple[StudyFolder, StudyFolder]) -> None:
     attempt = two[1].path / "runs" / KEY / "1"
     (attempt / "seconds.txt").write_text("99\n")
     (attempt / "clock.log").write_text(COMPLETE.replace("grants 17", "grants 18"))  # of the host
-    found = check.compare(*two)
-    assert found.told == f"{8 + 3 * 7} files: no digit differs"
+    comparison = check.compare(*two)
+    assert comparison.told == f"{8 + 3 * 7} files: no digit differs"
 
 
 def changed(two: tuple[StudyFolder, StudyFolder], name: str, old: str, new: str) -> tuple[str, ...]:

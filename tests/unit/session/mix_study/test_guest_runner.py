@@ -18,9 +18,9 @@ from tests import mixsim
 
 
 def machine() -> Machine:
-    found = catalog.load_machine("desktop8")
-    assert found is not None
-    return found
+    result = catalog.load_machine("desktop8")
+    assert result is not None
+    return result
 
 
 USE = {"cpu_ns": 5, "memory_bytes": 6, "disk_read_bytes": 1, "disk_written_bytes": 2, "network_bytes": None}
@@ -39,21 +39,26 @@ RUN = MixRun(
 
 
 def test_a_run_in_the_units_of_a_study() -> None:
-    found = guest_runner.measured(RUN, machine(), mixsim.study())
-    (part,) = found.parts
+    measurement = guest_runner.measured(RUN, machine(), mixsim.study())
+    (part,) = measurement.parts
     assert (part.name, part.score, part.runs) == ("a.b#1", Fraction(7, 2), 3)
     assert part.use == {"cpu": 5, "memory": 6, "disk": 3, "network": None}
-    assert found.use == {"cache": 640, "bandwidth": 640}
+    assert measurement.use == {"cache": 640, "bandwidth": 640}
     # Two CPUs of one cluster have 8 MiB of L3; one node moves 46.9 bytes per ns.
-    assert found.capacity == {"cpu": 2_000_000, "memory": 1000, "cache": 8 << 20, "bandwidth": 46_900_000}
-    assert found.missing == {"network": "there is no veth"}
+    assert measurement.capacity == {
+        "cpu": 2_000_000,
+        "memory": 1000,
+        "cache": 8 << 20,
+        "bandwidth": 46_900_000,
+    }
+    assert measurement.missing == {"network": "there is no veth"}
 
 
 def test_on_wall_time_the_host_says_what_it_has_of_a_cache() -> None:
-    found = guest_runner.measured(replace(RUN, cache_bytes=32 << 20), None, mixsim.study())
-    assert (found.capacity["cache"], found.capacity["bandwidth"]) == (32 << 20, None)
-    assert found.use == {"cache": 640, "bandwidth": 640}
-    assert found.missing == {"network": "there is no veth"}
+    measurement = guest_runner.measured(replace(RUN, cache_bytes=32 << 20), None, mixsim.study())
+    assert (measurement.capacity["cache"], measurement.capacity["bandwidth"]) == (32 << 20, None)
+    assert measurement.use == {"cache": 640, "bandwidth": 640}
+    assert measurement.missing == {"network": "there is no veth"}
     unread = replace(RUN, use=dict.fromkeys(RUN.use), missing={})
     assert guest_runner.measured(unread, None, mixsim.study()).missing == dict.fromkeys(
         ("cache", "bandwidth"), guest_runner.NO_MACHINE
@@ -69,9 +74,9 @@ def test_a_score_in_units_of_work() -> None:
 def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
     study = replace(mixsim.study(), inputs=(replace(mixsim.study().inputs[0], workload="files", params=()),))
     runner = guest_runner.GuestRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
-    found = runner.run(MixJob(next(study_orders.alone(study)), study), Path())
-    assert isinstance(found, str)
-    assert re.search("^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", found)
+    result = runner.run(MixJob(next(study_orders.alone(study)), study), Path())
+    assert isinstance(result, str)
+    assert re.search("^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", result)
 
 
 def test_a_reason_has_the_file_and_line_of_its_input() -> None:
@@ -88,9 +93,9 @@ def test_both_clusters_have_a_cache() -> None:
 
 
 def test_without_a_machine_cache_and_bandwidth_say_why() -> None:
-    found = guest_runner.measured(replace(RUN, use={}), None, mixsim.study())
-    assert found.used("cache") is None
-    assert found.missing["cache"] == found.missing["bandwidth"] == guest_runner.NO_MACHINE
+    measurement = guest_runner.measured(replace(RUN, use={}), None, mixsim.study())
+    assert measurement.used("cache") is None
+    assert measurement.missing["cache"] == measurement.missing["bandwidth"] == guest_runner.NO_MACHINE
 
 
 def test_fewer_ways_are_a_smaller_cache_of_as_many_sets() -> None:

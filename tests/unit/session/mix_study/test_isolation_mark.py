@@ -31,7 +31,7 @@ class Item:
     """The fields of a test that the mark needs."""
 
     def __init__(self, *marks: pytest.Mark) -> None:
-        self._marks = {one.name: one for one in marks}
+        self._marks = {mark.name: mark for mark in marks}
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
         return self._marks.get(name)
@@ -50,23 +50,23 @@ def judged(tmp_path: Path, asked: IsolationRequest, **systems: Simulated) -> Iso
 
 
 def test_a_system_that_isolates_badly_fails(tmp_path: Path) -> None:
-    found = judged(tmp_path, IsolationRequest("", 0.9, ""), linux=BAD)
-    assert found.verdict.outcome is Word.FAIL
-    assert "is 0.800 [0.800, 0.800], by walker.small#1; required >= 0.9" in found.verdict.reason
+    result = judged(tmp_path, IsolationRequest("", 0.9, ""), linux=BAD)
+    assert result.verdict.outcome is Word.FAIL
+    assert "is 0.800 [0.800, 0.800], by walker.small#1; required >= 0.9" in result.verdict.reason
     with pytest.raises(pytest.fail.Exception, match=r"required >= 0\.9"):
-        found.require_pass()
+        result.require_pass()
 
 
 def test_a_system_that_isolates_well_passes(tmp_path: Path) -> None:
-    found = judged(tmp_path, IsolationRequest("", 0.9, ""), linux=GOOD)
-    assert found.verdict.outcome is Word.PASS
-    found.require_pass()
+    result = judged(tmp_path, IsolationRequest("", 0.9, ""), linux=GOOD)
+    assert result.verdict.outcome is Word.PASS
+    result.require_pass()
 
 
 def test_a_system_that_is_worse_than_another_one_fails(tmp_path: Path) -> None:
-    found = judged(tmp_path, IsolationRequest("", None, "linux"), kernel=BAD, linux=GOOD)
-    assert found.verdict.outcome is Word.FAIL
-    assert "linux has 1.000, and no less is required" in found.verdict.reason
+    result = judged(tmp_path, IsolationRequest("", None, "linux"), kernel=BAD, linux=GOOD)
+    assert result.verdict.outcome is Word.FAIL
+    assert "linux has 1.000, and no less is required" in result.verdict.reason
     other = tmp_path / "other"
     other.mkdir()
     better = judged(other, IsolationRequest("", None, "kernel"), linux=GOOD, kernel=BAD)

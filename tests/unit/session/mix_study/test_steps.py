@@ -74,8 +74,10 @@ def run(out: Path, system: Simulated, wanted: MixRequest = MixRequest()) -> tupl
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    names = [one for one in folder.rglob("*") if one.is_file() and one.name not in ("seconds.txt", "lock")]
-    return {str(one.relative_to(folder)): one.read_text() for one in names}
+    names = [
+        path for path in folder.rglob("*") if path.is_file() and path.name not in ("seconds.txt", "lock")
+    ]
+    return {str(name.relative_to(folder)): name.read_text() for name in names}
 
 
 def test_a_study_from_its_plan_to_its_report(tmp_path: Path) -> None:
@@ -92,9 +94,9 @@ def test_a_study_from_its_plan_to_its_report(tmp_path: Path) -> None:
     assert best.isolation.worst.part == "writer.large#1"
     assert best.isolation.value == pytest.approx(0.9)
     assert {"vectors.csv", "sensitivity.csv", "isolation.csv", "report.html", "plan.json", "study.yaml"} <= {
-        one.name for one in tmp_path.iterdir()
+        path.name for path in tmp_path.iterdir()
     }
-    assert {one.key for one in StudyFolder(tmp_path).orders()} >= set(system.ran)
+    assert {order.key for order in StudyFolder(tmp_path).orders()} >= set(system.ran)
 
 
 def test_the_report_is_a_function_of_the_folder(tmp_path: Path) -> None:
@@ -165,7 +167,9 @@ def test_a_void_run_is_made_again(tmp_path: Path) -> None:
     outcome, said = measure(tmp_path, Noisy(Simulated(TRUTH), 1))
     assert outcome.invalid == ()
     assert said.count("void, so it is made again: run delay 4.1%") == 16
-    assert {one.folder.rpartition("/")[2] for one in StudyFolder(tmp_path).runs().values()} == {"2"}
+    assert {study_run.folder.rpartition("/")[2] for study_run in StudyFolder(tmp_path).runs().values()} == {
+        "2"
+    }
 
 
 def test_a_run_that_is_always_void_has_no_result(tmp_path: Path) -> None:
@@ -187,9 +191,9 @@ def test_a_mix_by_hand(tmp_path: Path) -> None:
     system = Simulated(TRUTH)
     outcome, _ = run(tmp_path, system, MixRequest(by_hand=("walker.small=2,prime.small=1",)))
     assert system.ran == [f"mix-prime.small=1,walker.small=2-s{seed}" for seed in (1, 2)]
-    assert [one.planned.roles for one in outcome.mixes] == [("chosen by hand",)]
+    assert [mix.planned.roles for mix in outcome.mixes] == [("chosen by hand",)]
     outcome, _ = run(tmp_path, Simulated(TRUTH), MixRequest(best=2))
-    assert [one.planned.roles for one in outcome.mixes][1:] == [("best",), ("number 2",)]
+    assert [mix.planned.roles for mix in outcome.mixes][1:] == [("best",), ("number 2",)]
 
 
 @pytest.mark.parametrize(
@@ -236,8 +240,8 @@ def test_antagonists_come_after_the_runs_alone_and_replace_the_limits_of_their_r
     kinds = [key.partition("-")[0] for key in (*stopped.ran, *system.ran)]
     assert kinds == ["alone"] * 8 + ["press"] * 16 + ["limit"] * 6
     assert not [key for key in system.ran if "-cache50-" in key]
-    walker = next(one for one in outcome.vectors if one.input.name == "walker.small")
-    assert [one.value for one in walker.use.values() if one] == [Fraction(1, 5), Fraction(1)]
+    walker = next(vector for vector in outcome.vectors if vector.input.name == "walker.small")
+    assert [estimate.value for estimate in walker.use.values() if estimate] == [Fraction(1, 5), Fraction(1)]
 
 
 def test_limits_are_those_of_all_runs_alone_also_if_one_was_made_later(tmp_path: Path) -> None:

@@ -91,8 +91,8 @@ def test_only_cells_whose_runs_are_all_verified_are_entries() -> None:
 
 def test_a_second_of_the_instruction_clock_is_guest_time() -> None:
     (work, _) = added(empty(), *rows(cell(2), [1000, 2000], lane=Lane.INSN, unit="insn"))
-    found = work.as_dict()
-    assert found["stats"]["data"] == [pytest.approx(1e-6), pytest.approx(2e-6)]
-    assert "1 instruction is 1 ns" in found["extra_info"]["seconds_are"]
-    assert found["extra_info"]["unit"] == "insn"
-    assert "-insn[" in found["name"]
+    result = work.as_dict()
+    assert result["stats"]["data"] == [pytest.approx(1e-6), pytest.approx(2e-6)]
+    assert "1 instruction is 1 ns" in result["extra_info"]["seconds_are"]
+    assert result["extra_info"]["unit"] == "insn"
+    assert "-insn[" in result["name"]

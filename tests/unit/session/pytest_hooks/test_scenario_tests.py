@@ -34,18 +34,18 @@ def marks(test: object) -> list[tuple[str, tuple[object, ...], dict[str, object]
 
 def test_a_file_is_a_test_for_each_side_of_its_bounds(tmp_path: Path) -> None:
     path = write(tmp_path, "x.yaml", "mine")
-    found = scenario_tests(tmp_path)
-    assert list(found) == ["test_mine_at_least", "test_mine_at_most"]
-    assert marks(found["test_mine_at_least"]) == [
+    result = scenario_tests(tmp_path)
+    assert list(result) == ["test_mine_at_least", "test_mine_at_most"]
+    assert marks(result["test_mine_at_least"]) == [
         ("workload", (str(path),), {}),
         ("limit", (), {"cpus": 3, "metric": "part", "at_least": 0.3}),
     ]
-    assert marks(found["test_mine_at_most"]) == [
+    assert marks(result["test_mine_at_most"]) == [
         ("workload", (str(path),), {}),
         ("limit", (), {"cpus": 3, "metric": "part", "at_most": 0.7}),
         ("limit", (), {"cpus": 3, "metric": "idle", "at_most": 0.01}),
     ]
-    assert found["test_mine_at_most"].__doc__ == "Finds a fault."
+    assert result["test_mine_at_most"].__doc__ == "Finds a fault."
 
 
 def test_a_workload_of_rt_app_has_to_be_verified(tmp_path: Path) -> None:

@@ -103,12 +103,12 @@ def change(folder: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 def test_a_verified_run_has_its_figure(session: SessionFolder) -> None:
     attempt(session)
-    found = rejudge.judge_session(close(session))
-    (row,) = found.rows
+    view = rejudge.judge_session(close(session))
+    (row,) = view.rows
     assert (row.verified, row.work, row.outcome) == (True, WORK, Outcome.OK)
-    (verdict,) = found.verdicts
+    (verdict,) = view.verdicts
     assert verdict.outcome is Word.SKIP  # one CPU was planned and never tried
-    assert (found.alpha, found.superlinear) == (POLICY.alpha, POLICY.superlinear)
+    assert (view.alpha, view.superlinear) == (POLICY.alpha, POLICY.superlinear)
 
 
 def test_a_void_run_is_found_again(session: SessionFolder) -> None:
@@ -522,8 +522,8 @@ def test_a_run_on_another_lane_than_its_clock_is_refused(session: SessionFolder)
 
 
 def gate(facts: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = facts["plan"][0]["gates"][0]
-    return found
+    result: dict[str, Any] = facts["plan"][0]["gates"][0]
+    return result
 
 
 @pytest.mark.parametrize(

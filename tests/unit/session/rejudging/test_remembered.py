@@ -65,8 +65,10 @@ def kept(files: Path) -> Path:
 
 
 def test_a_sessions_own_files_need_no_option(files: Path) -> None:
-    found, notes = remembered.trusted_of(kept(files), TrustedPrograms())
-    assert [one.words for one in found.programs] == [("--workload", str(files / "typed.yaml"))]
+    trusted_programs, notes = remembered.trusted_of(kept(files), TrustedPrograms())
+    assert [program.words for program in trusted_programs.programs] == [
+        ("--workload", str(files / "typed.yaml"))
+    ]
     assert remembered.system_of(files / "session", "mine") == (str(files / "mine.yaml"), ())
     assert notes == ()
 
@@ -83,8 +85,8 @@ def test_an_exploration_is_known_by_its_folder(files: Path) -> None:
 def test_a_file_that_changed_is_named_and_not_used(files: Path, name: str, gone: bool) -> None:
     folder = kept(files)
     (files / name).unlink() if gone else (files / name).write_text(f"{YAML}about: other\n")
-    found, notes = remembered.trusted_of(folder, TrustedPrograms())
-    assert found == TrustedPrograms()
+    programs, notes = remembered.trusted_of(folder, TrustedPrograms())
+    assert programs == TrustedPrograms()
     said = f"{files / name} has changed since the session, or is gone, so --workload must name it again"
     assert notes == (said,)
 

@@ -20,8 +20,8 @@ MARKED = {TEST: FunctionMarks("primes", (ASKED,))}
 @pytest.fixture
 def gate() -> Gate:
     """`primes`, 2 CPUs over 1, at least 1.6."""
-    (found,) = sweep(2).gates
-    return replace(found.gate, tests=(TEST,))
+    (planned_gate,) = sweep(2).gates
+    return replace(planned_gate.gate, tests=(TEST,))
 
 
 def test_equal_thresholds_are_no_difference(gate: Gate) -> None:

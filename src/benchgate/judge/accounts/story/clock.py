@@ -61,7 +61,7 @@ def _marks(log: ClockLog) -> Story:
 
 def _console(files: RunFiles, log: ClockLog) -> Story:
     """The lines whose times are known: only of a system without marks."""
-    track, begin, found = Track("console", "printed"), 0, []
+    track, begin, instants = Track("console", "printed"), 0, []
     if not log.lines:
         return Story()
     try:
@@ -70,11 +70,14 @@ def _console(files: RunFiles, log: ClockLog) -> Story:
         return Story(notes=(str(error),))
     for line in log.lines:
         if text := one_line(console[begin : line.end]):
-            found.append(Instant(track, text, line.time))
+            instants.append(Instant(track, text, line.time))
         begin = line.end
     typed = Track("console", "typed")
-    inputs = [Instant(typed, f"{one.count} bytes are typed", one.time) for one in log.inputs]
-    return Story(instants=(*found, *inputs))
+    inputs = [
+        Instant(typed, f"{console_input.count} bytes are typed", console_input.time)
+        for console_input in log.inputs
+    ]
+    return Story(instants=(*instants, *inputs))
 
 
 def _workers(files: RunFiles, log: ClockLog) -> Story:
@@ -115,18 +118,18 @@ def _vcpus(files: RunFiles, log: ClockLog) -> Iterator[Story]:
 
 def _columns(seen: Activity) -> Story:
     """The last value ends with the window."""
-    found = []
+    counters = []
     for number, lane in enumerate(seen.vcpus):
-        for at, one in enumerate(lane):
-            shares = {"works": one.worked, "spins": one.spun, "halted": one.halted}
+        for at, column in enumerate(lane):
+            shares = {"works": column.worked, "spins": column.spun, "halted": column.halted}
             values = {name: round(100 * share, 1) for name, share in shares.items()}
-            found.append(Counter(vcpu(number), seen.begin + at * seen.width, values))
-        found.append(Counter(vcpu(number), seen.end, {"works": 0, "spins": 0, "halted": 0}))
+            counters.append(Counter(vcpu(number), seen.begin + at * seen.width, values))
+        counters.append(Counter(vcpu(number), seen.end, {"works": 0, "spins": 0, "halted": 0}))
     note = (
         f"vCPUs by columns of {seen.width} ns, in percent; each turn and wake-up: "
         "`benchgate replay RUN --timeline`"
     )
-    return Story(counters=tuple(found), notes=(note,))
+    return Story(counters=tuple(counters), notes=(note,))
 
 
 def _events(seen: Events) -> Story:
@@ -135,7 +138,7 @@ def _events(seen: Events) -> Story:
     if seen.full is not None:
         notes.append(f"the file of events was full at {seen.full} ns; what came later is missing")
     return Story(
-        spans=tuple(sorted(spans, key=lambda one: (one.begin, one.end))),
+        spans=tuple(sorted(spans, key=lambda span: (span.begin, span.end))),
         arrows=tuple(_woken(halt) for halt in seen.halts if halt.by is not None),
         instants=tuple(map(_kick, seen.kicks)),
         notes=tuple(notes),

@@ -25,7 +25,8 @@ def threads_part(books: ThreadBooks) -> Story:
     """Tracks appear in the order of their spans: first the CPUs, then the threads by their ids."""
     names = names_of(books.threads)
     running = sorted(
-        (one for one in books.slices if one.state == "running"), key=lambda one: (one.cpu, one.begin)
+        (thread_slice for thread_slice in books.slices if thread_slice.state == "running"),
+        key=lambda thread_slice: (thread_slice.cpu, thread_slice.begin),
     )
     queues = [
         Counter(Track(QUEUES, f"CPU {queue.cpu}"), queue.time, {"threads": queue.length})
@@ -34,8 +35,8 @@ def threads_part(books: ThreadBooks) -> Story:
     cut = f"the record of threads was full at {books.end} ns; what came later is missing"
     return Story(
         spans=(
-            *(_run(one, names) for one in running),
-            *(_wasted(one, names) for one in books.wasted),
+            *(_run(thread_slice, names) for thread_slice in running),
+            *(_wasted(stretch, names) for stretch in books.wasted),
             *_states(books, names),
         ),
         arrows=tuple(_arrows(books.wakes, running)),
@@ -48,8 +49,14 @@ def cpu(number: int) -> Track:
     return Track(CPUS, f"CPU {number}")
 
 
-def _run(one: ThreadSlice, names: Names) -> StorySpan:
-    return StorySpan(cpu(one.cpu), _name(one.thread, names), one.begin, one.end, {"id": one.thread})
+def _run(thread_slice: ThreadSlice, names: Names) -> StorySpan:
+    return StorySpan(
+        cpu(thread_slice.cpu),
+        _name(thread_slice.thread, names),
+        thread_slice.begin,
+        thread_slice.end,
+        {"id": thread_slice.thread},
+    )
 
 
 def _name(thread: int, names: Names) -> str:
@@ -64,7 +71,7 @@ def _wasted(stretch: WastedStretch, names: Names) -> StorySpan:
 def _states(books: ThreadBooks, names: Names) -> Iterator[StorySpan]:
     """What each thread did; of a wait after a wake-up also who woke it."""
     woken: dict[int, list[ThreadWake]] = defaultdict(list)
-    for wake in sorted(books.wakes, key=lambda one: one.time):
+    for wake in sorted(books.wakes, key=lambda thread_wake: thread_wake.time):
         woken[wake.thread].append(wake)
     before: ThreadSlice | None = None
     for piece in books.slices:
@@ -72,7 +79,7 @@ def _states(books: ThreadBooks, names: Names) -> Iterator[StorySpan]:
         more: dict[str, str | int] = {"cpu": piece.cpu}
         if piece.state == "runnable" and was_blocked:
             wakes = woken[piece.thread]
-            place = bisect_right(wakes, piece.begin, key=lambda one: one.time)
+            place = bisect_right(wakes, piece.begin, key=lambda thread_wake: thread_wake.time)
             more |= _woken_by(wakes[place - 1], names) if place else {}
         track = Track(THREADS, f"{_name(piece.thread, names)} [{piece.thread}]")
         yield StorySpan(track, piece.state, piece.begin, piece.end, more)
@@ -89,19 +96,19 @@ def _arrows(wakes: Sequence[ThreadWake], running: Sequence[ThreadSlice]) -> Iter
     only, and a CPU that was idle has none."""
     on_cpu: dict[int, list[ThreadSlice]] = defaultdict(list)
     of_thread: dict[int, list[ThreadSlice]] = defaultdict(list)
-    for one in running:
-        on_cpu[one.cpu].append(one)
-        of_thread[one.thread].append(one)
+    for thread_slice in running:
+        on_cpu[thread_slice.cpu].append(thread_slice)
+        of_thread[thread_slice.thread].append(thread_slice)
     for mine in of_thread.values():
-        mine.sort(key=lambda one: one.begin)
+        mine.sort(key=lambda thread_slice: thread_slice.begin)
     for wake in wakes:
         mine = of_thread[wake.thread]
-        place = bisect_left(mine, wake.time, key=lambda one: one.begin)
+        place = bisect_left(mine, wake.time, key=lambda thread_slice: thread_slice.begin)
         if place < len(mine) and _runs_at(on_cpu[wake.waker_cpu], wake.time):
             runs = mine[place]
             yield Arrow("wakes", cpu(wake.waker_cpu), wake.time, cpu(runs.cpu), runs.begin)
 
 
 def _runs_at(slices: Sequence[ThreadSlice], time: int) -> bool:
-    place = bisect_right(slices, time, key=lambda one: one.end)
+    place = bisect_right(slices, time, key=lambda thread_slice: thread_slice.end)
     return place < len(slices) and slices[place].begin <= time

@@ -34,9 +34,9 @@ def parts(files: RunFiles) -> Iterator[Story]:
 def _moments(moments: Sequence[Moment], zero: int) -> Story:
     track = Track("run", "phases")
     spans = [
-        StorySpan(track, f"{one.name} to {after.name}", one.t_ns - zero, after.t_ns - zero)
-        for one, after in pairwise(moments)
-        if after.t_ns > one.t_ns
+        StorySpan(track, f"{moment.name} to {after.name}", moment.t_ns - zero, after.t_ns - zero)
+        for moment, after in pairwise(moments)
+        if after.t_ns > moment.t_ns
     ]
     instants = [Instant(Track("run", "moments"), moment.name, moment.t_ns - zero) for moment in moments]
     return Story(spans=tuple(spans), instants=tuple(instants))
@@ -45,7 +45,7 @@ def _moments(moments: Sequence[Moment], zero: int) -> Story:
 def _threads(moments: Sequence[Moment], zero: int) -> Story:
     """How long each vCPU's thread had run, and had waited for a host CPU, in ms since it began."""
     order = list(dict.fromkeys(thread for moment in moments for thread in moment.vcpus))
-    found = []
+    counters = []
     for moment in moments:
         for number, thread in enumerate(order):
             use = moment.vcpus.get(thread)
@@ -54,8 +54,8 @@ def _threads(moments: Sequence[Moment], zero: int) -> Story:
             values = {"ran ms": use.run_ns / _MS, "waited ms": use.delay_ns / _MS}
             if use.migrations is not None:
                 values["migrations"] = use.migrations
-            found.append(Counter(Track("host threads", f"vCPU {number}"), moment.t_ns - zero, values))
-    return Story(counters=tuple(found))
+            counters.append(Counter(Track("host threads", f"vCPU {number}"), moment.t_ns - zero, values))
+    return Story(counters=tuple(counters))
 
 
 def _workers(files: RunFiles, moments: Sequence[Moment], zero: int) -> Story:
@@ -67,6 +67,6 @@ def _workers(files: RunFiles, moments: Sequence[Moment], zero: int) -> Story:
         return Story(notes=("no workers: the guest does not say how long its unit of time is",))
     length = (seen.total_end - seen.total_start) * SECOND_NS // seen.hz
     end = next((moment.t_ns - zero for moment in moments if moment.name == RESULT), length)
-    found = words.workers_part(seen, max(end - length, 0), max(end, length))
+    story = words.workers_part(seen, max(end - length, 0), max(end, length))
     note = "the guest's clock has another zero than the host's: its window is placed to end at `result`"
-    return Story(spans=found.spans, notes=(note,))
+    return Story(spans=story.spans, notes=(note,))

@@ -117,7 +117,7 @@ def conserved(books: ThreadBooks) -> WastedTime:
         wasted=sum(cpu.wasted for cpu in books.cpus),
         longest=max((cpu.longest_wasted for cpu in books.cpus), default=0),
         stretches=len(books.wasted),
-        excused=sum(one.end - one.begin for one in books.excused),
+        excused=sum(stretch.end - stretch.begin for stretch in books.excused),
     )
 
 
@@ -186,18 +186,18 @@ def _spent(
     parts: Iterable[tuple[int, int, _Spent]], phases: Sequence[BookPhase]
 ) -> Mapping[str, Counter[_Spent]]:
     """How long each kind of parts, which are (begin, end, kind), lasts in each phase."""
-    found = {phase.name: Counter[_Spent]() for phase in phases}
-    edges = [(phase.begin, phase.end, found[phase.name]) for phase in phases]
+    result = {phase.name: Counter[_Spent]() for phase in phases}
+    edges = [(phase.begin, phase.end, result[phase.name]) for phase in phases]
     for begin, end, kind in parts:
         for first, last, own in edges:
             if begin < last and first < end:
                 own[kind] += min(end, last) - max(begin, first)
-    return found
+    return result
 
 
 def _moves(moves: Sequence[tuple[int, int]], places: Sequence[CpuPlace]) -> Mapping[Distance, int]:
-    found = Counter(_distance(places[origin], places[cpu]) for origin, cpu in moves)
-    return {distance: found[distance] for distance in DISTANCES}
+    result = Counter(_distance(places[origin], places[cpu]) for origin, cpu in moves)
+    return {distance: result[distance] for distance in DISTANCES}
 
 
 def _distance(place: CpuPlace, other: CpuPlace) -> Distance:
@@ -238,12 +238,12 @@ def _cpu_book(
     wasted: Sequence[WastedStretch],
     phases: Sequence[BookPhase],
 ) -> CpuBook:
-    mine = [one for one in wasted if one.cpu == cpu]
+    mine = [stretch for stretch in wasted if stretch.cpu == cpu]
     runs = [(run.begin, run.end, run.thread == IDLE) for run in schedule.runs[cpu]]
     whole = _spent(runs, [BookPhase(WHOLE, schedule.begin, schedule.end)])[WHOLE]
     running, idle = whole[False], whole[True]
     in_phases = _spent(runs, phases)
-    lost = _spent([(one.begin, one.end, True) for one in mine], phases)
+    lost = _spent([(stretch.begin, stretch.end, True) for stretch in mine], phases)
     by_phase = tuple(
         CpuPhase(name, own[False], own[True], lost[name][True]) for name, own in in_phases.items()
     )
@@ -252,8 +252,10 @@ def _cpu_book(
             f"{events.path}: CPU {cpu} ran threads for {running} ns and idled for {idle}, but the window has "
             f"{schedule.end - schedule.begin}"
         )
-    lengths = [one.end - one.begin for one in mine]
-    of_phases = tuple(sum(getattr(one, what) for one in by_phase) for what in ("running", "idle", "wasted"))
+    lengths = [stretch.end - stretch.begin for stretch in mine]
+    of_phases = tuple(
+        sum(getattr(phase, what) for phase in by_phase) for what in ("running", "idle", "wasted")
+    )
     if of_phases != (running, idle, sum(lengths)):
         raise VerifyError(
             f"{events.path}: CPU {cpu} ran, idled and wasted {(running, idle, sum(lengths))} ns, but "

@@ -247,13 +247,13 @@ def _following(effects: list[QueueEffect]) -> list[int | None]:
 def _leaving(effects: list[QueueEffect], vcpus: int) -> list[bool]:
     """Whether the CPU whose number was read is about to take its thread off the queue: before its next switch
     it does nothing but move threads to itself. Its own switches are complete."""
-    leaves, found = [False] * vcpus, [False] * len(effects)
+    leaves, result = [False] * vcpus, [False] * len(effects)
     for at in range(len(effects) - 1, -1, -1):
         effect, event = effects[at], effects[at].event
         if isinstance(event, SwitchEvent):
             leaves[effect.cpu] = event.before != IDLE and event.state != "r"
             continue
-        found[at] = leaves[effect.cpu]
+        result[at] = leaves[effect.cpu]
         if isinstance(event, WakeEvent):
             leaves[event.vcpu] = False
-    return found
+    return result

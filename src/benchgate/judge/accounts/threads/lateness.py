@@ -36,8 +36,8 @@ class PlainWait:
 
 def find_waits(schedule: Schedule) -> list[PlainWait]:
     """All waits of the window, by length, the longest first."""
-    found = [wait for place, life in enumerate(schedule.lives) for wait in _of_life(schedule, place, life)]
-    return sorted(found, key=lambda wait: (-wait.length, wait.begin, wait.life))
+    waits = [wait for place, life in enumerate(schedule.lives) for wait in _of_life(schedule, place, life)]
+    return sorted(waits, key=lambda wait: (-wait.length, wait.begin, wait.life))
 
 
 def _of_life(schedule: Schedule, place: int, life: ThreadLife) -> Iterator[PlainWait]:

@@ -56,14 +56,14 @@ class WorkerSleeps:
     """Addresses on the stacks of interrupts that woke a thread."""
 
     def count(self, workers: Collection[int]) -> int:
-        return sum(min(len(one.lengths) for one in some) for some in self._of(workers))
+        return sum(min(len(sleeps.lengths) for sleeps in some) for some in self._of(workers))
 
     def sum(self, workers: Collection[int]) -> int:
-        return sum(min(sum(one.lengths) for one in some) for some in self._of(workers))
+        return sum(min(sum(sleeps.lengths) for sleeps in some) for some in self._of(workers))
 
     def longest(self, workers: Collection[int]) -> int:
-        found = (min(max(one.lengths, default=0) for one in some) for some in self._of(workers))
-        return max(found, default=0)
+        result = (min(max(sleeps.lengths, default=0) for sleeps in some) for some in self._of(workers))
+        return max(result, default=0)
 
     @property
     def waits(self) -> tuple[tuple[WokenWait, ...], ...] | None:
@@ -86,17 +86,17 @@ class WorkerSleeps:
 
     def _is_by_worker(self, wake: ThreadWake) -> bool:
         """An interrupt may come while a worker runs, and wake another thread."""
-        mine = (one.life.thread for one in self.each)
+        mine = (sleeps.life.thread for sleeps in self.each)
         return wake.waker in mine and self.interrupts.isdisjoint(wake.trail[GENERIC:])
 
 
-def worker_sleeps(schedule: Schedule, log: ClockLog, found: VerifiedRun) -> WorkerSleeps | None:
-    if schedule.is_cut or not found.hz or not found.workers:
+def worker_sleeps(schedule: Schedule, log: ClockLog, run: VerifiedRun) -> WorkerSleeps | None:
+    if schedule.is_cut or not run.hz or not run.workers:
         return None
     threads = list(_threads(schedule, log))
-    shift = _shift(found, log, found.hz)
+    shift = _shift(run, log, run.hz)
     return WorkerSleeps(
-        {worker.id: _may_be(worker, threads, found.hz, shift) for worker in found.workers},
+        {worker.id: _may_be(worker, threads, run.hz, shift) for worker in run.workers},
         tuple(threads),
         frozenset(
             address
@@ -153,13 +153,13 @@ def _sleeps(phases: Iterable[Phase]) -> Iterator[tuple[int, ThreadWake | None, i
             since = None
 
 
-def _shift(found: VerifiedRun, log: ClockLog, hz: int) -> Fraction:
+def _shift(run: VerifiedRun, log: ClockLog, hz: int) -> Fraction:
     """How far the guest's clock is ahead of the instruction clock: it is read just after a mark."""
     ticks = Fraction(SECOND_NS, hz)
     begins = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_BEGIN]
     ends = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_END]
-    starts = [worker.start * ticks for worker in found.workers]
-    stops = [worker.end * ticks for worker in found.workers]
+    starts = [worker.start * ticks for worker in run.workers]
+    stops = [worker.end * ticks for worker in run.workers]
     pairs = ((starts, begins), (stops, ends))
     return min(edge(times) - edge(marks) for edge in (min, max) for times, marks in pairs)
 
@@ -172,12 +172,15 @@ def _may_be(
         thread for thread in threads if (thread.begin.vcpu, thread.end.vcpu) == (report.cpu, report.cpu_end)
     ]
     near = [
-        one
-        for one in same
-        if all(_reads(one.life, mark, time) for mark, time in zip((one.begin, one.end), times, strict=True))
+        sleeps
+        for sleeps in same
+        if all(
+            _reads(sleeps.life, mark, time)
+            for mark, time in zip((sleeps.begin, sleeps.end), times, strict=True)
+        )
     ]
-    close = sorted(near or same or threads, key=lambda one: _off(one, times))
-    return tuple(one for one in close if _off(one, times) <= _off(close[0], times) + CERTAIN_NS)
+    close = sorted(near or same or threads, key=lambda sleeps: _off(sleeps, times))
+    return tuple(sleeps for sleeps in close if _off(sleeps, times) <= _off(close[0], times) + CERTAIN_NS)
 
 
 def _reads(life: ThreadLife, mark: ClockMark, time: int) -> bool:

@@ -22,8 +22,8 @@ ORDER = 60
 
 def body(page: PageView) -> Html | None:
     view, every = page.view, page.every
-    lanes = sorted({one.lane for one in every})
-    placements = sorted({arm.placement for one in every for arm in one.arms})
+    lanes = sorted({series.lane for series in every})
+    placements = sorted({arm.placement for series in every for arm in series.arms})
     told = [
         f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
         *lane_notes(every),
@@ -50,8 +50,8 @@ def _capacity(view: SessionView) -> Html | None:
     if not view.capacity:
         return None
     rows = [
-        (f"{one.cpus} guests ({one.lane})", with_interval(one.ratio, one.low, one.high, "x"))
-        for _, one in sorted(view.capacity.items())
+        (f"{bound.cpus} guests ({bound.lane})", with_interval(bound.ratio, bound.low, bound.high, "x"))
+        for _, bound in sorted(view.capacity.items())
     ]
     caption = "Host capacity: the throughput of probe guests side by side, over that of one"
     return table(caption, ("probe guests", "as much as one"), rows)

@@ -43,9 +43,9 @@ def _floors(view: SessionView) -> list[Html]:
 def _effects(view: SessionView) -> list[Html]:
     decided = [verdict for verdict in view.shown_verdicts if verdict.outcome in (Word.PASS, Word.FAIL)]
     rows = [
-        (one.id, word(str(one.outcome)), units.limit(one) or NOTHING, _effect(one))
-        for one in decided
-        if _effect(one)
+        (verdict.id, word(str(verdict.outcome)), units.limit(verdict) or NOTHING, _effect(verdict))
+        for verdict in decided
+        if _effect(verdict)
     ]
     if not rows:
         return []
@@ -58,4 +58,4 @@ def _effect(verdict: Verdict) -> str:
 
 
 def _ungated(view: SessionView) -> list[Html]:
-    return [listed([str(one) for one in view.ungated])] if view.ungated else []
+    return [listed([str(row) for row in view.ungated])] if view.ungated else []

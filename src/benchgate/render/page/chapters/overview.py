@@ -52,24 +52,28 @@ class MatrixCell:
     @property
     def deciding(self) -> Verdict | None:
         """The worst verdict, a threshold before a right answer."""
-        worst = sorted(self.verdicts, key=lambda one: (WORST_FIRST.index(one.outcome), one.gate == VERIFIED))
+        worst = sorted(
+            self.verdicts, key=lambda verdict: (WORST_FIRST.index(verdict.outcome), verdict.gate == VERIFIED)
+        )
         return worst[0] if worst else None
 
     @property
     def word(self) -> str:
         """`PASS`, `verified` if no threshold was decided, `measured` if no gate saw it."""
-        one = self.deciding
-        if one is None:
+        verdict = self.deciding
+        if verdict is None:
             return Word.INVALID if self.arm and self.arm.is_broken else "measured"
-        return "verified" if (one.gate, one.outcome) == (VERIFIED, Word.PASS) else str(one.outcome)
+        return (
+            "verified" if (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS) else str(verdict.outcome)
+        )
 
     @property
     def shown(self) -> str:
         if self.arm and self.arm.is_broken:
             return "invalid"
-        one = next((threshold for threshold in self.thresholds if threshold.figure is not None), None)
-        if one is not None and one.figure is not None:
-            return units.figure(one)
+        verdict = next((threshold for threshold in self.thresholds if threshold.figure is not None), None)
+        if verdict is not None and verdict.figure is not None:
+            return units.figure(verdict)
         seen = self.arm.speedups.get(Window.WORK) if self.arm else None
         if seen:
             return f"{seen.ratio:.2f}x"
@@ -84,7 +88,7 @@ def body(page: PageView) -> Html | None:
     head = tag("thead", *_heads(page, columns))
     lines = (_line(page, row, columns, cells[row.number]) for row in page.rows)
     whole = tag("table", tag("caption", CAPTION), head, tag("tbody", *lines), class_="matrix")
-    words = [one.word for of in cells.values() for one in of.values()]
+    words = [cell.word for of in cells.values() for cell in of.values()]
     return join([scrolling(TITLE, whole), _legend(words), tag("p", ABOUT, class_="soft")])
 
 
@@ -94,17 +98,19 @@ def _order(page: PageView, column: Column) -> tuple[int, str, int, str]:
 
 
 def _cells(row: PageRow) -> Mapping[Column, MatrixCell]:
-    found = {
-        (one.place, arm.cpus, arm.name): MatrixCell(arm, tuple(_of_arm(row, one.system, one.lane, arm)))
-        for one in row.series
-        for arm in one.arms
+    cells = {
+        (series.place, arm.cpus, arm.name): MatrixCell(
+            arm, tuple(_of_arm(row, series.system, series.lane, arm))
+        )
+        for series in row.series
+        for arm in series.arms
     }
-    known = {id(verdict) for cell in found.values() for verdict in cell.verdicts}
+    known = {id(verdict) for cell in cells.values() for verdict in cell.verdicts}
     rest: dict[Column, list[Verdict]] = {}
     for verdict in row.verdicts:
         if id(verdict) not in known:
             rest.setdefault((_place(row, verdict), verdict.cpus, f"smp{verdict.cpus}"), []).append(verdict)
-    return {**{column: MatrixCell(None, tuple(of)) for column, of in rest.items()}, **found}
+    return {**{column: MatrixCell(None, tuple(of)) for column, of in rest.items()}, **cells}
 
 
 def _of_arm(row: PageRow, system: str, lane: str, arm: ArmFigures) -> Iterable[Verdict]:
@@ -175,10 +181,12 @@ def _is_control(cell: MatrixCell) -> bool:
 
 
 def _told(cell: MatrixCell) -> str:
-    one = cell.deciding
-    if one is None or one.threshold is None:
+    verdict = cell.deciding
+    if verdict is None or verdict.threshold is None:
         return cell.shown
-    return f"{cell.shown} {units.limit(one)}" + (" (negative control)" if one.gate == "control" else "")
+    return f"{cell.shown} {units.limit(verdict)}" + (
+        " (negative control)" if verdict.gate == "control" else ""
+    )
 
 
 def _legend(words: Sequence[str]) -> Html:

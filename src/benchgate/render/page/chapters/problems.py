@@ -43,7 +43,7 @@ def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
     told = told_of(_without_echoes(of))
     what, _, then = page.rooted(told[0].text).partition("; next: ")
     paste = _command(page, told[0].of)
-    others = [page.rooted(one.text).partition("; next: ")[0] for one in told[1:]]
+    others = [page.rooted(verdicts.text).partition("; next: ")[0] for verdicts in told[1:]]
     children: list[Child] = [
         tag("h3", word(str(outcome)), " ", tag("a", row.name, href=f"#{row.id}"), f" {_about(of)}"),
         tag("p", what),
@@ -53,8 +53,8 @@ def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
         commands(paste) if paste else None,
         more(f"{len(others)} more of this row", listed(others)) if others else None,
     ]
-    systems = {one.system for one in of}
-    places = {page.looks[one.place] for one in row.series if one.system in systems}
+    systems = {verdict.system for verdict in of}
+    places = {page.looks[series.place] for series in row.series if series.system in systems}
     return tag(
         "article",
         *children,
@@ -66,8 +66,10 @@ def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
 
 def _without_echoes(of: Sequence[Verdict]) -> list[Verdict]:
     """A cell without a right answer makes its thresholds INVALID, too: its own sentence says why."""
-    broken = {_cell_of(one) for one in of if (one.gate, one.outcome) == (VERIFIED, Word.INVALID)}
-    return [one for one in of if one.gate == VERIFIED or _cell_of(one) not in broken]
+    broken = {
+        _cell_of(verdict) for verdict in of if (verdict.gate, verdict.outcome) == (VERIFIED, Word.INVALID)
+    }
+    return [verdict for verdict in of if verdict.gate == VERIFIED or _cell_of(verdict) not in broken]
 
 
 def _cell_of(verdict: Verdict) -> tuple[object, ...]:
@@ -76,9 +78,11 @@ def _cell_of(verdict: Verdict) -> tuple[object, ...]:
 
 def _about(of: Sequence[Verdict]) -> str:
     """The systems, CPU counts and kinds of gate."""
-    systems = ", ".join(dict.fromkeys(one.system for one in of))
-    counts = ", ".join(f"smp{cpus}" for cpus in sorted({one.cpus for one in of}))
-    kinds = ", ".join(dict.fromkeys("negative control" if one.gate == "control" else one.gate for one in of))
+    systems = ", ".join(dict.fromkeys(verdict.system for verdict in of))
+    counts = ", ".join(f"smp{cpus}" for cpus in sorted({verdict.cpus for verdict in of}))
+    kinds = ", ".join(
+        dict.fromkeys("negative control" if verdict.gate == "control" else verdict.gate for verdict in of)
+    )
     return f"{counts} on {systems}: {kinds}"
 
 
@@ -104,7 +108,7 @@ def _is_broken(row: RunRow) -> bool:
 def _skipped(page: PageView, quiet: Sequence[ToldVerdicts], *, is_alone: bool) -> Html | None:
     if not quiet:
         return None
-    gates = sum(len(one.of) for one in quiet)
+    gates = sum(len(verdicts.of) for verdicts in quiet)
     head = f"{counted(gates, 'gate')} skipped, {counted(len(quiet), 'reason')}"
-    sentences = listed([page.rooted(one.text) for one in quiet])
+    sentences = listed([page.rooted(verdicts.text) for verdicts in quiet])
     return more(head, sentences, is_open=is_alone and len(quiet) <= FEW_SKIPPED)

@@ -35,11 +35,11 @@ MOST_PASSED = 6
 
 @functools.cache
 def all_details() -> tuple[ModuleType, ...]:
-    found = [
+    types = [
         importlib.import_module(f"{details.__name__}.{module.name}")
         for module in pkgutil.iter_modules(details.__path__)
     ]
-    return tuple(sorted(found, key=lambda part: part.ORDER))
+    return tuple(sorted(types, key=lambda part: part.ORDER))
 
 
 def body(page: PageView) -> Html | None:
@@ -81,7 +81,9 @@ def _line(row: PageRow) -> list[Child]:
     passed = sum(threshold.outcome is Word.PASS for threshold in row.thresholds)
     gates = f"{passed} of {counted(len(row.thresholds), 'gate')} passed" if row.thresholds else "no threshold"
     said = ", ".join(filter(None, (f"{row.mode} mode", settings, gates)))
-    ratios = [(one.place, _ratio(one)) for one in row.series] if len(row.series) <= MOST_RATIOS else []
+    ratios = (
+        [(series.place, _ratio(series)) for series in row.series] if len(row.series) <= MOST_RATIOS else []
+    )
     return [
         tag("strong", row.name),
         " ",
@@ -93,15 +95,15 @@ def _line(row: PageRow) -> list[Child]:
 
 
 def _ratio(series: ArmSeries) -> str:
-    found = [(arm.name, arm.speedups.get(Window.WORK)) for arm in series.arms]
-    return next((f"{name} {seen.ratio:.2f}x" for name, seen in reversed(found) if seen), "")
+    result = [(arm.name, arm.speedups.get(Window.WORK)) for arm in series.arms]
+    return next((f"{name} {seen.ratio:.2f}x" for name, seen in reversed(result) if seen), "")
 
 
 def _sentences(page: PageView, row: PageRow) -> Html | None:
     """Without the advice, which stands beside what failed. Of many that passed, the sentences are folded."""
     told = told_of(row.verdicts)
-    bad = [_sentence(page, one) for one in told if one.word is not Word.PASS]
-    good = [_sentence(page, one) for one in told if one.word is Word.PASS]
+    bad = [_sentence(page, verdicts) for verdicts in told if verdicts.word is not Word.PASS]
+    good = [_sentence(page, verdicts) for verdicts in told if verdicts.word is Word.PASS]
     passed = tag("ul", *good, class_="verdicts")
     if len(good) > MOST_PASSED:
         passed = more(f"{len(good)} sentences of verdicts that are PASS", passed)

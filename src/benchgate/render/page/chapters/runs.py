@@ -74,7 +74,7 @@ def body(page: PageView) -> Html | None:
     rows = sorted(view.rows, key=lambda row: row.run)
     if not rows:
         return None
-    places = {(one.system, one.lane): one.place for one in page.every}
+    places = {(series.system, series.lane): series.place for series in page.every}
     medians = _medians(rows)
     marks = [_mark(row, looks[places[row.system, row.lane]], medians.get(row.cell.id)) for row in rows]
     lanes = _lanes(view, rows)
@@ -254,29 +254,34 @@ def _y(value: float, levels: Sequence[float]) -> float:
 
 
 def _axis(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]:
-    for one in levels:
-        yield level(_y(one, levels), f"{100 * one:.4g}%", LEFT)
+    for value in levels:
+        yield level(_y(value, levels), f"{100 * value:.4g}%", LEFT)
     for place in range(0, len(part), NUMBERED):
         number = str(part[place].number)
         yield tag("text", number, x=_x(place), y=TOP + HIGH + 13, text_anchor="middle")
 
 
 def _marks(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]:
-    for place, one in enumerate(part):
+    for place, point in enumerate(part):
         x = _x(place)
-        if one.value is None or one.state is StripState.BROKEN:
+        if point.value is None or point.state is StripState.BROKEN:
             y: float = TOP + HIGH - 4
             cross = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
             yield tag(
-                "path", tag("title", one.title), class_="bad", d=cross, stroke="currentColor", stroke_width=2
+                "path",
+                tag("title", point.title),
+                class_="bad",
+                d=cross,
+                stroke="currentColor",
+                stroke_width=2,
             )
             continue
-        y = _y(one.value, levels)
-        hollow = one.state is not StripState.COUNTS
-        kind = {StripState.VOID: "void", StripState.WARMUP: "soft"}.get(one.state, colour_class(one.look))
+        y = _y(point.value, levels)
+        hollow = point.state is not StripState.COUNTS
+        kind = {StripState.VOID: "void", StripState.WARMUP: "soft"}.get(point.state, colour_class(point.look))
         line = tag("path", d=f"M{x:.1f} {TOP}V{TOP + HIGH}", stroke="currentColor", opacity=0.5)
-        mark = marker(one.look, x, y, 2.6, hollow=hollow, title=one.title)
-        yield tag("g", line if one.state is StripState.VOID else None, mark, class_=kind)
+        mark = marker(point.look, x, y, 2.6, hollow=hollow, title=point.title)
+        yield tag("g", line if point.state is StripState.VOID else None, mark, class_=kind)
 
 
 def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:

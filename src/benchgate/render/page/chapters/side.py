@@ -71,12 +71,12 @@ Clock = tuple[Lane, str]
 
 def _references(page: PageView) -> Mapping[Clock, str]:
     """The system with which others are compared: the first one that ran, the same in the whole session."""
-    found: dict[Clock, str] = {}
+    result: dict[Clock, str] = {}
     several: set[Clock] = set()
-    for one in page.every:
-        if found.setdefault((one.lane, one.machine), one.system) != one.system:
-            several.add((one.lane, one.machine))
-    return {clock: system for clock, system in found.items() if clock in several}
+    for series in page.every:
+        if result.setdefault((series.lane, series.machine), series.system) != series.system:
+            several.add((series.lane, series.machine))
+    return {clock: system for clock, system in result.items() if clock in several}
 
 
 def _heads(firsts: Mapping[Clock, str]) -> tuple[str, ...]:
@@ -104,7 +104,14 @@ class SideLines:
         work = arm.speedups.get(Window.WORK)
         shown = "INVALID" if arm.is_broken else work.word if work else ""
         first = self.references.get((series.lane, series.machine), series.system)
-        other = next((one for one in row.series if (one.system, one.lane) == (first, series.lane)), None)
+        other = next(
+            (
+                arm_series
+                for arm_series in row.series
+                if (arm_series.system, arm_series.lane) == (first, series.lane)
+            ),
+            None,
+        )
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
         text = f"{series.label} {arm.name}"
         name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
@@ -165,12 +172,12 @@ def _around(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[str, str]
 
 
 def _faster(view: SessionView, first: ArmSeries, arm: ArmFigures) -> str:
-    other = next((one for one in first.arms if one.name == arm.name), None)
+    other = next((figures for figures in first.arms if figures.name == arm.name), None)
     if other is None or not (arm.samples and other.samples) or arm.is_broken or other.is_broken:
         return NOTHING
     if (arm.unit, arm.placement) != (other.unit, other.placement):
         return NOTHING
-    tops, bottoms = ([float(work) for work, _ in one.samples] for one in (other, arm))
+    tops, bottoms = ([float(work) for work, _ in figures.samples] for figures in (other, arm))
     ratio = stats.ratio_of_medians(tops, bottoms)
     if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
         return f"{ratio:.3f}x"

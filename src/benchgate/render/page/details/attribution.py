@@ -52,17 +52,17 @@ def _by_phase(every: Sequence[Table]) -> Html:
 
 
 def _by_cpu(one: Table) -> list[Html]:
-    found = []
+    htmls = []
     counted_ = {name: values for name, values in one.by_cpu.items() if any(values)}
     if counted_:
         heads = ("bucket", *(f"CPU {cpu}" for cpu in range(one.cpus)))
         rows = [[name, *map(shown, values)] for name, values in counted_.items()]
-        found.append(table(f"{one.cell}: by CPU, {WHOLE}, in {one.unit}", heads, rows))
+        htmls.append(table(f"{one.cell}: by CPU, {WHOLE}, in {one.unit}", heads, rows))
     if one.samples:
         whole = sum(one.samples.values())
         top = list(one.samples.items())[:MOST_SYMBOLS]
         rows = [[name, str(count), f"{count / whole:.0%}"] for name, count in top]
-        found.append(
+        htmls.append(
             table(f"{one.cell}: user code at {whole} timer ticks", ("symbol", "ticks", "share"), rows)
         )
-    return found
+    return htmls

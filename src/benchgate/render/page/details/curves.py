@@ -43,14 +43,14 @@ class CurvePanel:
 
 
 def about(page: PageView) -> str:
-    return ABOUT if any(_points(one) for one in page.every) else ""
+    return ABOUT if any(_points(series) for series in page.every) else ""
 
 
 def body(page: PageView) -> Html | None:
     drawn = panels_of(page)
     if not drawn:
         return None
-    return join([figure(by_cpus.draw(one.panel, percent), TITLE) for one in drawn])
+    return join([figure(by_cpus.draw(curve_panel.panel, percent), TITLE) for curve_panel in drawn])
 
 
 def percent(value: float) -> str:
@@ -60,48 +60,53 @@ def percent(value: float) -> str:
 def panels_of(page: PageView) -> tuple[CurvePanel, ...]:
     """One for each workload and mode of this part of the page."""
     every = _families(page, page.every)
-    found: list[CurvePanel] = []
+    panels: list[CurvePanel] = []
     for family, mine in _families(page, page.series).items():
-        drawn = by_cpus.on_one_axis([one.panel for one in mine], [one.panel for one in every[family]])
-        found += [replace(one, panel=panel) for one, panel in zip(mine, drawn, strict=True)]
-    return tuple(found)
+        drawn = by_cpus.on_one_axis(
+            [curve_panel.panel for curve_panel in mine], [curve_panel.panel for curve_panel in every[family]]
+        )
+        panels += [replace(curve_panel, panel=panel) for curve_panel, panel in zip(mine, drawn, strict=True)]
+    return tuple(panels)
 
 
 def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[CurvePanel]]:
     """The panels of negative controls, and the others."""
     groups: dict[str, list[ArmSeries]] = {}
-    for one in series:
-        if _points(one):
-            groups.setdefault(f"{one.label}, {one.mode} mode", []).append(one)
-    found: dict[bool, list[CurvePanel]] = {}
+    for arm_series in series:
+        if _points(arm_series):
+            groups.setdefault(f"{arm_series.label}, {arm_series.mode} mode", []).append(arm_series)
+    result: dict[bool, list[CurvePanel]] = {}
     for heading, group in groups.items():
         is_control = any(seen.sign.startswith("<") for _, seen in _limited(group))
-        found.setdefault(is_control, []).append(_drawn(page, heading, group))
-    return found
+        result.setdefault(is_control, []).append(_drawn(page, heading, group))
+    return result
 
 
 def _limited(group: Sequence[ArmSeries]) -> Iterator[tuple[ArmFigures, Speedup]]:
-    for one in group:
-        for arm in one.arms:
+    for series in group:
+        for arm in series.arms:
             seen = arm.speedups.get(Window.WORK)
             if seen is not None and seen.threshold is not None:
                 yield arm, seen
 
 
 def _limits(group: Sequence[ArmSeries]) -> tuple[PlotLimit, ...]:
-    found = {
+    result = {
         (arm.cpus, seen.threshold * seen.base_cpus / arm.cpus): f"{arm.name} {seen.sign} {seen.threshold:g}x"
         for arm, seen in _limited(group)
         if seen.threshold is not None
     }
-    return tuple(PlotLimit(*place, f"threshold: {title}") for place, title in found.items())
+    return tuple(PlotLimit(*place, f"threshold: {title}") for place, title in result.items())
 
 
 def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> CurvePanel:
     looks, view = page.looks, page.view
-    lines = tuple(PlotLine(looks[one.place], one.place, _points(one), _fitted(page, one)) for one in group)
+    lines = tuple(
+        PlotLine(looks[series.place], series.place, _points(series), _fitted(page, series))
+        for series in group
+    )
     counts = {point.cpus for line in lines for point in line.points}
-    lanes = {one.lane for one in group}
+    lanes = {series.lane for series in group}
     host = tuple(
         (cpus, bound.ratio / cpus)
         for cpus, bound in sorted(view.capacity.items())
@@ -139,16 +144,16 @@ def _points(series: ArmSeries) -> tuple[PlotPoint, ...]:
     if dict(series.params).get(FIXED_TIME):
         return ()
     seen = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms if not arm.is_variant]
-    found = [(arm, speedup) for arm, speedup in seen if speedup is not None]
-    if not found:
+    result = [(arm, speedup) for arm, speedup in seen if speedup is not None]
+    if not result:
         return ()
-    cpus = found[0][1].base_cpus
+    cpus = result[0][1].base_cpus
     base = next((arm for arm in series.arms if arm.cpus == cpus and not arm.is_variant), None)
     if base is None or base.work is None:
         return ()
     middle = base.work.median
     first = PlotPoint(cpus, 1.0, tuple(middle / work for work, _ in base.samples), title=f"{base.name} 100%")
-    return (first, *(_point(arm, speedup, middle) for arm, speedup in found if arm.cpus != cpus))
+    return (first, *(_point(arm, speedup, middle) for arm, speedup in result if arm.cpus != cpus))
 
 
 def _point(arm: ArmFigures, seen: Speedup, middle: float) -> PlotPoint:

@@ -43,13 +43,13 @@ def about(page: PageView) -> str:
 
 
 def body(page: PageView) -> Html | None:
-    found = spendings(page.view.books)
-    if not found:
+    result = spendings(page.view.books)
+    if not result:
         return _order(page.view)
-    heads, rows = used(memory.heads(), [list(memory.row_of(one)) for one in found])
+    heads, rows = used(memory.heads(), [list(memory.row_of(spending)) for spending in result])
     said = memory.sentences(page.view)
     whole = table("Shares of the time of all CPUs, median run of each cell", heads, rows)
-    return join([whole, listed(said) if said else None, _order(page.view), *map(_cell, found)])
+    return join([whole, listed(said) if said else None, _order(page.view), *map(_cell, result)])
 
 
 def _orders(view: SessionView) -> Mapping[str, Disorder]:
@@ -59,12 +59,21 @@ def _orders(view: SessionView) -> Mapping[str, Disorder]:
 def _order(view: SessionView) -> Html | None:
     """How many accesses were out of order, and at which line the worst one was."""
     cells = {row.cell.id: (row.cell.row, row.cell.cpus) for row in view.rows}
-    found = _orders(view)
-    seen = [(cell, found[cell]) for cell in sorted(found, key=lambda cell: cells.get(cell, (cell, 0)))]
+    disorders = _orders(view)
+    seen = [
+        (cell, disorders[cell]) for cell in sorted(disorders, key=lambda cell: cells.get(cell, (cell, 0)))
+    ]
     rows = [
-        [cell, f"{one.count:,}", f"{one.crossed:,}", f"{one.worst_ns:,}", f"{one.total_ns:,}", line]
-        for cell, one in seen
-        for line in [_line(view, cell, one) if one.count else NOTHING]
+        [
+            cell,
+            f"{disorder.count:,}",
+            f"{disorder.crossed:,}",
+            f"{disorder.worst_ns:,}",
+            f"{disorder.total_ns:,}",
+            line,
+        ]
+        for cell, disorder in seen
+        for line in [_line(view, cell, disorder) if disorder.count else NOTHING]
     ]
     heads = (
         "cell",
@@ -79,7 +88,12 @@ def _order(view: SessionView) -> Html | None:
 
 def _line(view: SessionView, cell: str, seen: Disorder) -> str:
     """The line of memory, with its variables if it is among those whose moves were recorded."""
-    lines = (line for one in view.moved_lines if one.cell == cell for line in one.sharing.lines)
+    lines = (
+        line
+        for moved_line in view.moved_lines
+        if moved_line.cell == cell
+        for line in moved_line.sharing.lines
+    )
     known = next((line for line in lines if line.physical == seen.worst_line), None)
     where = f"physical {seen.worst_line:#x}"
     return f"{name_of(known)}, {where}" if known else where
@@ -97,9 +111,9 @@ def _phase(run: RunBooks, phase: str) -> list[Html]:
     shown = every[:MOST_CPUS]
     cut = f"; the first {MOST_CPUS} of {counted(len(every), 'CPU')}" if len(every) > MOST_CPUS else ""
     parts = (
-        ("time in ns", PARTS, [_spent(one) for one in shown]),
-        ("stalled for, in ns", CLASSES, [one.stalls for one in shown]),
-        ("accesses and events", COUNTS, [one.counts for one in shown]),
+        ("time in ns", PARTS, [_spent(books) for books in shown]),
+        ("stalled for, in ns", CLASSES, [books.stalls for books in shown]),
+        ("accesses and events", COUNTS, [books.counts for books in shown]),
     )
     return [
         _by_cpu(f"Phase {phase}: {what}{cut}", names, values)

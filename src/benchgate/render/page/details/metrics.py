@@ -62,7 +62,10 @@ def body(page: PageView) -> Html | None:
     drawn, shapes = panels_of(page), _shapes(page)
     if not drawn and not shapes:
         return None
-    pictures = [figure(by_cpus.draw(one.panel, partial(shown, unit=one.unit)), one.heading) for one in drawn]
+    pictures = [
+        figure(by_cpus.draw(metric_panel.panel, partial(shown, unit=metric_panel.unit)), metric_panel.heading)
+        for metric_panel in drawn
+    ]
     panels = tag("div", *pictures, class_="panels") if drawn else None
     return join([panels, _table(page), *_histograms(shapes)])
 
@@ -80,33 +83,37 @@ def shown(value: float, unit: str) -> str:
 def panels_of(page: PageView) -> tuple[MetricPanel, ...]:
     """One panel per workload and metric."""
     every: dict[tuple[str, str], list[Panel]] = {}
-    for one in _panels(page, page.every):
-        every.setdefault((one.metric, one.unit), []).append(one.panel)
+    for metric_panel in _panels(page, page.every):
+        every.setdefault((metric_panel.metric, metric_panel.unit), []).append(metric_panel.panel)
     return tuple(
-        replace(one, panel=panel)
-        for one in _panels(page, page.series)
-        for panel in by_cpus.on_one_axis([one.panel], every[one.metric, one.unit])
+        replace(metric_panel, panel=panel)
+        for metric_panel in _panels(page, page.series)
+        for panel in by_cpus.on_one_axis([metric_panel.panel], every[metric_panel.metric, metric_panel.unit])
     )
 
 
 def _panels(page: PageView, series: Sequence[ArmSeries]) -> list[MetricPanel]:
-    found: dict[tuple[str, Metric, str], list[tuple[PlotLine, list[PlotLimit]]]] = {}
-    for one in series:
-        figures = [each for each in page.metrics[one.key] if not each.arm.is_variant]
+    result: dict[tuple[str, Metric, str], list[tuple[PlotLine, list[PlotLimit]]]] = {}
+    for arm_series in series:
+        figures = [each for each in page.metrics[arm_series.key] if not each.arm.is_variant]
         for metric, unit in dict.fromkeys((each.metric, each.unit) for each in figures):
             mine = [each for each in figures if each.metric == metric]
-            line = PlotLine(page.looks[one.place], one.place, tuple(map(_point, mine)))
-            found.setdefault((one.label, metric, unit), []).append((line, [*_limits(mine)]))
-    return [_drawn(*key, lines) for key, lines in found.items()]
+            line = PlotLine(page.looks[arm_series.place], arm_series.place, tuple(map(_point, mine)))
+            result.setdefault((arm_series.label, metric, unit), []).append((line, [*_limits(mine)]))
+    return [_drawn(*key, lines) for key, lines in result.items()]
 
 
 def _limits(figures: Sequence[MetricFigures]) -> Iterator[PlotLimit]:
     """The thresholds of the figures themselves, not those of ratios."""
-    for one in figures:
-        for verdict in one.verdicts:
-            if verdict.threshold is not None and units.unit_of(verdict) == one.unit and verdict.ratio is None:
-                title = f"threshold: {one.arm.name} {units.limit(verdict)}"
-                yield PlotLimit(one.arm.cpus, verdict.threshold, title)
+    for metric_figures in figures:
+        for verdict in metric_figures.verdicts:
+            if (
+                verdict.threshold is not None
+                and units.unit_of(verdict) == metric_figures.unit
+                and verdict.ratio is None
+            ):
+                title = f"threshold: {metric_figures.arm.name} {units.limit(verdict)}"
+                yield PlotLimit(metric_figures.arm.cpus, verdict.threshold, title)
 
 
 def _point(figures: MetricFigures) -> PlotPoint:
@@ -120,7 +127,7 @@ def _drawn(
     label: str, metric: Metric, unit: str, found: Sequence[tuple[PlotLine, list[PlotLimit]]]
 ) -> MetricPanel:
     lines = tuple(line for line, _ in found)
-    limits = {(one.cpus, one.value): one for _, some in found for one in some}
+    limits = {(limit.cpus, limit.value): limit for _, some in found for limit in some}
     said = f", {unit}" if unit not in ("", NS, SHARE) else ""
     heading = f"{label}: {metric.name}{said} ({metric.better} is better)"
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
@@ -132,9 +139,9 @@ def _drawn(
 def _table(page: PageView) -> Html | None:
     """The same lines as in summary.md, the systems of the row in one table."""
     lines = [
-        [line[0], line[1], one.place, *line[2:]]
-        for one in page.series
-        for line in metrics_table.rows_of(page.metrics[one.key])
+        [line[0], line[1], series.place, *line[2:]]
+        for series in page.series
+        for line in metrics_table.rows_of(page.metrics[series.key])
     ]
     if not lines:
         return None
@@ -174,16 +181,16 @@ Shapes = Mapping[tuple[str, str, int], list[ShownDistribution]]
 def _shapes(page: PageView) -> Shapes:
     """The systems' shapes, by workload, histogram and CPU count."""
     looks, view = page.looks, page.view
-    found: dict[tuple[str, str, int], list[ShownDistribution]] = {}
+    result: dict[tuple[str, str, int], list[ShownDistribution]] = {}
     for series in page.series:
         for arm in series.arms:
             step = arm.resolution.step if arm.resolution else 0
-            for one in view.distributions.get(_cell_id(view, series, arm), ()):
+            for distribution in view.distributions.get(_cell_id(view, series, arm), ()):
                 name = f"{series.place}, {arm.name}"
-                shape = HistogramShape(looks[series.place], name, one.columns, one.count)
-                key = series.label, one.name, arm.cpus
-                found.setdefault(key, []).append(ShownDistribution(shape, one, step))
-    return found
+                shape = HistogramShape(looks[series.place], name, distribution.columns, distribution.count)
+                key = series.label, distribution.name, arm.cpus
+                result.setdefault(key, []).append(ShownDistribution(shape, distribution, step))
+    return result
 
 
 def _cell_id(view: SessionView, series: ArmSeries, arm: ArmFigures) -> str:
@@ -201,7 +208,11 @@ def _histograms(shapes: Shapes) -> list[Html]:
     if not shapes:
         return []
     pictures = (_histogram(key, some) for key, some in shapes.items())
-    rows = [_percentiles(key, one.shape, one.of) for key, some in shapes.items() for one in some]
+    rows = [
+        _percentiles(key, distribution.shape, distribution.of)
+        for key, some in shapes.items()
+        for distribution in some
+    ]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
     return [
         tag("div", *pictures, class_="panels"),
@@ -211,8 +222,12 @@ def _histograms(shapes: Shapes) -> list[Html]:
 
 def _histogram(key: tuple[str, str, int], some: Sequence[ShownDistribution]) -> Html:
     axis = partial(shown, unit=some[0].of.unit)
-    warnings = (tag("p", one.warning, class_="warning") for one in some if one.warning)
-    return figure(draw(_heading(key), [one.shape for one in some], axis), _heading(key), *warnings)
+    warnings = (
+        tag("p", distribution.warning, class_="warning") for distribution in some if distribution.warning
+    )
+    return figure(
+        draw(_heading(key), [distribution.shape for distribution in some], axis), _heading(key), *warnings
+    )
 
 
 def _heading(key: tuple[str, str, int]) -> str:
@@ -271,7 +286,7 @@ def draw(title: str, shapes: Sequence[HistogramShape], shown: Callable[[float], 
         if scale.x(2.0**power) <= WIDTH - RIGHT - EDGE
     ]
     axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{WIDTH - RIGHT}")
-    return picture(title, HEIGHT, *levels, *places, axis, *(_outline(one, scale) for one in filled))
+    return picture(title, HEIGHT, *levels, *places, axis, *(_outline(shape, scale) for shape in filled))
 
 
 def _scale(shapes: Sequence[HistogramShape]) -> _HistogramScale:

@@ -29,7 +29,7 @@ ABOUT = (
 
 
 def about(page: PageView) -> str:
-    return ABOUT if any(map(_is_drawn, (arm for one in page.every for arm in one.arms))) else ""
+    return ABOUT if any(map(_is_drawn, (arm for series in page.every for arm in series.arms))) else ""
 
 
 def _is_drawn(arm: ArmFigures) -> bool:
@@ -37,7 +37,7 @@ def _is_drawn(arm: ArmFigures) -> bool:
 
 
 def body(page: PageView) -> Html | None:
-    found = [(one, arm) for one, arm in arms_of(page.series) if _is_drawn(arm)]
+    found = [(arm_series, arm) for arm_series, arm in arms_of(page.series) if _is_drawn(arm)]
     if not found:
         return None
     leads = leads_of(page.view.rows)
@@ -48,7 +48,7 @@ def body(page: PageView) -> Html | None:
             (("start", lead), ("join", beyond - lead)) if lead is not None else (("start and join", beyond),)
         )
         drawn.append(Bar(page.looks[series.place], arm.name, parts, f"{beyond:.2%}"))
-    told = ", ".join(f"{one.name} {one.shown}" for one in drawn)
+    told = ", ".join(f"{bar.name} {bar.shown}" for bar in drawn)
     return figure(bars.draw(f"{TITLE}: {told}", drawn, _percent), TITLE)
 
 
@@ -62,9 +62,9 @@ def leads_of(rows: Sequence[RunRow]) -> Leads:
         if row.counts and row.total:
             share = None if row.lead is None else row.lead / row.total
             shares.setdefault(_key(row), []).append(share)
-    whole = {key: [one for one in found if one is not None] for key, found in shares.items()}
+    whole = {key: [number for number in value if number is not None] for key, value in shares.items()}
     return {
-        key: statistics.median(whole[key]) for key, found in shares.items() if len(whole[key]) == len(found)
+        key: statistics.median(whole[key]) for key, value in shares.items() if len(whole[key]) == len(value)
     }
 
 
@@ -79,14 +79,14 @@ def _key(row: RunRow) -> tuple[str, str, str]:
 def shares(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[float, float | None]:
     """The share of the total that is beyond the work, and the share that is before it."""
     beyond = statistics.median((total - work) / total for work, total in arm.samples)
-    found = [
+    result = [
         lead
         for (system, lane, cell), lead in leads.items()
         if (system, lane) == (series.system, series.lane)
         and cell.endswith(f" {arm.name}")
         and cell.startswith(f"{series.label}-")
     ]
-    return beyond, min(found[0], beyond) if len(found) == 1 else None
+    return beyond, min(result[0], beyond) if len(result) == 1 else None
 
 
 def _percent(value: float) -> str:

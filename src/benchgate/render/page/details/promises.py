@@ -27,13 +27,13 @@ ABOUT = (
 
 
 def about(page: PageView) -> str:
-    return ABOUT if any(any(_rows(one)) for row in page.rows for one in row.series) else ""
+    return ABOUT if any(any(_rows(series)) for row in page.rows for series in row.series) else ""
 
 
 def body(page: PageView) -> Html | None:
-    series = [one for row in page.rows for one in row.series]
-    rows = [row for one in series for row in _rows(one)]
-    said = [tag("p", text, class_="soft") for one in series for text in _only_said(one)]
+    series = [arm_series for row in page.rows for arm_series in row.series]
+    rows = [row for arm_series in series for row in _rows(arm_series)]
+    said = [tag("p", text, class_="soft") for arm_series in series for text in _only_said(arm_series)]
     if not rows and not said:
         return None
     return join([table(TITLE, HEADS, rows, texts=4) if rows else None, *said])
@@ -58,5 +58,5 @@ def shown(promise: WitnessedPromise) -> str:
 
 
 def _only_said(series: ArmSeries) -> Sequence[str]:
-    found = {name: None for arm in series.arms for name in arm.only_said if series.lane is Lane.INSN}
-    return [f"Only the guest saw: {', '.join(found)} ({series.name}, {series.lane})."] if found else []
+    result = {name: None for arm in series.arms for name in arm.only_said if series.lane is Lane.INSN}
+    return [f"Only the guest saw: {', '.join(result)} ({series.name}, {series.lane})."] if result else []

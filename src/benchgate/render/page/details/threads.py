@@ -66,10 +66,10 @@ def body(page: PageView) -> Html | None:
     if not every:
         return None
     colours = _colours(every)
-    heads, rows = used(threads.CELL_HEADS, [threads.cell_row(one) for one in every])
+    heads, rows = used(threads.CELL_HEADS, [threads.cell_row(timeline) for timeline in every])
     whole = table("Wasted time and waits, by recorded run", heads, rows, texts=2)
-    cells = [list(of) for _, of in groupby(every, key=lambda one: one.cell)]
-    cells.sort(key=lambda of: -max(one.conserved.share for one in of))
+    cells = [list(of) for _, of in groupby(every, key=lambda timeline: timeline.cell)]
+    cells.sort(key=lambda of: -max(timeline.conserved.share for timeline in of))
     shown = [(of[0].cell, _cell(page.view, of, colours)) for of in cells]
     room = _room(page)
     shown.sort(key=lambda piece: len(piece[1]) > room * page.share)  # what does not fit alone comes last
@@ -79,7 +79,7 @@ def body(page: PageView) -> Html | None:
 
 def _room(page: PageView) -> int:
     """`fitting` takes this row's share of it."""
-    cells = sum(len(one.arms) for one in page.every)
+    cells = sum(len(series.arms) for series in page.every)
     return max(MOST_BYTES - BYTES_PER_CELL * cells, LEAST_BYTES)
 
 
@@ -90,15 +90,15 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
     for timeline in every:
         for thread in timeline.threads:
             ran[thread.name] += thread.book.running
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for place, (name, _) in enumerate(
         sorted(ran.items(), key=lambda item: (-item[1], item[0]))[:MOST_COLOURS]
     ):
         first, count = (0, len(HUES)) if place < len(HUES) else (len(HUES), MOST_COLOURS - len(HUES))
         wanted = zlib.crc32(name.encode()) % count
         free = (first + (wanted + step) % count for step in range(count))
-        found[name] = next(colour for colour in free if colour not in found.values())
-    return found
+        result[name] = next(colour for colour in free if colour not in result.values())
+    return result
 
 
 def _paints(timeline: ThreadTimeline, colours: Colours) -> Paints:
@@ -107,9 +107,9 @@ def _paints(timeline: ThreadTimeline, colours: Colours) -> Paints:
 
 def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
     entries = [_key(ThreadPaint(name, colour), name) for name, colour in colours.items()]
-    if any(named.name not in colours for one in every for named in one.threads):
+    if any(named.name not in colours for timeline in every for named in timeline.threads):
         entries.append(_key(thread_lanes.UNNAMED, "other threads"))
-    if any(one.conserved.wasted for one in every):
+    if any(timeline.conserved.wasted for timeline in every):
         bar = tag("rect", x=1, y=10, width=14, height=4, fill="currentColor")
         entries.append(_sample(bar, "bad", "wasted"))
     return tag("ul", *entries, class_="legend")
@@ -126,9 +126,9 @@ def _sample(shape: Html, kind: str, name: str) -> Html:
 
 
 def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> Html:
-    worst = max(of, key=lambda one: one.conserved.share)
-    runs = [part for one in of for part in _run(one, colours)]
-    paste = [f"benchgate timeline {run_folder(view, one.folder)}" for one in of]
+    worst = max(of, key=lambda timeline: timeline.conserved.share)
+    runs = [part for timeline in of for part in _run(timeline, colours)]
+    paste = [f"benchgate timeline {run_folder(view, timeline.folder)}" for timeline in of]
     summary = f"{worst.cell}: {threads.wasted(worst.conserved)}"
     return more(summary, *runs, commands(*paste), is_open=worst.conserved.share > APART)
 

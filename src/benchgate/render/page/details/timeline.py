@@ -45,7 +45,7 @@ def about(page: PageView) -> str:
 
 
 def body(page: PageView) -> Html | None:
-    cells = [list(of) for _, of in groupby(page.view.timelines, key=lambda one: one.cell)]
+    cells = [list(of) for _, of in groupby(page.view.timelines, key=lambda timeline: timeline.cell)]
     if not cells:
         return None
     cells.sort(key=lambda of: -of[0].cpus)  # if something has to be left out, then what is least to see

@@ -112,7 +112,7 @@ def reach(panel: Panel) -> tuple[float, float]:
 
 def on_one_axis(panels: Sequence[Panel], all_of_them: Sequence[Panel]) -> list[Panel]:
     """These panels with the axis that all of them need, so that their heights can be compared."""
-    ends = [reach(one) for one in all_of_them]
+    ends = [reach(panel) for panel in all_of_them]
     least, most = min(low for low, _ in ends), max(high for _, high in ends)
     return [replace(panel, least=least, most=most) for panel in panels]
 

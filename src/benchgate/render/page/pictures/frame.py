@@ -44,7 +44,7 @@ def ticks(low: float, high: float, most: int = 5) -> tuple[float, ...]:
     """Round values from at or below `low` to at or above `high`."""
     step = round_step(high - low, most)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return tuple(step * one for one in range(first, max(last, first + 1) + 1))
+    return tuple(step * number for number in range(first, max(last, first + 1) + 1))
 
 
 MOST_DECIMALS = 3

@@ -62,7 +62,7 @@ def draw(title: str, curves: Sequence[Curve], stairs: Sequence[Stair]) -> Html:
         return picture(title, HEIGHT)
     scale = _scale(filled, stairs)
     return picture(
-        title, HEIGHT, *_axes(scale), *_staircase(stairs, scale), *(_curve(one, scale) for one in filled)
+        title, HEIGHT, *_axes(scale), *_staircase(stairs, scale), *(_curve(curve, scale) for curve in filled)
     )
 
 

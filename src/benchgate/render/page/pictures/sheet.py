@@ -57,18 +57,18 @@ def drawn(title: str, tiles: Sequence[Tile]) -> str:
 
 def _above(tile: Tile) -> tuple[list[Html], float]:
     """The heading and the legend, and where they end."""
-    found: list[Html] = []
+    htmls: list[Html] = []
     y = 0.0
     for line in _wrapped(tile.heading, LETTERS):
         y += LINE
-        found.append(tag("text", line, x=4, y=y, class_="strong"))
+        htmls.append(tag("text", line, x=4, y=y, class_="strong"))
     for look, name in tile.names:
         sign = tag("path", d=f"M4 {y + 12:g}h28", stroke="currentColor", stroke_dasharray=dash(look))
-        found.append(tag("g", sign, marker(look, 18, y + 12, 4), class_=colour_class(look)))
+        htmls.append(tag("g", sign, marker(look, 18, y + 12, 4), class_=colour_class(look)))
         for line in _wrapped(name, LETTERS - 6):
             y += LINE
-            found.append(tag("text", line, x=40, y=y))
-    return found, y + LINE / 2
+            htmls.append(tag("text", line, x=40, y=y))
+    return htmls, y + LINE / 2
 
 
 def _wrapped(text: str, letters: int) -> list[str]:

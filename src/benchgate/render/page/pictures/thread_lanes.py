@@ -142,15 +142,15 @@ class _Layer:
 
 
 def _layers(lane: Sequence[LaneBox], paints: Paints) -> Mapping[_Layer, list[LaneBox]]:
-    found: dict[_Layer, list[LaneBox]] = {}
+    result: dict[_Layer, list[LaneBox]] = {}
     for box in lane:
         paint = paints.get(box.thread, UNNAMED)
         if paint.colour is None:
             layer = _Layer(OTHERS, GREYS[box.thread % len(GREYS)], "other threads")
         else:
             layer = _Layer(paint.kind, paint.opacity, paint.name)
-        found.setdefault(layer, []).append(box)
-    return found
+        result.setdefault(layer, []).append(box)
+    return result
 
 
 def _outline(pieces: Iterable[tuple[int, int, tuple[int, int]]], unit: int, floor: int, height: int) -> str:

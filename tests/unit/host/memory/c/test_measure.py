@@ -17,60 +17,62 @@ needs_two = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs: this proce
 
 
 def names(samples: tuple[MeterSample, ...]) -> list[str]:
-    return [one.name for one in samples]
+    return [sample.name for sample in samples]
 
 
 @pytest.mark.parametrize("kind", ["huge", "small", "local", "pages"])
 def test_a_chase_has_a_sample_for_each_pass_and_size(kind: str) -> None:
     sizes = SIZES if kind != "pages" else tuple(64 * size for size in SIZES)
-    found = meter.measure(["chase", CPUS[0], CPUS[0], kind, 3, 2, *sizes])
-    chases = [one for one in found if one.name == "chase"]
-    assert [one.size for one in chases] == [*sizes, *sizes]
-    assert all(one.value > 0 for one in chases)
-    shares = [one.value for one in found if one.name == "huge_share"]
+    samples = meter.measure(["chase", CPUS[0], CPUS[0], kind, 3, 2, *sizes])
+    chases = [sample for sample in samples if sample.name == "chase"]
+    assert [chase.size for chase in chases] == [*sizes, *sizes]
+    assert all(chase.value > 0 for chase in chases)
+    shares = [sample.value for sample in samples if sample.name == "huge_share"]
     assert len(shares) == (2 if kind == "huge" else 0)
     assert all(0 <= share <= 1 for share in shares)
 
 
 def test_small_pages_are_small_and_the_cost_of_far_arrays_is_higher() -> None:
     """A ratio within one run: 64 MiB are in no cache of one core, 4 KiB are in each."""
-    found = meter.measure(["chase", CPUS[0], CPUS[0], "small", 9, 3, 4096, 64 << 20])
-    near, far = (min(one.value for one in found if one.size == size) for size in (4096, 64 << 20))
+    samples = meter.measure(["chase", CPUS[0], CPUS[0], "small", 9, 3, 4096, 64 << 20])
+    near, far = (min(sample.value for sample in samples if sample.size == size) for size in (4096, 64 << 20))
     assert far > 2 * near
 
 
 def test_single_operations() -> None:
-    found = meter.measure(["single", CPUS[0], 3])
-    assert names(found) == ["cycle", "atomic", "plain"] * 3
-    lowest = {name: min(one.value for one in found if one.name == name) for name in ("cycle", "atomic")}
+    samples = meter.measure(["single", CPUS[0], 3])
+    assert names(samples) == ["cycle", "atomic", "plain"] * 3
+    lowest = {
+        name: min(sample.value for sample in samples if sample.name == name) for name in ("cycle", "atomic")
+    }
     assert lowest["atomic"] > lowest["cycle"] > 0
 
 
 @needs_two
 def test_a_pair_ends_whether_or_not_both_had_their_cpus() -> None:
     """On a busy host a sample may be missing, but none is made up."""
-    found = meter.measure(["pair", *CPUS[:2], 2])
-    assert names(found).count("transfer") <= 2
-    assert set(names(found)) <= {"transfer", "handover"}
-    assert all(one.value > 0 for one in found)
+    samples = meter.measure(["pair", *CPUS[:2], 2])
+    assert names(samples).count("transfer") <= 2
+    assert set(names(samples)) <= {"transfer", "handover"}
+    assert all(sample.value > 0 for sample in samples)
 
 
 @needs_two
 def test_sharing_has_a_sample_of_each_cpu() -> None:
-    found = meter.measure(["share", *CPUS[:2], 2, 1 << 20])
-    assert names(found) == ["own", "other"] * 2
+    samples = meter.measure(["share", *CPUS[:2], 2, 1 << 20])
+    assert names(samples) == ["own", "other"] * 2
 
 
 @needs_two
 def test_interrupts_have_a_sample_or_none() -> None:
-    found = meter.measure(["interrupt", *CPUS[:2], 1])
-    assert names(found) in ([], ["interrupt"])
+    samples = meter.measure(["interrupt", *CPUS[:2], 1])
+    assert names(samples) in ([], ["interrupt"])
 
 
 def test_a_stream_on_all_cpus() -> None:
-    found = meter.measure(["stream", 2, 4 << 20, *CPUS[:2]])
-    assert names(found) == ["stream"] * 2
-    assert all(one.value > 1e6 for one in found)
+    samples = meter.measure(["stream", 2, 4 << 20, *CPUS[:2]])
+    assert names(samples) == ["stream"] * 2
+    assert all(sample.value > 1e6 for sample in samples)
 
 
 def test_a_cpu_that_does_not_exist() -> None:

@@ -40,16 +40,16 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 def judge(library: ctypes.CDLL, code: str, architecture: str = "arch_x86") -> tuple[int, int]:
     """What spin.c says after the last of these instructions; a `-` is a gap between their addresses."""
     arch = ctypes.byref(ctypes.c_char.in_dll(library, architecture))
-    trail, at, found = Trail(), 0x1000, Spin()
+    trail, at, spin = Trail(), 0x1000, Spin()
     for word in code.split():
         if word == "-":
             at += 64
             continue
         raw = bytes.fromhex(word)
         insn = Insn((ctypes.c_uint8 * LONGEST)(*raw), len(raw))
-        found = library.spin_follow(arch, ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
+        spin = library.spin_follow(arch, ctypes.byref(trail), ctypes.c_uint64(at), ctypes.byref(insn))
         at += len(raw)
-    return found.on, found.instructions
+    return spin.on, spin.instructions
 
 
 X86_LOOPS = {

@@ -36,7 +36,7 @@ def library(folder: Path, file: str = "", old: str = "", new: str = "") -> ctype
     if file:
         assert texts[file].count(old) == 1, f"the text to replace is no longer in {file}"
         texts[file] = texts[file].replace(old, new)
-    words = (*FLAGS, "-shared", *(f"-I{one}" for one in c_folders()))
+    words = (*FLAGS, "-shared", *(f"-I{c_folder}" for c_folder in c_folders()))
     return ctypes.CDLL(str(linked(folder / "jobs.so", words, texts, {})))
 
 

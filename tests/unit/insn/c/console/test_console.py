@@ -51,7 +51,7 @@ int main(void) {
 def said(folder: Path, text: str) -> str:
     (folder / "console.c").write_text(text)
     (folder / "main.c").write_text(MACHINE)
-    words = [*compiler().argv, "-std=gnu11", *(f"-I{one}" for one in c_folders())]
+    words = [*compiler().argv, "-std=gnu11", *(f"-I{c_folder}" for c_folder in c_folders())]
     subprocess.run([*words, "main.c", "console.c", "-o", "made"], cwd=folder, check=True, timeout=PATIENCE_S)
     return subprocess.run([folder / "made"], stdout=subprocess.PIPE, text=True, check=True).stdout
 

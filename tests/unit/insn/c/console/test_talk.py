@@ -60,13 +60,13 @@ class Conversation:
 
     def arrivals(self, until: int) -> list[tuple[int, int]]:
         """The bytes that arrive up to a time, each with its time, if the main loop looks whenever it must."""
-        found = []
+        result = []
         while (now := self.next) <= until:
             byte = self.library.talk_take(ctypes.byref(self.talk), ctypes.c_uint64(now))
             if byte < 0:
                 break
-            found.append((byte, now))
-        return found
+            result.append((byte, now))
+        return result
 
 
 def build(folder: Path, change: tuple[str, str] | None = None) -> ctypes.CDLL:
@@ -86,103 +86,107 @@ def one(library: ctypes.CDLL) -> Conversation:
     return Conversation(library)
 
 
-def check_quiet(one: Conversation) -> None:
+def check_quiet(conversation: Conversation) -> None:
     """It prints at 100 and 900, so it is quiet at 1,900, and not before."""
-    assert (one.talk.state, one.talk.kind) == (STOPPED, START)
-    assert one.answer("go 1000 50000 10 -", 0)
-    assert one.next == 50000  # a guest that has printed nothing is not quiet
-    one.prints(1, 100)
-    assert one.next == 1100
-    one.prints(4, 900)
-    assert one.stop(1100) == NONE
-    assert one.next == 1900
-    assert one.stop(1900) == QUIET
-    assert one.talk.state == STOPPED
+    assert (conversation.talk.state, conversation.talk.kind) == (STOPPED, START)
+    assert conversation.answer("go 1000 50000 10 -", 0)
+    assert conversation.next == 50000  # a guest that has printed nothing is not quiet
+    conversation.prints(1, 100)
+    assert conversation.next == 1100
+    conversation.prints(4, 900)
+    assert conversation.stop(1100) == NONE
+    assert conversation.next == 1900
+    assert conversation.stop(1900) == QUIET
+    assert conversation.talk.state == STOPPED
 
 
-def check_quiet_once(one: Conversation) -> None:
+def check_quiet_once(conversation: Conversation) -> None:
     """After a stop for quiet, only news makes it quiet again."""
-    check_quiet(one)
-    one.answer("go 1000 50000 10 -", 1900)
-    assert one.next == 50000
-    assert one.stop(40000) == NONE
-    assert one.stop(50000) == LATE
-    one.answer("go 1000 90000 10 -", 50000)
-    one.prints(1, 60000)
-    assert one.next == 61000
+    check_quiet(conversation)
+    conversation.answer("go 1000 50000 10 -", 1900)
+    assert conversation.next == 50000
+    assert conversation.stop(40000) == NONE
+    assert conversation.stop(50000) == LATE
+    conversation.answer("go 1000 90000 10 -", 50000)
+    conversation.prints(1, 60000)
+    assert conversation.next == 61000
 
 
-def check_typing(one: Conversation) -> None:
+def check_typing(conversation: Conversation) -> None:
     """Three bytes, 200 ns apart; the guest is quiet only after the last, whatever it printed before."""
-    check_quiet(one)
-    assert one.answer("go 1000 50000 200 6c730a", 1900)
-    assert one.stop(1900) == NONE
-    assert one.arrivals(10_000) == [(ord("l"), 1900), (ord("s"), 2100), (ord("\n"), 2300)]
-    assert one.next == 3300
-    one.prints(3, 2350)
-    assert one.next == 3350
-    assert one.stop(3350) == QUIET
+    check_quiet(conversation)
+    assert conversation.answer("go 1000 50000 200 6c730a", 1900)
+    assert conversation.stop(1900) == NONE
+    assert conversation.arrivals(10_000) == [(ord("l"), 1900), (ord("s"), 2100), (ord("\n"), 2300)]
+    assert conversation.next == 3300
+    conversation.prints(3, 2350)
+    assert conversation.next == 3350
+    assert conversation.stop(3350) == QUIET
 
 
-def check_limit_while_typing(one: Conversation) -> None:
+def check_limit_while_typing(conversation: Conversation) -> None:
     """A limit stops it in the middle of the input, and the rest arrives at its own time."""
-    one.answer("go 1000 150 100 616263", 0)
-    assert one.arrivals(150) == [(ord("a"), 0), (ord("b"), 100)]
-    assert one.stop(150) == LATE
-    assert one.talk.waiting == 1
-    assert one.arrivals(NEVER) == []  # while it is stopped nothing arrives
-    one.answer("go 1000 900 100 64", 150)
-    assert one.arrivals(900) == [(ord("c"), 200), (ord("d"), 300)]
+    conversation.answer("go 1000 150 100 616263", 0)
+    assert conversation.arrivals(150) == [(ord("a"), 0), (ord("b"), 100)]
+    assert conversation.stop(150) == LATE
+    assert conversation.talk.waiting == 1
+    assert conversation.arrivals(NEVER) == []  # while it is stopped nothing arrives
+    conversation.answer("go 1000 900 100 64", 150)
+    assert conversation.arrivals(900) == [(ord("c"), 200), (ord("d"), 300)]
 
 
-def check_free(one: Conversation) -> None:
-    one.answer("go 1000 150 100 6161", 0)
-    one.arrivals(0)
-    one.prints(1, 120)
-    one.stop(150)
-    assert one.answer("free", 150)
-    assert (one.talk.state, one.arrivals(NEVER - 1)) == (FREE, [(ord("a"), 100)])
-    assert (one.next, one.stop(10**9)) == (NEVER, NONE)
+def check_free(conversation: Conversation) -> None:
+    conversation.answer("go 1000 150 100 6161", 0)
+    conversation.arrivals(0)
+    conversation.prints(1, 120)
+    conversation.stop(150)
+    assert conversation.answer("free", 150)
+    assert (conversation.talk.state, conversation.arrivals(NEVER - 1)) == (FREE, [(ord("a"), 100)])
+    assert (conversation.next, conversation.stop(10**9)) == (NEVER, NONE)
 
 
-def check_full(one: Conversation) -> None:
+def check_full(conversation: Conversation) -> None:
     """A guest that never falls silent is stopped, too; then it may print as much again."""
-    one.answer("go 1000 50000 10 -", 0)
-    one.prints(PRINTED - 1, 300)
-    assert (one.next, one.stop(300)) == (1300, NONE)
-    one.prints(1, 310)
-    assert (one.next, one.stop(310)) == (310, FULL)
-    one.answer("go 1000 50000 10 -", 310)
-    assert (one.next, one.stop(310)) == (50000, NONE)
+    conversation.answer("go 1000 50000 10 -", 0)
+    conversation.prints(PRINTED - 1, 300)
+    assert (conversation.next, conversation.stop(300)) == (1300, NONE)
+    conversation.prints(1, 310)
+    assert (conversation.next, conversation.stop(310)) == (310, FULL)
+    conversation.answer("go 1000 50000 10 -", 310)
+    assert (conversation.next, conversation.stop(310)) == (50000, NONE)
 
 
-def check_pause(one: Conversation) -> None:
+def check_pause(conversation: Conversation) -> None:
     """A paused guest gets no byte; it stands at the same stop when it begins again (typist.c sets that)."""
-    one.answer("go 1000 150 100 6161", 0)
-    one.arrivals(0)
-    assert one.stop(150) == LATE
-    assert one.answer("pause", 150)
-    assert (one.talk.state, one.talk.kind, one.arrivals(NEVER)) == (PAUSED, LATE, [])
-    one.talk.state = STOPPED
-    assert one.answer("go 1000 900 100 -", 150)
-    assert one.arrivals(900) == [(ord("a"), 100)]
+    conversation.answer("go 1000 150 100 6161", 0)
+    conversation.arrivals(0)
+    assert conversation.stop(150) == LATE
+    assert conversation.answer("pause", 150)
+    assert (conversation.talk.state, conversation.talk.kind, conversation.arrivals(NEVER)) == (
+        PAUSED,
+        LATE,
+        [],
+    )
+    conversation.talk.state = STOPPED
+    assert conversation.answer("go 1000 900 100 -", 150)
+    assert conversation.arrivals(900) == [(ord("a"), 100)]
 
 
-def check_restored(one: Conversation) -> None:
+def check_restored(conversation: Conversation) -> None:
     """A guest from a snapshot is quiet where it begins, once, and may print as much as another one."""
-    one.begin(70, 9000)
-    assert (one.talk.state, one.talk.kind) == (STOPPED, QUIET)
-    assert one.answer("go 1000 50000 200 6c73", 9000)
-    assert one.stop(9000) == NONE
-    assert one.arrivals(20_000) == [(ord("l"), 9000), (ord("s"), 9200)]
-    assert one.next == 10_200
-    one.begin(70, 9000)
-    one.answer("go 1000 50000 10 -", 9000)
-    assert one.next == 50000
-    one.prints(PRINTED - 1, 9100)
-    assert one.stop(9100) == NONE
-    one.prints(1, 9200)
-    assert one.stop(9200) == FULL
+    conversation.begin(70, 9000)
+    assert (conversation.talk.state, conversation.talk.kind) == (STOPPED, QUIET)
+    assert conversation.answer("go 1000 50000 200 6c73", 9000)
+    assert conversation.stop(9000) == NONE
+    assert conversation.arrivals(20_000) == [(ord("l"), 9000), (ord("s"), 9200)]
+    assert conversation.next == 10_200
+    conversation.begin(70, 9000)
+    conversation.answer("go 1000 50000 10 -", 9000)
+    assert conversation.next == 50000
+    conversation.prints(PRINTED - 1, 9100)
+    assert conversation.stop(9100) == NONE
+    conversation.prints(1, 9200)
+    assert conversation.stop(9200) == FULL
 
 
 CHECKS = (

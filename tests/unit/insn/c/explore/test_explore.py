@@ -135,32 +135,32 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 def stalls_of_sync(library: ctypes.CDLL, folder: Path, seed: int = 7) -> list[tuple[int, int]]:
     """How far from its synchronising instruction, and for how long: 8,000 such instructions, 1,000 apart."""
-    one, found = Explorer(library, folder, replace(SYNC, seed=seed).text), []
+    explorer, result = Explorer(library, folder, replace(SYNC, seed=seed).text), []
     for at in range(1000, 8_001_000, 1000):
-        one.synchronises(0, at)
-        if (due := one.next(0)) != NEVER:
-            assert one.take(0, due - 1) is None, "never before its instruction"
-            found.append((due - at, int(str(one.take(0, due)))))
-    assert one.state.steps == 8000
-    return found
+        explorer.synchronises(0, at)
+        if (due := explorer.next(0)) != NEVER:
+            assert explorer.take(0, due - 1) is None, "never before its instruction"
+            result.append((due - at, int(str(explorer.take(0, due)))))
+    assert explorer.state.steps == 8000
+    return result
 
 
 def check_sync(library: ctypes.CDLL, folder: Path) -> None:
-    found = stalls_of_sync(library, folder)
-    assert 1700 < len(found) < 2300, "one in four"
-    far = Counter(distance for distance, _ in found)
+    result = stalls_of_sync(library, folder)
+    assert 1700 < len(result) < 2300, "one in four"
+    far = Counter(distance for distance, _ in result)
     assert 400 < far[0] < 620, "a quarter comes before the instruction"
     assert 400 < far[1] < 620, "a quarter before the next one"
     assert max(far) <= SYNC.reach
     beyond = {distance: n for distance, n in far.items() if distance > 1}
     assert 0.3 < sum(n for distance, n in beyond.items() if distance < 10) / sum(beyond.values()) < 0.6
-    lengths = [ns for _, ns in found]
+    lengths = [ns for _, ns in result]
     assert min(lengths) >= SYNC.shortest_ns
     assert max(lengths) <= SYNC.longest_ns
     short = sum(ns < 800 for ns in lengths)
     assert 0.4 < short / len(lengths) < 0.6, "three of six doublings"
-    assert found == stalls_of_sync(library, folder), "the seed is all"
-    assert found != stalls_of_sync(library, folder, seed=8)
+    assert result == stalls_of_sync(library, folder), "the seed is all"
+    assert result != stalls_of_sync(library, folder, seed=8)
 
 
 def check_own_chance(library: ctypes.CDLL, folder: Path) -> None:
@@ -168,8 +168,8 @@ def check_own_chance(library: ctypes.CDLL, folder: Path) -> None:
     alone, beside = (Explorer(library, folder, SYNC.text) for _ in range(2))
     for at in range(1000, 100_000, 1000):
         beside.synchronises(1, at)
-        for one in (alone, beside):
-            one.synchronises(0, at)
+        for explorer in (alone, beside):
+            explorer.synchronises(0, at)
         assert alone.next(0) == beside.next(0)
         if alone.next(0) != NEVER:
             assert alone.take(0, at + 999) == beside.take(0, at + 999)
@@ -177,70 +177,74 @@ def check_own_chance(library: ctypes.CDLL, folder: Path) -> None:
 
 def check_range(library: ctypes.CDLL, folder: Path) -> None:
     always = replace(SYNC, one_in=1, from_ns=100, until_ns=200, window=True)
-    one = Explorer(library, folder, always.text)
-    one.synchronises(0, 10, 150)
-    one.state.open = True
+    explorer = Explorer(library, folder, always.text)
+    explorer.synchronises(0, 10, 150)
+    explorer.state.open = True
     for now in (99, 200):
-        one.synchronises(0, 10, now)
-    assert (one.next(0), one.state.steps) == (NEVER, 0)
-    one.state.alone = True
-    one.synchronises(0, 10, 199)
-    assert (one.next(0), one.state.steps) == (NEVER, 0)
-    one.state.alone = False
-    one.synchronises(0, 10, 199)
-    assert one.next(0) != NEVER
-    assert one.take(0, 500, 200) is None, "the range has ended meanwhile"
-    assert one.state.steps == 1
+        explorer.synchronises(0, 10, now)
+    assert (explorer.next(0), explorer.state.steps) == (NEVER, 0)
+    explorer.state.alone = True
+    explorer.synchronises(0, 10, 199)
+    assert (explorer.next(0), explorer.state.steps) == (NEVER, 0)
+    explorer.state.alone = False
+    explorer.synchronises(0, 10, 199)
+    assert explorer.next(0) != NEVER
+    assert explorer.take(0, 500, 200) is None, "the range has ended meanwhile"
+    assert explorer.state.steps == 1
 
 
 def check_anywhere(library: ctypes.CDLL, folder: Path) -> None:
-    one = Explorer(library, folder, usual(Strategy.ANYWHERE, 3).text)
-    places = [one.next(0)]
+    explorer = Explorer(library, folder, usual(Strategy.ANYWHERE, 3).text)
+    places = [explorer.next(0)]
     for _ in range(2000):
-        assert one.take(0, places[-1]) is not None
-        places.append(one.next(0))
+        assert explorer.take(0, places[-1]) is not None
+        places.append(explorer.next(0))
     gaps = [after - before for before, after in pairwise(places)]
     assert min(gaps) >= 1
     assert 19_000 < sum(gaps) / len(gaps) < 21_000
-    assert one.next(1) not in {places[0], NEVER}
+    assert explorer.next(1) not in {places[0], NEVER}
 
 
 def check_points(library: ctypes.CDLL, folder: Path) -> None:
-    one = Explorer(library, folder, LISTED.text)
-    assert (one.next(0), one.next(1)) == (40, 40)
-    assert one.take(1, 39) is None
-    assert [one.take(1, 41), one.take(1, 41), one.take(1, 41)] == [500, 70, None]
-    assert one.next(1) == 90
-    assert (one.take(0, 40), one.next(0)) == (0, NEVER)
-    one.synchronises(0, 50)
-    assert (one.next(0), one.state.steps) == (NEVER, 1), "they are only counted"
+    explorer = Explorer(library, folder, LISTED.text)
+    assert (explorer.next(0), explorer.next(1)) == (40, 40)
+    assert explorer.take(1, 39) is None
+    assert [explorer.take(1, 41), explorer.take(1, 41), explorer.take(1, 41)] == [500, 70, None]
+    assert explorer.next(1) == 90
+    assert (explorer.take(0, 40), explorer.next(0)) == (0, NEVER)
+    explorer.synchronises(0, 50)
+    assert (explorer.next(0), explorer.state.steps) == (NEVER, 1), "they are only counted"
 
 
 def check_places(library: ctypes.CDLL, folder: Path) -> None:
-    one = Explorer(library, folder, PLACED.text)
-    assert [one.meets(pc, synchronises=True) for pc in (0x4000, 2**64 - 16, 0x4001)] == [True, True, False]
-    assert one.meets(0x4000, synchronises=False)
+    explorer = Explorer(library, folder, PLACED.text)
+    assert [explorer.meets(pc, synchronises=True) for pc in (0x4000, 2**64 - 16, 0x4001)] == [
+        True,
+        True,
+        False,
+    ]
+    assert explorer.meets(0x4000, synchronises=False)
     other = Explorer(library, folder, SYNC.text)
     assert [other.meets(0x4000, synchronises=meets) for meets in (True, False)] == [True, False]
     lengths = []
     for at in range(1000, 801_000, 1000):
-        one.synchronises(0, at)
-        if (due := one.next(0)) != NEVER:
+        explorer.synchronises(0, at)
+        if (due := explorer.next(0)) != NEVER:
             assert due == at, "right before the instruction"
-            lengths.append(int(str(one.take(0, due))))
+            lengths.append(int(str(explorer.take(0, due))))
     assert 150 < len(lengths) < 250, "one in four"
     assert (min(lengths) >= 100, max(lengths) <= 6_000) == (True, True)
 
 
 def check_interrupts(library: ctypes.CDLL, folder: Path) -> None:
     stalled: Counter[int] = Counter()
-    one = Explorer(library, folder, usual(Strategy.INTERRUPT, 5).text)
+    explorer = Explorer(library, folder, usual(Strategy.INTERRUPT, 5).text)
     for at in range(1000, 401_000, 1000):
-        one.interrupted(0, at, 1, at + 500_000)
+        explorer.interrupted(0, at, 1, at + 500_000)
         for vcpu, begins in ((0, at), (1, at + 500_000)):
-            if (due := one.next(vcpu)) != NEVER:
+            if (due := explorer.next(vcpu)) != NEVER:
                 assert begins <= due <= begins + 300
-                assert one.take(vcpu, due) is not None
+                assert explorer.take(vcpu, due) is not None
                 stalled[vcpu] += 1
     assert 160 < sum(stalled.values()) < 240, "one in two"
     assert min(stalled[0], stalled[1]) > 70, "the receiver as often as the sender"
@@ -254,8 +258,8 @@ def check_priorities(library: ctypes.CDLL, folder: Path) -> None:
     longest hold."""
     behind: Counter[int] = Counter()
     for seed in range(40):
-        one = Explorer(library, folder, replace(PCT, seed=seed).text)
-        holds = [one.hold(c, 10, busy=(0, 1)) for c in (0, 1)]
+        explorer = Explorer(library, folder, replace(PCT, seed=seed).text)
+        holds = [explorer.hold(c, 10, busy=(0, 1)) for c in (0, 1)]
         late = 0 if holds[0] else 1
         behind[late] += 1
         assert holds[late] == [100, 200, 400, 300], "each twice as long, and together the longest hold"
@@ -263,33 +267,33 @@ def check_priorities(library: ctypes.CDLL, folder: Path) -> None:
 
 
 def check_hold_ends(library: ctypes.CDLL, folder: Path) -> None:
-    one = Explorer(library, folder, replace(PCT, depth=1).text)
-    low, high = sorted((0, 1), key=lambda c: int(one.state.vcpu[c].priority))
-    assert one.hold(low, 10, busy=(low,)) == [], "it waits for nobody who halts"
-    one.synchronises(low, 20)
-    assert one.take(low, 20, 0, busy=(0, 1)) == 100
-    assert one.take(low, 20, 0, busy=(low,)) is None
-    assert one.hold(high, 20, busy=(0, 1)) == []
-    assert sum(one.hold(low, 30, busy=(0, 1))) == 1000
-    assert one.hold(low, 40, busy=(0, 1)) == [], "nobody waits again for one that goes on for ever"
-    assert one.hold(low, 50, busy=(low,)) == []
-    assert sum(one.hold(low, 60, busy=(0, 1))) == 1000, "it has waited meanwhile"
+    explorer = Explorer(library, folder, replace(PCT, depth=1).text)
+    low, high = sorted((0, 1), key=lambda c: int(explorer.state.vcpu[c].priority))
+    assert explorer.hold(low, 10, busy=(low,)) == [], "it waits for nobody who halts"
+    explorer.synchronises(low, 20)
+    assert explorer.take(low, 20, 0, busy=(0, 1)) == 100
+    assert explorer.take(low, 20, 0, busy=(low,)) is None
+    assert explorer.hold(high, 20, busy=(0, 1)) == []
+    assert sum(explorer.hold(low, 30, busy=(0, 1))) == 1000
+    assert explorer.hold(low, 40, busy=(0, 1)) == [], "nobody waits again for one that goes on for ever"
+    assert explorer.hold(low, 50, busy=(low,)) == []
+    assert sum(explorer.hold(low, 60, busy=(0, 1))) == 1000, "it has waited meanwhile"
 
 
 def check_changes(library: ctypes.CDLL, folder: Path) -> None:
     """With three vCPUs, each change takes the one that executes it below all others."""
     places: Counter[int] = Counter()
     for seed in range(60):
-        one = Explorer(library, folder, replace(PCT, seed=seed).text, 3)
-        first = sorted(int(one.state.vcpu[c].priority) for c in range(3))
+        explorer = Explorer(library, folder, replace(PCT, seed=seed).text, 3)
+        first = sorted(int(explorer.state.vcpu[c].priority) for c in range(3))
         assert first == [3, 4, 5]
-        top = max(range(3), key=lambda c: int(one.state.vcpu[c].priority))
+        top = max(range(3), key=lambda c: int(explorer.state.vcpu[c].priority))
         for step in range(1, 1001):
-            before = int(one.state.vcpu[top].priority)
-            one.synchronises(top, step)
-            if int(one.state.vcpu[top].priority) != before:
+            before = int(explorer.state.vcpu[top].priority)
+            explorer.synchronises(top, step)
+            if int(explorer.state.vcpu[top].priority) != before:
                 places[step // 250] += 1
-                assert int(one.state.vcpu[top].priority) in (1, 2)
+                assert int(explorer.state.vcpu[top].priority) in (1, 2)
     assert 100 < places.total() <= 120, "two change points of a depth of three"
     assert min(places[quarter] for quarter in range(4)) > 15, "anywhere among the steps"
 

@@ -85,8 +85,8 @@ def agrees(model: ctypes.CDLL, folder: Path, seed: int) -> bool:
     assert TRACES[seed % len(TRACES)][1] is MIXED or figures["crossed"] > 100
     for shape in machines(cpus):
         for quick in (True, False):
-            found = give(model, folder, shape, accesses, times, quick=quick)
-            if found.lates != lates or found.order != {"worst_line": worst, **figures}:
+            given = give(model, folder, shape, accesses, times, quick=quick)
+            if given.lates != lates or given.order != {"worst_line": worst, **figures}:
                 return False
     return True
 
@@ -139,8 +139,8 @@ def test_evictions_do_not_make_it_forget(model: ctypes.CDLL, tmp_path: Path) -> 
     others: list[Access] = [(0, READ, line) for line in range(2, 20)]
     times = [100, *range(101, 101 + len(others)), 60]
     for kind, late in ((READ, 40), (WRITE, 40)):
-        found = give(model, tmp_path, shape, [(0, WRITE, 1), *others, (1, kind, 1)], times)
-        assert found.lates[-1] == late
+        given = give(model, tmp_path, shape, [(0, WRITE, 1), *others, (1, kind, 1)], times)
+        assert given.lates[-1] == late
 
 
 BROKEN = {

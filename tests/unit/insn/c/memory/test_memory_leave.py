@@ -22,9 +22,9 @@ NO_CACHE = Level(0, 0, 0)
 
 def tiny(clusters: str, *, l2: int = 1, l3: int = 0) -> Shape:
     """One set everywhere. `clusters` has a digit for each CPU; `l2` and `l3` are ways."""
-    cpus = tuple(Place(int(one), 0, 0) for one in clusters)
-    one = Level(1, 1, 1)
-    return Shape(one, one, Level(1, l2, 4), Level(1, l3, 10) if l3 else None, cpus, (Range(0, 4096, 0),))
+    cpus = tuple(Place(int(cluster), 0, 0) for cluster in clusters)
+    level = Level(1, 1, 1)
+    return Shape(level, level, Level(1, l2, 4), Level(1, l3, 10) if l3 else None, cpus, (Range(0, 4096, 0),))
 
 
 MACHINES = {

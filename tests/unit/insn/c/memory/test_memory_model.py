@@ -48,13 +48,13 @@ def sweep(model: ctypes.CDLL, folder: Path, lines: int, stride: int = 1, kind: i
 def test_a_sweep_misses_a_level_always_or_only_at_first(
     model: ctypes.CDLL, tmp_path: Path, kind: int, lines: int, place: str
 ) -> None:
-    found = sweep(model, tmp_path, lines, kind=kind)
+    given = sweep(model, tmp_path, lines, kind=kind)
     if kind == WRITE and place == "l3":  # an L3 takes lines only when they leave an L2, modified
-        assert found.served() == {"local": lines, "l3": 4 * lines}
+        assert given.served() == {"local": lines, "l3": 4 * lines}
     elif place == "local":
-        assert found.served() == {"local": 5 * lines}
+        assert given.served() == {"local": 5 * lines}
     else:
-        assert found.served() == {"local": lines, place: 4 * lines}
+        assert given.served() == {"local": lines, place: 4 * lines}
 
 
 @pytest.mark.parametrize(("extra", "sets"), [(1, 1), (8, 8), (16, 16)])
@@ -63,8 +63,8 @@ def test_one_line_more_than_its_ways_makes_a_set_miss_always(
 ) -> None:
     """5 lines in turn in a set of 4 ways: LRU replaces the one that comes next. The other sets hit."""
     lines, missing = L1 + extra, 5 * sets
-    found = sweep(model, tmp_path, lines)
-    assert [found.total(f"count {place}") for place in ("local", "l1", "l2")] == [
+    given = sweep(model, tmp_path, lines)
+    assert [given.total(f"count {place}") for place in ("local", "l1", "l2")] == [
         lines,
         4 * (lines - missing),
         4 * missing,
@@ -89,10 +89,10 @@ def test_a_pointer_chase_sees_the_latency_of_its_level(
     """One random order again and again: of each set of a level all lines stay, or none."""
     order = list(range(lines))
     random.Random(lines).shuffle(order)
-    found = give(
+    given = give(
         model, tmp_path, machine(l3=L3), [(0, READ, first + line) for _ in range(3) for line in order]
     )
-    last = found.stalls[-lines:]
+    last = given.stalls[-lines:]
     assert sum(1 + stall for stall in last) == latency * lines
 
 
@@ -105,10 +105,10 @@ def test_a_line_that_two_cpus_write_is_transferred_each_time(
     rounds = 100
     for l3 in (None, L3):
         shape = machine(clusters, sockets=sockets, l3=l3)
-        found = give(model, tmp_path, shape, [(n % 2, WRITE, 7) for n in range(rounds)])
-        assert found.stalls == [79] + (rounds - 1) * [stall]
-        assert found.total("invalidations") == rounds - 1
-        assert found.total("written_back") == 0
+        given = give(model, tmp_path, shape, [(n % 2, WRITE, 7) for n in range(rounds)])
+        assert given.stalls == [79] + (rounds - 1) * [stall]
+        assert given.total("invalidations") == rounds - 1
+        assert given.total("written_back") == 0
 
 
 @pytest.mark.parametrize(("clusters", "far"), [("00", 20), ("01", 61)])
@@ -117,10 +117,10 @@ def test_a_ping_pong_of_reading_and_writing_pays_a_transfer_and_an_upgrade(
 ) -> None:
     """Each CPU reads what the other one wrote, then writes: 10 turns of each."""
     accesses = [(n // 2 % 2, (READ, WRITE)[n % 2], 7) for n in range(40)]
-    found = give(model, tmp_path, machine(clusters, l3=L3), accesses)
-    assert found.stalls == [79, 0] + 19 * [far - 1, far - 1]
-    assert found.total("count upgrade") == 19
-    assert found.total("stall_ns upgrade") == 19 * (far - 1)
+    given = give(model, tmp_path, machine(clusters, l3=L3), accesses)
+    assert given.stalls == [79, 0] + 19 * [far - 1, far - 1]
+    assert given.total("count upgrade") == 19
+    assert given.total("stall_ns upgrade") == 19 * (far - 1)
 
 
 def test_false_sharing_costs_what_sharing_costs_and_lines_of_their_own_cost_nothing(
@@ -138,11 +138,11 @@ def test_false_sharing_costs_what_sharing_costs_and_lines_of_their_own_cost_noth
 def test_what_all_read_is_fetched_once_by_each(model: ctypes.CDLL, tmp_path: Path) -> None:
     """The second reader has it from the first, who was alone; then the L3 of each cluster has it."""
     accesses = [(cpu, READ, 3) for _ in range(10) for cpu in range(4)]
-    found = give(model, tmp_path, machine("0011", l3=L3), accesses)
-    assert found.stalls[:4] == [79, 19, 79, 11]
-    assert found.stalls[4:] == [0] * 36
-    found = give(model, tmp_path, machine("0011"), accesses)
-    assert found.stalls[:4] == [79, 19, 79, 79]
+    given = give(model, tmp_path, machine("0011", l3=L3), accesses)
+    assert given.stalls[:4] == [79, 19, 79, 11]
+    assert given.stalls[4:] == [0] * 36
+    given = give(model, tmp_path, machine("0011"), accesses)
+    assert given.stalls[:4] == [79, 19, 79, 79]
 
 
 def test_a_write_takes_a_line_from_all_readers_and_waits_for_the_farthest(
@@ -150,11 +150,11 @@ def test_a_write_takes_a_line_from_all_readers_and_waits_for_the_farthest(
 ) -> None:
     readers = [(cpu, READ, 3) for cpu in range(4)]
     shape = machine("0012", sockets="0001", l3=L3)
-    found = give(model, tmp_path, shape, [*readers, (0, WRITE, 3), *readers])
-    assert found.stalls[4] == 121
-    assert found.books[0]["invalidations"] == 3
+    given = give(model, tmp_path, shape, [*readers, (0, WRITE, 3), *readers])
+    assert given.stalls[4] == 121
+    assert given.books[0]["invalidations"] == 3
     # CPU 0 has it, CPU 1 gets it from there, CPU 2 from their L3, which writes it back, CPU 3 from memory.
-    assert found.stalls[5:] == [0, 19, 60, 139]
+    assert given.stalls[5:] == [0, 19, 60, 139]
     assert give(model, tmp_path, machine("00"), [*readers[:2], (0, WRITE, 3)]).stalls[2] == 19
 
 
@@ -163,9 +163,9 @@ def test_a_write_takes_a_line_from_255_readers(model: ctypes.CDLL, tmp_path: Pat
     cpus = 256
     accesses = [(cpu, READ, 3) for cpu in range(cpus)]
     for writer in (0, 63, 64, 200, 255):
-        found = give(model, tmp_path, machine("0" * cpus), [*accesses, (writer, WRITE, 3), *accesses])
-        assert found.books[writer]["invalidations"] == cpus - 1
-        again = found.stalls[cpus + 1 :]
+        given = give(model, tmp_path, machine("0" * cpus), [*accesses, (writer, WRITE, 3), *accesses])
+        assert given.books[writer]["invalidations"] == cpus - 1
+        again = given.stalls[cpus + 1 :]
         assert again.pop(writer) == 0
         assert again == [19] + [79] * (cpus - 2)
 
@@ -173,32 +173,32 @@ def test_a_write_takes_a_line_from_255_readers(model: ctypes.CDLL, tmp_path: Pat
 def test_a_write_miss_waits_for_its_data_and_the_farthest_copy(model: ctypes.CDLL, tmp_path: Path) -> None:
     """CPU 0 finds the line in its L3, 12 ns away, and another socket has a copy, 122 ns away."""
     shape = machine("001", sockets="001", l3=L3)
-    found = give(model, tmp_path, shape, [(1, READ, 3), (2, READ, 3), (0, WRITE, 3)])
-    assert found.stalls == [79, 121, 121]
-    assert found.books[0]["stall_ns l3"] == 11
-    assert found.books[0]["stall_ns upgrade"] == 110
+    given = give(model, tmp_path, shape, [(1, READ, 3), (2, READ, 3), (0, WRITE, 3)])
+    assert given.stalls == [79, 121, 121]
+    assert given.books[0]["stall_ns l3"] == 11
+    assert given.books[0]["stall_ns upgrade"] == 110
 
 
 def test_private_data_stays_exclusive_and_is_written_without_a_wait(
     model: ctypes.CDLL, tmp_path: Path
 ) -> None:
-    found = give(model, tmp_path, machine("01"), [(0, READ, 3), (0, WRITE, 3), (1, READ, 4), (1, ATOMIC, 4)])
-    assert found.stalls == [79, 0, 79, 5]
-    assert found.total("count upgrade") == 0
+    given = give(model, tmp_path, machine("01"), [(0, READ, 3), (0, WRITE, 3), (1, READ, 4), (1, ATOMIC, 4)])
+    assert given.stalls == [79, 0, 79, 5]
+    assert given.total("count upgrade") == 0
 
 
 def test_modified_lines_are_written_back_once(model: ctypes.CDLL, tmp_path: Path) -> None:
     """512 lines fit in the L2. Of 2,048 written once each, the last 512 are still there."""
-    found = give(model, tmp_path, machine(), [(0, WRITE, line) for line in range(2048)])
-    assert found.total("written_back") == 2048 - 512
-    found = give(model, tmp_path, machine(), [(0, READ, line) for line in range(2048)])
-    assert found.total("written_back") == 0
+    given = give(model, tmp_path, machine(), [(0, WRITE, line) for line in range(2048)])
+    assert given.total("written_back") == 2048 - 512
+    given = give(model, tmp_path, machine(), [(0, READ, line) for line in range(2048)])
+    assert given.total("written_back") == 0
 
 
 def test_an_atomic_costs_its_price_on_top_of_where_its_line_is(model: ctypes.CDLL, tmp_path: Path) -> None:
-    found = give(model, tmp_path, machine("00"), [(0, ATOMIC, 3), (0, ATOMIC, 3), (1, ATOMIC, 3)])
-    assert found.stalls == [79 + 5, 5, 19 + 5]
-    assert found.total("stall_ns atomic") == 15
+    given = give(model, tmp_path, machine("00"), [(0, ATOMIC, 3), (0, ATOMIC, 3), (1, ATOMIC, 3)])
+    assert given.stalls == [79 + 5, 5, 19 + 5]
+    assert given.total("stall_ns atomic") == 15
 
 
 def test_memory_of_the_other_node_is_remote(model: ctypes.CDLL, tmp_path: Path) -> None:
@@ -209,8 +209,8 @@ def test_memory_of_the_other_node_is_remote(model: ctypes.CDLL, tmp_path: Path) 
 
 
 def test_what_is_outside_the_memory_is_counted_and_costs_nothing(model: ctypes.CDLL, tmp_path: Path) -> None:
-    found = give(model, tmp_path, machine(), [(0, READ, 2 * NODE), (0, FETCH, 2**58), (0, READ, 2 * NODE)])
-    assert (found.stalls, found.total("outside"), found.served()) == ([0, 0, 0], 3, {})
+    given = give(model, tmp_path, machine(), [(0, READ, 2 * NODE), (0, FETCH, 2**58), (0, READ, 2 * NODE)])
+    assert (given.stalls, given.total("outside"), given.served()) == ([0, 0, 0], 3, {})
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -220,12 +220,12 @@ def test_the_books_balance(model: ctypes.CDLL, tmp_path: Path, seed: int) -> Non
     shape = machine("0012", sockets="0001", l3=Level(8, 2, 12) if seed % 2 else None, bandwidth=3000)
     accesses = [(dice.randrange(4), dice.randrange(4), dice.randrange(200) ** 2) for _ in range(4000)]
     times = [40 * n + dice.randrange(1000) for n in range(4000)]
-    found = give(model, tmp_path, shape, accesses, times)
+    given = give(model, tmp_path, shape, accesses, times)
     stalls = [
-        sum(s for s, (cpu, _, _) in zip(found.stalls, accesses, strict=True) if cpu == c) for c in range(4)
+        sum(s for s, (cpu, _, _) in zip(given.stalls, accesses, strict=True) if cpu == c) for c in range(4)
     ]
-    for cpu, books in found.books.items():
-        made = sum(one == cpu for one, _, _ in accesses)
+    for cpu, books in given.books.items():
+        made = sum(number == cpu for number, _, _ in accesses)
         places = [books[f"count {name}"] for name in ("l1", "l2", "l3", "local", "remote")]
         places += [books[f"count transfer_{name}"] for name in ("cluster", "across", "socket")]
         assert (

@@ -22,9 +22,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 def waits(library: ctypes.CDLL, times: Sequence[int], slot_ps: int = 10_000) -> list[int]:
     queue = (ctypes.c_uint64 * 3)()
     assert library.memory_queue_setup(queue, ctypes.c_uint64(slot_ps))
-    found = [int(library.memory_queue_take(queue, ctypes.c_uint64(time))) for time in times]
+    result = [int(library.memory_queue_take(queue, ctypes.c_uint64(time))) for time in times]
     library.memory_queue_free(queue)
-    return found
+    return result
 
 
 def test_one_after_the_other(library: ctypes.CDLL) -> None:
@@ -44,8 +44,8 @@ def test_ps_are_rounded_up_to_ns(library: ctypes.CDLL) -> None:
 
 def test_a_stream_gets_the_bandwidth(library: ctypes.CDLL) -> None:
     """A request each ns for 1,000 ns, and 3 ns for each: the last waits 2,000 ns, however it is cut."""
-    found = waits(library, range(1000), 3000)
-    assert found == [3 * n - n for n in range(1000)]
+    result = waits(library, range(1000), 3000)
+    assert result == [3 * n - n for n in range(1000)]
 
 
 def test_the_sum_of_waits_does_not_depend_on_the_order(library: ctypes.CDLL) -> None:

@@ -48,8 +48,8 @@ class Watched:
 
 
 def columns(log: list[list[str]], what: str, vcpu: int) -> list[int]:
-    (found,) = (line[2] for line in log if line[:2] == [what, str(vcpu)])
-    return list(bytes.fromhex(found))
+    (result,) = (line[2] for line in log if line[:2] == [what, str(vcpu)])
+    return list(bytes.fromhex(result))
 
 
 def test_each_interval_is_in_its_column(tmp_path: Path) -> None:

@@ -131,11 +131,11 @@ class Guest:
     ) -> None:
         """The vCPU comes to this instruction for the first time, and executes it."""
         raw = bytes.fromhex(code)
-        found = Insn((ctypes.c_uint8 * 15)(*raw), len(raw))
+        insn = Insn((ctypes.c_uint8 * 15)(*raw), len(raw))
         cells = (ctypes.c_uint64 * 7).in_dll(self.library, "registers")
         cells[:] = [*(*args, 0, 0, 0, 0)[:4], 0, rax, cs]
         self.library.counts_block()
-        self.library.counts_instruction(None, ctypes.byref(found), ctypes.c_uint64(at))
+        self.library.counts_instruction(None, ctypes.byref(insn), ctypes.c_uint64(at))
         self.library.run(vcpu)
 
     def mark(self, kind: int, time: int) -> None:
@@ -161,7 +161,12 @@ def compiled(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
         (folder / f"{name}.c").write_text(text)
         sources.append(folder / f"{name}.c")
     argv = [*compiler().argv, "-std=gnu11", "-O1", "-shared", "-fPIC", "-DINSN_API=3", "-w"]
-    argv += [*(f"-I{one}" for one in c_folders()), *map(str, sources), "-o", str(folder / "counts.so")]
+    argv += [
+        *(f"-I{c_folder}" for c_folder in c_folders()),
+        *map(str, sources),
+        "-o",
+        str(folder / "counts.so"),
+    ]
     subprocess.run(argv, check=True, timeout=PATIENCE_S)
     return folder / "counts.so"
 
@@ -175,14 +180,14 @@ def guest(library: Path, folder: Path, observe: str = OBSERVE, lengths: str = "1
     own = folder / "own.so"  # each copy has its own variables
     own.write_bytes(library.read_bytes())
     (folder / "observe.txt").write_text(observe)
-    found = ctypes.CDLL(str(own))
-    found.counts_setup.restype = ctypes.c_char_p
-    found.counts_line.restype = ctypes.c_size_t
-    why = found.counts_setup(bytes(folder / "observe.txt"), lengths.encode(), 2)
+    cdll = ctypes.CDLL(str(own))
+    cdll.counts_setup.restype = ctypes.c_char_p
+    cdll.counts_line.restype = ctypes.c_size_t
+    why = cdll.counts_setup(bytes(folder / "observe.txt"), lengths.encode(), 2)
     assert why is None, why
     for vcpu in range(2):
-        found.counts_vcpu(vcpu)
-    return Guest(found)
+        cdll.counts_vcpu(vcpu)
+    return Guest(cdll)
 
 
 def test_programs_and_their_kernel_are_told_apart(library: Path, tmp_path: Path) -> None:

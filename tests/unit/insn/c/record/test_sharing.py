@@ -69,8 +69,8 @@ def test_more_offsets_than_there_is_room_for_are_counted_together(tmp_path: Path
     seen.access(1, READS, 0x1009, 0x400009, 1)
     seen.mark(WORK_END, 9)
     (line,) = read_sharing(seen.path).lines
-    (taker,) = (one for one in line.cpus if one.cpu == 1)
-    assert [one.offset for one in taker.touches] == list(range(8))
+    (taker,) = (line_cpu for line_cpu in line.cpus if line_cpu.cpu == 1)
+    assert [touch.offset for touch in taker.touches] == list(range(8))
     assert (taker.more_reads, taker.more_writes) == (1, 2)
 
 
@@ -81,8 +81,8 @@ def test_lines_are_written_most_moved_first(tmp_path: Path) -> None:
         for _ in range(times):
             seen.moved(0x1000 + 64 * number, 0, 1)
     seen.mark(TOTAL_END, 1)
-    found = read_sharing(seen.path)
-    assert [(one.physical, one.moves) for one in found.lines] == [
+    sharing = read_sharing(seen.path)
+    assert [(line.physical, line.moves) for line in sharing.lines] == [
         (0x1040, 5),
         (0x10C0, 5),
         (0x1000, 2),
@@ -121,12 +121,12 @@ def test_when_it_is_full_the_lines_that_moved_least_go_and_it_says_so(tmp_path: 
         seen.access(0, READS, 64 * number, 64 * number)
     seen.access(0, READS, 0, 0x400000)
     seen.mark(TOTAL_END, 1)
-    found = read_sharing(seen.path)
-    assert found.lines[0].moves == 100
-    assert found.lines[0].cpus[0].touches == (Touch(0, 8, 1, 0),)
-    assert found.known <= 16
-    assert found.known + found.dropped == 200
-    assert found.dropped_moves >= 1
+    sharing = read_sharing(seen.path)
+    assert sharing.lines[0].moves == 100
+    assert sharing.lines[0].cpus[0].touches == (Touch(0, 8, 1, 0),)
+    assert sharing.known <= 16
+    assert sharing.known + sharing.dropped == 200
+    assert sharing.dropped_moves >= 1
 
 
 def test_no_line_that_is_missing_moved_more_often_than_the_file_says(tmp_path: Path) -> None:
@@ -139,8 +139,8 @@ def test_no_line_that_is_missing_moved_more_often_than_the_file_says(tmp_path: P
         truth[64 * number] = truth.get(64 * number, 0) + 1
         seen.moved(64 * number, turn % 2, 1 - turn % 2)
     seen.mark(TOTAL_END, 1)
-    found = read_sharing(seen.path)
-    kept = {one.physical: one.moves for one in found.lines}
-    assert found.dropped > 0
+    sharing = read_sharing(seen.path)
+    kept = {moved_line.physical: moved_line.moves for moved_line in sharing.lines}
+    assert sharing.dropped > 0
     for line, moves in truth.items():
-        assert moves - found.dropped_moves <= kept.get(line, 0) <= moves
+        assert moves - sharing.dropped_moves <= kept.get(line, 0) <= moves

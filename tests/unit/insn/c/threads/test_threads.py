@@ -159,7 +159,7 @@ def built(folder: Path, change: tuple[str, str] = ("", "")) -> ctypes.CDLL:
         "-fPIC",
         "-DINSN_API=3",
         "-w",
-        *(f"-I{one}" for one in c_folders()),
+        *(f"-I{c_folder}" for c_folder in c_folders()),
     )
     library = ctypes.CDLL(str(linked(folder / "threads.so", words, sources, {})))
     library.threads_setup.restype = ctypes.c_char_p
@@ -215,13 +215,13 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
 
 def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -> None:
     seen = guest(tmp_path)
-    one = seen.task(1, allowed=2, name=b"sh")
-    seen.at(0x100, one)
-    seen.at(0x300, one, 0, 1)
+    number = seen.task(1, allowed=2, name=b"sh")
+    seen.at(0x100, number)
+    seen.at(0x300, number, 0, 1)
     seen.task(1, allowed=0xFF, name=b"ls\0after its end")  # every CPU that there is
-    seen.at(0x300, one, 0, 1)
-    seen.at(0x400, one, 1)
-    seen.at(0x400, one, 1)
+    seen.at(0x300, number, 0, 1)
+    seen.at(0x400, number, 1)
+    seen.at(0x400, number, 1)
     assert seen.lines()[2:-1] == [
         "fork 0 10 1 0 7368",
         "allow 0 10 1 2",
@@ -235,18 +235,18 @@ def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -
 
 def test_a_thread_that_was_stolen_has_migrated_where_no_hook_says_so(tmp_path: Path) -> None:
     seen = guest(tmp_path)
-    one, idle = seen.task(1), seen.task(0)
-    seen.at(0x300, one, 0, 1)
-    seen.at(0x200, idle, one, vcpu=1)
+    number, idle = seen.task(1), seen.task(0)
+    seen.at(0x300, number, 0, 1)
+    seen.at(0x200, idle, number, vcpu=1)
     assert seen.lines()[3:-1] == ["wake 0 10 1 0 - - 7", "migrate 1 10 1 0 1", "switch 1 10 0 r 1 0"]
 
 
 def test_a_hook_for_migrations_is_believed_instead(tmp_path: Path) -> None:
     seen = guest(tmp_path, OBSERVE.replace("end\n", MIGRATES))
-    one, idle = seen.task(1), seen.task(0)
-    seen.at(0x300, one, 0, 1)
-    seen.at(0x600, one, 1)
-    seen.at(0x200, idle, one, vcpu=0)  # a contradiction, which the books must see
+    number, idle = seen.task(1), seen.task(0)
+    seen.at(0x300, number, 0, 1)
+    seen.at(0x600, number, 1)
+    seen.at(0x200, idle, number, vcpu=0)  # a contradiction, which the books must see
     assert seen.lines()[3:-1] == ["wake 0 10 1 0 - - 7", "migrate 0 20 1 0 1", "switch 0 30 0 r 1 0"]
 
 
@@ -254,18 +254,18 @@ def test_one_queue_for_all_and_a_place_that_runnable_threads_reach_too(tmp_path:
     """A lock's release: what counts is the first one at which a new or blocked thread is runnable."""
     level = OBSERVE.replace("at 300\nwhen a2 #1 &\nthread a0\ncpu a1\n", "at 300\nonly blocked\nthread a0\n")
     seen = guest(tmp_path, level)
-    one, idle = seen.task(1), seen.task(0)
-    seen.at(0x100, one)
+    number, idle = seen.task(1), seen.task(0)
+    seen.at(0x100, number)
     for _ in range(3):
-        seen.at(0x300, one, vcpu=1)
-    seen.at(0x200, idle, one)
-    seen.at(0x300, one)
-    seen.at(0x200, one, idle)  # preempted
-    seen.at(0x300, one)
-    seen.at(0x200, idle, one)
+        seen.at(0x300, number, vcpu=1)
+    seen.at(0x200, idle, number)
+    seen.at(0x300, number)
+    seen.at(0x200, number, idle)  # preempted
+    seen.at(0x300, number)
+    seen.at(0x200, idle, number)
     seen.task(1, state=2)
-    seen.at(0x200, one, idle)
-    seen.at(0x300, one, vcpu=1)
+    seen.at(0x200, number, idle)
+    seen.at(0x300, number, vcpu=1)
     assert seen.lines()[2:-1] == [
         "fork 0 10 1 0 6f6e65",
         "wake 1 10 1 1 - - 7",  # it ran nowhere yet
@@ -280,19 +280,19 @@ def test_one_queue_for_all_and_a_place_that_runnable_threads_reach_too(tmp_path:
 
 def test_where_a_thread_is_moved_its_cpus_are_read(tmp_path: Path) -> None:
     seen = guest(tmp_path, OBSERVE.replace("end\n", MIGRATES))
-    one = seen.task(1)
-    seen.at(0x300, one, 0, 1)
+    number = seen.task(1)
+    seen.at(0x300, number, 0, 1)
     seen.task(1, allowed=2)
-    seen.at(0x600, one, 1)
+    seen.at(0x600, number, 1)
     assert seen.lines()[4:-1] == ["allow 0 20 1 2", "migrate 0 20 1 0 1"]
 
 
 def test_a_wake_up_that_another_vcpu_does_is_written_where_it_was_asked_for(tmp_path: Path) -> None:
     seen = guest(tmp_path, OBSERVE.replace("end\n", SENDS))
-    one = seen.task(1)
+    number = seen.task(1)
     seen.poke(0x18100, b"\xe8\0\0\0\0")  # call
     seen.poke(STACK, (0x18105).to_bytes(8, "little"))
-    seen.at(0x700, one, vcpu=1)
+    seen.at(0x700, number, vcpu=1)
     seen.at(0x700, seen.task(0), vcpu=1)
     assert seen.lines()[2:-1] == ["send 1 10 1 18105 7"]
 
@@ -307,29 +307,29 @@ def test_ticks_and_yields_are_written(tmp_path: Path) -> None:
 
 def test_the_trail_has_the_return_addresses_that_follow_a_call(tmp_path: Path) -> None:
     seen = guest(tmp_path)
-    one = seen.task(1)
+    number = seen.task(1)
     seen.poke(0x18100, b"\xe8\0\0\0\0")  # call
     seen.poke(0x18200, b"\xff\xd0")  # call *%rax
     words = (0x18105, 0x18105, 0x18150, 7, 0x18202, 0x1A000)
     seen.poke(STACK, b"".join(word.to_bytes(8, "little") for word in words))
-    seen.at(0x300, one, 0, 1)
+    seen.at(0x300, number, 0, 1)
     assert seen.lines()[-2] == "wake 0 10 1 0 - 18105,18202 7"
 
 
 def test_times_never_go_back_on_a_vcpu(tmp_path: Path) -> None:
     seen = guest(tmp_path)
-    one = seen.task(1)
-    seen.at(0x300, one, 0, 1, after=100)
-    seen.at(0x300, one, 0, 1, after=-20)
-    seen.at(0x300, one, 0, 1, vcpu=1, after=30)
+    number = seen.task(1)
+    seen.at(0x300, number, 0, 1, after=100)
+    seen.at(0x300, number, 0, 1, after=-20)
+    seen.at(0x300, number, 0, 1, vcpu=1, after=30)
     assert [line.split()[2] for line in seen.lines()[3:-1] if line.startswith("wake")] == ["100", "100", "30"]
 
 
 def test_a_full_file_says_since_when(tmp_path: Path) -> None:
     seen = guest(tmp_path, change=("(60u << 20)", "100"))
-    one = seen.task(1)
+    number = seen.task(1)
     for _ in range(9):
-        seen.at(0x300, one, 0, 1)
+        seen.at(0x300, number, 0, 1)
     lines = seen.lines()
     assert [line for line in lines if line.startswith("full")] == [lines[-2]]
     assert int(lines[-2].split()[1]) == int(lines[-3].split()[2]) + 10
@@ -346,9 +346,9 @@ def test_an_instruction_without_a_hook_is_not_instrumented(tmp_path: Path) -> No
 def test_what_lies_in_one_piece_is_read_once(tmp_path: Path) -> None:
     """A read of QEMU walks the page tables."""
     seen = guest(tmp_path)
-    one, idle = seen.task(1), seen.task(0)
+    number, idle = seen.task(1), seen.task(0)
     before = ctypes.c_uint.in_dll(seen.library, "reads").value
-    seen.at(0x200, one, idle)
+    seen.at(0x200, number, idle)
     assert ctypes.c_uint.in_dll(seen.library, "reads").value - before == 2  # of each thread
 
 

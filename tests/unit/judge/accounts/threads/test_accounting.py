@@ -91,7 +91,7 @@ def test_the_books_of_a_small_schedule(tmp_path: Path) -> None:
     )
     assert books.excused == ()
     assert books.wait_lengths == (100, 700, 1200)
-    assert [(one.thread, one.begin, one.end) for one in books.waits] == [
+    assert [(wait.thread, wait.begin, wait.end) for wait in books.waits] == [
         (10, 2000, 3200),
         (11, 1300, 2000),
         (1, 2500, 2600),
@@ -115,14 +115,14 @@ def test_the_books_by_phase_and_cpu(tmp_path: Path) -> None:
         BookPhase("work", 1500, 3150),
         BookPhase("shutdown", 3150, 4000),
     )
-    main = next(one for one in books.threads if one.thread == 10)
+    main = next(book for book in books.threads if book.thread == 10)
     assert main.by_phase == (
         PhaseBook("spawn_ready", 500, 0, 0, ((0, 500, 0),)),
         PhaseBook("work", 500, 1150, 0, ((0, 500, 1100), (1, 0, 50))),
         PhaseBook("shutdown", 800, 50, 0, ((1, 800, 50),)),
     )
-    made_later = next(one for one in books.threads if one.thread == 11)
-    assert [one.phase for one in made_later.by_phase] == ["spawn_ready", "work", "shutdown"]
+    made_later = next(book for book in books.threads if book.thread == 11)
+    assert [book.phase for book in made_later.by_phase] == ["spawn_ready", "work", "shutdown"]
     assert made_later.by_phase[0] == PhaseBook("spawn_ready", 0, 200, 100, ((0, 0, 200),))
     assert books.cpus[1].by_phase == (
         CpuPhase("spawn_ready", 0, 500, 200),
@@ -133,8 +133,8 @@ def test_the_books_by_phase_and_cpu(tmp_path: Path) -> None:
 
 def test_phases_are_within_the_window_and_none_is_empty() -> None:
     def of(*marks: tuple[MarkKind, int]) -> list[tuple[str, int, int]]:
-        found = phases_between([ClockMark(kind, 0, time) for kind, time in marks], 100, 900)
-        return [(one.name, one.begin, one.end) for one in found]
+        phases = phases_between([ClockMark(kind, 0, time) for kind, time in marks], 100, 900)
+        return [(phase.name, phase.begin, phase.end) for phase in phases]
 
     assert of() == of((MarkKind.WORK_BEGIN, 300)) == [("whole", 100, 900)]
     begin, end = MarkKind.WORK_BEGIN, MarkKind.WORK_END
@@ -149,8 +149,8 @@ def test_phases_that_are_not_the_whole_are_refused(
     lost: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*given: Any) -> tuple[BookPhase, ...]:
-        found = phases_between(*given)
-        return found[:lost] + found[lost + 1 :]
+        phases = phases_between(*given)
+        return phases[:lost] + phases[lost + 1 :]
 
     monkeypatch.setattr(accounting, "phases_between", broken)
     with pytest.raises(VerifyError, match=r"threads\.txt: thread 1 ran, waited and was blocked for"):
@@ -179,7 +179,7 @@ def test_migrations_are_told_apart_by_how_far_they_go(
     second: CpuPlace, moves: dict[str, int], tmp_path: Path
 ) -> None:
     books = books_of(FILE, tmp_path, (), (CpuPlace(0, 0, 0), second))
-    assert [(one.migrations, one.moves) for one in books.threads] == [
+    assert [(thread.migrations, thread.moves) for thread in books.threads] == [
         (1, moves),
         (1, moves),
         (0, dict.fromkeys(moves, 0)),
@@ -193,19 +193,19 @@ def test_a_machine_with_another_number_of_cpus_is_refused(tmp_path: Path) -> Non
 
 def test_a_thread_that_gives_way_is_not_preempted(tmp_path: Path) -> None:
     books = books_of(FILE.replace("switch 0 2000", "yield 0 1990\nswitch 0 2000"), tmp_path)
-    main = next(one for one in books.threads if one.thread == 10)
+    main = next(book for book in books.threads if book.thread == 10)
     assert (main.switches, main.preemptions, main.yields) == (1, 0, 1)
 
 
 def test_the_slices_and_queues_of_a_small_schedule(tmp_path: Path) -> None:
     books = books_of(FILE, tmp_path)
-    assert [one for one in books.slices if one.thread == 10] == [
+    assert [thread_slice for thread_slice in books.slices if thread_slice.thread == 10] == [
         ThreadSlice(10, 0, 1000, 2000, "running"),
         ThreadSlice(10, 0, 2000, 3100, "runnable"),
         ThreadSlice(10, 1, 3100, 3200, "runnable"),
         ThreadSlice(10, 1, 3200, 4000, "running"),
     ]
-    assert [one for one in books.queues if one.cpu == 1] == [
+    assert [queue for queue in books.queues if queue.cpu == 1] == [
         QueueStep(1, 1000, 0),
         QueueStep(1, 2500, 1),
         QueueStep(1, 3000, 0),
@@ -222,11 +222,11 @@ def test_a_pinned_thread_excuses_an_idle_cpu(tmp_path: Path) -> None:
     )
     books = books_of(pinned, tmp_path)
     assert books.wasted == ()
-    assert [(one.cpu, one.begin, one.end, one.threads) for one in books.excused] == [
+    assert [(stretch.cpu, stretch.begin, stretch.end, stretch.threads) for stretch in books.excused] == [
         (1, 1300, 2500, (11, 10)),
         (1, 3000, 3600, (10,)),
     ]
-    assert all(one.is_pinned for one in books.excused)
+    assert all(stretch.is_pinned for stretch in books.excused)
 
 
 def test_a_window_without_marks_is_the_whole_run(tmp_path: Path) -> None:
@@ -254,31 +254,32 @@ def test_the_books_of_random_schedules_are_those_of_the_model(
     kinds = zip((MarkKind.WORK_BEGIN, MarkKind.WORK_END), guest.works, strict=True)
     books = books_of(text, tmp_path, [ClockMark(kind, 0, time) for kind, time in kinds])
     window = guest.closes - guest.opens
-    for one in books.threads:
-        counted = tuple(guest.states[one.thread, state] for state in ("running", "runnable", "blocked"))
-        assert (one.running, one.runnable, one.blocked) == counted, one
-        assert one.end - one.begin == sum(counted)
-        for part in one.by_phase:
+    for book in books.threads:
+        counted = tuple(guest.states[book.thread, state] for state in ("running", "runnable", "blocked"))
+        assert (book.running, book.runnable, book.blocked) == counted, book
+        assert book.end - book.begin == sum(counted)
+        for part in book.by_phase:
             spent = [
-                [guest.parts[part.phase, one.thread, state, cpu] for cpu in range(guest.cpus)]
+                [guest.parts[part.phase, book.thread, state, cpu] for cpu in range(guest.cpus)]
                 for state in ("running", "runnable", "blocked")
             ]
             assert (part.running, part.runnable, part.blocked) == tuple(map(sum, spent))
             assert part.by_cpu == tuple(
                 (cpu, *both) for cpu, both in enumerate(zip(*spent[:2], strict=True)) if any(both)
             )
-        assert one.switches == guest.counts["switch", one.thread]
-        assert one.preemptions + one.yields == guest.counts["preempted", one.thread]
-        assert one.wakeups == guest.counts["wake", one.thread] == sum(count for _, count in one.woken_by)
+        assert book.switches == guest.counts["switch", book.thread]
+        assert book.preemptions + book.yields == guest.counts["preempted", book.thread]
+        assert book.wakeups == guest.counts["wake", book.thread] == sum(count for _, count in book.woken_by)
     lived = {thread for (thread, state), length in guest.states.items() if length and state != "dead"}
-    assert {one.thread for one in books.threads} == lived
+    assert {book.thread for book in books.threads} == lived
     for cpu in books.cpus:
         assert (cpu.idle, cpu.running) == (guest.idle[cpu.cpu], window - guest.idle[cpu.cpu])
         assert cpu.wasted == guest.wasted[cpu.cpu]
         assert (
-            sum(one.end - one.begin for one in books.excused if one.cpu == cpu.cpu) == guest.excused[cpu.cpu]
+            sum(stretch.end - stretch.begin for stretch in books.excused if stretch.cpu == cpu.cpu)
+            == guest.excused[cpu.cpu]
         )
-    assert sum(books.wait_lengths) == sum(one.runnable for one in books.threads)
+    assert sum(books.wait_lengths) == sum(thread.runnable for thread in books.threads)
 
 
 def test_the_model_makes_what_it_shall_find() -> None:
@@ -301,7 +302,7 @@ def test_a_schedule_with_a_missing_line_is_refused(seed: int, tmp_path: Path) ->
         words = line.split()
         if words[0] not in ("switch", "fork"):
             continue
-        later = [one.split() for one in lines[number + 1 :]]
+        later = [word.split() for word in lines[number + 1 :]]
         switches_again = any(one[:2] == words[:2] for one in later if one[0] == "switch")
         appears = any(one[0] in ("wake", "allow") and one[3] == words[3] for one in later)
         if (words[0] == "switch" and switches_again) or (words[0] == "fork" and number > opened and appears):

@@ -35,13 +35,13 @@ def found(body: str, folder: Path, vcpus: int = 2) -> tuple[list[WastedStretch],
 
 
 def spans(stretches: list[WastedStretch]) -> list[tuple[int, int, int]]:
-    return [(one.cpu, one.begin, one.end) for one in stretches]
+    return [(stretch.cpu, stretch.begin, stretch.end) for stretch in stretches]
 
 
 def test_each_free_cpu_counts_while_one_thread_waits(tmp_path: Path) -> None:
     wasted, _ = found("wake 0 1000 2 0 - -\nmigrate 1 3000 2 0 1\nswitch 1 3500 0 r 2 -\n", tmp_path, vcpus=4)
     assert spans(wasted) == [(1, 1000, 3000), (2, 1000, 3000), (3, 1000, 3000)]
-    assert all(one.threads == (2,) and one.wake and one.wake.time == 1000 for one in wasted)
+    assert all(stretch.threads == (2,) and stretch.wake and stretch.wake.time == 1000 for stretch in wasted)
 
 
 def test_a_stretch_goes_on_while_another_thread_waits(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_mask_decides_between_wasted_and_excused(tmp_path: Path) -> None:
     wasted, excused = found(body, tmp_path, vcpus=3)
     assert spans(wasted) == [(2, 2000, 3000)]
     assert spans(excused) == [(1, 1000, 4000), (2, 1000, 2000), (2, 3000, 4000)]
-    assert [one.is_pinned for one in (*wasted, *excused)] == [False, True, True, True]
+    assert [stretch.is_pinned for stretch in (*wasted, *excused)] == [False, True, True, True]
 
 
 def test_a_cpu_that_is_not_up_yet_wastes_nothing(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_a_cpu_that_is_not_up_yet_wastes_nothing(tmp_path: Path) -> None:
 def test_a_stretch_names_a_limited_number_of_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idleness, "MOST_THREADS", 2)
     forks = "".join(f"fork 0 50{n} {n} 1 63\nwake 0 60{n} {n} 0 - -\n" for n in range(3, 8))
-    ((one,), _) = found(forks.replace("wake 0 60", "wake 0 50"), tmp_path)
-    assert one.threads == (3, 4)
+    ((stretch,), _) = found(forks.replace("wake 0 60", "wake 0 50"), tmp_path)
+    assert stretch.threads == (3, 4)
 
 
 EVENTS = """insn-threads 1
@@ -131,12 +131,12 @@ def test_books_and_checks_of_one_run_share_them(files: RunFiles, monkeypatch: py
 
     counted("find_waits")
     counted("find_idleness")
-    books, found = books_of_run(files), files.pauses
+    books, pauses = books_of_run(files), files.pauses
     assert books is not None
-    assert found is not None
+    assert pauses is not None
     for _ in range(2):
-        assert [(one.begin, one.end) for one in found.waits] == [(1000, 3000)]
-        assert [(one.cpu, one.begin, one.end) for one in found.wasted] == [(1, 1000, 3000)]
-        assert found.excused == ()
-    assert (books.wait_lengths, books.wasted) == ((2000,), found.wasted)
+        assert [(wait.begin, wait.end) for wait in pauses.waits] == [(1000, 3000)]
+        assert [(stretch.cpu, stretch.begin, stretch.end) for stretch in pauses.wasted] == [(1, 1000, 3000)]
+        assert pauses.excused == ()
+    assert (books.wait_lengths, books.wasted) == ((2000,), pauses.wasted)
     assert made == {"find_waits": 1, "find_idleness": 1}

@@ -49,7 +49,7 @@ def waits_of(body: str, folder: Path, head: str = HEAD) -> list[ThreadWait]:
 )
 def test_who_made_room(end: str, ended: SwitchCause, tmp_path: Path) -> None:
     body = f"allow 0 900 2 3\nwake 0 1000 2 0 - ff10\nwake 0 1500 3 1 - -\nswitch 1 1600 0 r 3 -\n{end}\n"
-    wait = next(one for one in waits_of(body, tmp_path) if one.thread == 2)
+    wait = next(thread_wait for thread_wait in waits_of(body, tmp_path) if thread_wait.thread == 2)
     assert (wait.begin, wait.end, wait.cpu, wait.ended) == (1000, 3000, 0, ended)
     assert wait.lost is None
     assert wait.behind == ((1, 2000),)
@@ -103,7 +103,7 @@ def test_waits_are_cut_at_the_window(tmp_path: Path) -> None:
 
 def test_a_preempted_thread_has_no_wake_up(tmp_path: Path) -> None:
     body = "wake 0 1000 2 0 - -\ntick 0 1090\nswitch 0 1100 1 r 2 -\nswitch 0 1500 2 b 1 -\n"
-    wait = next(one for one in waits_of(body, tmp_path) if one.thread == 1)
+    wait = next(thread_wait for thread_wait in waits_of(body, tmp_path) if thread_wait.thread == 1)
     assert (wait.begin, wait.end, wait.wake, wait.behind) == (1100, 1500, None, ((2, 400),))
     assert wait.lost == SwitchCause("tick", 1090, 1)
 
@@ -111,7 +111,7 @@ def test_a_preempted_thread_has_no_wake_up(tmp_path: Path) -> None:
 def test_a_thread_that_is_moved_after_its_preemption_still_says_how_it_lost_its_cpu(tmp_path: Path) -> None:
     body = "wake 0 1000 2 0 - -\nyield 0 1090\nswitch 0 1100 1 r 2 -\nmigrate 1 1300 1 0 1\n"
     waits = waits_of(f"{body}switch 1 1500 0 r 1 -\n", tmp_path)
-    wait = next(one for one in waits if one.thread == 1)
+    wait = next(thread_wait for thread_wait in waits if thread_wait.thread == 1)
     assert wait.lost == SwitchCause("yield", 1090, 1)
     assert wait.ended == SwitchCause("steal", 1300, 0, origin=0, mover=1)
 
@@ -119,5 +119,5 @@ def test_a_thread_that_is_moved_after_its_preemption_still_says_how_it_lost_its_
 def test_a_yield_after_which_the_thread_went_on_ends_no_wait(tmp_path: Path) -> None:
     """It gives way to nobody; much later it is preempted by a tick."""
     body = "wake 0 1000 2 0 - -\nyield 0 1100\ntick 0 2900\nswitch 0 3000 1 r 2 -\n"
-    wait = next(one for one in waits_of(body, tmp_path) if one.thread == 2)
+    wait = next(thread_wait for thread_wait in waits_of(body, tmp_path) if thread_wait.thread == 2)
     assert wait.ended == SwitchCause("tick", 2900, 1)

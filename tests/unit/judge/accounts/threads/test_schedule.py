@@ -47,7 +47,7 @@ def test_the_record_is_repeated(tmp_path: Path) -> None:
         (CpuRun(0, 300, 0), CpuRun(300, 1700, 10), CpuRun(1700, 2000, 1)),
     )
     first = next(life for life in schedule.lives if life.thread == 1)
-    assert [(one.begin, one.state, one.cpu) for one in first.phases] == [
+    assert [(phase.begin, phase.state, phase.cpu) for phase in first.phases] == [
         (0, "running", 0),
         (1000, "blocked", 0),
         (1500, "runnable", 0),
@@ -80,7 +80,7 @@ def test_the_waker_is_the_one_that_asked_another_cpu_for_the_wake_up(tmp_path: P
     )
     schedule = repeat_schedule(read_thread_events(path_of(text, tmp_path)))
     other = next(life for life in schedule.lives if life.thread == 11)
-    assert [one.waker for one in other.wakes] == [10, 0]
+    assert [thread_wake.waker for thread_wake in other.wakes] == [10, 0]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,10 @@ def test_times_of_two_vcpus_may_differ(tmp_path: Path) -> None:
         read_thread_events(path_of(FILE.replace("switch 0 1400", "switch 0 1290"), tmp_path))
     )
     life = next(life for life in schedule.lives if life.thread == 11)
-    assert [(one.begin, one.state) for one in life.phases][1:3] == [(1300, "runnable"), (1300, "running")]
+    assert [(phase.begin, phase.state) for phase in life.phases][1:3] == [
+        (1300, "runnable"),
+        (1300, "running"),
+    ]
     assert schedule.runs[0][1:3] == (CpuRun(1000, 1290, 0), CpuRun(1290, 1900, 11))
 
 

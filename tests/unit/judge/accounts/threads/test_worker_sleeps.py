@@ -34,17 +34,17 @@ def woken(folder: Path, sent: str = "", done: str = "", other: str = "") -> list
     path = folder / "threads.txt"
     path.write_text(f"{head}{body}close 10000\nend 10000\n", encoding="ascii")
     schedule = repeat_schedule(read_thread_events(path))
-    found = replace(
+    run = replace(
         verified(raw_run(cell(2), lane=Lane.INSN), 8000),
         hz=1_000_000_000,
         workers=(WorkerReport(0, 0, 0, 205, 8095, {}), WorkerReport(1, 1, 1, 225, 7995, {})),
     )
     log = ClockLog(7, 5000, 100, 25, 2, (4, 4, 4), (*BEGUN, *ENDED))
-    slept = worker_sleeps(schedule, log, found)
+    slept = worker_sleeps(schedule, log, run)
     assert slept
     if slept.waits is None:
         return None
-    by_thread = {one.life.thread: waits for one, waits in zip(slept.each, slept.waits, strict=True)}
+    by_thread = {sleeps.life.thread: waits for sleeps, waits in zip(slept.each, slept.waits, strict=True)}
     assert by_thread[1] == ()
     return [(wait.time, wait.length) for wait in by_thread[2]]
 

@@ -15,12 +15,12 @@ FLOOR = NoiseFloor("<script>-smp1", Lane.TCG, 5, 0.0213, 1.002, 0.011)
 
 
 def test_it_has_floors_effects_and_ungated_counts_as_text() -> None:
-    found = floor.body(page_view(scaled_view(floors=(FLOOR,), ungated=(UngatedRow("<i>", (4,)),)))) or ""
-    assert "<caption>Noise floor of each arm</caption>" in found
-    assert "&lt;script&gt;-smp1" in found
-    assert "<script>" not in found
-    assert ">2.1%<" in found
-    assert "ungated (no threshold): &lt;i&gt; smp4" in found
+    result = floor.body(page_view(scaled_view(floors=(FLOOR,), ungated=(UngatedRow("<i>", (4,)),)))) or ""
+    assert "<caption>Noise floor of each arm</caption>" in result
+    assert "&lt;script&gt;-smp1" in result
+    assert "<script>" not in result
+    assert ">2.1%<" in result
+    assert "ungated (no threshold): &lt;i&gt; smp4" in result
 
 
 def test_only_decisions_have_an_effect() -> None:

@@ -18,8 +18,8 @@ def cells_of(html: str, row: str) -> list[str]:
     """The cells of a line, each as `classes: text`."""
     line = re.search(rf'<tr class="item" data-find="{re.escape(row)}">(.*?)</tr>', html)
     assert line is not None
-    found = re.findall(r'<td(?: class="([^"]*)")?[^>]*>(.*?)</td>', line[1])
-    return [f"{kinds}: {re.sub('<[^>]*>', '', text).strip()}".strip() for kinds, text in found]
+    result = re.findall(r'<td(?: class="([^"]*)")?[^>]*>(.*?)</td>', line[1])
+    return [f"{kinds}: {re.sub('<[^>]*>', '', text).strip()}".strip() for kinds, text in result]
 
 
 def test_each_cell_has_its_ratio_and_its_word() -> None:

@@ -21,11 +21,11 @@ def cards(html: str) -> list[str]:
 
 
 def test_a_row_has_one_card_a_word_and_the_worst_is_first() -> None:
-    found = cards(problems.body(page_view(wide_view(6, 2, 3))) or "")
-    assert [one.split(" ")[0] for one in found] == ["INVALID", "FAIL", "INCONCLUSIVE"]
-    assert found[1].startswith("FAIL pipe smp4 on linux, kernel: speedup")
-    assert "pipe-linux smp4/smp1 = 2.46 [2.46, 2.47] < 3.6" in found[1]
-    assert "1 more of this row" in found[1]
+    result = cards(problems.body(page_view(wide_view(6, 2, 3))) or "")
+    assert [text.split(" ")[0] for text in result] == ["INVALID", "FAIL", "INCONCLUSIVE"]
+    assert result[1].startswith("FAIL pipe smp4 on linux, kernel: speedup")
+    assert "pipe-linux smp4/smp1 = 2.46 [2.46, 2.47] < 3.6" in result[1]
+    assert "1 more of this row" in result[1]
 
 
 def test_the_cause_is_said_once_with_the_command_for_the_run_at_fault() -> None:

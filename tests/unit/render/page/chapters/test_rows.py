@@ -14,9 +14,9 @@ WIDE = page_view(wide_view(6, 2, 3))
 
 def test_many_rows_are_folded_with_a_line_each_and_few_are_open() -> None:
     html = rows.body(WIDE) or ""
-    found = re.findall(r"<details [^>]*class=\"row item\"[^>]*>", html)
-    assert len(found) == 6
-    assert not [one for one in found if "open" in one]
+    result = re.findall(r"<details [^>]*class=\"row item\"[^>]*>", html)
+    assert len(result) == 6
+    assert not [one for one in result if "open" in one]
     line = re.sub("<[^>]*>", "", re.findall(r"<summary>(.*?)</summary>", html)[0])
     assert line.startswith("primes PASS process mode, n=4096, 4 of 4 gates passedlinux, insn: smp4 3.94x")
     few = rows.body(page_view(full_view())) or ""
@@ -42,18 +42,20 @@ def test_explanations_are_there_once_and_only_of_what_is_shown() -> None:
 
 
 def test_thresholds_are_drawn_at_their_counts() -> None:
-    panels = {one.heading: one.panel for one in curves.panels_of(WIDE)}
+    panels = {curve_panel.heading: curve_panel.panel for curve_panel in curves.panels_of(WIDE)}
     drawn = panels["primes, process mode"].limits
-    assert [(one.cpus, round(one.value, 3)) for one in drawn] == [(2, 0.9), (4, 0.9)]
+    assert [(limit.cpus, round(limit.value, 3)) for limit in drawn] == [(2, 0.9), (4, 0.9)]
     assert drawn[0].title == "threshold: smp2 > 1.8x"
     assert 'class="limit"' in (rows.body(WIDE) or "")
     assert panels["walk, process mode"].limits == ()
 
 
 def test_all_panels_have_one_axis_but_controls_their_own() -> None:
-    panels = {one.heading.partition(",")[0]: one.panel for one in curves.panels_of(WIDE)}
+    panels = {
+        curve_panel.heading.partition(",")[0]: curve_panel.panel for curve_panel in curves.panels_of(WIDE)
+    }
     control = panels.pop("primes.split-one")
-    ends = {(one.least, one.most) for one in panels.values()}
+    ends = {(panel.least, panel.most) for panel in panels.values()}
     assert len(ends) == 1
     assert next(iter(ends))[0] < 0.62  # the row that fails
     assert (control.least, control.most) not in ends

@@ -13,9 +13,9 @@ from tests.unit.factories import cell, rows, view
 
 
 def lines_of(html: str) -> dict[str, str]:
-    found = re.findall(r"<tr class=\"item\"[^>]*>(.*?)</tr>", html)
-    texts = [re.sub("<[^>]*>", "|", one) for one in found]
-    return {re.sub(r"\|+", "|", one).strip("|").split("|")[0]: one for one in texts}
+    result = re.findall(r"<tr class=\"item\"[^>]*>(.*?)</tr>", html)
+    texts = [re.sub("<[^>]*>", "|", one) for one in result]
+    return {re.sub(r"\|+", "|", text).strip("|").split("|")[0]: text for text in texts}
 
 
 def test_one_table_has_all_arms() -> None:

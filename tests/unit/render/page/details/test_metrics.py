@@ -44,10 +44,10 @@ def test_little_below_it_and_wall_time_are_not() -> None:
 def test_the_threshold_of_a_metric_is_drawn_at_its_count() -> None:
     of = cell(2)
     gate = Gate("x", "limit", None, of, "work", None, 120_000.0)
-    found = judge(gate, GateInput({of.id: arm(of, [100_000.0] * 5)}, POLICY, {})).verdict
-    page = page_view(view(*rows(of, [100_000] * 5), verdicts=(found,)))
+    verdict = judge(gate, GateInput({of.id: arm(of, [100_000.0] * 5)}, POLICY, {})).verdict
+    page = page_view(view(*rows(of, [100_000] * 5), verdicts=(verdict,)))
     (drawn,) = metrics.panels_of(page)
-    assert [(one.cpus, one.value, one.title) for one in drawn.panel.limits] == [
+    assert [(limit.cpus, limit.value, limit.title) for limit in drawn.panel.limits] == [
         (2, 120_000.0, "threshold: smp2 <= 120.0 us")
     ]
 
@@ -58,9 +58,9 @@ def test_panels_of_one_metric_have_one_axis() -> None:
         for name, value, first in (("primes", 1000.0, 1), ("pipe", 9000.0, 10))
         for row in rows(cell(1, workload=name), [100] * 5, first=first)
     ]
-    found = metrics.panels_of(page_view(view(*given)))
-    assert len(found) == 2
-    assert len({(one.panel.least, one.panel.most) for one in found}) == 1
+    panels = metrics.panels_of(page_view(view(*given)))
+    assert len(panels) == 2
+    assert len({(metric_panel.panel.least, metric_panel.panel.most) for metric_panel in panels}) == 1
 
 
 TWO = HistogramShape(0, "linux", ((8.0, 9.0, 30), (64.0, 70.0, 10)), 40)

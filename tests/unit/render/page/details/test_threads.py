@@ -72,10 +72,10 @@ def test_the_pictures_say_what_they_leave_out_and_their_scale() -> None:
 
 def test_a_screen_reader_hears_the_figures() -> None:
     page = page_of(MEDIAN)
-    labels = [str(one.get("aria-label")) for one in page.attributes("svg")]
-    (lanes,) = (one for one in labels if "by CPU: " in one)
+    labels = [str(attribute.get("aria-label")) for attribute in page.attributes("svg")]
+    (lanes,) = (label for label in labels if "by CPU: " in label)
     assert "CPU 0 runs 75%, wastes 10%; CPU 1 runs 100%" in lanes
-    (rows,) = (one for one in labels if "by thread: " in one)
+    (rows,) = (label for label in labels if "by thread: " in label)
     assert "bench #1 runs 6.000 us, waits 2.000 us" in rows
 
 
@@ -137,10 +137,10 @@ def test_a_thread_keeps_its_colour_and_the_busiest_have_one() -> None:
     few = many[:3]
     of_many = threads._colours([replace(MEDIAN, threads=tuple(many))])
     of_few = threads._colours([replace(MEDIAN, threads=tuple(few))])
-    assert set(of_many) == {one.name for one in many[:MOST_COLOURS]}
+    assert set(of_many) == {thread.name for thread in many[:MOST_COLOURS]}
     assert len(set(of_many.values())) == MOST_COLOURS
     assert all(of_many[name] == colour for name, colour in of_few.items())
-    alone = {threads._colours([replace(MEDIAN, threads=(one,))])[one.name] for one in many}
+    alone = {threads._colours([replace(MEDIAN, threads=(thread,))])[thread.name] for thread in many}
     assert len(alone) > 3  # so it is the name that chooses, and not the rank
     twice = [MEDIAN, replace(MEDIAN, threads=(SERVICE,))]
     assert threads._colours(twice)[SERVICE.name] == threads._colours(twice[:1])[SERVICE.name]
@@ -166,7 +166,7 @@ def test_a_row_has_its_own_cells_only() -> None:
     view = replace(scaled_view(), threads=(MEDIAN, replace(MEDIAN, cell="another-smp2")))
     page = page_view(view)
     narrow = narrowed(page, page.rows[0], 1.0)
-    assert [one.cell for one in narrow.view.threads] == ["primes-linux-smp2"]
+    assert [thread.cell for thread in narrow.view.threads] == ["primes-linux-smp2"]
 
 
 @pytest.mark.parametrize("cpus", [1, 2, 8, 32])

@@ -41,7 +41,7 @@ def page_of(**fields: object) -> pagekit.Page:
 
 
 def test_without_any_there_are_no_such_parts() -> None:
-    assert not [one for one in (timeline.TITLE, flame.TITLE) if one in page_of().text]
+    assert not [text for text in (timeline.TITLE, flame.TITLE) if text in page_of().text]
 
 
 def test_the_slowest_run_stands_beside_the_median_and_says_how_much_slower_it_is() -> None:

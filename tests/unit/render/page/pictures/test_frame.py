@@ -47,9 +47,9 @@ def test_a_value_of_an_axis_is_short(value: float, shown: str) -> None:
 def test_labels_of_an_axis_differ_and_are_in_one_unit(
     low: float, high: float, unit: str, shown: list[str]
 ) -> None:
-    found = labels(ticks(low, high, 4), unit)
-    assert found == shown
-    assert len(set(found)) == len(found)
+    result = labels(ticks(low, high, 4), unit)
+    assert result == shown
+    assert len(set(result)) == len(result)
 
 
 def test_columns_are_even_and_a_curve_runs_between_them() -> None:

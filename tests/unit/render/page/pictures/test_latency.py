@@ -16,9 +16,9 @@ STAIRS = (Stair("L1d", 64 * KIB, 1.0), Stair("L2", 256 * KIB, 10.0), Stair("memo
 
 
 def corners(picture: str, kind: str) -> list[tuple[float, float]]:
-    found = re.search(rf'<path[^>]*{kind}[^>]*d="M([^"]+)"|<path d="M([^"]+)"[^>]*{kind}', picture)
-    assert found is not None
-    places = [point.split() for point in (found[1] or found[2]).split("L")]
+    match = re.search(rf'<path[^>]*{kind}[^>]*d="M([^"]+)"|<path d="M([^"]+)"[^>]*{kind}', picture)
+    assert match is not None
+    places = [point.split() for point in (match[1] or match[2]).split("L")]
     return [(float(x), float(y)) for x, y in places]
 
 
@@ -43,7 +43,7 @@ def test_the_staircase_turns_at_each_size() -> None:
     picture = draw("t", [ONE], STAIRS)
     track = corners(picture, "ideal")
     x = [LEFT + (WIDTH - LEFT - RIGHT) * part for part in (0, 0.5, 0.5, 0.75, 0.75, 1)]
-    assert [round(place) for place, _ in track] == [round(one) for one in x]
+    assert [round(place) for place, _ in track] == [round(number) for number in x]
     levels = [place for _, place in track]
     assert levels[0] == levels[1] > levels[2] == levels[3] > levels[4] == levels[5]
     assert re.findall(r">((?:L1d|L2|memory)[^<]*)</text>", picture) == ["L1d 64 KiB", "L2 256 KiB"]

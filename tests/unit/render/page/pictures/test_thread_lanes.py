@@ -90,8 +90,8 @@ def test_all_threads_without_a_colour_are_grey_and_neighbours_differ() -> None:
 
 def test_each_coloured_thread_looks_different() -> None:
     paints = [ThreadPaint("t", colour) for colour in range(MOST_COLOURS)]
-    assert len({(one.kind, one.opacity) for one in paints}) == MOST_COLOURS
-    assert not {one.kind for one in paints} & {colour_class(5), colour_class(10), "bad", "soft"}
+    assert len({(paint.kind, paint.opacity) for paint in paints}) == MOST_COLOURS
+    assert not {paint.kind for paint in paints} & {colour_class(5), colour_class(10), "bad", "soft"}
 
 
 def test_wasted_time_has_a_bar_below_the_lane_and_says_so() -> None:
