@@ -6,7 +6,14 @@ several keys.
 
 from __future__ import annotations
 
-from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, CpuState, RunPolicy, Seen, WorkKind
+from benchgate.base.workload.scenarios import (
+    MOST_CPUS,
+    MOST_THREADS,
+    CpuState,
+    RunPolicy,
+    Subject,
+    WorkKind,
+)
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,
@@ -94,7 +101,7 @@ _BOUNDS: Table = {
 _OF = Text("the group of threads")
 
 
-def _gate(seen: Seen, about: str, **keys: Key) -> Table:
+def _gate(seen: Subject, about: str, **keys: Key) -> Table:
     return {"of": Choice(about, (seen,)), **keys, **_BOUNDS}
 
 
@@ -102,26 +109,26 @@ _GATE = Block(
     "a figure with its bound, which becomes a metric of this name",
     forms=(
         _gate(
-            Seen.SHARE,
+            Subject.SHARE,
             "the CPU time of a group, as a part of that of several",
             group=_OF,
             among=Texts("these groups, that one too", otherwise="all"),
         ),
         _gate(
-            Seen.FAIRNESS,
+            Subject.FAIRNESS,
             "CPU time for its weight, the smallest over the largest: of some groups, or of one's threads",
             weights=Block("these groups", others=Integer("its weight", low=1, high=100_000), names="GROUP"),
         ),
-        _gate(Seen.CPUS, "how many CPUs a group uses", group=_OF),
-        _gate(Seen.MOVES, "how often threads of a group come to another CPU, per second", group=_OF),
+        _gate(Subject.CPUS, "how many CPUs a group uses", group=_OF),
+        _gate(Subject.MOVES, "how often threads of a group come to another CPU, per second", group=_OF),
         _gate(
-            Seen.LATENCY,
+            Subject.LATENCY,
             "how long the threads of a group wait for a CPU",
             group=_OF,
             percent=Number("so many percent of the waits are not longer", default=100.0, high=100),
         ),
         _gate(
-            Seen.WASTED,
+            Subject.WASTED,
             "the part of all CPUs' time that was idle although a thread waited that may run there",
         ),
     ),

@@ -47,7 +47,7 @@ from benchgate.base.workload.scenarios import (
     ScenarioChange,
     ScenarioGate,
     ScenarioPhase,
-    Seen,
+    Subject,
     ThreadGroup,
     ThreadSettings,
     WorkKind,
@@ -76,17 +76,22 @@ LONGEST_ROUND_NS = 1_000_000_000
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%?")
 _Item = TypeVar("_Item")
 _BETTER = MappingProxyType(
-    {Seen.LATENCY: MetricDirection.LESS, Seen.WASTED: MetricDirection.LESS, Seen.MOVES: MetricDirection.LESS}
+    {
+        Subject.LATENCY: MetricDirection.LESS,
+        Subject.WASTED: MetricDirection.LESS,
+        Subject.MOVES: MetricDirection.LESS,
+    }
 )
-_UNITS = MappingProxyType({Seen.LATENCY: NS, Seen.CPUS: "CPUs", Seen.MOVES: "/s"})
+_UNITS = MappingProxyType({Subject.LATENCY: NS, Subject.CPUS: "CPUs", Subject.MOVES: "/s"})
 _ABOUT = MappingProxyType(
     {
-        Seen.SHARE: "CPU time, as a part of that of these groups",
-        Seen.FAIRNESS: "CPU time for its weight, the smallest over the largest",
-        Seen.CPUS: "how many CPUs the group uses",
-        Seen.LATENCY: "how long its threads wait for a CPU",
-        Seen.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run there",
-        Seen.MOVES: "how often its threads come to another CPU, per second",
+        Subject.SHARE: "CPU time, as a part of that of these groups",
+        Subject.FAIRNESS: "CPU time for its weight, the smallest over the largest",
+        Subject.CPUS: "how many CPUs the group uses",
+        Subject.LATENCY: "how long its threads wait for a CPU",
+        Subject.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run "
+        "there",
+        Subject.MOVES: "how often its threads come to another CPU, per second",
     }
 )
 
@@ -350,7 +355,7 @@ class _ScenarioReader:
     def _gate(self, name: str, words: Section) -> ScenarioGate:
         if name in WINDOWS or name in OF_THREADS:
             words.refuse(f"`{name}` is a metric of every workload; choose another name")
-        seen = Seen(words.choice("of"))
+        seen = Subject(words.choice("of"))
         phase = self.phases[self._phase(words, "phase") if words.has("phase") else 0].name
         gate = ScenarioGate(
             name,
@@ -358,18 +363,18 @@ class _ScenarioReader:
             phase,
             self._weights(seen, words),
             self._length(words, "within"),
-            words.number("percent") if seen is Seen.LATENCY else 100.0,
+            words.number("percent") if seen is Subject.LATENCY else 100.0,
             *(self._bound(seen, words, key) for key in ("at_least", "at_most")),
         )
         if not (words.has("at_least") or words.has("at_most")):
             words.refuse("is missing: at_least, at_most or both", "at_least")
         return gate
 
-    def _weights(self, seen: Seen, words: Section) -> Mapping[str, int]:
+    def _weights(self, seen: Subject, words: Section) -> Mapping[str, int]:
         names = [group.name for group in self.groups]
-        if seen is Seen.WASTED:
+        if seen is Subject.WASTED:
             return {}
-        if seen is Seen.FAIRNESS:
+        if seen is Subject.FAIRNESS:
             with words.optional("weights") as section:
                 given = section.keys()
                 if not given:
@@ -379,20 +384,20 @@ class _ScenarioReader:
                         section.refuse(f"there is no group of this name; {suggestion(name, names)}", name)
                 return {name: section.integer(name) for name in given if name in names}
         first = names[self._group_of(words)] if names else ""
-        among = words.texts("among") if seen is Seen.SHARE else ()
+        among = words.texts("among") if seen is Subject.SHARE else ()
         if others := [name for name in among if name not in names]:
             words.refuse(f"there is no group `{others[0]}`; {suggestion(others[0], names)}", "among")
-        if seen is Seen.SHARE:
+        if seen is Subject.SHARE:
             among = among or tuple(names)
             if first not in among or len(among) < 2:
                 words.refuse("are at least two groups, and that of the share is one of them", "among")
         return dict.fromkeys((first, *among), 1)
 
-    def _bound(self, seen: Seen, words: Section, key: str) -> float | None:
+    def _bound(self, seen: Subject, words: Section, key: str) -> float | None:
         if not words.has(key):
             return None
         text = words.text(key)
-        if seen is not Seen.LATENCY:
+        if seen is not Subject.LATENCY:
             if not _NUMBER.fullmatch(text):
                 words.refuse(f"`{text}` is not a number, or percent", key)
                 return None
@@ -415,12 +420,14 @@ class _ScenarioReader:
             if begin >= end:
                 self.top.refuse(f"{gate.name}: phase {gate.phase} ends before `within` has passed", "gates")
         for gate in scenario.gates if scenario.has_quota else ():
-            if gate.seen in (Seen.LATENCY, Seen.WASTED):
+            if gate.seen in (Subject.LATENCY, Subject.WASTED):
                 self.top.refuse(
                     f"{gate.name}: is of waits, and there is a quota: {LOOK_LIKE_WAITING}", "gates"
                 )
         for gate in scenario.gates:
-            if gate.seen is Seen.WASTED and not scenario.is_whole(*scenario.span(gate.phase, gate.within_ns)):
+            if gate.seen is Subject.WASTED and not scenario.is_whole(
+                *scenario.span(gate.phase, gate.within_ns)
+            ):
                 self.top.refuse(
                     f"{gate.name}: a CPU is away in its time, or on its way, which takes up to "
                     f"{_ms(HOTPLUG_NS)}: {LOOKS_IDLE}",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
-from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy, Shown
+from benchgate.base.system.boots import DEADLINES, DEFAULT_FIRMWARE, REPEAT_BYTES, EndBy, SettingDisplay
 from benchgate.base.system.observe import MOST_CALLS
 from benchgate.base.system.qemu import CARD, CONSOLES, FORMATS, SERIAL, Interface
 from benchgate.base.system.results import UNITS, ResultFormat
@@ -70,8 +70,8 @@ _SETTINGS = (
         "leaves_out": Text("what it takes from boot.append", default=""),
         "as": Choice(
             "how the files show it: the text itself or marked by ( ) or [ ], among words, or a list of CPUs",
-            tuple(Shown),
-            default=Shown.TEXT,
+            tuple(SettingDisplay),
+            default=SettingDisplay.TEXT,
         ),
         "needs": Text("what a kernel without these files was built without", default=""),
     },

@@ -13,7 +13,7 @@ from benchgate.base.workload.scenarios import (
     PLAN_PIECE,
     RunPolicy,
     ScenarioGate,
-    Seen,
+    Subject,
     plan_params,
     plan_text,
 )
@@ -159,7 +159,7 @@ def test_what_a_cpu_cannot_do_is_named(old: str, new: str, said: str) -> None:
 def test_gates_are_metrics() -> None:
     scenario = parse(WHOLE, FILE)
     assert scenario.gates[0] == ScenarioGate(
-        "part", Seen.SHARE, "later", {"hogs": 1, "pings": 1}, 20_000_000, at_least=0.3
+        "part", Subject.SHARE, "later", {"hogs": 1, "pings": 1}, 20_000_000, at_least=0.3
     )
     assert scenario.gates[1].weights == {"hogs": 3, "beats": 1}
     assert (scenario.gates[2].percent, scenario.gates[2].at_most) == (99.0, 4_000_000)

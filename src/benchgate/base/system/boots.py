@@ -31,7 +31,7 @@ dots, or 1,600 equal lines of 40 bytes, is still taken for progress."""
 DEADLINES = Deadlines(boot_s=60.0, run_s=120.0)
 
 
-class Shown(StrEnum):
+class SettingDisplay(StrEnum):
     """How a file of the kernel shows a value."""
 
     TEXT = "text"  # as it was asked for, or marked by ( ) or [ ] among others
@@ -50,7 +50,7 @@ class SettingFile:
     """What it must show."""
     is_written: bool
     """Whether PID 1 writes it; else the kernel has it from its command line."""
-    shown: Shown
+    shown: SettingDisplay
     needs: str
     """What the kernel must be built with to have it."""
 

@@ -68,7 +68,7 @@ class RunPolicy(StrEnum):
 REAL_TIME = (RunPolicy.FIFO, RunPolicy.RR)
 
 
-class Seen(StrEnum):
+class Subject(StrEnum):
     """What a gate of a scenario is about, as the thread view has it."""
 
     SHARE = "share"
@@ -177,7 +177,7 @@ class ScenarioGate:
     """What a metric of the scenario is, and what it must be."""
 
     name: str
-    seen: Seen
+    seen: Subject
     phase: str
     weights: Mapping[str, int] = field(default_factory=dict)
     """The groups of threads that it is about, the first one first."""

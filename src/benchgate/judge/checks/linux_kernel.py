@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from benchgate.base.console_text import plain
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import RawRun
-from benchgate.base.system.boots import SettingFile, Shown
+from benchgate.base.system.boots import SettingDisplay, SettingFile
 from benchgate.base.system.systems import System
 from benchgate.base.text import one_line
 
@@ -172,11 +172,11 @@ def _wrong_setting(file: SettingFile, shown: str, *, is_read: bool) -> str:
 
 def _shows(file: SettingFile, text: str) -> bool:
     match file.shown:
-        case Shown.WORDS:
+        case SettingDisplay.WORDS:
             return file.value in text.split()
-        case Shown.CPUS:
+        case SettingDisplay.CPUS:
             return sorted(_cpus(text)) == sorted(set(_cpus(file.value)))
-        case Shown.TEXT:
+        case SettingDisplay.TEXT:
             return text == file.value or _MARKED.findall(text) == [file.value]
 
 

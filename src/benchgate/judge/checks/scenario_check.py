@@ -23,7 +23,7 @@ from benchgate.base.cells import Params
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.workload.metrics import SECOND_NS
-from benchgate.base.workload.scenarios import HOTPLUG_NS, Scenario, ScenarioGate, Seen, plan_params
+from benchgate.base.workload.scenarios import HOTPLUG_NS, Scenario, ScenarioGate, Subject, plan_params
 from benchgate.insn.log import MarkKind
 from benchgate.insn.threads_log import ForkEvent
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
@@ -203,20 +203,20 @@ class SeenScenario:
         groups = {name: self._lives(self.scenario.group(name)) for name in gate.weights}
         first = next(iter(groups.values()), [])
         match gate.seen:
-            case Seen.SHARE:
+            case Subject.SHARE:
                 times = [_sum(lives, span) for lives in groups.values()]
                 return times[0] / sum(times) if sum(times) else 0.0
-            case Seen.FAIRNESS:
+            case Subject.FAIRNESS:
                 return _fairness(self._weighted(groups, gate, span))
-            case Seen.CPUS:
+            case Subject.CPUS:
                 return _sum(first, span) / (span[1] - span[0])
-            case Seen.MOVES:
+            case Subject.MOVES:
                 moves = sum(span[0] <= time < span[1] for life in first for time, _, _ in life.moves)
                 return moves * SECOND_NS / (span[1] - span[0])
-            case Seen.LATENCY:
+            case Subject.LATENCY:
                 waits = sorted(self._waits(first, span))
                 return float(waits[max(math.ceil(len(waits) * gate.percent / 100), 1) - 1]) if waits else 0.0
-            case Seen.WASTED:
+            case Subject.WASTED:
                 return self._wasted(span)
 
     def _weighted(

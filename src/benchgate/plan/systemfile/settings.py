@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.arch import ARCHITECTURES, X86_64, Architecture
-from benchgate.base.system.boots import SettingFile, Shown
+from benchgate.base.system.boots import SettingDisplay, SettingFile
 from benchgate.base.system.systems import SettingForm, Settings
 from benchgate.base.text import filled, one_line, suggestion
 from benchgate.base.yaml.yamlfile import Section
@@ -141,7 +141,7 @@ class _SwitchEffect:
 def _tuned(section: Section, name: str, key: str, value: str) -> _SwitchEffect:
     """What a setting of this kind with this value does; nothing if it was not chosen."""
     lines, append, left_out = section.texts("shows"), section.text("append"), section.text("leaves_out")
-    shown, needs = Shown(section.choice("as")), section.text("needs")
+    shown, needs = SettingDisplay(section.choice("as")), section.text("needs")
     for line in lines:
         if not line.startswith(_KERNEL_FOLDERS):
             section.refuse(f"`{line}` is no file of the kernel, in /proc or /sys", "shows")
@@ -152,7 +152,7 @@ def _tuned(section: Section, name: str, key: str, value: str) -> _SwitchEffect:
         raise UsageError(f"{wrong} has more than {_LONGEST_VALUE} characters, and the name of a row says all")
     if not _VALUE.fullmatch(value) or (append and " " in value):
         raise UsageError(f"{wrong} is not a value that a kernel takes: printable ASCII without quotes")
-    if shown is Shown.CPUS and not _CPUS.fullmatch(value):
+    if shown is SettingDisplay.CPUS and not _CPUS.fullmatch(value):
         raise UsageError(f"{wrong} is not a list of CPUs such as 1,3 or 1-3")
     parts = [value] if "{value}" in append else value.split("+")
     files = tuple(

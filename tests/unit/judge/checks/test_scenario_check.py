@@ -17,7 +17,7 @@ from benchgate.base.workload.scenarios import (
     ScenarioChange,
     ScenarioGate,
     ScenarioPhase,
-    Seen,
+    Subject,
     ThreadGroup,
     ThreadSettings,
     WorkKind,
@@ -73,7 +73,7 @@ def scenario(*groups: ThreadGroup, cpus: int = 2, length: int = 100, **more: obj
 PHASES = (ScenarioPhase("start", 0), ScenarioPhase("later", 50 * MS))
 
 
-def gate(of: Seen, *groups: str, **more: object) -> ScenarioGate:
+def gate(of: Subject, *groups: str, **more: object) -> ScenarioGate:
     made = ScenarioGate("figure", of, "start", dict.fromkeys(groups, 1))
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -90,24 +90,24 @@ B2 = life(3, (0, "runnable", 0), (60, "running", 0), (90, "runnable", 0))
     ("asked", "value"),
     [
         # to 50 ms: a ran for 50, b for 40 and 0; behind it: a for 10 and 10, b for 0 and 30
-        (gate(Seen.SHARE, "a", "b"), 50 / 90),
-        (gate(Seen.SHARE, "b", "a", phase="later"), 30 / 50),
-        (gate(Seen.SHARE, "b", "a", phase="later", within_ns=10 * MS), 30 / 40),
-        (gate(Seen.CPUS, "b"), 40 / 50),
-        (gate(Seen.CPUS, "a", phase="later", within_ns=30 * MS), 10 / 20),
-        (gate(Seen.FAIRNESS, "b"), 0.0),
-        (gate(Seen.FAIRNESS, weights={"a": 5, "b": 2}, phase="later"), 4 / 15),
-        (gate(Seen.FAIRNESS, weights={"a": 5, "b": 4}), 1.0),
+        (gate(Subject.SHARE, "a", "b"), 50 / 90),
+        (gate(Subject.SHARE, "b", "a", phase="later"), 30 / 50),
+        (gate(Subject.SHARE, "b", "a", phase="later", within_ns=10 * MS), 30 / 40),
+        (gate(Subject.CPUS, "b"), 40 / 50),
+        (gate(Subject.CPUS, "a", phase="later", within_ns=30 * MS), 10 / 20),
+        (gate(Subject.FAIRNESS, "b"), 0.0),
+        (gate(Subject.FAIRNESS, weights={"a": 5, "b": 2}, phase="later"), 4 / 15),
+        (gate(Subject.FAIRNESS, weights={"a": 5, "b": 4}), 1.0),
         # of b one thread waits from the begin to 60 ms, and for the last 10
-        (gate(Seen.LATENCY, "b"), 50 * MS),
-        (gate(Seen.LATENCY, "b", phase="later"), 10 * MS),
-        (gate(Seen.LATENCY, "b", phase="later", within_ns=5 * MS), 10 * MS),
-        (gate(Seen.LATENCY, "b", phase="later", percent=50.0), 10 * MS),
-        (gate(Seen.LATENCY, "a"), 0.0),
+        (gate(Subject.LATENCY, "b"), 50 * MS),
+        (gate(Subject.LATENCY, "b", phase="later"), 10 * MS),
+        (gate(Subject.LATENCY, "b", phase="later", within_ns=5 * MS), 10 * MS),
+        (gate(Subject.LATENCY, "b", phase="later", percent=50.0), 10 * MS),
+        (gate(Subject.LATENCY, "a"), 0.0),
         # CPU 1 is idle from 40 ms on, beside a thread that waits on CPU 0
-        (gate(Seen.WASTED), 10 / 100),
-        (gate(Seen.WASTED, phase="later"), 50 / 100),
-        (gate(Seen.MOVES, "a"), 0.0),
+        (gate(Subject.WASTED), 10 / 100),
+        (gate(Subject.WASTED, phase="later"), 50 / 100),
+        (gate(Subject.MOVES, "a"), 0.0),
     ],
 )
 def test_figures_are_of_one_phase(asked: ScenarioGate, value: float) -> None:
@@ -117,15 +117,15 @@ def test_figures_are_of_one_phase(asked: ScenarioGate, value: float) -> None:
 def test_moves_are_counted_for_a_second() -> None:
     mover = life(1, (0, "running", 0))
     mover.moves.extend((BEGIN + at * MS, 0, 1) for at in (-1, 0, 49, 50))
-    assert seen(scenario(group("a"), phases=PHASES), mover).figure(gate(Seen.MOVES, "a")) == 2 / 0.05
+    assert seen(scenario(group("a"), phases=PHASES), mover).figure(gate(Subject.MOVES, "a")) == 2 / 0.05
 
 
 def test_threads_that_never_ran_have_no_share() -> None:
     waits = life(1, (0, "runnable", 0))
     alone = seen(scenario(group("a"), group("b")), waits, waits)
-    assert alone.figure(gate(Seen.SHARE, "a", "b")) == 0
-    assert alone.figure(gate(Seen.FAIRNESS, "a", "b")) == 0
-    assert alone.figure(gate(Seen.LATENCY, "a")) == 100 * MS
+    assert alone.figure(gate(Subject.SHARE, "a", "b")) == 0
+    assert alone.figure(gate(Subject.FAIRNESS, "a", "b")) == 0
+    assert alone.figure(gate(Subject.LATENCY, "a")) == 100 * MS
 
 
 # ---- what is not allowed

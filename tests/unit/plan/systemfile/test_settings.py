@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.snapshots import StartKind
-from benchgate.base.system.boots import SettingFile, Shown
+from benchgate.base.system.boots import SettingDisplay, SettingFile
 from benchgate.base.system.systems import System
 from benchgate.plan import systemfile
 from tests.unit.plan.test_systemfile import SELFTEST
@@ -179,8 +179,8 @@ def test_a_switch_is_a_word_of_the_command_line_or_files_that_are_written() -> N
     assert system.name == "mine.preempt-full.slice-3000000"
     assert system.boot.append == "slice=3000000 preempt=full"
     assert system.boot.kernel_files == (
-        SettingFile("preempt=full", "/sys/p", "full", False, Shown.TEXT, "CONFIG_P"),
-        SettingFile("slice=3000000", "/sys/s", "3000000", True, Shown.TEXT, ""),
+        SettingFile("preempt=full", "/sys/p", "full", False, SettingDisplay.TEXT, "CONFIG_P"),
+        SettingFile("slice=3000000", "/sys/s", "3000000", True, SettingDisplay.TEXT, ""),
     )
     assert system.why_only_cold == "preempt=full is set in each boot"
 
