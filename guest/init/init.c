@@ -220,18 +220,6 @@ static void set_as_asked(void) {
     }
 }
 
-#ifdef BENCH_STARTS_WARM
-// The guest was quiet before the snapshot, and since then only this program has run. A run begins when all CPUs have
-// been idle for the same time: else the scheduler places the first threads elsewhere.
-static void settle(void) {
-    const struct timespec time = {0, QUIET_STEPS * STEP_MS * 1000000};
-    if (strstr(contents("/proc/cmdline"), "bench.set=") != NULL)
-        wait_until_quiet();
-    else
-        nanosleep(&time, NULL);
-}
-#endif
-
 static void start_busy_task(void) {
     if (fork() != 0)
         return;
@@ -275,11 +263,7 @@ int main(void) {
     if (!tuned_start())
         leave(0);
 #endif
-#ifdef BENCH_STARTS_WARM
-    settle();
-#else
     wait_until_quiet();
-#endif
     if (asked("bench.busy=1"))
         start_busy_task();
 #ifdef BENCH_TUNED
