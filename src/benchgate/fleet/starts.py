@@ -90,8 +90,8 @@ def _saving(option: Word, word: Word, mark: str, boot: int) -> Word:
         case ("-object",) if any(isinstance(part, KeptFile) for part in word):
             return tuple(f",{SAVED.memory}" if part == f",{STARTED.memory}" else part for part in word)
         case ("-plugin",):
-            kept = (part for part in word if part != FolderFile(EXPLORATION))
-            return tuple(_plugin(part, boot) if isinstance(part, str) else part for part in kept)
+            parts = (part for part in word if part != FolderFile(EXPLORATION))
+            return tuple(_plugin(part, boot) if isinstance(part, str) else part for part in parts)
     return word
 
 
