@@ -109,7 +109,7 @@ def explore(
         if len(so_far.repetitions) == finds or so_far.without >= most or so_far.runs >= whole:
             return so_far
         upto = min(so_far.runs // CHUNK * CHUNK + CHUNK, whole)
-        asked = (*what, f"--smp={CPUS}", f"--seeds={upto}", f"--jobs={jobs}")
+        asked = (*what, "--start=cold", f"--smp={CPUS}", f"--seeds={upto}", f"--jobs={jobs}")
         done = subprocess.run(
             ["benchgate", "explore", *asked, *words, "--no-small", f"--out={folder}"],
             stdout=subprocess.DEVNULL,

@@ -344,15 +344,16 @@ def test_runs_that_all_came_from_one_snapshot_give_no_verdict(tmp_path: Path) ->
 
 
 def test_a_find_of_a_warm_row_is_made_small_and_replayed(tmp_path: Path) -> None:
-    """It has a stall, and happens without."""
+    """It has a stall, and happens without. An exploration of rows that can starts warm; one that is asked to
+    start cold does so, and what it finds is replayed cold."""
     prompt_files(tmp_path)
     system = tmp_path / "printed.yaml"
     system.write_text(system.read_text().replace("boot: {", "boot: {append: lie=panic-after, "))
     test = TESTS.replace(', "lined.yaml", "typing.yaml", "marked.yaml"', "")
     (tmp_path / "test_typed.py").write_text(test)
-    asked = ("--smp=2", "--strategy=sync", "--seeds=1", "--with", "one_in=2", "--out=out")
-    warm = ("--", "--start=warm", "-p", "no:cacheprovider")
-    code, output = run_benchgate(tmp_path, "explore", "test_typed.py", *asked, *warm)
+    asked = ("test_typed.py", "--smp=2", "--strategy=sync", "--seeds=1", "--with", "one_in=2")
+    words = ("--", "-p", "no:cacheprovider")
+    code, output = run_benchgate(tmp_path, "explore", *asked, "--out=out", *words)
     assert code == 1, output
     assert "typed.hi-20001-printed.start-warm-smp2 sync 1" in output
     code, output = run_benchgate(tmp_path, "explore", "small", "out/finds/find-2")
@@ -360,9 +361,17 @@ def test_a_find_of_a_warm_row_is_made_small_and_replayed(tmp_path: Path) -> None
     assert re.search(r"find-2: 0 of [1-9]\d* stalls? after 2 runs: it happens without any stall", output), (
         output
     )
-    code, output = run_benchgate(tmp_path, "explore", "replay", "out/finds/find-2", "--out=again")
-    assert code == 0, output
-    assert "the same run: marks, counts and console are equal" in output
+    more = ("--start=cold", "--no-small", "--out=cold")
+    code, output = run_benchgate(tmp_path, "explore", *asked, *more, *words)
+    assert code == 1, output
+    assert "typed.hi-20001-printed-smp2 sync 1" in output
+    for out in ("out", "cold"):
+        code, output = run_benchgate(
+            tmp_path, "explore", "replay", f"{out}/finds/find-2", f"--out={out}-again"
+        )
+        assert code == 0, output
+        assert "the same run: marks, counts and console are equal" in output
+    assert [(tmp_path / f"{out}-again/start.json").exists() for out in ("out", "cold")] == [True, False]
 
 
 # ---- faults, with the snapshots of a kernel at its prompt

@@ -21,13 +21,14 @@ import pytest
 
 import benchgate
 from benchgate import cli
-from benchgate.base.errors import HostError
+from benchgate.base.errors import HostError, UsageError
 from benchgate.base.paths import data_root
 from benchgate.build import cache
 from benchgate.commands import cache as cache_command
 from benchgate.commands import docs
 from benchgate.session import doctor, replay
-from benchgate.session.exploration import guest_maker
+from benchgate.session.exploration import guest_maker, rows
+from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.mix_study import steps
 from benchgate.session.progress import Progress
 from tests import exploresim, mixsim
@@ -515,6 +516,23 @@ def test_explore_prints_finds_and_exits_with_1(
     assert cli.main([*EXPLORE, "--seeds", "8", "--no-small", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["state"] == "complete"
     assert len(simulated[0].ran) == 9  # the second time all was there
+
+
+@pytest.mark.parametrize(
+    ("words", "start"), [([], "auto"), (["--start", "cold"], "cold"), (["--start=warm"], "warm")]
+)
+def test_explore_passes_on_where_its_runs_start(
+    words: list[str], start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[ExplorationRequest] = []
+
+    def selected(request: ExplorationRequest) -> None:
+        asked.append(request)
+        raise UsageError("enough")
+
+    monkeypatch.setattr(rows, "select", selected)
+    assert cli.main(["explore", "tests/smp", "--plan", *words]) == 4
+    assert [one.start for one in asked] == [start]
 
 
 def test_explore_finds_nothing_and_exits_with_0(

@@ -27,10 +27,29 @@ WORDS = "words"
 _RECORD_BYTES = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
+class SnapshotWords:
+    """What differs on QEMU's command line between the guest that is saved and one that starts there, besides
+    paths. run/argv.py writes both; a worker of a fleet makes the first from the second (fleet/starts.py)."""
+
+    memory: str
+    """How QEMU maps each file of the guest's memory."""
+    content: str
+    """What fw_cfg has of the things that come after the start, before their path."""
+    more: tuple[str, ...]
+    """Further words."""
+    options: tuple[str, ...]
+    """The plugin's options that the other one does not have, or with another value."""
+
+
+SAVED = SnapshotWords("share=on", "string=later", (), ("seed",))
+STARTED = SnapshotWords(
+    "share=off,readonly=on,rom=off", "file=", ("-incoming", "defer"), ("seed", "start", "explore")
+)
+
+
 START = "start"
 """The setting of each guest that says where its runs begin."""
-
-
 AUTO = "auto"
 """In place of a StartKind: warm where a system can."""
 

@@ -17,18 +17,17 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from benchgate.base.errors import RefusedError
+from benchgate.base.exploration import FILE as EXPLORATION
 from benchgate.base.runs import BootSpec, Uses
-from benchgate.base.snapshots import GuestSnapshot, SnapshotRecord
+from benchgate.base.snapshots import SAVED, STARTED, GuestSnapshot, SnapshotRecord
 from benchgate.base.system.qemu import guest_name
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.packing import unpacked
-from benchgate.fleet.task import INITRD, START, FolderFile, KeptFile, Part, Task, Word
+from benchgate.fleet.task import INITRD, START, FolderFile, KeptFile, Task, Word
 from benchgate.run.snapshot_cache import BootToKeep, kept
 
-_READ, _WRITTEN = ",share=off,readonly=on,rom=off", ",share=on"
-_EXPLORED = ",explore="
-_OPTIONS = re.compile(r",(?:seed|start)=[0-9:]+")
+_OPTION = re.compile(rf",({'|'.join(STARTED.options)})=[0-9:]*")
 
 
 def start_of(
@@ -71,11 +70,12 @@ def _boot(task: Task, start: SnapshotRecord, equipment: Equipment, files: Mappin
 
 
 def saving_words(task: Task, mark: str, boot: int) -> tuple[Word, ...]:
-    """The command line of the guest of which the snapshot is taken, for that of a guest that starts at it."""
+    """The command line of the guest of which the snapshot is taken, for that of a guest that starts at it:
+    what is of `STARTED` becomes that of `SAVED`."""
     result: list[Word] = []
     option: Word = ()
     for word in task.argv:
-        if "-incoming" not in (*option, *word):
+        if STARTED.more[0] not in (*option, *word):
             result.append(_saving(option, word, mark, boot))
         option = word
     return tuple(result)
@@ -86,22 +86,15 @@ def _saving(option: Word, word: Word, mark: str, boot: int) -> Word:
         case ("-name",):
             return (f"guest={guest_name(mark)},debug-threads=on",)
         case ("-fw_cfg",) if isinstance(word[0], str):
-            return (word[0].removesuffix("file=") + "string=later",)
+            return (word[0].removesuffix(STARTED.content) + SAVED.content,)
         case ("-object",) if any(isinstance(part, KeptFile) for part in word):
-            return tuple(_WRITTEN if part == _READ else part for part in word)
+            return tuple(f",{SAVED.memory}" if part == f",{STARTED.memory}" else part for part in word)
         case ("-plugin",):
-            return tuple(_plugin(word, boot))
+            parts = (part for part in word if part != FolderFile(EXPLORATION))
+            return tuple(_plugin(part, boot) if isinstance(part, str) else part for part in parts)
     return word
 
 
-def _plugin(word: Word, boot: int) -> list[Part]:
+def _plugin(text: str, boot: int) -> str:
     """The options of a boot that nobody explores, with its seed."""
-    result: list[Part] = []
-    for part in word:
-        if part == FolderFile("exploration.txt"):
-            result[-1] = str(result[-1]).removesuffix(_EXPLORED)
-        elif isinstance(part, str):
-            result.append(_OPTIONS.sub(lambda match: f",seed={boot}" if "seed" in match[0] else "", part))
-        else:
-            result.append(part)
-    return result
+    return _OPTION.sub(lambda match: f",{match[1]}={boot}" if match[1] in SAVED.options else "", text)

@@ -16,7 +16,16 @@ from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
-from benchgate.base.snapshots import CACHES, RAM, WORDS, GuestSnapshot, StartKind
+from benchgate.base.snapshots import (
+    CACHES,
+    RAM,
+    SAVED,
+    STARTED,
+    WORDS,
+    GuestSnapshot,
+    SnapshotWords,
+    StartKind,
+)
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.guest_topology import GuestTopology, backends_of, topology_of
@@ -192,13 +201,17 @@ def _start_options(
         return _memory_backend(system, topology, boot) if boot.keeps_memory else ()
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
-    result = [*_memory_backend(system, topology, boot)]
+    own, result = _own_words(boot), [*_memory_backend(system, topology, boot)]
     if image.start is not None and image.initrd is not None:
         words = boot.log.with_name(WORDS)
         for name, path in {"files": image.initrd, WORDS: words}.items():
-            content = "string=later" if boot.saves else f"file={comma_safe(str(path))}"
+            content = own.content + ("" if boot.saves else comma_safe(str(path)))
             result += ["-fw_cfg", f"name=opt/benchgate/{name},{content}"]
-    return (*result, "-incoming", "defer") if boot.start else tuple(result)
+    return (*result, *own.more)
+
+
+def _own_words(boot: BootOptions) -> SnapshotWords:
+    return SAVED if boot.saves else STARTED
 
 
 _IN_MEMORY = "memory-backend-ram,"
@@ -245,7 +258,7 @@ def _memory_file(name: str, place: int, boot: BootOptions) -> str:
     if boot.kept is None:
         return ""
     path = comma_safe(str(boot.kept / (RAM if name == RAM else f"{RAM}-{name}")))
-    return f"{path},{'share=on' if boot.saves else 'share=off,readonly=on,rom=off'}"
+    return f"{path},{_own_words(boot).memory}"
 
 
 def _boot_media(system: System, image: Image) -> tuple[str, ...]:

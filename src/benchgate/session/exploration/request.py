@@ -14,6 +14,7 @@ from typing import Any
 
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration, Strategy, usual
+from benchgate.base.snapshots import AUTO, StartKind
 from benchgate.base.text import suggestion
 from benchgate.explore.exploration_result import PLAIN
 
@@ -36,6 +37,8 @@ class ExplorationRequest:
     smoke: bool = False
     """Explore the systems' smokes, and no row of a test."""
     quick: bool = False
+    start: str = AUTO
+    """As for --start. An exploration looks for an interleaving, not for a figure, so rows may start warm."""
     words: tuple[str, ...] = ()
     """More words for pytest."""
     strategies: tuple[str, ...] = USUAL
@@ -53,8 +56,10 @@ class ExplorationRequest:
 
     @property
     def what(self) -> dict[str, Any]:
-        """What must be the same for an exploration to go on: all that changes a run."""
-        free = ("runs", "stop_at_first", "jobs", "small", "small_runs")
+        """What must be the same for an exploration to go on: all that changes a run. A cold start is not
+        written, as in folders of versions that knew no other."""
+        free = ["runs", "stop_at_first", "jobs", "small", "small_runs"]
+        free += ["start"] if self.smoke or self.start == StartKind.COLD else []
         whole = asdict(self) | {"parameters": dict(self.parameters or {})}
         return {
             name: list(value) if isinstance(value, tuple) else value

@@ -16,6 +16,7 @@ import pytest
 
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import UsageError
+from benchgate.base.snapshots import StartKind
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.text import gathered
 from benchgate.plan import choice
@@ -63,7 +64,13 @@ def _of_tests(asked: ExplorationRequest) -> RowSelection:
 def _words(asked: ExplorationRequest) -> list[str]:
     given = [f"--system={system}" for system in asked.systems]
     given += [f"--smp={asked.smp}"] if asked.smp else []
-    return ["--clock=insn", *given, *(["--quick"] if asked.quick else []), *asked.words]
+    return [
+        "--clock=insn",
+        f"--start={asked.start}",
+        *given,
+        *(["--quick"] if asked.quick else []),
+        *asked.words,
+    ]
 
 
 def has_window(system: System) -> bool:
@@ -101,6 +108,8 @@ def _smokes(asked: ExplorationRequest) -> RowSelection:
         raise UsageError("a smoke has no timed window; leave out --window, or --smoke")
     if asked.words:
         raise UsageError("--smoke runs no pytest; leave out the words behind `--`")
+    if asked.start == StartKind.WARM:
+        raise UsageError("a smoke is a boot, so it starts cold; leave out --start warm, or --smoke")
     given = cpu_list("smp", asked.smp)
     options = replace(Options(), systems=asked.systems or Options().systems, smp=given, clock="insn", keep=0)
     cells = [cell for system in choice.of_session(options) for cell in _of_system(system, given)]

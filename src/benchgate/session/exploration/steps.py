@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Strategy
+from benchgate.base.snapshots import StartKind
 from benchgate.base.text import counted
 from benchgate.build.cache_storage import Notice
 from benchgate.explore.exploration_result import ExplorationResult, Find, RunLine
@@ -76,7 +77,7 @@ def make_small(place: Path, asked: ExplorationRequest, opened: Open, progress: P
 def asked_of(folder: ExplorationFolder, asked: ExplorationRequest) -> ExplorationRequest:
     """What the folder's exploration asked for, with what may be asked for anew from `asked`."""
     try:
-        what = dict(folder.facts()["asked"])
+        what = {"start": str(StartKind.COLD), **folder.facts()["asked"]}
         texts = {name: tuple(what[name]) for name in ("paths", "systems", "words", "strategies")}
         return replace(asked, **{**what, **texts})
     except (KeyError, TypeError, ValueError) as error:

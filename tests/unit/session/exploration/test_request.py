@@ -66,6 +66,13 @@ def test_only_what_changes_a_run_must_be_the_same() -> None:
     assert first.what == ExplorationRequest(paths=("a",), runs=20, jobs=2).what
     assert first.what != ExplorationRequest(paths=("b",)).what
     assert first.what != ExplorationRequest(paths=("a",), parameters={"depth": 4}).what
+    assert first.what != ExplorationRequest(paths=("a",), start="cold").what
+
+
+def test_a_cold_start_and_a_smoke_are_written_as_by_versions_that_knew_nothing_else() -> None:
+    assert ExplorationRequest(paths=("a",)).what["start"] == "auto"
+    assert "start" not in ExplorationRequest(paths=("a",), start="cold").what
+    assert "start" not in ExplorationRequest(smoke=True).what
 
 
 def test_the_path_of_a_test_is_made_absolute() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +69,25 @@ def test_pytests_own_selection_and_options_count(tests: str) -> None:
     assert ids(rows.select(asked)) == ["primes.hi-70000-kernel-smp1"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "started"),
+    [
+        ({}, "linux.start-warm"),
+        ({"start": "warm"}, "linux.start-warm"),
+        ({"start": "cold"}, "linux"),
+        ({"words": ("--start", "cold")}, "linux"),
+    ],
+)
+def test_rows_start_warm_where_they_can_unless_somebody_asks_for_another_start(
+    tests: str, asked: Mapping[str, Any], started: str
+) -> None:
+    found = rows.select(
+        ExplorationRequest(**{"paths": (tests,), "smp": "2", "words": ("-k", "primes"), **asked})
+    )
+    assert f"primes.hi-50000-{started}-smp2" in ids(found)
+    assert {one.system.name for one in found.cells} == {started}
+
+
 def test_a_process_of_this_host_is_not_explored(tests: str) -> None:
     with pytest.raises(UsageError, match=r"nothing to explore .*only guests on the instruction clock"):
         rows.select(ExplorationRequest(paths=(tests,), systems=("native",)))
@@ -95,6 +116,10 @@ def test_the_smokes_of_a_system_at_its_cpu_counts() -> None:
         (ExplorationRequest(), "name tests, such as tests/smp, or a system"),
         (ExplorationRequest(smoke=True, paths=("tests",)), "--smoke explores no tests"),
         (ExplorationRequest(smoke=True, words=("-k", "x")), "--smoke runs no pytest"),
+        (
+            ExplorationRequest(smoke=True, start="warm", systems=("kernel",)),
+            "a smoke is a boot, so it starts cold",
+        ),
         (ExplorationRequest(smoke=True, window=True, systems=("kernel",)), "a smoke has no timed window"),
         (ExplorationRequest(smoke=True, systems=("linux",)), "`smoke` is missing"),
         (ExplorationRequest(smoke=True, systems=("kernel",), smp="65"), "kernel runs on 1 to 64 CPUs"),

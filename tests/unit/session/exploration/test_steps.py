@@ -14,6 +14,7 @@ from benchgate.explore.exploration_result import ExplorationResult
 from benchgate.plan.options import Options
 from benchgate.session import replay
 from benchgate.session.exploration import rows, steps
+from benchgate.session.exploration.folder import ExplorationFolder
 from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.exploration.rows import RowSelection
 from benchgate.session.progress import Progress
@@ -78,6 +79,18 @@ def test_no_small_leaves_finds_as_they_are_and_small_makes_one_later(tmp_path: P
     assert len(find.small.points) == 1
     again = json.loads((tmp_path / "explored.json").read_text())
     assert [one["small"] is not None for one in again["finds"]][:2] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "start"), [({}, "cold"), ({"start": "auto"}, "auto"), ({"start": "warm"}, "warm")]
+)
+def test_a_folder_that_says_nothing_of_its_start_is_of_a_cold_exploration(
+    tmp_path: Path, asked: dict[str, str], start: str
+) -> None:
+    explore(tmp_path, replace(ASKED, runs=1))
+    plan = json.loads((tmp_path / "plan.json").read_text())
+    (tmp_path / "plan.json").write_text(json.dumps({**plan, "asked": {**plan["asked"], **asked}}))
+    assert steps.asked_of(ExplorationFolder(tmp_path), ExplorationRequest()).start == start
 
 
 def test_a_plan_of_an_exploration_tells_cells_runs_and_what_is_left(tmp_path: Path) -> None:
