@@ -17,7 +17,7 @@ from benchgate.base.system.boots import BootDefinition
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.base.system.systems import AskMethod, System
 from benchgate.judge.checks.agreement import check_agreement, check_host
-from benchgate.judge.checks.start_agreement import check_start, takes_words
+from benchgate.judge.checks.start_agreement import check_start
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.unit.judge.checks.test_agreement import CLOCK, LOG
@@ -231,9 +231,7 @@ def test_a_system_at_its_prompt_gets_no_words(tmp_path: Path, warm: RawRun) -> N
     script = Script(r"^\$ $", (ScriptStep("go", r"^\$ $"),))
     boots = BootDefinition(kernel="k", append=WARM.boot.append, start=StartKind.WARM)
     prompted = replace(WARM, ask=AskMethod.PROMPT, script=script, boot=boots)
-    assert takes_words(WARM)
-    assert not takes_words(COLD)
-    assert not takes_words(prompted)
+    assert [one.boot.takes_words for one in (WARM, COLD, prompted)] == [True, False, False]
     with pytest.raises(VerifyError, match=r"words of .* is not of a warm start"):
         check_start(RunFiles(warm), prompted)
     (tmp_path / WORDS).unlink()

@@ -310,7 +310,7 @@ def test_start_comes_last_in_a_name(tmp_path: Path) -> None:
         (PROMPTED + 'qemu: {memory: "64M,slots=2"}\n', "its `qemu.memory` is `64M,slots=2`, not a size"),
         (PROMPTED + DRIVE, "a snapshot has no disks and no network, and `qemu.arguments` has -drive"),
         (PROMPTED + DRIVE.replace("-drive", "-nic"), "a snapshot has no disks and no network, and"),
-        (YAML, "its command line says what to run; only our PID 1 and a prompt are told after the boot"),
+        (YAML, "its command line says what to run; only our PID 1, a prompt and a kernel that waits for"),
         ("version: 1\nname: mine\nkind: native\n", "only a guest starts warm that is told after its boot"),
         (SELFTEST, "only a guest starts warm that is told after its boot what to run"),
     ],
