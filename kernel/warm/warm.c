@@ -118,6 +118,9 @@ WARM static void take_words(const struct file *file) {
 // The kernel has no right to write where its programs are; the device has, as has the map of all memory.
 WARM static void take_program(void) {
     struct file file;
+    const char *name = option("bench.workload");
+    if (name == NULL)
+        panic("why=option word=bench.workload reason=missing");
     if (!find("opt/benchgate/files", &file))
         panic("why=warm reason=no-program");
     struct image *image = at(physical_of(&images[0]));
@@ -125,7 +128,7 @@ WARM static void take_program(void) {
     if (file.size > room)
         panic("why=warm reason=too-large-a-program bytes=%u most=%lu", file.size, room);
     device_read((void *)image->from, file.size, file.select);
-    image->name = option("bench.workload");
+    image->name = name;
     image->to = image->from + file.size;
 }
 

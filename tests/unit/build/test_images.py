@@ -266,7 +266,7 @@ def test_a_kernel_that_waits_is_loaded_for_a_warm_start_and_its_program_comes_la
     assert (cold.kernel, cold.program, cold.later) == (tmp_path / "k.elf", None, frozenset())
     assert (warm.kernel, warm.program) == (tmp_path / "w.elf", tmp_path / "primes.elf")
     assert warm.digests == {"kernel": sha256(b"w.elf"), "program": sha256(b"primes.elf")}
-    assert (warm.brought, warm.later) == (warm.program, {"program"})
+    assert (warm.brought, warm.later) == (warm.program, frozenset({"program"}))
     assert (cold.brought, cold.digests) == (None, {"kernel": sha256(b"k.elf")})
 
 

@@ -206,6 +206,6 @@ def _check_end_memory(files: RunFiles) -> None:
 
 
 def _check_measures(files: RunFiles) -> None:
-    asked = any(MEASURE in word.split(" ") for word in files.argv)
+    asked = any(MEASURE in word.split(" ") for word in (*files.argv, files.words))
     if files.transcript.measures and not asked:
         raise VerifyError(f"the guest printed measure lines, but {ARGV} does not ask for them ({MEASURE})")

@@ -21,7 +21,16 @@ from benchgate.judge.checks.start_agreement import check_start
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.unit.judge.checks.test_agreement import CLOCK, LOG
-from tests.wirekit import NONCE, guest_argv, primes_run, recorded, write_affinity, write_argv
+from tests.wirekit import (
+    NONCE,
+    console,
+    guest_argv,
+    primes_run,
+    recorded,
+    unframed,
+    write_affinity,
+    write_argv,
+)
 
 GOOD = recorded("good-linux-primes-smp2")
 COLD = catalog.load_system("linux")
@@ -210,6 +219,18 @@ def asked(old: str, new: str) -> Change:
 def test_words_that_ask_for_something_else_refuse_a_warm_run(warm: RawRun, change: Change, said: str) -> None:
     change(warm.folder)
     with pytest.raises(VerifyError, match=said):
+        check_agreement(RunFiles(warm), WARM)
+
+
+@pytest.mark.parametrize("wants", [True, False])
+def test_measure_lines_belong_to_warm_runs_whose_words_asked_for_them(warm: RawRun, wants: bool) -> None:
+    lines = [*unframed(GOOD), "measure phase=work cpu=0 name=idle_time value=7"]
+    (warm.folder / "serial.log").write_bytes(console(*lines))
+    if wants:
+        asked("bench.nonce=", "bench.measure=1 bench.nonce=")(warm.folder)
+        check_agreement(RunFiles(warm), WARM)
+        return
+    with pytest.raises(VerifyError, match=r"printed measure lines, but .* does not ask for them"):
         check_agreement(RunFiles(warm), WARM)
 
 
