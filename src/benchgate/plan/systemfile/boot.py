@@ -81,9 +81,9 @@ def _waiting(boot: Section, settings: Settings) -> WaitingKernel | None:
         return None
     if boot.text("initrd") == WORKLOAD_INITRD:
         words.fail(f"with `initrd: {WORKLOAD_INITRD}` our PID 1 waits, not the kernel: leave this out")
-    found = WaitingKernel(*(filled(words.text(key), settings.values) for key in ("kernel", "program")))
+    waiting = WaitingKernel(*(filled(words.text(key), settings.values) for key in ("kernel", "program")))
     words.close()
-    return found
+    return waiting
 
 
 def _append(boot: Section, settings: Settings) -> str:
