@@ -43,8 +43,9 @@ from benchgate.session.measuring_host import ThisHost
 from benchgate.session.workbench import Workbench
 from tests import forgerykit
 from tests.kernelkit import talker
-from tests.line.sessions import PATIENCE_S, REPO, Session, run_benchgate, run_pytest
+from tests.line.sessions import PATIENCE_S, REPO, Session, light_tern, run_benchgate, run_pytest
 from tests.line.test_prompt import ORACLE, SYSTEM, TESTS, WINDOWS, WORKLOAD
+from tests.ternkit import Bootkit, console, light
 
 NONCE = "0123456789abcdef"
 WHOLE = 64 << 20
@@ -53,6 +54,8 @@ TEST = """\
 import pytest
 
 
+@pytest.mark.system("linux")
+@pytest.mark.system("./kernel.yaml")
 @pytest.mark.workload("primes", hi=20_000)
 def test_every_run_is_right(cell):
     cell.require_verified()
@@ -83,10 +86,10 @@ class Bench:
         boot = replace(boot, log=clock_log(folder))
         spec = argv.guest_spec(self.planned, image, vm, boot)
         if not later:
-            assert image.initrd is not None
+            assert image.brought is not None
             own = argv.manifest(self.planned.cell, NONCE)
             (folder / "words").write_text(f"{self.planned.system.boot.append} {own}\n")
-            content = {"files": image.initrd, "words": folder / "words"}
+            content = {"files": image.brought, "words": folder / "words"}
             words = [
                 text.replace("string=later", f"file={path}")
                 for text in spec.argv
@@ -99,10 +102,11 @@ class Bench:
             yield running
 
 
-def made(machine: str, arch: str = "x86_64", qemu: Path | None = None) -> Bench:
-    system = catalog.load_system(f"linux:arch={arch}:start=warm")
-    result = catalog.load_machine(machine)
-    system = system if result is None else system.on(result)
+def made(machine: str, word: str = "linux", qemu: Path | None = None, memory: str = "512M") -> Bench:
+    system = light(catalog.load_system(f"{word}:start=warm"))
+    system = replace(system, qemu=replace(system.qemu, memory=memory))
+    on = catalog.load_machine(machine)
+    system = system if on is None else system.on(on)
     workload = catalog.load_workload("primes", system)
     values, label = fill(workload, {"hi": 20_000})
     cell = Cell(system.name, workload.name, workload.mode, values, 2, label)
@@ -127,17 +131,25 @@ def log_of(folder: Path) -> ClockLog:
     return log
 
 
-@pytest.mark.parametrize("machine", ["ideal", pytest.param("desktop8", marks=pytest.mark.long)])
-def test_a_restored_run_is_the_one_that_was_never_saved(machine: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("word", "machine"),
+    [
+        ("linux", "ideal"),
+        pytest.param("linux", "desktop8", marks=pytest.mark.long),
+        ("kernel", "ideal"),
+        ("kernel", "desktop8"),
+    ],
+)
+def test_a_restored_run_is_the_one_that_was_never_saved(word: str, machine: str, tmp_path: Path) -> None:
     """Instruction for instruction: every mark, each vCPU's time at the end, every byte of the console. QEMU
     is stopped for a moment: the clock then forgets how the last turn of each vCPU was spent, by which it
     chooses the length of the next ones, and what only makes it fast."""
-    restored_is_never_saved(made(machine), tmp_path)
+    restored_is_never_saved(made(machine, word), tmp_path)
 
 
 def getpid_ns(word: str, folder: Path) -> int:
     """The work window of 10,000 system calls on one CPU."""
-    system = catalog.load_system(word)
+    system = light(catalog.load_system(word))
     workload = catalog.load_workload("micro", system)
     values, label = fill(workload, {"op": "getpid", "iters": 2_000})
     cell = Cell(system.name, workload.name, workload.mode, values, 1, label)
@@ -150,11 +162,42 @@ def getpid_ns(word: str, folder: Path) -> int:
     return window(log_of(folder), 1).work
 
 
-def test_a_system_call_costs_the_same_warm_and_cold(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("word", "part"), [("linux", 0.01), ("kernel", 0.0)])
+def test_a_system_call_costs_the_same_warm_and_cold(word: str, part: float, tmp_path: Path) -> None:
     """PID 1 once kept its permission for fw_cfg's ports, and each call of each program took 52 instructions
-    more, which was 16%."""
-    warm, cold = (getpid_ns(f"linux:start={start}", tmp_path / start) for start in ("warm", "cold"))
-    assert warm == pytest.approx(cold, rel=0.01)
+    more, which was 16%. tern needs the same number to the instruction."""
+    warm, cold = (getpid_ns(f"{word}:start={start}", tmp_path / start) for start in ("warm", "cold"))
+    assert warm == pytest.approx(cold, rel=part)
+
+
+def test_no_program_of_tern_inherits_from_a_warm_start_what_it_lacks_after_a_cold_one(tmp_path: Path) -> None:
+    """On one CPU, where nothing depends on the interleaving: all that the kernel counted for the program, the
+    memory that it had, and each length of time."""
+    said = {}
+    for start in StartKind:
+        kit = Bootkit(tmp_path / start, inputs.qemu(), insn=True, nonce=NONCE)
+        run = kit.run(f"kernel:start={start}", "primes", 1, {"hi": 20_000}, measure=True)
+        assert run.verified is not None, run
+        text = console(run.run).removeprefix("benchwaits\n")
+        lengths = [int(end) - int(begin) for begin, end in re.findall(r"start=(\d+)\b.*?\bend=(\d+)", text)]
+        lines = [re.sub(r" seq=.*|\bwork_start=.*", "", line) for line in text.splitlines()]
+        said[start] = (
+            run.verified.work,
+            run.verified.total,
+            lengths,
+            [one for one in lines if " worker " not in one],
+        )
+    assert "measure" in str(said)
+    assert said[StartKind.WARM] == said[StartKind.COLD]
+
+
+def test_the_seeds_of_tern_at_two_cpus_are_right_at_every_boot(tmp_path: Path) -> None:
+    """A CPU reads its clock up to a step too late. The claim about the times of a worker, which once had no
+    room for that, contradicted three of five of these runs."""
+    for seed in range(1, 6):
+        kit = Bootkit(tmp_path / str(seed), inputs.qemu(), insn=True, nonce="f746197cce0b7e55", seed=seed)
+        run = kit.run("kernel:start=warm", "micro", 2, {"iters": 20_000})
+        assert run.verified is not None, run
 
 
 def newer_qemu(arch: str) -> Path:
@@ -171,7 +214,7 @@ def newer_qemu(arch: str) -> Path:
 
 @pytest.mark.parametrize("arch", ["x86_64", "aarch64", "riscv64"])
 def test_the_same_with_a_newer_qemu(arch: str, tmp_path: Path) -> None:
-    restored_is_never_saved(made("ideal", arch, newer_qemu(arch)), tmp_path)
+    restored_is_never_saved(made("ideal", f"linux:arch={arch}", newer_qemu(arch)), tmp_path)
 
 
 def restored_is_never_saved(bench: Bench, tmp_path: Path) -> None:
@@ -209,9 +252,10 @@ def restored_is_never_saved(bench: Bench, tmp_path: Path) -> None:
     assert (tmp_path / "first/serial.log").read_bytes() == (tmp_path / "on/serial.log").read_bytes()
 
 
-def test_the_restored_memory_is_that_of_the_saved_guest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("word", ["prompt", "kernel"])
+def test_the_restored_memory_is_that_of_the_saved_guest(word: str, tmp_path: Path) -> None:
     """Page by page, as the CPUs see it: with the firmware's parts, which are no memory of the file."""
-    bench = prompted(tmp_path, "memory")
+    bench = prompted(tmp_path, "memory") if word == "prompt" else made("ideal", word, memory="64M")
     boot = BootOptions(NONCE, seed=1, saves=tmp_path)
     with bench.started(tmp_path / "saved", boot) as running_guest:
         running_guest.go()
@@ -248,6 +292,7 @@ def test_the_same_guest_gives_the_same_snapshot(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Session:
     place = tmp_path_factory.mktemp("warm")
+    light_tern(place)
     (place / "test_warm.py").write_text(TEST)
     session = run_pytest(place, "test_warm.py", "--clock=insn", "--start=warm", "--smp=1,2", "--runs=1")
     assert session.code == 0, session.output
@@ -255,19 +300,26 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Session:
 
 
 def test_a_row_says_that_it_started_warm(recorded: Session) -> None:
-    assert {row["system"] for row in recorded.rows} == {"linux.start-warm"}
-    memory = [path.read_text() for path in (recorded.folder / "runs").glob("*-smp2/memory.txt")]
-    assert len(memory) == 2  # of the repeated seed
-    assert memory[0] == memory[1]
+    assert {row["system"] for row in recorded.rows} == {"linux.start-warm", "kernel.start-warm"}
+    for system in ("linux", "kernel"):
+        runs = (recorded.folder / "runs").glob(f"*-{system}.start-warm-smp2/memory.txt")
+        memory = [path.read_text() for path in runs]
+        assert len(memory) == 2  # of the repeated seed
+        assert memory[0] == memory[1]
     for run in (recorded.folder / "runs").iterdir():
         assert json.loads((run / "start.json").read_text())["boot"] in range(1, 6)
 
 
-def test_a_warm_run_is_replayed_and_verified(recorded: Session, tmp_path: Path) -> None:
-    run = next((recorded.folder / "runs").glob("*-smp2"))
-    code, output = run_benchgate(tmp_path, "replay", run, "--out", tmp_path / "again")
+@pytest.mark.parametrize("system", ["linux", "kernel"])
+def test_a_warm_run_is_replayed(recorded: Session, system: str, tmp_path: Path) -> None:
+    run = next((recorded.folder / "runs").glob(f"*-{system}.start-warm-smp2"))
+    own = () if system == "linux" else ("--system", light_tern(tmp_path))
+    code, output = run_benchgate(tmp_path, "replay", run, "--out", tmp_path / "again", *own)
     assert code == 0, output
     assert "the same run" in output
+
+
+def test_a_warm_session_is_verified(recorded: Session, tmp_path: Path) -> None:
     code, output = run_benchgate(tmp_path, "verify", recorded.folder)
     assert code == 0, output
 

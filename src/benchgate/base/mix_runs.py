@@ -152,6 +152,8 @@ class Mix:
         return next((why for why, is_so in problems.items() if is_so), "")
 
     def _cannot_run(self, part: Part, workload: Workload) -> str:
+        if self.own_conductor and self.system.boot.waiting is not None:
+            return f"{self.system.name} runs mixes from a cold start only: leave out start=warm"
         if not self.own_conductor and self.system.boot.initrd != WORKLOAD_INITRD:
             return f"{self.system.name} runs no mixes: neither `initrd: workload` nor `build.mix` in its YAML"
         for who, needs in workload.needs_with(part.params):

@@ -59,7 +59,7 @@ class Image:
     kernel: Path | None
     initrd: Path | None
     program: Path | None
-    """The binary to run, for a system that is a process (`native`)."""
+    """The binary of a system that is a process (`native`), or what a kernel gets after a warm start."""
     digests: Mapping[str, str]
     labels: tuple[str, ...] = ()
     """The labels for every row that uses this image, such as `unreviewed image`."""
@@ -71,8 +71,8 @@ class Image:
     firmware: Path | None = None
     start: Path | None = None
     """The archive with the PID 1 that waits in a snapshot until it gets `initrd`; None if it boots that."""
-    later: frozenset[str] = frozenset({"initrd"})
-    """The names of the digests of what comes after such a start."""
+    later: frozenset[str] = frozenset()
+    """The names of the digests of what comes after a warm start."""
 
     @property
     def files(self) -> Mapping[str, Path]:
@@ -84,6 +84,11 @@ class Image:
             for name, path in {**named, "firmware": self.firmware, **disks}.items()
             if path is not None
         }
+
+    @property
+    def brought(self) -> Path | None:
+        """The file that a guest gets after a warm start; None if it gets none."""
+        return self.program if self.start is None else self.initrd
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "digests", MappingProxyType(dict(self.digests)))

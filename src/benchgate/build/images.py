@@ -74,7 +74,7 @@ def require_counts(system: System, counts: Collection[int]) -> None:
     missing = []
     for cpus in sorted(counts) if system.has_guest_per_count else ():
         at = system.at(cpus).boot
-        named = {"boot.kernel": at.kernel, "boot.initrd": at.initrd, "boot.firmware": at.firmware}
+        named = {"boot.kernel": at.loaded, "boot.initrd": at.initrd, "boot.firmware": at.firmware}
         named |= {f"boot.disks.{number}": disk.image for number, disk in enumerate(at.disks)}
         for key, word in named.items():
             path = system.file.parent / word
@@ -194,10 +194,12 @@ class Images:
         if system.kind is SystemKind.NATIVE:
             return _process(workload, tool)
         kernel, digests, labels = self.kernel(system, workload)
+        start, program = self.start(system), self._program_for_later(system, workload)
+        later = {"initrd": start, "program": program}
         image = Image(
             kernel,
             self._initrd(system, workload, tool),
-            None,
+            program,
             digests,
             (*labels, *_labels(workload, tool)),
             data_folder=f"/{GUEST_FILES}" if workload.files else "",
@@ -206,7 +208,8 @@ class Images:
                 for number, disk in enumerate(system.boot.disks)
             ),
             firmware=self._firmware(system, workload),
-            start=self.start(system),
+            start=start,
+            later=frozenset(name for name, path in later.items() if path is not None),
         )
         more = {name: file_digest(path) for name, path in image.files.items() if name not in digests}
         return replace(image, digests={**digests, **more})
@@ -216,6 +219,14 @@ class Images:
         if system.boot.start is StartKind.COLD or system.boot.initrd != WORKLOAD_INITRD:
             return None
         return programs.start(self._compiler(system.arch))
+
+    def _program_for_later(self, system: System, workload: Workload) -> Path | None:
+        """What a kernel that waits gets beside its command line."""
+        waiting = system.boot.waiting
+        if waiting is None or not waiting.program:
+            return None
+        word = waiting.program.replace("{workload}", workload.program)
+        return self._file(system, workload, word, "boot.warm.program")
 
     def _firmware(self, system: System, workload: Workload) -> Path | None:
         if system.boot.firmware in {DEFAULT_FIRMWARE, NO_FIRMWARE}:
@@ -243,7 +254,8 @@ class Images:
             if linux.packed:
                 digests["vmlinuz"] = linux.packed
             return linux.image, digests, linux.labels
-        path = self._file(system, workload, system.boot.kernel, "boot.kernel")
+        key = "boot.kernel" if system.boot.waiting is None else "boot.warm.kernel"
+        path = self._file(system, workload, system.boot.loaded, key)
         return path, {"kernel": file_digest(path)}, ()
 
     def mixed(self, system: System, parts: Sequence[Workload]) -> Path:

@@ -24,7 +24,7 @@ from benchgate.base.system.qemu import guest_name
 from benchgate.build.cache_storage import Notice
 from benchgate.fleet.equipment import Equipment
 from benchgate.fleet.packing import unpacked
-from benchgate.fleet.task import INITRD, START, FolderFile, KeptFile, Task, Word
+from benchgate.fleet.task import INITRD, PROGRAM, START, FolderFile, KeptFile, Task, Word
 from benchgate.run.snapshot_cache import BootToKeep, kept
 
 _OPTION = re.compile(rf",({'|'.join(STARTED.options)})=[0-9:]*")
@@ -54,8 +54,8 @@ def _difference(ours: SnapshotRecord, theirs: SnapshotRecord) -> str:
 
 
 def _boot(task: Task, start: SnapshotRecord, equipment: Equipment, files: Mapping[str, Path]) -> BootToKeep:
-    has_own = any(item.role == START for item in task.items)
-    early = [item for item in task.files if not (has_own and item.role == INITRD)]
+    later = {PROGRAM, INITRD} if any(item.role == START for item in task.items) else {PROGRAM}
+    early = [item for item in task.files if item.role not in later]
     guest = {item.role: files[item.sha256] for item in early}
 
     def spec(mark: str, work: Path) -> BootSpec:

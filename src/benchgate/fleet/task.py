@@ -46,7 +46,9 @@ APPEND = "-append"
 QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE = "qemu", "clock", "kernel", "initrd", "disk", "firmware"
 START = "start"
 """The archive with the PID 1 that waits in a snapshot."""
-ROLES = (QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE, START)
+PROGRAM = "program"
+"""What a kernel that waits for its command line gets besides."""
+ROLES = (QEMU, CLOCK, KERNEL, INITRD, DISK, FIRMWARE, START, PROGRAM)
 """What a task names by digest; `clock` is that of the plugin's sources."""
 PROGRAMS = (QEMU, CLOCK)
 """They run on the worker itself, and never travel: a worker has its own."""

@@ -23,6 +23,7 @@ from benchgate.fleet.task import (
     FIRMWARE,
     INITRD,
     KERNEL,
+    PROGRAM,
     ROLES,
     SHA256,
     START,
@@ -37,6 +38,7 @@ from benchgate.fleet.task import (
 
 _QEMU, _DATA, _PLUGIN, _RUN = "\ue000", "\ue001", "\ue002", "\ue003"
 _FILES = {KERNEL: "\ue004", INITRD: "\ue005", DISK: "\ue006", FIRMWARE: "\ue007", START: "\ue009"}
+_FILES |= {PROGRAM: "\ue00d"}
 _WORDS, _RAM, _CACHES = "\ue00a", "\ue00b", "\ue00c"
 """One character in the place of a part, by what it is; no text may have one of them."""
 _ANY_MARK = re.compile("[\ue000-\uefff]")
@@ -117,7 +119,8 @@ _VALUES: Mapping[str, str] = {
 _OF_A_START: Mapping[str, str] = {
     "-incoming": "defer",
     "-initrd": _FILES[START],
-    "-fw_cfg": rf"name=opt/benchgate/(?:files,file={_FILES[INITRD]}|words,file={_WORDS})",
+    "-fw_cfg": r"name=opt/benchgate/"
+    rf"(?:files,file=(?:{_FILES[INITRD]}|{_FILES[PROGRAM]})|words,file={_WORDS})",
     "-machine": f"memory-backend={RAM}",
     "-object": rf"memory-backend-file,id=(?:{RAM}|node[0-9]+),size=[0-9]+[KMG]?,mem-path={_RAM},"
     r"share=off,readonly=on,rom=off",

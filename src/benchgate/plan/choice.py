@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
-from benchgate.base.snapshots import AUTO, StartKind
+from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.machines import Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System
 from benchgate.plan import catalog
@@ -47,12 +47,15 @@ def for_request(request: MarkRequest, options: Options) -> Options:
     if options.start != AUTO or not compared:
         return options
     words = {*(request.systems or options.systems), *(word for word in compared if not _LETTER.match(word))}
-    systems = [catalog.load_system(word, options.linux_kernel) for word in words]
-    return (
-        replace(options, start=StartKind.COLD)
-        if any(system.why_usually_cold for system in systems)
-        else options
-    )
+    all_warm = all(_may_be_warm(word, options) for word in words)
+    return options if all_warm else replace(options, start=StartKind.COLD)
+
+
+def _may_be_warm(word: str, options: Options) -> bool:
+    """Whether nothing and nobody says that its runs start cold."""
+    _, chosen = catalog.split_system(word)
+    system = catalog.load_system(word, options.linux_kernel)
+    return chosen.get(START) != StartKind.COLD and not system.why_usually_cold
 
 
 def letters(options: Options) -> Mapping[str, System]:

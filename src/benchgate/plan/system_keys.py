@@ -109,6 +109,10 @@ _DISK: Table = {
     "format": Choice("its format", FORMATS, default="raw"),
     "interface": Choice("how it is attached", tuple(Interface), default=Interface.VIRTIO),
 }
+_WARM: Table = {
+    "kernel": Text("the kernel that prints `benchwaits` and waits for its command line; may be that one"),
+    "program": Text("a file that it gets besides; may contain {workload}", default=""),
+}
 _BOOT: Table = {
     "kernel": Text(
         "-kernel: a path, {out}/..., fetch:linux (the pinned Linux) or build (of `source`); may contain {n}",
@@ -131,6 +135,11 @@ _BOOT: Table = {
     "append": Text("the command line, before the manifest", default=""),
     "symbols": Text(
         "an ELF file or a System.map whose symbols name addresses; may contain {workload}", default=""
+    ),
+    "warm": Block(
+        "what is loaded for a warm start, with `ask: cmdline` (`benchgate docs warm`)",
+        forms=(_WARM,),
+        otherwise="its runs start cold",
     ),
     "disks": Blocks(
         "disks, in the order in which the kernel numbers them", Block("a disk", forms=(_DISK,)), default=()

@@ -150,7 +150,7 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         accel=vm.accel,
         kernel=image.kernel,
         initrd=image.start or image.initrd,
-        append=_append(planned, image, boot) if image.start is None else system.boot.append,
+        append=system.boot.append if system.boot.takes_words else _append(planned, image, boot),
         extra=(
             *_start_options(system, topology, image, boot),
             *_boot_media(system, image),
@@ -175,7 +175,7 @@ def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptio
         shape=shape_of(system, cell.cpus),
         exploration=boot.exploration,
         start=boot.start,
-        words="" if image.start is None or boot.saves else _append(planned, image, boot),
+        words=_append(planned, image, boot) if system.boot.takes_words and not boot.saves else "",
         kept_memory=memory,
         uses=Uses(vm.qemu, vm.clock, image.files),
     )
@@ -202,9 +202,11 @@ def _start_options(
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
     own, result = _own_words(boot), [*_memory_backend(system, topology, boot)]
-    if image.start is not None and image.initrd is not None:
+    if system.boot.takes_words:
         words = boot.log.with_name(WORDS)
-        for name, path in {"files": image.initrd, WORDS: words}.items():
+        for name, path in {"files": image.brought, WORDS: words}.items():
+            if path is None:
+                continue
             content = own.content + ("" if boot.saves else comma_safe(str(path)))
             result += ["-fw_cfg", f"name=opt/benchgate/{name},{content}"]
     return (*result, *own.more)

@@ -50,13 +50,12 @@ def _boot(planned: PlannedCell, image: Image, vm: VmConfig, boot: int) -> BootTo
         options = BootOptions(mark, log=clock_log(work), seed=boot, saves=work)
         return argv.guest_spec(planned, image, vm, options)
 
-    later = frozenset() if image.start is None else image.later
     return BootToKeep(
         f"{planned.system.name}, {planned.cell.cpus} CPUs, boot {boot}",
         spec,
         argv.script(planned, _ANY),
         boot,
-        {name: digest for name, digest in image.digests.items() if name not in later},
+        {name: digest for name, digest in image.digests.items() if name not in image.later},
         {str(path): file_digest(path) for path in _named_files(planned.system)},
     )
 

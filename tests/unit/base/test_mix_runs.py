@@ -63,6 +63,12 @@ def test_what_a_conductor_of_a_kernels_own_cannot_do(wrong: Part, why: str) -> N
         Mix(kernel, 2, (wrong, part("b")))
 
 
+def test_a_kernel_with_a_conductor_of_its_own_starts_mixes_cold() -> None:
+    kernel = catalog.load_system("kernel:start=warm")
+    with pytest.raises(ValueError, match=r"kernel\.start-warm runs mixes from a cold start only: leave out"):
+        Mix(kernel, 2, (part("a"),))
+
+
 def test_a_system_that_runs_no_mixes() -> None:
     system = replace(catalog.load_system("kernel"), build=None)
     with pytest.raises(ValueError, match="part a: kernel runs no mixes: neither `initrd: workload` nor"):

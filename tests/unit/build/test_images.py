@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from benchgate.base.errors import BuildError
 from benchgate.base.runs import Image
+from benchgate.base.snapshots import StartKind
 from benchgate.build import linux_build, programs
 from benchgate.build.fetch import inputs
 from benchgate.build.fetch.inputs import LinuxKernel
@@ -250,6 +252,33 @@ def test_a_kernel_that_the_users_commands_build(tmp_path: Path, monkeypatch: pyt
     text += "build: {commands: [[cp, k.txt, '{out}/k.elf']], folder: src, sources: [src]}\n"
     image = of(own(tmp_path, text))
     assert image.digests == {"kernel": sha256(b"made")}
+
+
+WARM = OWN.replace("kernel: k.elf", "kernel: k.elf, warm: {kernel: w.elf, program: '{workload}.elf'}")
+
+
+def test_a_kernel_that_waits_is_loaded_for_a_warm_start_and_its_program_comes_later(tmp_path: Path) -> None:
+    for name in ("k.elf", "w.elf", "primes.elf"):
+        (tmp_path / name).write_text(name)
+    one = own(tmp_path, WARM)
+    cold, told = of(one), replace(one.system.boot, start=StartKind.WARM)
+    warm = of(replace(one, system=replace(one.system, boot=told)))
+    assert (cold.kernel, cold.program, cold.later) == (tmp_path / "k.elf", None, frozenset())
+    assert (warm.kernel, warm.program) == (tmp_path / "w.elf", tmp_path / "primes.elf")
+    assert warm.digests == {"kernel": sha256(b"w.elf"), "program": sha256(b"primes.elf")}
+    assert (warm.brought, warm.later) == (warm.program, frozenset({"program"}))
+    assert (cold.brought, cold.digests) == (None, {"kernel": sha256(b"k.elf")})
+
+
+@pytest.mark.parametrize(("name", "key"), [("w.elf", "kernel"), ("primes.elf", "program")])
+def test_a_missing_file_of_a_warm_start_is_reported(tmp_path: Path, name: str, key: str) -> None:
+    for one in {"k.elf", "w.elf", "primes.elf"} - {name}:
+        (tmp_path / one).write_text(one)
+    cold = own(tmp_path, WARM)
+    warm = replace(cold, system=replace(cold.system, boot=replace(cold.system.boot, start=StartKind.WARM)))
+    assert of(cold).kernel == tmp_path / "k.elf"
+    with pytest.raises(BuildError, match=rf"boot\.warm\.{key}: .*{re.escape(name)} does not exist"):
+        of(warm)
 
 
 def test_a_kernel_that_contains_the_workload_is_built_for_each_workload(

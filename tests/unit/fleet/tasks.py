@@ -93,8 +93,23 @@ IMAGE_HERE = Image(
     None,
     {"kernel": SHA["kernel"], "initrd": SHA["initrd"], "start": "9" * 64, "kernel_config": "f" * 64},
     start=Path("/cache/start/ff/start.cpio"),
+    later=frozenset({"initrd"}),
 )
-SHA_HERE: Mapping[Path, str] = {path: IMAGE_HERE.digests[name] for name, path in IMAGE_HERE.files.items()}
+WAITING_HERE = Image(
+    Path("/cache/system/11/warm.elf"),
+    None,
+    Path("/cache/system/22/primes.elf"),
+    {"kernel": "7" * 64, "program": "8" * 64},
+    later=frozenset({"program"}),
+)
+"""A kernel that waits for its command line and its program."""
+SHA_HERE: Mapping[Path, str] = {
+    path: image.digests[name] for image in (IMAGE_HERE, WAITING_HERE) for name, path in image.files.items()
+}
+
+
+def image_here(cell: PlannedCell) -> Image:
+    return IMAGE_HERE if cell.system.boot.waiting is None else WAITING_HERE
 
 
 def record(system: System, cpus: int) -> SnapshotRecord:
@@ -125,7 +140,7 @@ def warm_request(planned_cell: PlannedCell, explored: Exploration | None = None)
     """A run of seed 9 that starts at a snapshot of boot 3, as a session asks for it."""
     start = GuestSnapshot(KEPT, record(planned_cell.system, planned_cell.cell.cpus))
     boot = BootOptions(NONCE, log=RUN / "clock.log", seed=9, start=start, exploration=explored)
-    spec = guest_spec(planned_cell, IMAGE_HERE, vm_here(planned_cell), boot)
+    spec = guest_spec(planned_cell, image_here(planned_cell), vm_here(planned_cell), boot)
     return RunRequest(
         planned_cell.cell, spec, RUN, NONCE, 1, 0, 9, Placement.VIRTUAL, False, "e" * 64, watch=GUEST_WATCH
     )

@@ -25,6 +25,7 @@ from tests.unit.fleet.tasks import (
     QEMU_HERE,
     RUN,
     SHA_HERE,
+    image_here,
     vm_here,
     warm_cell,
     warm_request,
@@ -39,6 +40,7 @@ CELLS = [
     ("linux:start=warm", "desktop8"),
     ("linux:start=warm", "server2x16"),
     ("linux:arch=aarch64:start=warm", "ideal"),
+    ("kernel:start=warm", "ideal"),
 ]
 
 
@@ -50,7 +52,7 @@ def boot_of(task: Task) -> BootToKeep:
 def saved_here(cell: PlannedCell) -> BootSpec:
     """As a session boots the guest of which it takes the snapshot of boot 3."""
     boot = BootOptions(MARK, log=WORK / "clock.log", seed=3, saves=WORK)
-    return guest_spec(cell, IMAGE_HERE, vm_here(cell), boot)
+    return guest_spec(cell, image_here(cell), vm_here(cell), boot)
 
 
 @pytest.mark.parametrize("explored", [None, Exploration(Strategy.SYNC, 7)])
@@ -83,6 +85,13 @@ def test_the_key_of_the_worker_is_of_its_own_boot() -> None:
     here = warm_starts._boot(warm_cell(), IMAGE_HERE, vm_here(warm_cell()), 3).inputs
     assert {name for name in here if here[name] != result.get(name)} == {"file kernel_config"}
     assert result.keys() <= here.keys()
+
+
+def test_the_program_of_a_kernel_that_waits_is_not_in_the_key() -> None:
+    cell = warm_cell("kernel:start=warm")
+    result = dict(boot_of(warm_task(cell)).inputs)
+    assert result == dict(warm_starts._boot(cell, image_here(cell), vm_here(cell), 3).inputs)
+    assert [name for name in result if name.startswith("file ")] == ["file kernel"]
 
 
 def test_a_task_without_a_snapshot_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -235,6 +235,7 @@ def warm_with(*words: str | Word) -> str:
         ("linux:start=warm", "desktop8"),
         ("linux:start=warm", "server2x16"),
         ("linux:arch=aarch64:start=warm", "desktop8"),
+        ("kernel:start=warm", "ideal"),
     ],
 )
 def test_what_we_ship_is_started_at_a_snapshot(name: str, machine: str) -> None:

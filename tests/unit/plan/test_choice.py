@@ -172,11 +172,14 @@ def _request(systems: tuple[str, ...], to: str = "") -> MarkRequest:
     [
         (("linux",), "", "auto"),
         (("linux", "kernel"), "", "auto"),
-        (("kernel",), "linux", "cold"),
-        (("linux",), "kernel", "cold"),
+        (("kernel",), "linux", "auto"),
+        (("linux",), "kernel", "auto"),
+        (("kernel",), "linux:start=cold", "cold"),
+        (("linux:start=cold",), "kernel", "cold"),
+        (("kernel",), "native", "cold"),
         (("linux",), "linux:arch=aarch64", "auto"),
         (("linux",), "linux:arch=riscv64", "cold"),
-        ((), "B", "cold"),
+        ((), "B", "auto"),
     ],
 )
 def test_a_test_that_compares_starts_cold_unless_all_can_start_warm(
@@ -212,8 +215,8 @@ FLEET = "tcp://127.0.0.1:8786"
         ("linux", {"start": "auto", "clock": "both"}, "linux"),
         ("linux", {"start": "auto", "clock": "insn", "fleet": FLEET}, "linux.start-warm"),
         ("linux:arch=riscv64", {"start": "auto", "clock": "insn"}, "linux.arch-riscv64"),
-        ("kernel", {"start": "auto", "clock": "insn"}, "kernel"),
-        ("kernel:sched=rr", {"start": "auto", "clock": "insn"}, "kernel.sched-rr"),
+        ("kernel", {"start": "auto", "clock": "insn"}, "kernel.start-warm"),
+        ("kernel:sched=rr", {"start": "auto", "clock": "insn"}, "kernel.sched-rr.start-warm"),
         ("native", {"start": "auto", "clock": "insn"}, "native"),
     ],
 )
@@ -226,7 +229,7 @@ def test_a_system_starts_where_its_setting_says_else_the_option(
     assert ("start" in system.settings.values) == found.endswith("start-warm")
 
 
-@pytest.mark.parametrize("word", ["native", "kernel", "native:start=warm"])
+@pytest.mark.parametrize("word", ["native", "native:start=warm"])
 def test_a_system_that_cannot_start_warm_is_refused_if_it_is_asked_for(word: str) -> None:
     with pytest.raises(UsageError, match=r"cannot start warm: .*; leave out start=warm, or use --start auto"):
         names(word, clock="insn", start="warm")

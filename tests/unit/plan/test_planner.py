@@ -400,9 +400,10 @@ def test_a_warm_and_a_cold_system_meet_in_no_ratio() -> None:
         with pytest.raises(UsageError, match=said):
             compared(to, *systems, clock="insn")
     with pytest.raises(UsageError, match=r"linux\.start-warm starts warm and kernel cold"):
-        compared("kernel", "linux:start=warm", clock="insn", start="auto")
-    (sweep,) = compared("kernel", "linux", clock="insn", start="auto")
-    assert sweep.rows == ("primes-kernel", "primes-linux")
+        compared("kernel", "linux:start=warm", clock="insn")
+    for word in ("linux", "linux:start=warm"):
+        (sweep,) = compared("kernel", word, clock="insn", start="auto")
+        assert sweep.rows == ("primes-kernel.start-warm", "primes-linux.start-warm")
     (sweep,) = compared("linux:start=warm", "linux:kernel=/bin/sh:start=warm", clock="insn")
     assert sweep.rows == ("primes-linux.start-warm", "primes-linux.kernel-sh.start-warm")
     (sweep,) = compared("kernel", "linux:start=cold", clock="insn", start="auto")

@@ -254,6 +254,25 @@ def test_saved_and_restored_are_one_machine() -> None:
     ]  # fmt: skip
 
 
+def test_a_kernel_that_waits_gets_its_words_and_its_program() -> None:
+    """The archive that it boots with stays what it is."""
+    one = warm("kernel:start=warm")
+    image = replace(IMAGE, kernel=Path("/i/warm.elf"), program=Path("/i/primes.elf"))
+    own = "sched=wfq fault=none"
+    for boot, words in ((SAVES, ""), (STARTS, f"{own} {manifest(one.cell, NONCE)}")):
+        spec = guest_spec(one, image, INSN_HOST, boot)
+        assert (after(spec.argv, "-append"), spec.words, spec.talks) == (own, words, True)
+        assert (after(spec.argv, "-kernel"), after(spec.argv, "-initrd")) == ("/i/warm.elf", "/i/initrd")
+        assert every(spec.argv, "-fw_cfg") == [
+            f"name=opt/benchgate/files,{'file=/i/primes.elf' if words else 'string=later'}",
+            f"name=opt/benchgate/words,{'file=/runs/0001,,x/words' if words else 'string=later'}",
+        ]
+    inside = replace(image, program=None)
+    assert every(guest_spec(one, inside, INSN_HOST, SAVES).argv, "-fw_cfg") == [
+        "name=opt/benchgate/words,string=later"
+    ]
+
+
 def test_at_a_prompt_nothing_comes_later_but_what_is_typed() -> None:
     cell = prompted()
     for boot in (SAVES, STARTS):

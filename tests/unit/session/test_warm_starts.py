@@ -39,7 +39,14 @@ Inputs = dict[str, str]
 def place(folder: str, **digests: str) -> tuple[Image, VmConfig]:
     """The image and the QEMU of one machine, all below this folder."""
     home = Path(folder)
-    image = Image(home / "kernel", home / "initrd", None, {**DIGESTS, **digests}, start=home / "start.cpio")
+    image = Image(
+        home / "kernel",
+        home / "initrd",
+        None,
+        {**DIGESTS, **digests},
+        start=home / "start.cpio",
+        later=frozenset({"initrd"}),
+    )
     qemu = Qemu(home / "bin/qemu", {}, (home / "bin/roms",), (10, 0, 2), "q", "user", ())
     return image, VmConfig(qemu, Accel.TCG, "qemu64", home / "clock.so")
 
@@ -95,14 +102,14 @@ def test_a_workload_its_parameters_and_its_files_come_after_the_start() -> None:
 
 
 def test_what_an_image_says_comes_later_is_not_in_the_key() -> None:
-    """The programs of a mix, for example, and its plan; but the programs of a cold guest are."""
+    """The programs of a mix, for example, and its plan; but what a guest has at its boot is."""
     image, vm = USUAL
     mixes = [
         replace(image, digests={**DIGESTS, "mix": plan}, later=frozenset({"initrd", "mix"})) for plan in "xy"
     ]
     assert inputs(cell(), (mixes[0], vm)) == inputs(cell(), (mixes[1], vm)) == inputs(cell(), USUAL)
-    cold = [replace(mix, start=None) for mix in mixes]
-    assert inputs(cell(), (cold[0], vm)) != inputs(cell(), (cold[1], vm))
+    early = [replace(mix, later=frozenset({"initrd"})) for mix in mixes]
+    assert inputs(cell(), (early[0], vm)) != inputs(cell(), (early[1], vm))
 
 
 def other_clock(monkeypatch: pytest.MonkeyPatch) -> Inputs:

@@ -153,6 +153,12 @@ observe: {calls: linux}
 version: 1
 name: mine
 kind: qemu
+boot: {kernel: k.elf, warm: {kernel: w.elf, program: "{workload}.elf"}}
+""",
+    """\
+version: 1
+name: mine
+kind: qemu
 boot: {kernel: k.elf}
 ask: selftest
 console: {online: clock}

@@ -60,6 +60,19 @@ class SettingFile:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingKernel:
+    """What a warm start loads: a kernel that prints `benchwaits` where it waits for its command line."""
+
+    kernel: str
+    program: str = ""
+    """The file that it gets besides; {workload} is replaced by the workload's name. Empty: none."""
+
+    def at(self, cpus: int) -> WaitingKernel:
+        """The kernel for this CPU count."""
+        return WaitingKernel(_at(self.kernel, cpus), _at(self.program, cpus))
+
+
+@dataclass(frozen=True, slots=True)
 class BootDefinition:
     """The files and words that QEMU boots; empty where the YAML file says nothing."""
 
@@ -83,6 +96,24 @@ class BootDefinition:
     """The program, with its arguments, that loads a scheduler in BPF before the guest is ready."""
     kernel_files: tuple[SettingFile, ...] = ()
     """The files of the kernel that settings write, and that show what became of them."""
+    warm: WaitingKernel | None = None
+    """None: its kernel cannot wait for its command line."""
+
+    @property
+    def waiting(self) -> WaitingKernel | None:
+        """The kernel that waits, if its runs start warm."""
+        return self.warm if self.start is StartKind.WARM else None
+
+    @property
+    def loaded(self) -> str:
+        """The kernel that QEMU loads."""
+        return self.kernel if self.waiting is None else self.waiting.kernel
+
+    @property
+    def takes_words(self) -> bool:
+        """Whether its guest gets the words of its command line after its start."""
+        ours = self.start is StartKind.WARM and self.initrd == WORKLOAD_INITRD
+        return ours or self.waiting is not None
 
     @property
     def tuning(self) -> str:
@@ -100,6 +131,7 @@ class BootDefinition:
             symbols=_at(self.symbols, cpus),
             disks=tuple(replace(disk, image=_at(disk.image, cpus)) for disk in self.disks),
             firmware=_at(self.firmware, cpus),
+            warm=self.warm and self.warm.at(cpus),
         )
 
 

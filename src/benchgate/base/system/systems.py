@@ -251,8 +251,12 @@ class System:
         """Why its runs cannot start at a snapshot; empty if they can."""
         if self.kind is SystemKind.NATIVE or self.ask is AskMethod.SELFTEST:
             return "only a guest starts warm that is told after its boot what to run"
-        if self.ask is AskMethod.CMDLINE and self.boot.initrd != WORKLOAD_INITRD:
-            return "its command line says what to run; only our PID 1 and a prompt are told after the boot"
+        waits = self.boot.initrd == WORKLOAD_INITRD or self.boot.warm is not None
+        if self.ask is AskMethod.CMDLINE and not waits:
+            return (
+                "its command line says what to run; only our PID 1, a prompt and a kernel that waits for its "
+                "command line (`boot.warm`) are told after the boot"
+            )
         if self.boot.tuning:
             return self.boot.tuning
         own = sorted(_NOT_SAVED.intersection(self.qemu.arguments))

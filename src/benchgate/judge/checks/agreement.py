@@ -23,7 +23,7 @@ from benchgate.base.system.systems import AskMethod, System, SystemKind
 from benchgate.base.text import filled, one_line
 from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.judge.checks.machine_agreement import check_exploration, check_machine, files_of_plugins
-from benchgate.judge.checks.start_agreement import check_start, takes_words
+from benchgate.judge.checks.start_agreement import check_start
 from benchgate.judge.run_files import AFFINITY, ARGV, CONVERSATION, THREADS, Moment, RunFiles
 from benchgate.run.argv import manifest
 from benchgate.run.end_memory import FILE as MEMORY
@@ -95,7 +95,7 @@ def _check_asked(files: RunFiles, system: System) -> None:
         own = filled(system.boot.append, {name: str(port) for name, port in _ports(files, system).items()})
         found = [value for option, value in pairwise(argv) if option == "-append"]
         text = found[0] if len(found) == 1 else ""
-        if takes_words(system):
+        if system.boot.takes_words:
             text = files.words if text == own else ""
         if len(found) > 1 or not f"{text} ".startswith(f"{own} ".lstrip(" ")):
             raise _differs(run, f"system {run.cell.system}", f"-append in {ARGV} is not the one of its YAML")
@@ -206,6 +206,6 @@ def _check_end_memory(files: RunFiles) -> None:
 
 
 def _check_measures(files: RunFiles) -> None:
-    asked = any(MEASURE in word.split(" ") for word in files.argv)
+    asked = any(MEASURE in word.split(" ") for word in (*files.argv, files.words))
     if files.transcript.measures and not asked:
         raise VerifyError(f"the guest printed measure lines, but {ARGV} does not ask for them ({MEASURE})")

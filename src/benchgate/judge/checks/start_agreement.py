@@ -11,7 +11,6 @@ from __future__ import annotations
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.snapshots import FILE, WORDS, StartKind
-from benchgate.base.system.boots import WORKLOAD_INITRD
 from benchgate.base.system.systems import System
 from benchgate.judge.checks.machine_agreement import files_of_plugins
 from benchgate.judge.run_files import ARGV, CONSOLE, THREAD_EVENTS, RunFiles
@@ -34,15 +33,10 @@ def check_start(files: RunFiles, system: System) -> None:
         "clock.log": files.clock.start == due if has_clock else not warm,
         THREAD_EVENTS: seen is None or seen.start == (due and due[0]),
         CONSOLE: due is None or len(files.console) >= due[1],
-        WORDS: bool(files.words) == takes_words(system),
+        WORDS: bool(files.words) == system.boot.takes_words,
     }
     if wrong := [name for name, good in found.items() if not good]:
         raise VerifyError(
             f"{wrong[0]} of {files.run.folder.name} is not of a {system.boot.start} start, as its row says: "
             "the run began elsewhere, or one of its files was changed"
         )
-
-
-def takes_words(system: System) -> bool:
-    """Whether its guest gets the words of its command line after its start."""
-    return system.boot.start is StartKind.WARM and system.boot.initrd == WORKLOAD_INITRD

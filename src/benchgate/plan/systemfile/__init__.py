@@ -98,6 +98,8 @@ def _guest(top: Section, path: Path, name: str, settings: Settings) -> System:
     )
     if boots.initrd == WORKLOAD_INITRD and way is not AskMethod.CMDLINE:
         top.refuse(f"`ask: {way}` runs the guest's own programs; `initrd: workload` needs `cmdline`", "ask")
+    if boots.warm is not None and way is not AskMethod.CMDLINE:
+        top.refuse(f"`ask: {way}` has no command line that comes later; `boot.warm` needs `cmdline`", "ask")
     if way is AskMethod.CMDLINE and not (boots.kernel or top.refused("boot") or top.refused("boot.kernel")):
         top.refuse(
             "`cmdline` needs `boot.kernel`, because QEMU gives a command line only to a kernel that it loads",

@@ -18,6 +18,7 @@ from benchgate.base.system.boots import (
     BootDefinition,
     Build,
     QemuWords,
+    WaitingKernel,
 )
 from benchgate.base.system.qemu import MOST_PORTS, Disk, Interface, Port
 from benchgate.base.system.script import PORT, Script, port_values
@@ -65,12 +66,24 @@ def read(top: Section, settings: Settings) -> BootDefinition:
         config=filled(words.text("config"), values),
         scheduler=scheduler,
         kernel_files=settings.kernel_files,
+        warm=_waiting(words, settings),
     )
-    for key in ("initrd", "append"):
+    for key in ("initrd", "append", "warm"):
         if words.has(key) and not (words.has("kernel") or words.refused("kernel")):
             words.refuse("is for a kernel that QEMU loads; add `kernel`, or leave this out", key)
     words.close()
     return definition
+
+
+def _waiting(boot: Section, settings: Settings) -> WaitingKernel | None:
+    words = boot.section("warm")
+    if words is None:
+        return None
+    if boot.text("initrd") == WORKLOAD_INITRD:
+        words.fail(f"with `initrd: {WORKLOAD_INITRD}` our PID 1 waits, not the kernel: leave this out")
+    waiting = WaitingKernel(*(filled(words.text(key), settings.values) for key in ("kernel", "program")))
+    words.close()
+    return waiting
 
 
 def _append(boot: Section, settings: Settings) -> str:

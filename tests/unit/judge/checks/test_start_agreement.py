@@ -17,11 +17,20 @@ from benchgate.base.system.boots import BootDefinition
 from benchgate.base.system.script import Script, ScriptStep
 from benchgate.base.system.systems import AskMethod, System
 from benchgate.judge.checks.agreement import check_agreement, check_host
-from benchgate.judge.checks.start_agreement import check_start, takes_words
+from benchgate.judge.checks.start_agreement import check_start
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.unit.judge.checks.test_agreement import CLOCK, LOG
-from tests.wirekit import NONCE, guest_argv, primes_run, recorded, write_affinity, write_argv
+from tests.wirekit import (
+    NONCE,
+    console,
+    guest_argv,
+    primes_run,
+    recorded,
+    unframed,
+    write_affinity,
+    write_argv,
+)
 
 GOOD = recorded("good-linux-primes-smp2")
 COLD = catalog.load_system("linux")
@@ -213,6 +222,18 @@ def test_words_that_ask_for_something_else_refuse_a_warm_run(warm: RawRun, chang
         check_agreement(RunFiles(warm), WARM)
 
 
+@pytest.mark.parametrize("wants", [True, False])
+def test_measure_lines_belong_to_warm_runs_whose_words_asked_for_them(warm: RawRun, wants: bool) -> None:
+    lines = [*unframed(GOOD), "measure phase=work cpu=0 name=idle_time value=7"]
+    (warm.folder / "serial.log").write_bytes(console(*lines))
+    if wants:
+        asked("bench.nonce=", "bench.measure=1 bench.nonce=")(warm.folder)
+        check_agreement(RunFiles(warm), WARM)
+        return
+    with pytest.raises(VerifyError, match=r"printed measure lines, but .* does not ask for them"):
+        check_agreement(RunFiles(warm), WARM)
+
+
 def test_a_cold_run_does_not_get_its_words_from_a_file(warm: RawRun) -> None:
     """Only its own command line counts."""
     own = json.loads((warm.folder / "argv.json").read_text())
@@ -231,9 +252,7 @@ def test_a_system_at_its_prompt_gets_no_words(tmp_path: Path, warm: RawRun) -> N
     script = Script(r"^\$ $", (ScriptStep("go", r"^\$ $"),))
     boots = BootDefinition(kernel="k", append=WARM.boot.append, start=StartKind.WARM)
     prompted = replace(WARM, ask=AskMethod.PROMPT, script=script, boot=boots)
-    assert takes_words(WARM)
-    assert not takes_words(COLD)
-    assert not takes_words(prompted)
+    assert [one.boot.takes_words for one in (WARM, COLD, prompted)] == [True, False, False]
     with pytest.raises(VerifyError, match=r"words of .* is not of a warm start"):
         check_start(RunFiles(warm), prompted)
     (tmp_path / WORDS).unlink()

@@ -9,7 +9,7 @@ import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.snapshots import StartKind
-from benchgate.base.system.boots import SettingDisplay, SettingFile
+from benchgate.base.system.boots import SettingDisplay, SettingFile, WaitingKernel
 from benchgate.base.system.systems import System
 from benchgate.plan import systemfile
 from tests.unit.plan.test_systemfile import SELFTEST
@@ -310,7 +310,7 @@ def test_start_comes_last_in_a_name(tmp_path: Path) -> None:
         (PROMPTED + 'qemu: {memory: "64M,slots=2"}\n', "its `qemu.memory` is `64M,slots=2`, not a size"),
         (PROMPTED + DRIVE, "a snapshot has no disks and no network, and `qemu.arguments` has -drive"),
         (PROMPTED + DRIVE.replace("-drive", "-nic"), "a snapshot has no disks and no network, and"),
-        (YAML, "its command line says what to run; only our PID 1 and a prompt are told after the boot"),
+        (YAML, "its command line says what to run; only our PID 1, a prompt and a kernel that waits for"),
         ("version: 1\nname: mine\nkind: native\n", "only a guest starts warm that is told after its boot"),
         (SELFTEST, "only a guest starts warm that is told after its boot what to run"),
     ],
@@ -332,6 +332,58 @@ def test_a_system_that_can_only_start_cold_is_refused_with_the_reason(text: str,
         UsageError, match=f"[a-z]+ cannot start warm: {re.escape(why)}.*; leave out start=warm, or"
     ):
         systemfile.parse(text, Path("mine.yaml"), {"start": "warm"})
+
+
+WAITS = """\
+version: 1
+name: mine
+kind: qemu
+settings: {mode: {default: slow, choices: [slow, fast]}}
+boot: {kernel: "k{n}.elf", append: "mode={mode}", warm: {kernel: "w{n}-{mode}.elf", program: "{workload}"}}
+"""
+
+
+def test_a_kernel_that_waits_for_its_command_line_starts_warm() -> None:
+    cold, warm = (
+        systemfile.parse(WAITS, Path("mine.yaml"), {"start": start, "mode": "fast"}).at(4).boot
+        for start in StartKind
+    )
+    waiting = WaitingKernel("w4-fast.elf", "{workload}")
+    assert (cold.warm, cold.waiting, cold.loaded, cold.takes_words) == (waiting, None, "k4.elf", False)
+    assert (warm.warm, warm.waiting, warm.loaded, warm.takes_words) == (
+        waiting,
+        waiting,
+        waiting.kernel,
+        True,
+    )
+    text = WAITS.replace(', program: "{workload}"', "")
+    inside = systemfile.parse(text, Path("mine.yaml"), {"start": "warm"}).boot
+    assert inside.waiting == WaitingKernel("w{n}-slow.elf")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            WAITS.replace("warm: {kernel", "initrd: workload, warm: {kernel"),
+            "our PID 1 waits, not the kernel",
+        ),
+        (WAITS.replace('kernel: "w{n}-{mode}.elf", ', ""), r"boot\.warm\.kernel: is missing"),
+        (WAITS.replace("program", "programme"), "programme: unknown key"),
+        (
+            PROMPTED.replace("{kernel: k.elf}", "{kernel: k.elf, warm: {kernel: k.elf}}"),
+            "`boot.warm` needs `cmdline`",
+        ),
+        (
+            WAITS.replace('kernel: "k{n}.elf", ', "disks: [{image: d}], "),
+            r"boot\.warm: is for a kernel that QEMU",
+        ),
+    ],
+    ids=["PID 1", "no kernel", "unknown", "prompt", "disk"],
+)
+def test_what_a_waiting_kernel_cannot_be_is_refused(text: str, said: str) -> None:
+    with pytest.raises(CatalogError, match=said):
+        systemfile.parse(text, Path("mine.yaml"), {})
 
 
 def test_an_architecture_that_only_newer_qemus_save_starts_warm_if_somebody_asks_for_it() -> None:

@@ -70,9 +70,10 @@ def test_where_runs_start_is_part_of_both_systems(
 
 def test_the_start_of_a_system_precedes_the_option_and_one_that_cannot_is_refused() -> None:
     assert bisect._with_start(["linux:start=cold"], ("--start=warm",)) == ("linux:start=cold", ())
-    assert bisect._with_start(["kernel"], ("--start=auto",)) == ("kernel", ())
-    with pytest.raises(UsageError, match="kernel cannot start warm: "):
-        bisect._with_start(["kernel"], ("--start=warm",))
+    assert bisect._with_start(["kernel"], ("--start=auto",)) == ("kernel:start=warm", ())
+    assert bisect._with_start(["native"], ("--start=auto",)) == ("native", ())
+    with pytest.raises(UsageError, match="native cannot start warm: "):
+        bisect._with_start(["native"], ("--start=warm",))
 
 
 def test_tests_that_do_not_measure_the_commit_are_refused() -> None:
