@@ -16,7 +16,7 @@ import re
 import stat
 import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -83,8 +83,18 @@ def find(word: str, *, locked: bool, session: FetchSession) -> LinuxSource:
     path, at, commit = word.rpartition("@")
     if at and not Path(word).exists():
         folder = _linux_folder(path, word)
-        return GitCommit(word, folder, revision.commit_of(folder, commit))
-    return _tree(word, _linux_folder(word, word))
+        named = GitCommit(word, folder, revision.commit_of(folder, commit))
+        _require_linux(word, named.known)
+        return named
+    tree = _tree(word, _linux_folder(word, word))
+    _require_linux(word, tree.known)
+    return tree
+
+
+def _require_linux(word: str, names: Collection[str]) -> None:
+    """Before it is written into the folder in which all builds are made: that would remove what is there."""
+    if not {"Kconfig", "Makefile", "kernel/sched/core.c"} <= set(names):
+        raise UsageError(f"{word} is not the source of Linux: it has no kernel/sched/core.c")
 
 
 def _linux_folder(path: str, word: str) -> Path:
@@ -138,8 +148,7 @@ def write(source: LinuxSource, folder: Path) -> None:
         _put(folder / file.name, file.identity, content)
     for name in old.keys() - new.keys():
         (folder / name).unlink(missing_ok=True)
-    if not {"Kconfig", "Makefile", "kernel/sched/core.c"} <= new.keys():
-        raise UsageError(f"{source.word} is not the source of Linux: it has no kernel/sched/core.c")
+    _require_linux(source.word, new)
     manifest.write_text(json.dumps(new))
 
 
@@ -261,10 +270,10 @@ class GitCommit:
 
     @property
     def digest(self) -> str:
-        return _digest(self._known)
+        return _digest(self.known)
 
     @cached_property
-    def _known(self) -> Mapping[str, str]:
+    def known(self) -> Mapping[str, str]:
         result = {}
         for line in _listed(self.folder, "ls-tree", "-r", "-z", "--full-tree", self.commit):
             about, _, name = line.partition("\t")
@@ -274,12 +283,12 @@ class GitCommit:
         return result
 
     def files(self) -> Iterator[SourceFile]:
-        return (SourceFile(name, value, None) for name, value in self._known.items())
+        return (SourceFile(name, value, None) for name, value in self.known.items())
 
     def read(self, names: list[str]) -> Iterator[bytes]:
         argv = ("git", "-C", str(self.folder), "cat-file", "--batch", "--buffer")
         with TemporaryFile() as asked:
-            asked.writelines(f"{self._known[name].partition(' ')[2]}\n".encode() for name in names)
+            asked.writelines(f"{self.known[name].partition(' ')[2]}\n".encode() for name in names)
             asked.seek(0)
             with subprocess.Popen(argv, stdin=asked, stdout=subprocess.PIPE) as process:
                 assert process.stdout is not None

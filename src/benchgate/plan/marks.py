@@ -74,9 +74,7 @@ def read(  # noqa: PLR0913, PLR0917
         if gates.get(mark):
             raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
     requests = tuple(
-        _gate(table[mark], arguments, found.name, known)
-        for mark, marks in gates.items()
-        for arguments in marks
+        _gate(table[mark], arguments, found, known) for mark, marks in gates.items() for arguments in marks
     )
     _refuse_unverified(found, requests)
     distinct = {replace(request, file="", at_least=None, at_most=None, insn=None) for request in requests}
@@ -129,9 +127,13 @@ def _machine(mark: MarkArguments | None) -> str:
     return word
 
 
-def _gate(row: GateMark, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> GateRequest:
+def _gate(
+    row: GateMark, given: MarkArguments, workload: Workload, known: Mapping[str, Metric]
+) -> GateRequest:
     _check_arguments(row, given)
-    metric = _metric(row, given, workload, known)
+    metric = _metric(row, given, workload.name, known)
+    if "metric" in row.takes and row.name != GATE:
+        _refuse_given_length(row, metric, workload, known)
     at_least, at_most, insn = (_threshold(row, given, key) for key in THRESHOLDS)
     kind, file = _named_kind(given) if row.name == GATE else (_kind(row, at_least, at_most), row.file)
     base, more, cpus = _counts(row, given)
@@ -262,6 +264,18 @@ def _metric(row: GateMark, given: MarkArguments, workload: str, known: Mapping[s
             f"{', '.join(known)}" + (f"; {near}" if near else "")
         )
     return known[value]
+
+
+def _refuse_given_length(
+    row: GateMark, metric: Metric, workload: Workload, known: Mapping[str, Metric]
+) -> None:
+    """A gate on how long it takes cannot fail if the workload runs for a given time."""
+    if workload.lasts and metric.is_window:
+        others = ", ".join(name for name, one in known.items() if not one.is_window)
+        raise UsageError(
+            f"mark {row.name}: workload {workload.name} runs for as long as its parameter `{workload.lasts}` "
+            f"says, so `{metric.name}` is the same on every system: name another `metric`: {others}"
+        )
 
 
 def _to(row: GateMark, given: MarkArguments) -> str:

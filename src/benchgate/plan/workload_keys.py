@@ -193,6 +193,10 @@ _EVERY: Table = {
     "about": _ABOUT,
     "params": each("its parameters", Block("a parameter", forms=(_PARAM, _PARAM_OF_CHOICES))),
     "quick": each("values of parameters with --quick", Text("the value"), names="PARAMETER"),
+    "lasts": Text(
+        "the parameter that says for how long it runs; then no gate may be of the window's length",
+        otherwise="until its work is done",
+    ),
     "files": Texts("files below this folder that it reads while it runs", default=()),
     "metrics": each("its figures besides `work` and `total`", Block("a metric", forms=_METRICS)),
     "witness": Blocks(

@@ -62,6 +62,7 @@ def load(path: Path) -> Workload:
         about=top.text("about"),
         needs=(SERVICE,) if tool else _needs(top, files),
         own_workers=bool(tool) or top.choice("workers") == "own",
+        lasts=_lasts(top, params),
         metrics=metrics,
         tool=tool,
         files=files,
@@ -154,6 +155,15 @@ def _choice_needs(param: Section, choices: tuple[str, ...]) -> Mapping[str, tupl
             if choice not in choices:
                 words.fail(f"`{choice}` is not one of the choices {', '.join(choices) or '(none)'}", choice)
         return {choice: _services(words, choice) for choice in words.keys()}  # noqa: SIM118
+
+
+def _lasts(top: Section, params: Mapping[str, ParamSpec]) -> str:
+    if not top.has("lasts"):
+        return ""
+    found = top.text("lasts")
+    if found not in params:
+        top.fail(f"`{found}` is no parameter; {suggestion(found, params, _listed(params))}", "lasts")
+    return found
 
 
 def _quick(top: Section, params: Mapping[str, ParamSpec]) -> Mapping[str, ParamValue]:

@@ -140,7 +140,7 @@ def test_a_folder_that_is_half_written_is_told_by_its_missing_list(tmp_path: Pat
     assert not place.with_name(linux_source.MANIFEST).exists()
 
 
-def test_words_that_name_no_source_are_refused(tmp_path: Path, place: Path) -> None:
+def test_words_that_name_no_source_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"there is no folder .*; give a source tree of Linux"):
         find(str(tmp_path / "gone"))
     top = repository(tmp_path / "linux")
@@ -148,9 +148,19 @@ def test_words_that_name_no_source_are_refused(tmp_path: Path, place: Path) -> N
         find(f"{top}@v9.9")
     (top / "kernel/sched/core.c").unlink()
     with pytest.raises(UsageError, match=r"is not the source of Linux: it has no kernel/sched/core.c"):
-        linux_source.write(find(str(top)), place)
+        find(str(top))
     with FetchSession() as session, pytest.raises(FetchError, match="--locked allows pinned inputs only"):
         linux_source.find(str(top), locked=True, session=session)
+
+
+def test_a_commit_and_an_archive_that_are_no_linux_are_refused(tmp_path: Path, place: Path) -> None:
+    top = repository(tmp_path / "linux")
+    (top / "kernel/sched/core.c").unlink()
+    commit(top)
+    with pytest.raises(UsageError, match=r"@HEAD is not the source of Linux"):
+        find(f"{top}@HEAD")
+    with pytest.raises(UsageError, match=r"is not the source of Linux"):
+        linux_source.write(packed(tmp_path, top), place)
 
 
 def test_a_tree_in_which_a_kernel_was_built_needs_git(tmp_path: Path) -> None:

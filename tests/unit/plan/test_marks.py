@@ -1,11 +1,15 @@
 """The marks: the requests that they make, and the errors for invalid arguments."""
 
+import re
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
 from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.paths import data_root
 from benchgate.plan import marks
+from benchgate.plan.mark_table import SHIPPED
 from benchgate.plan.marks import MarkArguments
 from benchgate.plan.planned import GateRequest
 from tests.unit.plan.test_systemfile import LINES
@@ -194,6 +198,44 @@ def test_two_systems_may_differ_by_more_than_the_largest_cpu_count() -> None:
     assert gate.at_least == 100
 
 
+class TestWorkloadsThatRunForAGivenTime:
+    """How long they take is a parameter, so a gate of it would pass whatever the system does."""
+
+    @pytest.mark.parametrize("workload", ["schbench", "scenario-sleepers"])
+    @pytest.mark.parametrize(
+        ("name", "mark"),
+        [
+            ("speedup", speedup(cpus=2, at_least=1.6)),
+            ("efficiency", speedup(cpus=2, at_least=0.8)),
+            ("limit", limit(metric="total")),
+            ("ratio", ratio()),
+            ("regression", MarkArguments((), {"at_most": 1.02})),
+            ("scaling", MarkArguments((), {"model": "amdahl", "cpus": (1, 2, 4), "at_most": 0.05})),
+        ],
+    )
+    def test_no_gate_may_be_of_the_windows_length(
+        self, workload: str, name: str, mark: MarkArguments
+    ) -> None:
+        with pytest.raises(UsageError, match=rf"mark {name}: workload {workload} runs for as long as its "):
+            marks.read(MarkArguments((workload,), {}), {name: [mark]})
+
+    def test_the_message_names_the_other_metrics(self) -> None:
+        with pytest.raises(UsageError, match=r"`work` is the same on every system: .*: .*rps, wakeup_p50"):
+            marks.read(MarkArguments(("schbench",), {}), {"ratio": [ratio()]})
+
+    @pytest.mark.parametrize(
+        ("name", "mark"),
+        [
+            ("ratio", ratio(metric="rps")),
+            ("overhead", MarkArguments((), {"cpus": 2, "at_most": 1.1})),
+            ("gate", MarkArguments(("verified",), {"cpus": 2})),
+            ("work_conserving", MarkArguments((), {"at_most": 0.01})),
+        ],
+    )
+    def test_other_gates_are_allowed(self, name: str, mark: MarkArguments) -> None:
+        assert marks.read(MarkArguments(("schbench",), {}), {name: [mark]}).gates
+
+
 class TestUnverifiedPrograms:
     HACKBENCH = MarkArguments(("hackbench",), {})
 
@@ -320,3 +362,31 @@ def test_a_machine_mark_has_one_word(mark: MarkArguments) -> None:
 def test_an_unknown_machine_of_a_mark_is_refused() -> None:
     with pytest.raises(CatalogError, match="machine `toaster` is not known"):
         marks.read(MarkArguments(("primes",), {}), {}, machine=MarkArguments(("toaster",), {}))
+
+
+def of_a_page(function: FunctionType) -> tuple[MarkArguments | None, dict[str, list[MarkArguments]]]:
+    """The workload's mark and the marks of gates of a function, as the plugin reads them."""
+    own = [(one.name, MarkArguments(one.args, one.kwargs)) for one in getattr(function, "pytestmark", ())]
+    gates: dict[str, list[MarkArguments]] = {}
+    for name, mark in own:
+        if name in SHIPPED:
+            gates.setdefault(name, []).append(mark)
+    return next((mark for name, mark in own if name == "workload"), None), gates
+
+
+PAGES = ("docs/how-to/sched-ext.md", "docs/how-to/scenarios.md", "docs/how-to/compare-two.md", "README.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_gates_that_a_page_shows_are_accepted(page: str) -> None:
+    text = (data_root() / page).read_text()
+    read = 0
+    for fence in re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        if "mark.workload(" not in fence:
+            continue
+        names: dict[str, object] = {"pytest": pytest}
+        exec(fence, names)
+        for function in (one for one in names.values() if isinstance(one, FunctionType)):
+            workload, gates = of_a_page(function)
+            read += len(marks.read(workload, gates).gates)
+    assert read

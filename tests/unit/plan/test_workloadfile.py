@@ -232,6 +232,13 @@ def test_a_command_of_too_many_words_is_refused(tmp_path: Path) -> None:
         load(tmp_path, GOOD.replace("hackbench, -l", f"hackbench, {words}", 1))
 
 
+def test_how_long_it_runs_may_be_a_parameter(tmp_path: Path) -> None:
+    assert load(tmp_path, f"lasts: loops\n{GOOD}").lasts == "loops"
+    assert not load(tmp_path, GOOD).lasts
+    with pytest.raises(CatalogError, match="lasts: `seconds` is no parameter; there are loops"):
+        load(tmp_path, f"lasts: seconds\n{GOOD}")
+
+
 def test_ours_say_how_their_work_is_verified() -> None:
     ours = {name: catalog.load_workload(name) for name in catalog.names("workload")}
     tools = {name: workload.tool.verifies for name, workload in ours.items() if workload.tool}

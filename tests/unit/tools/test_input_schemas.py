@@ -196,6 +196,7 @@ source: mine.c
 oracle: oracle.py
 needs: [clock]
 workers: own
+lasts: hi
 files: [words.txt]
 params:
   hi: {default: 10, minimum: 1, maximum: 100, unit: numbers, about: the last}

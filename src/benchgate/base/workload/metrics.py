@@ -77,11 +77,15 @@ class Metric:
     about: Annotated[str, Presence.APART] = ""
 
     @property
+    def is_window(self) -> bool:
+        """Whether it is the length of a window, and nothing that the workload reports."""
+        return self.kind is MetricKind.TIME and not self.of
+
+    @property
     def grows_with_cpus_at_most(self) -> bool:
         """Whether n times the CPUs can improve it n times at most, so that more shows a wrong measurement.
         A declared time can be spent waiting for other workers, and then improves without such a limit."""
-        is_rate = self.kind is MetricKind.RATE and not self.per
-        return is_rate or (self.kind is MetricKind.TIME and not self.of)
+        return self.is_window or (self.kind is MetricKind.RATE and not self.per)
 
 
 WINDOWS = {

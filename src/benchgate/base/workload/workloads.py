@@ -102,6 +102,8 @@ class Workload:
     """The services (SERVICES in systems.py) that it uses; a system without one of them cannot run it."""
     own_workers: bool = False
     """Whether it decides how many workers there are. Otherwise there is one for each CPU."""
+    lasts: str = ""
+    """The parameter that says how long it runs on every system; empty if it runs until it is done."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     """The declared metrics by name, without `work` and `total` (metrics.WINDOWS)."""
     tool: Tool | None = None

@@ -59,12 +59,22 @@ def check_kernel(console: bytes, system: System) -> None:
 def hint(run: RawRun, console: bytes, reason: str, system: System) -> str:
     """What the console shows of why the run is refused, as the end of the sentence `reason`; or empty."""
     text = plain(console)
-    why = _scheduler_words(text) if system.boot.scheduler else ""
+    why = _said_of_scheduler(text) if system.boot.scheduler else ""
     why = why or _why_not_made(text, reason, system)
     if why:
         return "" if why in reason else f"; {why}"
     options = _missing(run, text, reason)
     return options and f"; so it is if the kernel is built without {options} ({DOCUMENT})"
+
+
+def _said_of_scheduler(text: bytes) -> str:
+    """For a run that is refused for any reason: whether its scheduler left, which can be the cause of it."""
+    if [at for at, _ in _SCHEDULER.findall(text)] == [b"begin", b"end"]:
+        try:
+            _check_scheduler(text)
+        except VerifyError as error:
+            return str(error)
+    return _scheduler_words(text)
 
 
 def _check_scheduler(text: bytes) -> None:

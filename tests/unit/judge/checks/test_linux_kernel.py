@@ -118,6 +118,18 @@ def test_without_the_kernels_reason_that_of_its_program_is_told() -> None:
     assert words_of(b"benchready\n") == ""
 
 
+def test_a_run_that_is_refused_for_something_else_tells_that_its_scheduler_left() -> None:
+    """One that leaves and comes back uses CPU time, for which the run is refused first."""
+    assert words_of(scheduled(end=GOOD.replace("enabled", "enabling"))) == (
+        "; the scheduler in BPF was not in charge throughout: after the workload its state was `enabling`"
+    )
+    assert words_of(scheduled()) == ""
+    assert (
+        words_of(b"benchscx at=start state=disabled ops=none\nbenchscx said: bye\n")
+        == "; its program says: bye"
+    )
+
+
 # ---- settings
 
 
