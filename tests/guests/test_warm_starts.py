@@ -171,8 +171,8 @@ def test_a_system_call_costs_the_same_warm_and_cold(word: str, part: float, tmp_
 
 
 def test_a_thread_costs_the_same_warm_and_cold(tmp_path: Path) -> None:
-    """A saved guest has no rdrand. Until PID 1 gave the kernel a seed, it made the random numbers of each thread
-    from scratch, and a thread took 22% longer."""
+    """A saved guest has no rdrand. Until PID 1 gave the kernel a seed, it made the random numbers of each
+    thread from scratch, which took 22% longer."""
     work = {}
     for start in StartKind:
         kit = Bootkit(tmp_path / start, inputs.qemu(), insn=True, nonce=NONCE)
