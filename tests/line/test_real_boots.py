@@ -285,8 +285,8 @@ WARM = ":start=warm"
 
 
 def write_guests(where: Path, cpus: int, guests: Mapping[str, str], start: str = "") -> Path:
-    """A user's own test with that many CPUs, which begins at `start`, and a row for each of these guests, with
-    its words. A name may have a setting."""
+    """A user's own test with that many CPUs, which begins at `start`, and a row for each of these guests,
+    with its words. A name may have a setting."""
     cells = []
     for key, words in guests.items():
         name, colon, setting = key.partition(":")
@@ -300,8 +300,8 @@ def write_guests(where: Path, cpus: int, guests: Mapping[str, str], start: str =
 
 @pytest.fixture(scope="module")
 def on_insn(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """One session of five boots on the instruction clock. Only the kernel that is locked down must start cold:
-    its PID 1 may not read the words that come after a snapshot."""
+    """One session of five boots on the instruction clock. Only the kernel that is locked down must start
+    cold: its PID 1 may not read the words that come after a snapshot."""
     where = tmp_path_factory.mktemp("guests")
     write_guests(where, 2, {f"busy{WARM}": "bench.busy=1", "locked": "lockdown=integrity"}, WARM)
     return run_pytest(where, "-v", "--clock=insn", "--smp=1", "--runs=1")
