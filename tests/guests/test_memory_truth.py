@@ -4,6 +4,8 @@ and each write to a line of others costs. See docs/measured/machines-measured.md
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,11 +14,47 @@ import pytest
 from benchgate.build.fetch import inputs
 from benchgate.insn import arguments, plugin
 from benchgate.insn.log import AccessOrder
-from benchgate.plan import catalog
-from tests.ternkit import Bootkit
+from benchgate.insn.log_reader import read_log
+from benchgate.judge.judged_run import JudgedRun
+from benchgate.plan import catalog, machinefile
+from tests.ternkit import Bootkit, transcript
 from tools.clock_lab import Boot
-from tools.memory_lab import CASES, INCREMENTS, SHARING, WRITES, Case, a_write, boot, in_order, server, values
+from tools.memory_lab import (
+    CASES,
+    INCREMENTS,
+    SHARING,
+    STEPS,
+    WRITES,
+    Case,
+    a_write,
+    boot,
+    in_order,
+    server,
+    values,
+)
 
+MEMORY = Path(__file__).parents[1] / "data" / "memory"
+MACHINE = """\
+name: levels
+source: invented
+cpus: 4
+line: 64
+l1d: {size: 32K, ways: 8}
+l1i: {size: 32K, ways: 8}
+l2: {size: 256K, ways: 8, latency_ns: 5}
+l3: {size: 4M, ways: 16, latency_ns: 17}
+clusters: ["0-1", "2", "3"]
+sockets: ["0-2", "3"]
+nodes:
+  - {cpus: "0-2", memory: 99}
+  - {cpus: "3", memory: 1}
+memory: {local_ns: 83, remote_ns: 147}
+transfer: {cluster_ns: 29, across_ns: 53, socket_ns: 127}
+atomic_ns: 5
+interrupt_ns: 500
+order: watch
+"""
+"""That of SHAPE (tools/memory_lab.py), but that Linux is told of it."""
 OF_TWO = [one for one in SHARING if one[0] in ("padded", "shared", "increments") and one[1] == (0, 1)]
 REFERENCE = min(in_order(server(4), 4, apart) for apart in range(0, 102, 3))
 """The shortest time for an increment of packed counters at 4 CPUs."""
@@ -27,19 +65,39 @@ def booted(case: Case) -> Boot:
     return boot(case.name, case.pins)
 
 
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=case.name, marks=() if case is CASES[0] else pytest.mark.long) for case in CASES],
-)
-def test_each_step_takes_what_arithmetic_says(case: Case) -> None:
-    seen = values(booted(case))
+def check(case: Case, seen: Sequence[Sequence[int]]) -> None:
+    """`seen`: the values of each worker."""
     for loop in case.loops:
         assert seen[loop.worker][loop.value] == pytest.approx(loop.steps * loop.step, rel=0.01), loop.about
 
 
-def test_the_books_of_time_close() -> None:
-    log = booted(CASES[0]).log
-    assert log is not None
+@pytest.mark.long
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_step_takes_what_arithmetic_says(case: Case) -> None:
+    check(case, values(booted(case)))
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> JudgedRun:
+    """The case `levels` from a snapshot, which is a quarter of the CPU time. Each CPU has a worker."""
+    machine = machinefile.parse(MACHINE, Path("levels.yaml"))
+    assert machine is not None
+    linux = catalog.load_system("linux:start=warm").on(machine)
+    pinned = replace(linux, boot=replace(linux.boot, append=f"{linux.boot.append} bench.pin=0,1,2,3"))
+    kit = Bootkit(tmp_path_factory.mktemp("warm"), inputs.qemu(), insn=True)
+    return kit.run(pinned, str(MEMORY), 4, {"case": "levels", "steps": STEPS})
+
+
+def test_each_step_of_a_warm_linux_takes_what_arithmetic_says(warm: JudgedRun) -> None:
+    assert warm.verified is not None, warm.reason
+    reports = transcript(warm).reports
+    case = CASES[0]
+    check(case, [[reports[cpu].values[f"v{n}"] for n in range(6)] for cpu in case.pins])
+
+
+def test_the_books_of_time_close(warm: JudgedRun) -> None:
+    assert warm.run.clock_log is not None
+    log = read_log(warm.run.clock_log)
     assert log.memory is not None
     for c, totals in enumerate(log.totals):
         phases = [books[c] for books in log.memory.phases.values()]

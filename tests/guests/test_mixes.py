@@ -1,17 +1,17 @@
 """Mixes on the Linux guest: two parts at once on the instruction clock, and parts that do wrong things.
 
-Each boot takes a quarter of a minute, so that all but one of them are for `nox -s soak`.
+Those that start cold are for `nox -s soak`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from benchgate.base.mix_runs import Mix, Part, PartLimits
+from benchgate.base.mix_runs import Mix, MixRun, Part, PartLimits
 from benchgate.base.runs import Ending
 from benchgate.base.snapshots import read_record
 from benchgate.insn.log_reader import read_log
@@ -47,43 +47,57 @@ def of(name: str, workload: str, *, workers: int = 1, limits: PartLimits | None 
     return Part(name, result, tuple(sorted(params.items())), workers, limits or PartLimits())
 
 
-def test_two_parts_beside_a_dummy(lab: MixBooter, tmp_path: Path) -> None:
-    """One of them tries to write to the console, to PID 1, and to the control groups, and to end others: its
-    oracle knows that nothing of that succeeded."""
+@dataclass(frozen=True)
+class Attacked:
+    asked: Mix
+    run: MixRun
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def attacked(lab: MixBooter, tmp_path_factory: pytest.TempPathFactory) -> Attacked:
+    """A part beside one that tries to write to the console, to PID 1, and to the control groups, and to end
+    others: its oracle knows that nothing of that succeeded."""
+    folder = tmp_path_factory.mktemp("attacked")
     parts = part("attack#1", "attack"), part("well#1", cpus=(1,)), Part("dummy#1", None)
-    asked = mix(*parts, least=8)
-    attempt = lab.run(asked, tmp_path, seed=7)
+    asked = warm(mix(*parts, least=8))
+    attempt = lab.run(asked, folder)
     assert attempt.reason == ""
-    run = attempt.run
-    assert run is not None
+    assert attempt.run is not None
+    return Attacked(asked, attempt.run, folder)
+
+
+def test_two_parts_beside_a_dummy(attacked: Attacked) -> None:
+    run = attacked.run
     attacker, well, dummy = run.parts
     assert run.ended == "least"
     assert min(attacker.runs, well.runs) >= 8
     assert dummy.runs == dummy.score == 0
     used = [part_run.use["cpu_ns"] or 0 for part_run in run.parts]
-    slack = 100_000 * len(parts)  # what it costs to stop a part counts as its own
+    slack = 100_000 * len(run.parts)  # what it costs to stop a part counts as its own
     assert used[2] < 0.1 * used[1]  # it wakes up at the gate, and sleeps
     assert 0.5 * run.window_ns < used[1] <= run.window_ns + slack  # it has one CPU
     assert sum(used) + (run.foreign_ns or 0) <= 2 * run.window_ns + slack
     assert all(0 < (part_run.use["memory_bytes"] or 0) < run.memory_bytes for part_run in (attacker, well))
     assert run.missing.keys() == {"cache_bytes", "moved_bytes"}
-    assert verify_mix(load(tmp_path), asked) == run
+    assert verify_mix(load(attacked.folder), attacked.asked) == run
 
 
-def test_mixes_start_at_one_snapshot_if_asked(lab: MixBooter, tmp_path: Path) -> None:
+def test_mixes_start_at_one_snapshot_if_asked(lab: MixBooter, attacked: Attacked, tmp_path: Path) -> None:
     """Their programs come after the start, and so does the module that drives their disk, so that nothing has
     been read of it before."""
     files = of("files#1", "files", count=1, blocks=8, block_kb=4, rounds=1)
-    starts = []
-    for name, last in (("a", part("well#2")), ("b", of("primes#1", "primes", hi=20_000))):
+    start = start_of(attacked.folder)
+    for name, parts, is_same in (
+        ("other", (part("well#1"), of("primes#1", "primes", hi=20_000)), True),
+        ("disk", (files, Part("dummy#1", None)), False),
+        ("again", (files, Part("dummy#1", None)), False),
+    ):
         (tmp_path / name).mkdir()
-        starts.append(warm(lab, tmp_path / name, part("well#1"), last))
-    assert starts[0] == starts[1]
-    for name in ("c", "d"):
-        (tmp_path / name).mkdir()
-        assert warm(lab, tmp_path / name, files, Part("dummy#1", None)) != starts[0]
+        assert lab.run(warm(mix(*parts)), tmp_path / name).reason == ""
+        assert (start_of(tmp_path / name) == start) is is_same
     logs, consoles = (
-        [read(tmp_path / name) for name in ("c", "d")]
+        [read(tmp_path / name) for name in ("disk", "again")]
         for read in (
             lambda run: read_log(run / "clock.log").repeatable,
             lambda run: (run / "serial.log").read_bytes(),
@@ -93,10 +107,12 @@ def test_mixes_start_at_one_snapshot_if_asked(lab: MixBooter, tmp_path: Path) ->
     assert consoles[0] == consoles[1]
 
 
-def warm(lab: MixBooter, folder: Path, *parts: Part) -> str:
-    """Runs a mix; gives the digest of its snapshot."""
-    attempt = lab.run(replace(mix(*parts), system=catalog.load_system("linux:start=warm")), folder)
-    assert attempt.reason == ""
+def warm(cold: Mix) -> Mix:
+    return replace(cold, system=catalog.load_system("linux:start=warm"))
+
+
+def start_of(folder: Path) -> str:
+    """The digest of the snapshot of a run."""
     assert read_log(folder / "clock.log").start is not None
     return read_record(folder).digest
 

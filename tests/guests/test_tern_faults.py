@@ -25,7 +25,7 @@ HANGS_S = 5.0
 """Guest time. The park check takes 5 ms; the test of a lost wake-up waits this long."""
 
 
-ONE_WORKER: Params = {"hi": 200_000, "split": "one"}
+ONE_WORKER: Params = {"hi": 50_000, "split": "one"}
 STEPS: Params = {"steps": 1024}
 
 

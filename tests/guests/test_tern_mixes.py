@@ -25,6 +25,7 @@ from benchgate.run.record import load
 from benchgate.session.mix_study import guest_runner, steps
 from benchgate.session.mix_study.booter import MixBooter
 from benchgate.session.progress import Progress
+from tests.line.sessions import light_tern
 from tests.ternkit import light
 
 STUDY = """\
@@ -75,8 +76,9 @@ def test_parts_of_two_programs_one_with_a_limit(lab: MixBooter, tmp_path: Path) 
     assert verify_mix(load(tmp_path), asked) == run
 
 
-def isolation(system: str, folder: Path) -> MixIsolation:
-    study = replace(studyfile.parse(STUDY, Path("two.yaml")), system=system)
+def isolation(setting: str, folder: Path) -> MixIsolation:
+    folder.mkdir()
+    study = replace(studyfile.parse(STUDY, Path("two.yaml")), system=f"{light_tern(folder)}{setting}")
     progress = Progress(io.StringIO(), live=False)
     mix_isolation, _ = steps.isolation_of(study, folder, {"primes.one": 2}, guest_runner.opened, progress)
     return mix_isolation
@@ -98,7 +100,7 @@ def test_with_a_crowd_the_other_cpu_idles(lab: MixBooter, tmp_path: Path) -> Non
 
 def test_the_gate_finds_a_scheduler_that_isolates_badly(tmp_path: Path) -> None:
     """Two parts with a worker each fit beside each other on two CPUs. With fault=crowd both are on one."""
-    good, bad = isolation("kernel", tmp_path / "good"), isolation("kernel:fault=crowd", tmp_path / "bad")
+    good, bad = isolation("", tmp_path / "good"), isolation(":fault=crowd", tmp_path / "bad")
     assert at_least(good, 0.8).outcome is Word.PASS, at_least(good, 0.8).reason
     verdict = at_least(bad, 0.8)
     assert verdict.outcome is Word.FAIL, verdict.reason

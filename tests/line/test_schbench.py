@@ -63,6 +63,6 @@ def test_a_change_of_the_scheduler_is_an_exact_difference(tmp_path: Path) -> Non
 
 def test_linux_is_right_and_takes_a_setting(tmp_path: Path) -> None:
     system = linux_with(tmp_path, "short", "bench.set=/sys/kernel/debug/sched/base_slice_ns:100000")
-    (tmp_path / "test_short.py").write_text(RIGHT.format(system=system))
+    (tmp_path / "test_short.py").write_text(RIGHT.format(system=f"{system}:start=warm"))
     session = run_pytest(tmp_path, "test_short.py", "--clock=insn", "--smp=2", "--runs=1")
-    assert session.outcomes(2, "short") == ["ok"], session.output
+    assert session.outcomes(2, "short.start-warm") == ["ok"], session.output

@@ -108,10 +108,14 @@ def test_benchgate_and_its_data_come_from_the_wheel(installed: Installed) -> Non
     assert installed.prints("import benchgate; print(benchgate.__file__)").startswith(
         str(installed.environment)
     )
-    root = Path(installed.prints("from benchgate import data_root; print(data_root())"))
-    assert root.is_relative_to(installed.environment)
-    assert [name for name in FILES if not (root / name).is_file()] == []
+    data = root(installed)
+    assert data.is_relative_to(installed.environment)
+    assert [name for name in FILES if not (data / name).is_file()] == []
     assert (installed.environment / "share/man/man1/benchgate.1").is_file()
+
+
+def root(installed: Installed) -> Path:
+    return Path(installed.prints("from benchgate import data_root; print(data_root())"))
 
 
 def session(installed: Installed, folder: Path, *words: str) -> Session:
@@ -124,7 +128,7 @@ def session(installed: Installed, folder: Path, *words: str) -> Session:
 def gated(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Session:
     """One session of twelve boots, shared by all tests below. Boots of tern cost a fifth of Linux's."""
     folder = tmp_path_factory.mktemp("gated")
-    system = light_tern(folder, Path(installed.prints("from benchgate import data_root; print(data_root())")))
+    system = light_tern(folder, root(installed))
     (folder / "test_row.py").write_text(TERN.format(system=system))
     return session(installed, folder)
 
@@ -152,7 +156,7 @@ def test_a_workload_that_init_writes_is_right_at_once(installed: Installed, tmp_
     assert code == 0, output
     *_, program, test = output.split()
     assert program == "pytest"
-    quick = session(installed, tmp_path, test, "--quick", f"--system={SYSTEM}")
+    quick = session(installed, tmp_path, test, "--quick", f"--system={light_tern(tmp_path, root(installed))}")
     assert [quick.outcomes(cpus, SYSTEM) for cpus in (1, 2)] == [["ok"], ["ok"]], quick.output
     assert 1.9 < quick.work(1, SYSTEM)[0] / quick.work(2, SYSTEM)[0] < 2.02
     words = ("verify", quick.folder, "--tests", test)
