@@ -46,11 +46,11 @@ def ids(selection: rows.RowSelection) -> list[str]:
 def test_cells_and_the_arms_of_gates_with_more_than_one_cpu(tests: str) -> None:
     selection = rows.select(ExplorationRequest(paths=(tests,), systems=("kernel",)))
     assert ids(selection) == [
-        "primes.hi-50000-kernel-smp2",
-        "primes.hi-50000-kernel-smp4",
-        "checksum-kernel-smp4",
+        "primes.hi-50000-kernel.start-warm-smp2",
+        "primes.hi-50000-kernel.start-warm-smp4",
+        "checksum-kernel.start-warm-smp4",
     ]
-    assert "primes.hi-50000-kernel-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
+    assert "primes.hi-50000-kernel.start-warm-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
     assert {cell.seats.lane for cell in selection.cells} == {"insn"}
     assert selection.options.clock == "insn"
 
@@ -59,14 +59,14 @@ def test_cpu_counts_that_are_named_do_not_add_one_cpu(tests: str) -> None:
     """A speedup is a ratio to one CPU, so pytest plans that arm whether or not --smp names it."""
     selection = rows.select(ExplorationRequest(paths=(tests,), systems=("kernel",), smp="2,4"))
     assert {planned_cell.cell.cpus for planned_cell in selection.cells} == {2, 4}
-    assert "checksum-kernel-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
+    assert "checksum-kernel.start-warm-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
 
 
 def test_pytests_own_selection_and_options_count(tests: str) -> None:
     asked = ExplorationRequest(
         paths=(tests,), systems=("kernel",), smp="1", words=("-k", "primes", "--set", "primes.hi=70000")
     )
-    assert ids(rows.select(asked)) == ["primes.hi-70000-kernel-smp1"]
+    assert ids(rows.select(asked)) == ["primes.hi-70000-kernel.start-warm-smp1"]
 
 
 @pytest.mark.parametrize(
