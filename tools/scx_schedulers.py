@@ -9,6 +9,7 @@ As a program (`python -m tools.scx_schedulers [SOURCE or CRATE]`) it prints the 
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import shutil
@@ -153,9 +154,24 @@ def _extract(package: Path, to: Path) -> None:
         raise BuildError(f"{package.name} cannot be unpacked: {done.stderr.strip()}")
 
 
+def made(word: str) -> Path:
+    """The folder for a word of the command line."""
+    if word.startswith("scx_") and word not in CRATES and not Path(word).exists():
+        raise BuildError(
+            f"`{word}` is none of the crates that are built here ({', '.join(CRATES)}); "
+            f"{', '.join(SCHEDULERS)} and {FAULTY} are built together, from a source such as {SOURCE}"
+        )
+    return crate(word) if word in CRATES else built(word)
+
+
 def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.scx_schedulers", description=(__doc__ or "").partition("\n")[0]
+    )
+    about = f"a source of Linux (default: {SOURCE}), or one of {', '.join(CRATES)}"
+    parser.add_argument("of", nargs="?", default=SOURCE, metavar="SOURCE or CRATE", help=about)
     try:
-        print(crate(words[0]) if words[:1] and words[0] in CRATES else built(*words[:1]))
+        print(made(parser.parse_args(words).of))
     except BenchgateError as error:
         say(visible_lines(str(error)))
         return 4

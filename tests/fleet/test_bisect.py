@@ -34,6 +34,6 @@ def test_workers_find_the_commit_that_this_machine_finds(tmp_path: Path) -> None
         here = fleet.start("bisect", *words(history, out="here"))
         assert here.process.wait(PATIENCE_S) == 0, here.said
     for program in (there, here):
-        assert f"the first bad commit is {history.commits[2][:10]}: change 2" in program.said
+        assert f"the first bad commit is {history.commits[4][:10]}: change 4" in program.said
     assert steps_of(tmp_path / "there") == steps_of(tmp_path / "here")
     assert (workers_of(tmp_path / "there"), workers_of(tmp_path / "here")) == ({"one", "two"}, set())

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
-from tests.historykit import History, words
+from benchgate.build.cache_storage import cache_root
+from tests.historykit import COMPILED, History, Source, words
 from tests.line.sessions import PATIENCE_S
 
 
@@ -47,7 +48,7 @@ def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     )
     assert done.returncode == 0, done.stderr
     assert "1 step done before" in done.stderr
-    assert f"the first bad commit is {history.commits[2][:10]}: change 2" in done.stdout
+    assert f"the first bad commit is {history.commits[4][:10]}: change 4" in done.stdout
     assert re.search(
         r"FAIL: selftest smp2 mine\.rev-\w+/mine\.rev-\w+ = 0\.80 \[0\.80, 0\.80\] < 0\.95", done.stdout
     )
@@ -56,12 +57,41 @@ def test_the_commit_that_is_slower_is_found_also_after_an_interruption(
     result = json.loads(Path("out/state.json").read_text())
     assert result["steps"][0] == interrupted["steps"][0]
     terms = {one["commit"]: one["term"] for one in result["steps"]}
-    right = dict(zip(history.commits, ("good", "good", "bad", "skip", "bad", "bad"), strict=True))
+    right = dict(zip(history.commits, ("good", "good", "skip", "good", "bad", "bad"), strict=True))
     assert terms.items() <= right.items()
     assert history.repo.state == before
     assert (history.repo.folder / "kernel/main.c").read_text().startswith("the user's own work")
 
-    (at,) = [one["session"] for one in result["steps"] if one["commit"] == history.commits[2]]
+    (at,) = [one["session"] for one in result["steps"] if one["commit"] == history.commits[4]]
     assert cli.main(["verify", f"out/{at}"]) == 0
     assert cli.main(["rejudge", f"out/{at}"]) == 1
     assert "A is mine.rev-" in capsys.readouterr().out + Path(f"out/{at}/summary.md").read_text()
+
+
+@pytest.mark.long
+def test_the_history_of_a_linux_is_walked_and_each_step_compiles_only_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a cache of its own: the folder of all builds has a Linux in the user's, for hours of work."""
+    history = History.new(tmp_path, Source.LINUX)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for path in cache_root().iterdir():
+        if not path.name.startswith(("linux-work", "linux-built")):
+            (cache / path.name).symlink_to(path)
+    monkeypatch.setenv("BENCHGATE_CACHE", str(cache))
+    monkeypatch.chdir(tmp_path)
+
+    done = subprocess.run(
+        [sys.executable, *words(history)], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"the first bad commit is {history.commits[4][:10]}: change 4" in done.stdout
+    steps = {one["commit"]: one for one in json.loads(Path("out/state.json").read_text())["steps"]}
+    assert steps[history.commits[2]]["term"] == "skip"
+    assert re.search(r"it does not build: .*core\.c", steps[history.commits[2]]["why"])
+    assert re.search(rf"^  {history.commits[2][:10]} skip: it does not build", done.stdout, re.MULTILINE)
+    (log,) = cache.glob(f"linux-work/*/tree/{COMPILED}")
+    compiled = log.read_text().split()
+    assert compiled.count("kernel/sched/start.o") == 1
+    assert compiled.count("kernel/sched/core.o") == len(steps)

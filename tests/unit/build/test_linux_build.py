@@ -38,6 +38,15 @@ def test_the_base_is_in_every_configuration_and_a_part_counts_once() -> None:
     assert "CONFIG_SCHED_CLASS_EXT" not in [option.name for option in linux_build.read_config("")]
 
 
+def test_kcsan_is_on_from_the_first_instruction_and_names_functions_of_true_stacks() -> None:
+    """allnoconfig turns its defaults off; with the base's unwinder one race had four names."""
+    last = {one.name: one.value for one in linux_build.read_config("kcsan")}
+    assert (last["CONFIG_KCSAN_EARLY_ENABLE"], last["CONFIG_UNWINDER_FRAME_POINTER"]) == ("y", "y")
+    assert (last["CONFIG_UNWINDER_GUESS"], last["CONFIG_CONSOLE_LOGLEVEL_QUIET"]) == ("n", "5")
+    required = {one.name for one in linux_build.read_config("kcsan") if one.reason}
+    assert {"CONFIG_KCSAN_EARLY_ENABLE", "CONFIG_UNWINDER_FRAME_POINTER"} <= required
+
+
 def test_a_complete_configuration_lacks_nothing() -> None:
     options = linux_build.read_config("sched_ext")
     assert linux_build.missing(options, effective(options)) == ""

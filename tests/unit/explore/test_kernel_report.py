@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from benchgate.base.runs import Ending
 from benchgate.explore.kernel_report import LONGEST, kernel_report
 from benchgate.explore.trouble import RunObservation, Trouble, TroubleKind, group_of
 
+CONSOLES = Path(__file__).parents[2] / "data" / "consoles"
 LOCKDEP = """benchready
 [    0.412000][  T100]
 [    0.412000][  T100] ======================================================
@@ -92,3 +94,14 @@ def test_finds_with_other_locks_are_another_group() -> None:
     trouble = Trouble(TroubleKind.FAILURE, "")
     other = observed(LOCKDEP.replace("take_other", "take_third"))
     assert group_of(trouble, observed(LOCKDEP)) != group_of(trouble, other)
+
+
+def test_two_reports_of_one_data_race_are_one_group_whichever_cpu_was_first() -> None:
+    """As two runs of a real kernel reported it: each CPU wrote once, and a report has both stacks."""
+    one, other = ((CONSOLES / f"kcsan-{name}.log").read_text() for name in ("one", "other"))
+    assert "by task 35 on cpu 1:\n plant_put+" in one
+    assert "by task 34 on cpu 0:\n plant_put+" in other
+    trouble = Trouble(TroubleKind.FAILURE, "the guest reported a failure")
+    assert {group_of(trouble, observed(one)), group_of(trouble, observed(other))} == {
+        "failure | BUG: KCSAN: data-race in plant_put / plant_take"
+    }

@@ -9,6 +9,7 @@ import pytest
 
 from benchgate.base.errors import UsageError
 from benchgate.build.revision import repository_of
+from benchgate.session import bisect
 from benchgate.session.bisect import BisectChoice, next_commit
 from benchgate.session.bisect.state import BisectQuestion, BisectState, BisectStep, Term
 from tests.gitkit import Repo
@@ -102,3 +103,59 @@ def test_ends_in_the_wrong_order_are_refused_in_gits_words(repo: Repo, tmp_path:
     commits = line(repo, 3)
     with pytest.raises(UsageError, match="git bisect "):
         walk(repo, tmp_path / "out", commits[2], commits[0], lambda _: Term.GOOD)
+
+
+def test_a_linux_that_is_built_of_a_folder_is_walked_by_its_source(repo: Repo) -> None:
+    repo.commit("linux", {"Makefile": ""})
+    found = bisect._walked(f"linux:source={repo.folder}:config=base")
+    assert (found.key, found.before, found.folder, found.sources) == (
+        *("source", f"{repo.folder}@", repo.folder),
+        (),
+    )
+
+
+def test_a_source_of_a_systems_own_file_is_relative_to_that(repo: Repo, tmp_path: Path) -> None:
+    repo.commit("linux", {"Makefile": ""})
+    yaml = "version: 1\nname: mine\nkind: qemu\nsettings: {linux: {source: ../src}}\n"
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench/mine.yaml").write_text(
+        f'{yaml}boot: {{kernel: build, source: "{{linux}}", initrd: workload}}\n'
+    )
+    found = bisect._walked(str(tmp_path / "bench/mine.yaml"))
+    assert (found.key, found.folder.resolve(), found.before) == ("linux", repo.folder, f"{found.folder}@")
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("linux:source={}@HEAD", "leave out @[0-9a-f]{{40}} in source=, which bisect chooses"),
+        ("linux:source=linux-source-6.12", "name a git checkout of Linux, as in linux:source=PATH"),
+        ("linux", "name a git checkout of Linux, as in linux:source=PATH"),
+        ("kernel:rev=HEAD", "leave out rev=, which bisect chooses"),
+    ],
+)
+def test_a_system_that_has_no_history_or_a_commit_already_is_refused(
+    repo: Repo, word: str, said: str
+) -> None:
+    repo.commit("linux", {"Makefile": ""})
+    with pytest.raises(UsageError, match=said.format()):
+        bisect._walked(word.format(repo.folder))
+
+
+def test_each_system_of_a_step_has_a_word_with_its_commit(repo: Repo) -> None:
+    good, bad = (repo.commit("linux", {"Makefile": text}) for text in ("1", "2"))
+    word = f"linux:source={repo.folder}:config=base"
+    setting = bisect._walked(word)
+    question = BisectQuestion(good, bad, word, ())
+    walk = bisect.Walk(question, setting, repository_of(repo.folder), (), repo.folder, print)
+    pair = walk.pair(bad)
+    assert pair.words == (
+        f"linux:source={repo.folder}@{good}:config=base",
+        f"linux:source={repo.folder}@{bad}:config=base",
+    )
+    assert dict(pair.letters) == {
+        "A": f"linux.source-src_{good[:10]}.config-base",
+        "B": f"linux.source-src_{bad[:10]}.config-base",
+    }
+    alone = walk.pair(good)
+    assert (alone.other, alone.words) == (None, pair.words[:1])

@@ -113,9 +113,14 @@ class SettingForm(StrEnum):
         return (part, "") if "/" in part or part.endswith(".config") else ("", part)
 
     def short(self, part: str) -> str:
-        """The part with the last name of its path only."""
+        """The part with the last name of its path only. A commit is its first digits, which no long name
+        of a folder may cut off."""
         path, rest = self.divided(part)
-        return (PurePath(path).name if path else "") + rest
+        name = PurePath(path).name if path else ""
+        if self is SettingForm.SOURCE and _COMMIT.match(rest[1:]):
+            rest = rest[: 1 + _SHOWN]
+            name = name[: _LONGEST - len(rest)]
+        return name + rest
 
     def with_path(self, path: str, rest: str) -> str:
         """The part with this path."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchgate.base import files
 from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import AUTO, START, StartKind
-from benchgate.base.system.systems import System
+from benchgate.base.system.systems import SettingForm
 from benchgate.base.text import counted, one_line, visible
 from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
@@ -45,27 +45,45 @@ class BisectRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class WalkedSetting:
+    """The setting of the system that says which commit it is built from."""
+
+    key: str
+    before: str
+    """What its value has before the commit: nothing, or the path of a Linux and an @."""
+    folder: Path
+    """A folder of the repository."""
+    sources: tuple[Path, ...] = ()
+    """The build depends on these; empty: on the whole repository."""
+
+
+@dataclass(frozen=True, slots=True)
 class Walk:
     """A bisect that has begun."""
 
     question: BisectQuestion
+    setting: WalkedSetting
     repository: Repository
     paths: tuple[str, ...]
     """The build depends on these paths; commits that change none of them are not tested."""
     folder: Path
     say: Say
 
-    def system(self, commit: str) -> System:
+    def word(self, commit: str) -> str:
+        """The word of --system that names the system of this commit."""
         name, chosen = catalog.split_system(self.question.system)
-        key = catalog.system_with(name, chosen).settings.revision
-        return catalog.system_with(name, {**chosen, key: commit})
+        values = {**chosen, self.setting.key: f"{self.setting.before}{commit}"}
+        return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
+
+    def pair(self, commit: str) -> step.Pair:
+        words = tuple(map(self.word, dict.fromkeys((self.question.good, commit))))
+        good, *other = (catalog.system_with(*catalog.split_system(word)) for word in words)
+        return step.Pair(good, other[0] if other else None, words)
 
     def test(self, known: BisectState, commit: str) -> BisectState:
         """Gives the state with this commit's step, after it was written to disk."""
         folder = self._new_folder(len(known.steps) + 1, commit)
-        good = self.system(self.question.good)
-        other = None if commit == self.question.good else self.system(commit)
-        tested = step.run(self.question, step.Pair(good, other), commit, folder)
+        tested = step.run(self.question, self.pair(commit), commit, folder)
         known = known.with_step(tested)
         state.write(self.folder, known)
         self.say(f"{state.line(tested)}")
@@ -123,29 +141,43 @@ def _wrong_end(walk: Walk, step: BisectStep, name: str) -> str:
 
 def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
     word, arguments = _with_start(*_without("--system", order.arguments))
-    name, chosen = catalog.split_system(word)
-    system = catalog.system_with(name, chosen)
-    key = system.settings.revision
-    if system.build is None or not key:
-        raise UsageError(
-            f"--system {word}: its YAML says not how to build a revision; add `build`, and a setting such as "
-            "`rev: {revision: worktree}`"
-        )
-    if key in chosen:
-        raise UsageError(f"--system {word}: leave out {key}=, which bisect chooses")
-    repository = repository_of(system.build.folder)
-    where = order.repo or system.build.folder
+    setting = _walked(word)
+    repository = repository_of(setting.folder)
+    where = order.repo or setting.folder
     if repository_of(where).common != repository.common:
-        raise UsageError(f"--repo {where}: {name} is built from another repository, {repository.top}")
+        raise UsageError(f"--repo {where}: {word} is built from another repository, {repository.top}")
     question = BisectQuestion(commit_of(where, order.good), commit_of(where, order.bad), word, arguments)
     if question.good == question.bad:
         raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
     place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
     folder = place.absolute()
     stack.enter_context(files.locked(folder, "bisects"))
-    sources = sources_of(system.build.folder, question.good)
-    paths = [sources.below(source) for source in system.build.sources if sources.covers(source)]
-    return Walk(question, repository, () if "" in paths else tuple(paths), folder, say)
+    sources = sources_of(setting.folder, question.good)
+    paths = [sources.below(source) for source in setting.sources if sources.covers(source)]
+    return Walk(question, setting, repository, () if "" in paths else tuple(paths), folder, say)
+
+
+def _walked(word: str) -> WalkedSetting:
+    """A source of Linux that is a folder, else the revision of what the system's YAML builds."""
+    name, chosen = catalog.split_system(word)
+    system = catalog.system_with(name, chosen)
+    settings = system.settings
+    for key, form in settings.forms.items():
+        path, commit = form.divided(settings.values[key]) if form is SettingForm.SOURCE else ("", "")
+        if commit and path:
+            raise UsageError(f"--system {word}: leave out {commit} in {key}=, which bisect chooses")
+        if path:
+            folder = (system.file.parent / path).absolute()
+            return WalkedSetting(key, f"{folder}@", folder)
+    key = settings.revision
+    if system.build is None or not key:
+        raise UsageError(
+            f"--system {word}: nothing says how to build a revision; name a git checkout of Linux, as in "
+            "linux:source=PATH, or add to its YAML `build` and a setting such as `rev: {revision: worktree}`"
+        )
+    if key in chosen:
+        raise UsageError(f"--system {word}: leave out {key}=, which bisect chooses")
+    return WalkedSetting(key, "", system.build.folder, system.build.sources)
 
 
 def _with_start(given: Sequence[str], arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

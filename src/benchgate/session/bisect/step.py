@@ -47,6 +47,8 @@ class Pair:
 
     good: System
     other: System | None
+    words: tuple[str, ...] = ()
+    """The words of --system that name them."""
 
     @property
     def tested(self) -> System:
@@ -111,9 +113,7 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
 
 
 def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
-    systems = [
-        f"--system={_word(question, system)}" for system in (pair.good, pair.other) if system is not None
-    ]
+    systems = [f"--system={word}" for word in pair.words]
     words = [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
     argv = inner_pytest.argv(PLUGIN, folder / _ENDED, words)
     with contextlib.ExitStack() as stack:
@@ -131,10 +131,6 @@ def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
     if not (folder / _ENDED).exists():  # it could not begin
         return _PytestEnd(status)
     return _PytestEnd(status, read(_PytestError, read_json(read_text(folder, _ENDED)), "a step"))
-
-
-def _word(question: BisectQuestion, system: System) -> str:
-    return f"{question.system}:{system.settings.revision}={system.settings.values[system.settings.revision]}"
 
 
 def _session_in(folder: Path) -> Path | None:

@@ -120,11 +120,13 @@ def test_without_a_source_the_kernel_is_what_it_was() -> None:
     assert (system.boot.is_linux, system.settings.files) == (True, ("kernel",))
 
 
+def test_a_long_name_of_a_folder_leaves_the_commit_of_a_source() -> None:
+    assert linux(source=f"/src/{'linux-' * 5}@{COMMIT}").name == "mine.source-linux-linux-l_0123456789"
+
+
 def test_a_source_takes_the_place_of_the_kernel() -> None:
     system = linux(source=f"/src/linux@{COMMIT}", config="realtime+/c/mine.config", scx="/b/scx_qmap -s 5000")
-    assert (
-        system.name == "mine.source-linux_0123456789abcdef01.config-realtime+mine.config.scx-scx_qmap_-s_5000"
-    )
+    assert system.name == "mine.source-linux_0123456789.config-realtime+mine.config.scx-scx_qmap_-s_5000"
     boot = system.boot
     assert (boot.kernel, boot.source, boot.is_linux) == ("build", f"/src/linux@{COMMIT}", True)
     assert (boot.config, boot.scheduler) == ("realtime+/c/mine.config", "/b/scx_qmap -s 5000")
