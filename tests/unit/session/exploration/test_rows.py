@@ -50,7 +50,9 @@ def test_cells_and_the_arms_of_gates_with_more_than_one_cpu(tests: str) -> None:
         "primes.hi-50000-kernel.start-warm-smp4",
         "checksum-kernel.start-warm-smp4",
     ]
-    assert "primes.hi-50000-kernel.start-warm-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
+    assert (
+        "primes.hi-50000-kernel.start-warm-smp1: it has one CPU; --smp 1 explores it, too" in selection.notes
+    )
     assert {cell.seats.lane for cell in selection.cells} == {"insn"}
     assert selection.options.clock == "insn"
 
