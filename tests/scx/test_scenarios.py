@@ -22,6 +22,7 @@ pytestmark = pytest.mark.scx
 SCX = {
     "spread": "stick",
     "fair": "starve",
+    "throng": "starve-one",
     "pipes": "deaf",
     "chain": "deaf",
     "sleepers": "tail",

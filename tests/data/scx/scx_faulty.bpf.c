@@ -12,7 +12,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 UEI_DEFINE(uei);
 
 #define SHARED 0
-#define BEHIND 1    // FAULT_STARVE: served only if nothing else waits
+#define BEHIND 1    // of threads that starve: served only if nothing else waits
 #define OF_CPU 2    // and on: one queue for each CPU
 #define SLICE 4000000ull
 #define LONG_SLICE 60000000ull
@@ -77,6 +77,11 @@ static u64 slice_of(struct task_struct *p) {
     return (fault == FAULT_LONG ? LONG_SLICE : SLICE) * weight_of(p) / 100;
 }
 
+static bool starves(const struct task_struct *p) {
+    u32 of = fault == FAULT_STARVE ? 4 : fault == FAULT_STARVE_ONE ? 100 : 0;
+    return of && (u32)p->pid % of == 0 && !is_kernels(p);
+}
+
 // The queue of a thread that no idle CPU takes at once.
 static u64 queue_of(struct task_struct *p) {
     s32 cpu = scx_bpf_task_cpu(p);
@@ -87,7 +92,7 @@ static u64 queue_of(struct task_struct *p) {
         return OF_CPU + half_of(cpu);
     if (fault == FAULT_HOME && mine && !is_kernels(p))
         return OF_CPU + mine->home;
-    if (fault == FAULT_STARVE && p->pid % 4 == 0 && !is_kernels(p))
+    if (starves(p))
         return BEHIND;
     return SHARED;
 }

@@ -17,7 +17,7 @@ static const char *const names[FAULTS] = {
     [FAULT_DEAF] = "deaf", [FAULT_STICK] = "stick",   [FAULT_HALF] = "half",
     [FAULT_HOME] = "home", [FAULT_PONG] = "pong",     [FAULT_OLD_WEIGHT] = "old-weight",
     [FAULT_CREDIT] = "credit", [FAULT_KERNEL] = "kernel",
-    [FAULT_GONE] = "gone",
+    [FAULT_GONE] = "gone", [FAULT_STARVE_ONE] = "starve-one",
 };
 
 static volatile sig_atomic_t ended;

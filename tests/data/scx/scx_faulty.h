@@ -18,6 +18,7 @@ enum fault {
     FAULT_CREDIT,     // a thread that was asleep may make up for all of that time
     FAULT_KERNEL,     // time of a thread that is much in the kernel counts four times
     FAULT_GONE,       // a CPU that was away takes nothing from the queue any more
+    FAULT_STARVE_ONE, // a thread in a hundred runs only if nothing else waits
     FAULTS
 };
 

@@ -31,7 +31,8 @@ def scenario_tests(*places: str | Path) -> Mapping[str, ScenarioTest]:
     try:
         return _all_of(places)
     except BenchgateError as error:
-        pytest.fail(str(error), pytrace=False)
+        said = str(error)
+    pytest.fail(said, pytrace=False)  # not in the handler: pytest would print the error twice
 
 
 def _all_of(places: Iterable[str | Path]) -> Mapping[str, ScenarioTest]:

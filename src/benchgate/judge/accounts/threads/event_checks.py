@@ -9,7 +9,8 @@ longer since it is there, or since another CPU was asked to wake it, the kernel 
 Numbers of runnable threads are compared with those that follow from the events. What is written at an event
 is the number after it. But the guest changes its numbers a little before or after the instruction that makes
 the event, and another vCPU is somewhere between two of its events: its last one may not be counted yet, its
-next one already. A thread that is about to block, by the CPU's next switch, may be gone already.
+next one already. A thread that is about to block, by the CPU's next switch, may be gone already. A balancer
+takes all threads that it moves off their queue before it puts the first one on the other queue.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from benchgate.insn.threads_log import (
 )
 
 ADVICE = "Check what the system's `observe:` names for this kernel"
+_Deltas = tuple[tuple[int, int], ...]
+"""(CPU, by how much its number of runnable threads changes)."""
 _MOST_ENDING = 2
 """So many threads for each CPU may have begun to end before the first one is dead."""
 
@@ -43,8 +46,7 @@ class QueueEffect:
     """What an event changes in the numbers of runnable threads, and which number the guest read there."""
 
     event: ThreadEvent
-    changes: tuple[tuple[int, int], ...]
-    """(CPU, by how much)."""
+    changes: _Deltas
     cpu: int
     read: int | None
 
@@ -188,23 +190,20 @@ class _Lengths:
 
     def check(self) -> tuple[tuple[int, int, int], ...]:
         steps = [(0, cpu, count) for cpu, count in enumerate(self.counts)]
-        following = _following(self.effects)
+        coming, first = _coming(self.effects)
         leaving = _leaving(self.effects, len(self.counts))
-        first: dict[int, QueueEffect] = {}
-        for effect in self.effects:
-            first.setdefault(effect.event.vcpu, effect)
-        for vcpu, effect in first.items():
-            self.early.put(vcpu, effect.changes)
+        for vcpu, changes in first.items():
+            self.early.put(vcpu, changes)
         for at, effect in enumerate(self.effects):
             for cpu, change in effect.changes:
                 self.counts[cpu] += change
-            vcpu, later = effect.event.vcpu, following[at]
+            vcpu = effect.event.vcpu
             self.late.put(vcpu, ())
             self.early.put(vcpu, ())
             if effect.read is not None:
                 self._check(effect, effect.read, leaves=leaving[at])
             self.late.put(vcpu, effect.changes)
-            self.early.put(vcpu, self.effects[later].changes if later is not None else ())
+            self.early.put(vcpu, coming[at])
             steps += [(effect.event.time, cpu, self.counts[cpu]) for cpu, change in effect.changes if change]
         return tuple(sorted(steps, key=lambda step: step[0]))
 
@@ -223,25 +222,31 @@ class _Changes:
     """The changes of one event of each vCPU, summed up by CPU."""
 
     def __init__(self, vcpus: int) -> None:
-        self.of: list[tuple[tuple[int, int], ...]] = [()] * vcpus
+        self.of: list[_Deltas] = [()] * vcpus
         self.more, self.less = [0] * vcpus, [0] * vcpus
 
-    def put(self, vcpu: int, changes: tuple[tuple[int, int], ...]) -> None:
+    def put(self, vcpu: int, changes: _Deltas) -> None:
         for sign, some in ((-1, self.of[vcpu]), (+1, changes)):
             for cpu, change in some:
                 (self.more if change > 0 else self.less)[cpu] += sign
         self.of[vcpu] = changes
 
 
-def _following(effects: list[QueueEffect]) -> list[int | None]:
-    """The place of the next effect of the same vCPU, for each."""
-    following: list[int | None] = [None] * len(effects)
-    last: dict[int, int] = {}
-    for at, effect in enumerate(effects):
-        if effect.event.vcpu in last:
-            following[last[effect.event.vcpu]] = at
-        last[effect.event.vcpu] = at
-    return following
+def _coming(effects: list[QueueEffect]) -> tuple[list[_Deltas], dict[int, _Deltas]]:
+    """For each effect what its vCPU may have changed already: the changes of its next one, and of moves in a
+    row, which a balancer makes, that all these threads have left their queue. The same for each vCPU's first
+    effect."""
+    coming: list[_Deltas] = [()] * len(effects)
+    ahead: dict[int, _Deltas] = {}
+    moves: dict[int, bool] = {}
+    for at in range(len(effects) - 1, -1, -1):
+        event, changes = effects[at].event, effects[at].changes
+        coming[at] = ahead.get(event.vcpu, ())
+        is_move = isinstance(event, MigrateEvent)
+        if is_move and moves.get(event.vcpu):
+            changes += tuple(change for change in coming[at] if change[1] < 0)
+        ahead[event.vcpu], moves[event.vcpu] = changes, is_move
+    return coming, ahead
 
 
 def _leaving(effects: list[QueueEffect], vcpus: int) -> list[bool]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.threads_log import read_thread_events
+from benchgate.insn.threads_log import MigrateEvent, SwitchEvent, read_thread_events
+from benchgate.judge.accounts.threads.event_checks import QueueEffect, checked_lengths
 from benchgate.judge.accounts.threads.schedule import repeat_schedule
 from tests.unit.judge.accounts.threads.test_schedule import FILE, path_of
 
@@ -50,6 +51,32 @@ def test_the_next_event_of_another_vcpu_may_be_counted_already(old: str, new: st
     text = text.replace("open 1000\n", "fork 1 910 12 10 78\nopen 1000\n").replace("11 d 0 0", "11 d 0 1")
     repeat_schedule(read_thread_events(path_of(text, tmp_path)))
     repeat_schedule(read_thread_events(path_of(text.replace(old, new), tmp_path)))
+
+
+def moved_together(read: int, *between: QueueEffect) -> None:
+    """CPU 0 moves three of the four threads of CPU 1 to itself. After the first move CPU 1 switches and reads
+    this number; `between` is before the last one."""
+    first, second, last = (
+        QueueEffect(MigrateEvent(line, 0, 10 + line, line, 1, 0), ((1, -1), (0, +1)), 0, None)
+        for line in (1, 3, 5)
+    )
+    switch = QueueEffect(SwitchEvent(2, 1, 11, 7, "r", 8, read), (), 1, read)
+    checked_lengths("threads.txt", [first, switch, second, *between, last], [1, 4])
+
+
+def test_threads_that_are_moved_together_leave_their_queue_at_once() -> None:
+    """Linux does so with up to 32: after the first move CPU 1 may count none of the three any more."""
+    for read in (1, 2, 3, 4):
+        moved_together(read)
+    with pytest.raises(VerifyError, match="the guest counts 0 runnable threads on CPU 1"):
+        moved_together(0)
+
+
+def test_only_moves_in_a_row_are_made_together() -> None:
+    other = QueueEffect(SwitchEvent(4, 0, 14, 9, "r", 6, None), (), 0, None)
+    moved_together(2, other)
+    with pytest.raises(VerifyError, match="the guest counts 1 runnable threads on CPU 1"):
+        moved_together(1, other)
 
 
 def ends(count: int, state: str) -> str:
