@@ -127,13 +127,14 @@ COMMANDS = (
     *(("fleet", action) for action in ("scheduler", "worker", "certificates", "allow")),
 )
 OTHERS = {"--basetemp", "--collect-only", "--junitxml", "--lf", "--list", "--markers", "--pdb", "--strict"}
-OTHERS |= {"--cpu", "--forks", "--iters", "--verify"}
+OTHERS |= {"--fsys-tarfile", "--cpu", "--forks", "--iters", "--verify"}
 OTHERS |= {"--adapter", "--check", "--draws", "--file", "--idle", "--no-fresh", "--only"}
 OTHERS |= {"--tests", "--rounds", "--topology", "--shapes", "--steady", "--dist"}
 OTHERS |= {f"--benchmark-{word}" for word in ("json", "autosave", "compare", "compare-fail", "histogram")}
 OTHERS |= {f"--benchmark-{word}" for word in ("group-by", "disable", "skip", "only")}
 """Options of pytest, pytest-benchmark, ./run and mypy; of tools.schbench_beside; of the programs of
-real-tools.md; of bencher and sha256sum; of nox -s simulate, fleet-demo, fresh, nested-kvm and release."""
+real-tools.md; of bencher, dpkg-deb and sha256sum; of nox -s simulate, fleet-demo, fresh, nested-kvm and
+release."""
 
 
 def test_every_documented_option_exists(capsys: pytest.CaptureFixture[str]) -> None:

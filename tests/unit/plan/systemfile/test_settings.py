@@ -397,7 +397,10 @@ def test_an_architecture_that_only_newer_qemus_save_starts_warm_if_somebody_asks
 
 
 def test_a_guest_with_a_scheduler_in_bpf_starts_cold_and_one_with_a_source_may_start_warm() -> None:
-    assert linux(source="/src/linux", start="warm").boot.start is StartKind.WARM
+    built = linux(source="/src/linux", start="warm")
+    assert built.boot.start is StartKind.WARM
+    assert built.why_usually_cold == "a Linux that is built may not have what PID 1 needs to wait"
+    assert linux().why_usually_cold == ""
     with pytest.raises(UsageError, match="cannot start warm: its scheduler in BPF takes charge in each boot"):
         linux(scx="/b/scx_simple", start="warm")
 
