@@ -81,14 +81,13 @@ def find(word: str, *, locked: bool, session: FetchSession) -> LinuxSource:
     if locked:
         raise FetchError(f"--locked allows pinned inputs only, and {word} is none: leave out one of them")
     path, at, commit = word.rpartition("@")
-    if at and not Path(word).exists():
-        folder = _linux_folder(path, word)
-        named = GitCommit(word, folder, revision.commit_of(folder, commit))
-        _require_linux(word, named.known)
-        return named
-    tree = _tree(word, _linux_folder(word, word))
-    _require_linux(word, tree.known)
-    return tree
+    has_commit = at and not Path(word).exists()
+    folder = _linux_folder(path if has_commit else word, word)
+    source = (
+        GitCommit(word, folder, revision.commit_of(folder, commit)) if has_commit else _tree(word, folder)
+    )
+    _require_linux(word, source.known)
+    return source
 
 
 def _require_linux(word: str, names: Collection[str]) -> None:

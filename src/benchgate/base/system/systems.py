@@ -275,8 +275,10 @@ class System:
     @property
     def why_usually_cold(self) -> str:
         """Why its runs start at no snapshot unless somebody asks for it; empty if they do."""
-        if self.why_only_cold or self.saved_since > (0, 0, 0):
-            return self.why_only_cold or "most QEMUs cannot save it"
+        if self.why_only_cold:
+            return self.why_only_cold
+        if self.saved_since > (0, 0, 0):
+            return "most QEMUs cannot save it"
         # our small configuration leaves CONFIG_PROC_PAGE_MONITOR out, by which PID 1 finds its pages
         return "a Linux that is built may not have what PID 1 needs to wait" if self.boot.source else ""
 

@@ -94,11 +94,11 @@ def strategies(word: str) -> tuple[str, ...]:
     if word == ALL:
         return STRATEGIES
     result = tuple(piece for piece in word.split(",") if piece)
-    for text in result:
-        if text not in STRATEGIES:
+    for strategy in result:
+        if strategy not in STRATEGIES:
             known = f"a strategy is {ALL} or of {', '.join(STRATEGIES)}"
             raise UsageError(
-                f"--strategy {word:.80}: `{text:.40}` is none; {suggestion(text, STRATEGIES, known)}"
+                f"--strategy {word:.80}: `{strategy:.40}` is none; {suggestion(strategy, STRATEGIES, known)}"
             )
     if not result or len(set(result)) != len(result):
         raise UsageError(f"--strategy {word!r:.80}: name at least one, each once")
