@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import SMALLEST_LOOK, Arm
 from benchgate.base.runs import Measurement
@@ -55,11 +56,7 @@ class Fit:
 
 def fits(arms: Mapping[str, Arm], alpha: float) -> Iterator[Fit]:
     """Fits to each row the laws for which it has enough CPU counts."""
-    rows: dict[str, list[Arm]] = {}
-    for arm in arms.values():
-        if is_usable(arm):
-            rows.setdefault(arm.cell.row, []).append(arm)
-    for row, of in rows.items():
+    for row, of in grouped(filter(is_usable, arms.values()), key=lambda arm: arm.cell.row).items():
         ordered = sorted(of, key=lambda arm: arm.cell.cpus)
         kinds = {(arm.lane, arm.placement, arm.work.unit if arm.work else "") for arm in of}
         for model in Model:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.pyfile import described
@@ -51,11 +52,8 @@ class JudgedRun:
 
 def counted_by_cell(runs: Iterable[JudgedRun]) -> dict[str, list[VerifiedRun]]:
     """The runs that are samples, by the id of their cell."""
-    result: dict[str, list[VerifiedRun]] = {}
-    for run in runs:
-        if run.verified and run.outcome is Outcome.OK:
-            result.setdefault(run.run.cell.id, []).append(run.verified)
-    return result
+    counted = (run.verified for run in runs if run.verified and run.outcome is Outcome.OK)
+    return grouped(counted, key=lambda run: run.run.cell.id)
 
 
 def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.runs import Outcome, Resolution
@@ -153,9 +154,7 @@ class ArmSeries:
 
 
 def series_of(view: SessionView) -> tuple[ArmSeries, ...]:
-    groups: dict[SeriesKey, list[RunRow]] = {}
-    for row in view.rows:
-        groups.setdefault((row.system, row.workload, row.params, row.mode, row.lane), []).append(row)
+    groups = grouped(view.rows, key=lambda row: (row.system, row.workload, row.params, row.mode, row.lane))
     names = Counter(rows[0].cell.row for rows in groups.values())
     return tuple(
         _series(view, key, rows, is_ambiguous=names[rows[0].cell.row] > 1) for key, rows in groups.items()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from benchgate.base import grouped
 from benchgate.base.runs import Disorder, VerifiedRun
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of
@@ -131,9 +132,7 @@ def parts_of(run: RunBooks) -> Mapping[str, int]:
 
 def growths(every: Iterable[Spending]) -> tuple[Growth, ...]:
     """Compares in each row, which is on one machine, the largest CPU count with the smallest."""
-    rows: dict[str, list[Spending]] = {}
-    for spending in every:
-        rows.setdefault(spending.of.row, []).append(spending)
+    rows = grouped(every, key=lambda spending: spending.of.row)
     pairs = ((of[0], of[-1]) for of in rows.values() if of[-1].of.cpus > of[0].of.cpus)
     return tuple(_growth(small, large) for small, large in pairs)
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
+from benchgate.base import grouped
 from benchgate.insn.sharing import LineCpu, MovedLine, Sharing, read_sharing
 from benchgate.judge.judged_run import JudgedRun, recordings
 
@@ -125,12 +126,12 @@ def _kind(parts: Sequence[LineUse]) -> SharingKind:
 def _sentence(parts: Sequence[LineUse], line: MovedLine, name: str) -> str:
     if not parts:
         return f"no CPU often accesses the line of {name}"
-    groups: dict[tuple[frozenset[int], frozenset[int]], list[int]] = {}
-    for part in parts:
-        groups.setdefault((part.writes, part.reads - part.writes), []).append(part.cpu)
+    groups = grouped(parts, key=lambda part: (part.writes, part.reads - part.writes))
     named = list(groups.items())[:MOST_NAMED]
-    left = len(parts) - sum(len(cpus) for _, cpus in named)
-    said = ", ".join(_does(cpus, writes, reads, line) for (writes, reads), cpus in named)
+    left = len(parts) - sum(len(alike) for _, alike in named)
+    said = ", ".join(
+        _does([part.cpu for part in alike], writes, reads, line) for (writes, reads), alike in named
+    )
     return f"{said}{f' (and {left} more CPUs)' if left else ''} of one line of {name}"
 
 

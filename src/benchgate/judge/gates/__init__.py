@@ -12,8 +12,7 @@ user's file cannot be loaded.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.pyfile import contained, load_module
+from benchgate.base.pyfile import contained, load_module, modules_of
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.scenarios import PREFIX as SCENARIO
@@ -36,9 +35,7 @@ Judge = Callable[[Gate, GateInput], Ruling]
 @functools.cache
 def _kinds() -> Mapping[str, ModuleType]:
     """The module of each shipped kind, by name."""
-    names = (f"{__name__}.{info.name}" for info in pkgutil.iter_modules(__path__))
-    found = (importlib.import_module(name) for name in names)
-    kinds = [module for module in found if hasattr(module, "KIND")]
+    kinds = [module for module in modules_of(sys.modules[__name__]) if hasattr(module, "KIND")]
     earlier = {name: module for module in kinds for name in getattr(module, "EARLIER", ())}
     return MappingProxyType({**earlier, **{module.KIND: module for module in kinds}})
 

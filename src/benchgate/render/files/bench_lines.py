@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchgate.base import grouped
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.statistics.stats import median
 from benchgate.base.text import one_line
@@ -22,9 +23,8 @@ Block = tuple[str, str, int]
 
 
 def render(view: SessionView) -> str | None:
-    blocks: dict[Block, list[str]] = {}
-    for block, line in _measured(view):
-        blocks.setdefault(block, []).append(line)
+    measured = grouped(_measured(view), key=lambda pair: pair[0])
+    blocks = {block: [line for _, line in of] for block, of in measured.items()}
     for system, cpus, line in _skipped(view):
         for block, lines in blocks.items():
             if (block[0], block[2]) == (system, cpus):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from benchgate.base import grouped
 from benchgate.base.text import visible
 from benchgate.judge.accounts.attribution import PHASES, WHOLE, Table, Thread
 from benchgate.render.escape import markdown as safe
@@ -92,9 +93,7 @@ def shown(value: int | None) -> str:
 def terminal(tables: Sequence[Table], width: int = 80) -> str:
     """The whole window: for each row of cells a column per run, and a line for each bucket that is not 0 or
     `na` in all of its runs; the others share a line."""
-    rows: dict[tuple[str, str], list[Table]] = {}
-    for table in tables:
-        rows.setdefault((table.cell.rpartition("-smp")[0], table.unit), []).append(table)
+    rows = grouped(tables, key=lambda table: (table.cell.rpartition("-smp")[0], table.unit))
     return "\n".join(line for (row, unit), of in rows.items() for line in _of_row(row, unit, of, width))
 
 

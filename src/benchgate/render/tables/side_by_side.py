@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from benchgate.base.cells import Lane, Mode, Params, Window
+from benchgate.base import grouped
+from benchgate.base.cells import Lane, Window
 from benchgate.base.clocks import clock_of
 from benchgate.base.gates import Word
 from benchgate.base.statistics.stats import Interval
@@ -63,9 +64,7 @@ def lines_of_markdown(view: SessionView) -> list[str]:
 
 
 def _table(view: SessionView) -> _Table | None:
-    groups: dict[tuple[str, Params, Mode], list[ArmSeries]] = {}
-    for series in series_of(view):
-        groups.setdefault((series.workload, series.params, series.mode), []).append(series)
+    groups = grouped(series_of(view), key=lambda series: (series.workload, series.params, series.mode))
     shared = [group for group in groups.values() if len({series.place for series in group}) > 1]
     if not shared:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchgate.base import grouped
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.statistics import stats
 from benchgate.base.text import visible, with_interval
@@ -47,10 +48,7 @@ def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]
 
 
 def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
-    groups: dict[tuple[object, ...], list[ArmSeries]] = {}
-    for series in series_of(view):
-        key = (_plain(series), series.workload, series.params, series.mode, series.lane)
-        groups.setdefault(key, []).append(series)
+    groups = grouped(series_of(view), key=lambda series: (_plain(series), *series.key[1:]))
     return [_table(group, view.alpha) for group in groups.values() if len(group) > 1]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchgate.base import grouped
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import counted
@@ -106,10 +107,8 @@ def _cells(row: PageRow) -> Mapping[Column, MatrixCell]:
         for arm in series.arms
     }
     known = {id(verdict) for cell in cells.values() for verdict in cell.verdicts}
-    rest: dict[Column, list[Verdict]] = {}
-    for verdict in row.verdicts:
-        if id(verdict) not in known:
-            rest.setdefault((_place(row, verdict), verdict.cpus, f"smp{verdict.cpus}"), []).append(verdict)
+    unknown = (verdict for verdict in row.verdicts if id(verdict) not in known)
+    rest = grouped(unknown, key=lambda one: (_place(row, one), one.cpus, f"smp{one.cpus}"))
     return {**{column: MatrixCell(None, tuple(of)) for column, of in rest.items()}, **cells}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.runs import Outcome
@@ -30,9 +31,7 @@ def body(page: PageView) -> Html | None:
     loud = [verdict for verdict in page.view.shown_verdicts if verdict.outcome not in (Word.PASS, Word.SKIP)]
     quiet = told_of(verdict for verdict in page.view.shown_verdicts if verdict.outcome is Word.SKIP)
     rows = {id(verdict): row for row in page.rows for verdict in row.verdicts}
-    groups: dict[tuple[Word, int], list[Verdict]] = {}
-    for one in loud:
-        groups.setdefault((one.outcome, rows[id(one)].number), []).append(one)
+    groups = grouped(loud, key=lambda verdict: (verdict.outcome, rows[id(verdict)].number))
     cards = [_problem(page, rows[id(of[0])], of) for of in groups.values()]
     return join([*cards, _skipped(page, quiet, is_alone=not loud)]) if loud or quiet else None
 

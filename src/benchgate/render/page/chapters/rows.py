@@ -7,13 +7,12 @@ row; a part without anything to show is left out. Does not fail.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
 
 from benchgate.base.cells import Window
 from benchgate.base.gates import Word
+from benchgate.base.pyfile import modules_of
 from benchgate.base.text import counted
 from benchgate.render.figures import ArmSeries
 from benchgate.render.page import details
@@ -35,11 +34,7 @@ MOST_PASSED = 6
 
 @functools.cache
 def all_details() -> tuple[ModuleType, ...]:
-    types = [
-        importlib.import_module(f"{details.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(details.__path__)
-    ]
-    return tuple(sorted(types, key=lambda part: part.ORDER))
+    return tuple(sorted(modules_of(details), key=lambda part: part.ORDER))
 
 
 def body(page: PageView) -> Html | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane, Window
 from benchgate.render.figures import ArmFigures, ArmSeries, Speedup
 from benchgate.render.page.html import Html, join
@@ -71,10 +72,7 @@ def panels_of(page: PageView) -> tuple[CurvePanel, ...]:
 
 def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[CurvePanel]]:
     """The panels of negative controls, and the others."""
-    groups: dict[str, list[ArmSeries]] = {}
-    for arm_series in series:
-        if _points(arm_series):
-            groups.setdefault(f"{arm_series.label}, {arm_series.mode} mode", []).append(arm_series)
+    groups = grouped(filter(_points, series), key=lambda row: f"{row.label}, {row.mode} mode")
     result: dict[bool, list[CurvePanel]] = {}
     for heading, group in groups.items():
         is_control = any(seen.sign.startswith("<") for _, seen in _limited(group))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from benchgate.base import grouped
 from benchgate.base.workload.metrics import NS, SHARE, Metric, time_size
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.render.figures import ArmFigures, ArmSeries
@@ -82,13 +83,11 @@ def shown(value: float, unit: str) -> str:
 
 def panels_of(page: PageView) -> tuple[MetricPanel, ...]:
     """One panel per workload and metric."""
-    every: dict[tuple[str, str], list[Panel]] = {}
-    for metric_panel in _panels(page, page.every):
-        every.setdefault((metric_panel.metric, metric_panel.unit), []).append(metric_panel.panel)
+    every = grouped(_panels(page, page.every), key=lambda panel: (panel.metric, panel.unit))
     return tuple(
-        replace(metric_panel, panel=panel)
-        for metric_panel in _panels(page, page.series)
-        for panel in by_cpus.on_one_axis([metric_panel.panel], every[metric_panel.metric, metric_panel.unit])
+        replace(mine, panel=panel)
+        for mine in _panels(page, page.series)
+        for panel in by_cpus.on_one_axis([mine.panel], [one.panel for one in every[mine.metric, mine.unit]])
     )
 
 
