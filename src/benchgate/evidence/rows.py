@@ -66,6 +66,10 @@ class RunRow:
         return self.outcome is Outcome.OK and self.verified
 
     @property
+    def is_broken(self) -> bool:
+        return self.outcome in (Outcome.INVALID, Outcome.CRASHED)
+
+    @property
     def figures(self) -> tuple[tuple[Metric, str, float], ...]:
         """The windows and the metrics of a verified run, each with its unit; none of another run."""
         if self.work is None or self.total is None:

@@ -85,16 +85,19 @@ class ArmFigures:
     metrics: tuple[MetricSamples, ...] = ()
     """The metrics are `work`, `total` and those that the workload declares."""
 
+    def spread(self, window: Window) -> Spread | None:
+        return self.work if window is Window.WORK else self.total
+
     def blur(self, window: Window) -> float | None:
         """The share by which the instruction clock's steps can have changed this window's median."""
-        spread, seen = self.work if window is Window.WORK else self.total, self.resolution
+        spread, seen = self.spread(window), self.resolution
         if seen is None or spread is None or (seen.printed and not seen.late_in(window)):
             return None
         return seen.late_in(window) / spread.median
 
     def unresolved(self, window: Window) -> float | None:
         """The share by which clock steps and printed steps together can have changed the median."""
-        spread, seen = self.work if window is Window.WORK else self.total, self.resolution
+        spread, seen = self.spread(window), self.resolution
         return (seen.late_in(window) + seen.printed) / spread.median if seen and spread else None
 
     @property
@@ -137,6 +140,9 @@ class ArmSeries:
     mode: Mode
     lane: Lane
     arms: tuple[ArmFigures, ...]
+
+    def arm(self, name: str) -> ArmFigures | None:
+        return next((arm for arm in self.arms if arm.name == name), None)
 
     @property
     def key(self) -> SeriesKey:
@@ -213,23 +219,14 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
     works = tuple(float(row.work or 0) for row in counted)
     totals = tuple(float(row.total or 0) for row in counted)
     unit = counted[0].unit
-    windows = (
-        MetricSamples(WINDOWS["work"], unit, works, step=_step(counted, "work")),
-        MetricSamples(WINDOWS["total"], unit, totals, step=_step(counted, "total")),
-    )
+    given = [(WINDOWS["work"], unit, works), (WINDOWS["total"], unit, totals)]
     values_of = [dict(row.metrics) for row in counted]
     declared = (metric for metric in values_of[0] if all(metric in values for values in values_of))
-    values = (
-        MetricSamples(
-            metric,
-            metric.unit,
-            tuple(values[metric] for values in values_of),
-            merged.get(metric.name),
-            _step(counted, metric.name),
-        )
-        for metric in declared
+    given += [(metric, metric.unit, tuple(of[metric] for of in values_of)) for metric in declared]
+    return tuple(
+        MetricSamples(metric, unit, values, merged.get(metric.name), _step(counted, metric.name))
+        for metric, unit, values in given
     )
-    return (*windows, *values)
 
 
 def _speedups(
@@ -254,7 +251,8 @@ def _speedups(
             interval = stats.ratio_interval(tops, bottoms, view.alpha, (base.printed_step, arm.printed_step))
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
             speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, sign, paired)
-            invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
+            broken = any(one.outcome is Word.INVALID for one in asked)  # it applies to both windows
+            invalid = not word and (broken or _is_impossible(view, speedup, arm))
             speedups[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
     return speedups
 
@@ -262,11 +260,6 @@ def _speedups(
 def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
     """True if the speedup is more than the CPUs allow. A gate would find this INVALID."""
     return seen.has_interval and seen.interval.low > most_speedup(seen.base_cpus, arm.cpus, view.superlinear)
-
-
-def _is_invalid(verdicts: Sequence[Verdict]) -> bool:
-    """True if one verdict is INVALID. It then applies to both windows of the arm."""
-    return any(verdict.outcome is Word.INVALID for verdict in verdicts)
 
 
 def _paired(tops: list[float], bottoms: list[float], alpha: float) -> Interval | None:

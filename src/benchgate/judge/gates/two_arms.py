@@ -7,8 +7,6 @@ missing, and if two CPU counts of one row make no speedup, or have a threshold t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Word, most_speedup
@@ -107,10 +105,7 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Gate
     if seen.unusable:
         return seen
     impossible, advice = _impossible(gate, seen, measured, base, arm)
-    if not impossible:
-        return seen
-    text = reason(Word.INVALID, f"{impossible} {looks.conditions(gate, seen)}", advice)
-    return replace(seen, unusable=(Word.INVALID, text))
+    return looks.refused(gate, seen, impossible, advice) if impossible else seen
 
 
 def _impossible(

@@ -208,13 +208,18 @@ def _runs(view: SessionView) -> list[str]:
     return [*lines, ""] if named or view.outliers else lines
 
 
-def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
+def placed(every: Sequence[ArmSeries]) -> str:
+    """The lanes and placements of these arms."""
     lanes = sorted({series.lane for series in every})
     placements = sorted({arm.placement for series in every for arm in series.arms})
+    return f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}"
+
+
+def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
     return [
         "## Conditions",
         "",
-        f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
+        f"- {placed(every)}",
         *(f"- {note}" for note in (*lane_notes(every), *unwitnessed(view))),
         *(f"- {markdown(text)}" for text in view.repeats),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "

@@ -117,7 +117,7 @@ def _level_panels(outcome: StudyOutcome) -> Html:
         lines = tuple(_kept(sigma, looks[sigma.resource]) for sigma in mine)
         title = f"{application}: score at a limit, of that alone"
         panel = Panel(title, lines, least=0.0, most=1.0, ideal=1.0, below="percent of what it uses alone")
-        names = legend([(line.look, line.name) for line in lines])
+        names = legend(panel.names)
         panels.append(figure(by_cpus.draw(panel, percent), title, names))
     return tag("div", *panels, class_="panels")
 
@@ -176,7 +176,7 @@ def _sweep(outcome: StudyOutcome) -> Html:
     name = "" if of is None else f"{of.input} beside {of.beside}"
     title = "slowdown over CPU counts, against beside a dummy"
     panel = Panel(title, (PlotLine(0, name, points),), ideal=0.0, most=0.1)
-    return figure(by_cpus.draw(panel, _signed), title, legend([(0, name)]))
+    return figure(by_cpus.draw(panel, _signed), title, legend(panel.names))
 
 
 def _scaling(outcome: StudyOutcome) -> Html:
@@ -192,8 +192,8 @@ def _scaling(outcome: StudyOutcome) -> Html:
             points.append(PlotPoint(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
         lines.append(PlotLine(look, name, tuple(points)))
     title = f"score of {outcome.study.scaling} over its workers"
-    names = legend([(line.look, line.name) for line in lines])
-    return figure(by_cpus.draw(Panel(title, tuple(lines), below="workers"), short), title, names)
+    panel = Panel(title, tuple(lines), below="workers")
+    return figure(by_cpus.draw(panel, short), title, legend(panel.names))
 
 
 def _overcommit(outcome: StudyOutcome) -> Html:
@@ -226,7 +226,7 @@ def _overcommit(outcome: StudyOutcome) -> Html:
     )
     title = "what is left of the scores, over the capacity that the programme was given"
     panel = Panel(title, lines, most=1.0, below="capacity in percent")
-    return figure(by_cpus.draw(panel, percent), title, legend([(line.look, line.name) for line in lines]))
+    return figure(by_cpus.draw(panel, percent), title, legend(panel.names))
 
 
 def _validity(outcome: StudyOutcome) -> Html:

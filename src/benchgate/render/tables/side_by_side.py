@@ -99,7 +99,7 @@ def _is_unresolved(series: ArmSeries, two: ArmSeries, window: Window, name: str)
 
 def _blurred(series: ArmSeries, window: Window, name: str) -> Interval | None:
     """The ratio, and what the clock's steps in both of its arms can have changed it to."""
-    arm = next((figures for figures in series.arms if figures.name == name), None)
+    arm = series.arm(name)
     seen = arm.speedups.get(window) if arm else None
     base = next((figures for figures in series.arms if seen and figures.cpus == seen.base_cpus), None)
     blurs = [figures.unresolved(window) for figures in (base, arm) if figures]
@@ -131,7 +131,7 @@ def _cell(series: ArmSeries, window: Window, *, is_full: bool) -> str:
 
 
 def _median(arm: ArmFigures, window: Window) -> str:
-    spread = arm.work if window is Window.WORK else arm.total
+    spread = arm.spread(window)
     if arm.is_broken or spread is None:
         return "INVALID" if arm.is_broken else "-"
     return units.shown(spread.median, arm.unit)

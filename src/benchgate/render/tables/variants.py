@@ -68,7 +68,7 @@ def _table(group: Sequence[ArmSeries], alpha: float) -> tuple[str, list[tuple[st
 
 
 def _cell(base: ArmSeries, series: ArmSeries, name: str, alpha: float) -> str:
-    arm, plain = _arm(series, name), _arm(base, name)
+    arm, plain = series.arm(name), base.arm(name)
     if arm is None or arm.work is None or arm.is_broken:
         return "INVALID" if arm is not None and arm.is_broken else "-"
     shown = units.shown(arm.work.median, arm.unit)
@@ -84,7 +84,3 @@ def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
         return f"{ratio:.2f}x"
     interval = stats.ratio_interval(tops, bottoms, alpha, (arm.printed_step, plain.printed_step))
     return with_interval(ratio, interval.low, interval.high, "x")
-
-
-def _arm(series: ArmSeries, name: str) -> ArmFigures | None:
-    return next((arm for arm in series.arms if arm.name == name), None)

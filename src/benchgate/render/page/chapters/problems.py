@@ -12,9 +12,7 @@ from collections.abc import Iterable, Sequence
 from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.gates import VERIFIED, Verdict, Word
-from benchgate.base.runs import Outcome
 from benchgate.base.text import counted
-from benchgate.evidence.rows import RunRow
 from benchgate.render.page.chapters.runs import replay_command
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.page_view import PageRow, PageView
@@ -94,14 +92,10 @@ def _command(page: PageView, of: Iterable[Verdict]) -> str:
         for row in page.view.rows
         if row.lane is Lane.INSN and (row.system, row.workload, row.params, row.mode, row.cpus) in cells
     ]
-    bad, good = [row for row in mine if _is_broken(row)], [row for row in mine if row.counts]
+    bad, good = [row for row in mine if row.is_broken], [row for row in mine if row.counts]
     if bad:
         return replay_command(page.view, bad[0])
     return f"{replay_command(page.view, good[0])} --profile" if good else ""
-
-
-def _is_broken(row: RunRow) -> bool:
-    return row.outcome in (Outcome.INVALID, Outcome.CRASHED)
 
 
 def _skipped(page: PageView, quiet: Sequence[ToldVerdicts], *, is_alone: bool) -> Html | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Outcome
@@ -128,12 +127,10 @@ def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
 
 def _mark(row: RunRow, look: int, median: float | None) -> StripPoint:
     value = row.work / median if row.work and median else None
-    state = STATES.get(row.outcome, StripState.BROKEN)
     shown = _shown(row, row.work)
     why = f": {row.reason}" if row.reason else ""
-    return StripPoint(
-        row.run, look, value, state, f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
-    )
+    told = f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
+    return StripPoint(row.run, look, value, row.outcome, told)
 
 
 def _shown(row: RunRow, value: int | None) -> str:
@@ -197,16 +194,6 @@ PITCH = 6.5
 LEFT, TOP, HIGH, LANE, FOOT = 84, 10, 110, 26, 18
 
 
-class StripState(Enum):
-    COUNTS = auto()
-    WARMUP = auto()
-    VOID = auto()
-    BROKEN = auto()
-
-
-STATES = {Outcome.OK: StripState.COUNTS, Outcome.WARMUP: StripState.WARMUP, Outcome.VOID: StripState.VOID}
-
-
 @dataclass(frozen=True, slots=True)
 class StripPoint:
     number: int
@@ -214,7 +201,7 @@ class StripPoint:
     look: int
     value: float | None
     """Its figure divided by its arm's median; None for a run without a figure."""
-    state: StripState
+    outcome: Outcome
     title: str
 
 
@@ -264,24 +251,17 @@ def _axis(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]
 def _marks(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]:
     for place, point in enumerate(part):
         x = _x(place)
-        if point.value is None or point.state is StripState.BROKEN:
-            y: float = TOP + HIGH - 4
-            cross = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
-            yield tag(
-                "path",
-                tag("title", point.title),
-                class_="bad",
-                d=cross,
-                stroke="currentColor",
-                stroke_width=2,
-            )
+        if point.value is None or point.outcome in (Outcome.INVALID, Outcome.CRASHED):
+            cross = f"M{x - 3:.1f} {TOP + HIGH - 7.0:.1f}l6 6m0 -6l-6 6"
+            told = tag("title", point.title)
+            yield tag("path", told, class_="bad", d=cross, stroke="currentColor", stroke_width=2)
             continue
         y = _y(point.value, levels)
-        hollow = point.state is not StripState.COUNTS
-        kind = {StripState.VOID: "void", StripState.WARMUP: "soft"}.get(point.state, colour_class(point.look))
+        hollow, colour = point.outcome is not Outcome.OK, colour_class(point.look)
+        kind = {Outcome.VOID: "void", Outcome.WARMUP: "soft"}.get(point.outcome, colour)
         line = tag("path", d=f"M{x:.1f} {TOP}V{TOP + HIGH}", stroke="currentColor", opacity=0.5)
         mark = marker(point.look, x, y, 2.6, hollow=hollow, title=point.title)
-        yield tag("g", line if point.state is StripState.VOID else None, mark, class_=kind)
+        yield tag("g", line if point.outcome is Outcome.VOID else None, mark, class_=kind)
 
 
 def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:

@@ -104,14 +104,8 @@ class SideLines:
         work = arm.speedups.get(Window.WORK)
         shown = "INVALID" if arm.is_broken else work.word if work else ""
         first = self.references.get((series.lane, series.machine), series.system)
-        other = next(
-            (
-                arm_series
-                for arm_series in row.series
-                if (arm_series.system, arm_series.lane) == (first, series.lane)
-            ),
-            None,
-        )
+        same = (of for of in row.series if (of.system, of.lane) == (first, series.lane))
+        other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
         text = f"{series.label} {arm.name}"
         name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
@@ -172,7 +166,7 @@ def _around(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[str, str]
 
 
 def _faster(view: SessionView, first: ArmSeries, arm: ArmFigures) -> str:
-    other = next((figures for figures in first.arms if figures.name == arm.name), None)
+    other = first.arm(arm.name)
     if other is None or not (arm.samples and other.samples) or arm.is_broken or other.is_broken:
         return NOTHING
     if (arm.unit, arm.placement) != (other.unit, other.placement):

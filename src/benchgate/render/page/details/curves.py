@@ -36,11 +36,8 @@ ABOUT = (
 
 @dataclass(frozen=True, slots=True)
 class CurvePanel:
-    """One panel: its heading, the data of its picture, and the names of its lines."""
-
     heading: str
     panel: Panel
-    names: tuple[tuple[int, str], ...]
 
 
 def about(page: PageView) -> str:
@@ -115,7 +112,7 @@ def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> CurvePan
     title = f"Efficiency of {heading}. {told}"
     limits = _limits(group)
     panel = Panel(title, lines, ideal=1.0, host=host, limits=limits, least=min(lowest, 0.9), most=1.0)
-    return CurvePanel(heading, panel, tuple((line.look, line.name) for line in lines))
+    return CurvePanel(heading, panel)
 
 
 STEPS = 24

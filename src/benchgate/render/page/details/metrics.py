@@ -51,7 +51,6 @@ class MetricPanel:
     panel: Panel
     metric: str
     unit: str
-    names: tuple[tuple[int, str], ...]
 
 
 def about(page: PageView) -> str:
@@ -130,9 +129,8 @@ def _drawn(
     said = f", {unit}" if unit not in ("", NS, SHARE) else ""
     heading = f"{label}: {metric.name}{said} ({metric.better} is better)"
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
-    names = tuple((line.look, line.name) for line in lines)
     panel = Panel(f"{heading}. {told}", lines, limits=tuple(limits.values()))
-    return MetricPanel(heading, panel, metric.name, unit, names)
+    return MetricPanel(heading, panel, metric.name, unit)
 
 
 def _table(page: PageView) -> Html | None:

@@ -66,6 +66,11 @@ class Panel:
     below: str = "CPUs"
     """What the columns are."""
 
+    @property
+    def names(self) -> tuple[tuple[int, str], ...]:
+        """(look, name) of each line, for a legend."""
+        return tuple((line.look, line.name) for line in self.lines)
+
 
 def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
     frame = _frame(panel)

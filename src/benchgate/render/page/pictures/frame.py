@@ -122,16 +122,16 @@ def level(y: float, shown: str, left: float = LEFT) -> Html:
     )
 
 
+def upright(x: float, top: float, bottom: float, shown: str) -> Html:
+    """One line of the grid of a picture whose values are below it."""
+    line = tag("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}")
+    return tag("g", line, tag("text", shown, x=x, y=bottom + 14, text_anchor="middle"))
+
+
 def picture(title: str, height: float, *children: Child, width: float = WIDTH) -> Html:
     """`title` is what a screen reader says instead of the picture."""
-    return tag(
-        "svg",
-        tag("title", title),
-        *children,
-        viewBox=f"0 0 {width:g} {height:g}",
-        role="img",
-        aria_label=title,
-    )
+    view = f"0 0 {width:g} {height:g}"
+    return tag("svg", tag("title", title), *children, viewBox=view, role="img", aria_label=title)
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:

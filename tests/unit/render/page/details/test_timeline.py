@@ -10,7 +10,7 @@ from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.profile import Stacks
 from benchgate.judge.accounts.timeline import Flame, Timeline, WorkerSpan
 from benchgate.render.page.details import flame, timeline
-from benchgate.render.page.details.timeline import Piece, Steps, WorkerTrack, picture
+from benchgate.render.page.details.timeline import picture
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
 from tests import pagekit
@@ -77,16 +77,15 @@ def test_a_timeline_of_many_cpus_has_its_first_lanes() -> None:
 
 def test_workers_that_overlap_on_a_cpu_are_below_each_other() -> None:
     """The picture shows two workers on one CPU and none on the other."""
-    both = (Piece(0, 0, 10, moved=False, title="a"), Piece(1, 5, 15, moved=False, title="b"))
-    after = Piece(2, 12, 20, moved=False, title="c")
-    svg = ElementTree.fromstring(picture([WorkerTrack("CPU 0", (*both, after), None)], 20, ("0", "20"), "x"))
-    tops = {rect.findtext("title"): rect.get("y") for rect in svg.iter("rect")}
-    assert tops["a"] == tops["c"] != tops["b"]
+    workers = [WorkerSpan(0, 0, 0, 0, 10), WorkerSpan(1, 0, 0, 5, 15), WorkerSpan(2, 0, 0, 12, 20)]
+    svg = ElementTree.fromstring(picture([(0, workers)], None, 20, "ns", "x"))
+    tops = {str(rect.findtext("title"))[:8]: rect.get("y") for rect in svg.iter("rect")}
+    assert tops["worker 0"] == tops["worker 2"] != tops["worker 1"]
 
 
 def test_columns_are_drawn_from_the_bottom_and_halted_ones_are_not() -> None:
-    lane = WorkerTrack("CPU 0", (), Steps(10, 30, (1.0, 0.5, 0.0), (0.0, 0.5, 0.0)))
-    svg = ElementTree.fromstring(picture([lane], 30, ("0", "30"), "x"))
+    columns = (Column(1.0, 0.0), Column(0.5, 0.5), Column(0.0, 0.0))
+    svg = ElementTree.fromstring(picture([(0, [])], Activity(0, 30, 10, (columns,)), 30, "ns", "x"))
     works, waits = (path.get("d", "") for path in svg.iter("path") if path.get("fill") == "currentColor")
     assert len(re.findall("M", works)) == 2
     assert len(re.findall("M", waits)) == 1
