@@ -17,12 +17,11 @@ from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
+from benchgate.base.workload.witness import FIGURES
 
 Value = TypeVar("Value")
 _RESULT = "result"
 _NO_HZ = "it needs a length in ns, but the guest did not say its hz (wire format version 2)"
-_FIGURES = ("count", "sum", "min", "max")
-"""What a metric may take of a histogram, as in `wakeup.count`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,8 @@ def _number(of: str, seen: MetricSource) -> int:
     if place == _RESULT:
         return _known(name, seen.result, "result")
     histogram = _known(place, seen.histograms, "histogram")
-    if name not in _FIGURES:
-        raise ValueError(f"a histogram has no `{name}`; it has {', '.join(_FIGURES)}")
+    if name not in FIGURES:
+        raise ValueError(f"a histogram has no `{name}`; it has {', '.join(FIGURES)}")
     value: int = getattr(histogram, name)
     return value
 
