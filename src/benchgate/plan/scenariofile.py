@@ -183,7 +183,7 @@ class _ScenarioReader:
         top.text("about")
         self.cpus = top.integer("cpus")
         self.length = self._length(top, "length")
-        if not SHORTEST_NS <= self.length <= LONGEST_NS and not top.refused("length"):
+        if not SHORTEST_NS <= self.length <= LONGEST_NS:
             top.refuse("is not between 1ms and 10s", "length")
         self.controls = self._named(top, "controls", MOST_LIMITS, self._control)
         steps = top.sections("timeline")
@@ -292,7 +292,7 @@ class _ScenarioReader:
             self.top.refuse(f"has {len(steps)} phases, at most {MOST_PHASES - 1} are known", "timeline")
         for step in steps[: MOST_PHASES - 1]:
             phase = ScenarioPhase(step.text("phase"), self._length(step, "at"))
-            if not phases[-1].begin_ns < phase.begin_ns < self.length and not step.refused("at"):
+            if not phases[-1].begin_ns < phase.begin_ns < self.length:
                 step.refuse("is not behind the phase before it, and before the end", "at")
             if phase.name in [scenario_phase.name for scenario_phase in phases]:
                 step.refuse(f"`{phase.name}` is the name of two phases", "phase")
@@ -305,7 +305,7 @@ class _ScenarioReader:
     def _group(self, name: str, words: Section) -> ThreadGroup:
         work, threads = WorkKind(words.choice("work")), words.integer("threads")
         run = self._length(words, "run")
-        if not 0 < run <= LONGEST_ROUND_NS and not words.refused("run"):
+        if not 0 < run <= LONGEST_ROUND_NS:
             words.refuse("is not between 1ns and 1s", "run")
         if work is WorkKind.PIPE and threads % 2:
             words.refuse(f"is {threads}, but the threads of a pipe are pairs", "threads")
@@ -317,7 +317,7 @@ class _ScenarioReader:
         count = words.integer("count") if words.has("count") else 0
         begin = self.phases[self._phase(words, "from")].begin_ns if words.has("from") else 0
         end = self.phases[self._phase(words, "until")].begin_ns if words.has("until") else None
-        if end is not None and end <= begin and not words.refused("until"):
+        if end is not None and end <= begin:
             words.refuse("is no phase behind the one with which the group begins", "until")
         settings = self._settings(words)
         settings = replace(settings, into=settings.into or None)
@@ -348,7 +348,7 @@ class _ScenarioReader:
 
     def _cpu_change(self, at: int, words: Section) -> ScenarioChange:
         cpu = words.integer("cpu")
-        if cpu >= self.cpus and not words.refused("cpu"):
+        if cpu >= self.cpus:
             words.refuse(f"is {cpu}, and the guest has CPUs from 0 to {self.cpus - 1}", "cpu")
         return ScenarioChange(at, cpu=cpu, state=CpuState(words.choice("state")))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
-from benchgate.base.text import rooted, with_interval
+from benchgate.base.text import rooted
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
@@ -134,26 +134,10 @@ def _series(view: SessionView, series: ArmSeries) -> list[str]:
 
 
 def _row(view: SessionView, series: ArmSeries, arm: ArmFigures) -> tuple[str, ...]:
-    work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
-    host = view.capacity.get(arm.cpus)
-    shown = with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else "-"
-    gate = units.gate(work, is_broken=arm.is_broken)
-    return (
-        arm.name,
-        arm.counted_runs,
-        units.shown(arm.work.median, arm.unit) if arm.work else "-",
-        units.span(arm.work, arm.unit) if arm.work else "-",
-        units.percent(arm.work.cv if arm.work else None),
-        units.speedup_of(arm, work),
-        gate if gate == columns.NOTHING else markdown(gate),
-        shown,
-        units.step(arm),
-        units.blur(arm),
-        units.disorder(arm),
-        units.shown(arm.total.median, arm.unit) if arm.total else "-",
-        units.speedup_of(arm, total),
-        f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
-    )
+    cells = units.cells_of(series, arm, view.capacity)
+    if cells["gate"] != columns.NOTHING:
+        cells["gate"] = markdown(cells["gate"])
+    return tuple(cells[name] for name, _ in COLUMNS)
 
 
 def _paired(series: ArmSeries) -> list[str]:

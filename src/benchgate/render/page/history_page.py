@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.statistics.stats import Spread, median
+from benchgate.base.statistics.stats import median
 from benchgate.base.text import counted
 from benchgate.history.course import Course, CoursePoint
 from benchgate.render.page.html import Html, join, tag
@@ -80,13 +80,9 @@ def _body(course: Course) -> Html:
 
 
 def _row(point: CoursePoint, unit: str) -> list[str | Html]:
-    interval = NOTHING
-    if point.low is not None and point.high is not None:
-        interval = units.span(Spread(point.median, point.low, point.high, None), unit)
     commit = f"{point.commit[:10]}{'+' if point.is_dirty else ''}" or NOTHING
     mark = "" if point.verified else word("UNVERIFIED")
-    median = units.shown(point.median, unit)
-    return [point.session, commit, point.guest[:12] or NOTHING, str(point.runs), median, interval, mark]
+    return [point.session, commit, point.guest[:12] or NOTHING, *told.figures(point, unit), mark]
 
 
 # ---- the picture

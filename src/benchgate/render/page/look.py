@@ -50,6 +50,12 @@ def dash(look: int) -> str | None:
     return DASHES[look % len(DASHES)]
 
 
+def outline(line: str, look: int, width: float, *inside: Html) -> Html:
+    """The line of a look along a path."""
+    paint = {"fill": "none", "stroke": "currentColor", "stroke_dasharray": dash(look)}
+    return tag("path", *inside, d=line, stroke_width=width, **paint)
+
+
 def marker(  # noqa: PLR0913 - keyword arguments
     look: int, x: float, y: float, size: float = 4, *, hollow: bool = False, title: str = ""
 ) -> Html:

@@ -27,19 +27,20 @@ from benchgate.render.view import SessionView, headline, sentences_of, unwitness
 NARROWEST = 40
 
 COLUMNS = (
-    ("arm", 0),
-    ("runs", 5),
-    ("median", 2),
-    ("min .. max", 6),
-    ("CV", 4),
-    ("speedup", 0),
-    ("host", 3),
-    ("gate", 1),
-    ("step", 3),
-    ("late", 3),
-    ("out of order", 2),
+    ("arm", "arm", 0),
+    ("runs", "runs", 5),
+    ("median", "work, median", 2),
+    ("min .. max", "min .. max", 6),
+    ("CV", "CV", 4),
+    ("speedup", "speedup", 0),
+    ("host", "host", 3),
+    ("gate", "gate", 1),
+    ("step", "time step", 3),
+    ("late", "late at most", 3),
+    ("out of order", "out of order", 2),
 )
-"""The heading, and the order in which columns are left out: largest first, 0 never."""
+"""The heading, the cell (units.cells_of), and the order in which columns are left out: largest first, 0
+never."""
 
 
 def render(view: SessionView, width: int = 80, folder: Path | None = None, told: Collection[str] = ()) -> str:
@@ -70,28 +71,16 @@ def _reasons(view: SessionView) -> list[str]:
 def _table(view: SessionView, series: ArmSeries, room: int) -> list[str]:
     placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
     title = f"{series.name} ({series.lane}, {placements})"
-    rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
-    kept = columns.fitted(rows, [order for _, order in COLUMNS], room)
+    rows = [[name for name, _, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
+    kept = columns.fitted(rows, [order for _, _, order in COLUMNS], room)
     return [*_wrapped(title, room), *columns.drawn(kept)]
 
 
 def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> list[str]:
-    seen = arm.speedups.get(Window.WORK)
-    host = view.capacity.get(arm.cpus)
-    cells = [
-        arm.name,
-        arm.counted_runs,
-        units.shown(arm.work.median, arm.unit) if arm.work else "-",
-        units.span(arm.work, arm.unit) if arm.work else "-",
-        units.percent(arm.work.cv if arm.work else None),
-        units.speedup(seen),
-        f"{host.ratio:.2f}x" if host and host.lane is series.lane else "-",
-        units.gate(seen, is_broken=arm.is_broken),
-        units.step(arm),
-        units.blur(arm),
-        units.disorder(arm),
-    ]
-    return [visible(cell) for cell in cells]
+    cells = units.cells_of(series, arm, view.capacity)
+    cells["speedup"] = units.speedup(arm.speedups.get(Window.WORK))
+    cells["host"] = cells["host capacity"].partition(" ")[0]
+    return [visible(cells[of]) for _, of, _ in COLUMNS]
 
 
 def _wrapped(text: str, room: int) -> list[str]:

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchgate.base import grouped
-from benchgate.base.gates import SMALLEST_LOOK
-from benchgate.base.statistics import stats
-from benchgate.base.text import visible, with_interval
+from benchgate.base.text import visible
 from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, ArmSeries, series_of
+from benchgate.render.figures import ArmSeries, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -74,13 +72,4 @@ def _cell(base: ArmSeries, series: ArmSeries, name: str, alpha: float) -> str:
     shown = units.shown(arm.work.median, arm.unit)
     if series is base or plain is None or plain.work is None or plain.is_broken or plain.unit != arm.unit:
         return shown
-    return f"{shown}, {_ratio(arm, plain, alpha)}"
-
-
-def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
-    tops, bottoms = ([float(work) for work, _ in figures.samples] for figures in (arm, plain))
-    ratio = stats.ratio_of_medians(tops, bottoms)
-    if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
-        return f"{ratio:.2f}x"
-    interval = stats.ratio_interval(tops, bottoms, alpha, (arm.printed_step, plain.printed_step))
-    return with_interval(ratio, interval.low, interval.high, "x")
+    return f"{shown}, {units.ratio_of(arm, plain, alpha, 2)}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.render.page.html import Html, tag
-from benchgate.render.page.look import colour_class, dash, marker
+from benchgate.render.page.look import colour_class, marker, outline
 from benchgate.render.page.pictures.frame import Frame, path, picture, ticks
 
 MOST_SHIFT = 16.0
@@ -136,18 +136,7 @@ def _shifts(count: int, pitch: float) -> list[float]:
 
 def _line(line: PlotLine, frame: Frame, shift: float) -> Html:
     track = [(frame.x(point.cpus) + shift, frame.y(point.value)) for point in line.points]
-    parts: list[Html | None] = [
-        tag(
-            "path",
-            d=path(track),
-            fill="none",
-            stroke="currentColor",
-            stroke_width=1.5,
-            stroke_dasharray=dash(line.look),
-        )
-        if len(track) > 1
-        else None
-    ]
+    parts = [outline(path(track), line.look, 1.5)] if len(track) > 1 else []
     if line.fitted:
         curve = [(frame.x(cpus) + shift, frame.y(value)) for cpus, value in line.fitted]
         what = tag("title", f"fitted, {line.name}")
