@@ -94,7 +94,7 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
     steps: dict[CourseSeries, float | None] = {}
     host, models = machine_of(facts), machine_digests(facts, SESSION)
     for row in rows:
-        machine = _model(row.system, models) if row.lane is Lane.INSN else host
+        machine = _model(row.cell.system, models) if row.lane is Lane.INSN else host
         for series, value in _values(row, machine):
             samples.setdefault(series, {})[row.run] = value
             same = guests.setdefault(series, row.guest_digest) == row.guest_digest
@@ -160,11 +160,11 @@ def _values(row: RunRow, machine: str) -> Iterator[tuple[CourseSeries, float]]:
             CourseSeries(
                 row=cell.row,
                 cell=cell.id,
-                system=row.system,
-                workload=row.workload,
-                params=joined_params(row.params),
-                mode=str(row.mode),
-                cpus=row.cpus,
+                system=row.cell.system,
+                workload=row.cell.workload,
+                params=joined_params(row.cell.params),
+                mode=str(row.cell.mode),
+                cpus=row.cell.cpus,
                 lane=str(row.lane),
                 placement=str(row.placement),
                 machine=machine,

@@ -159,8 +159,12 @@ class ArmSeries:
         return self.system if self.system == self.lane else f"{self.system}, {self.lane}"
 
 
+def key_of(row: RunRow) -> SeriesKey:
+    return row.cell.system, row.cell.workload, row.cell.params, row.cell.mode, row.lane
+
+
 def series_of(view: SessionView) -> tuple[ArmSeries, ...]:
-    groups = grouped(view.rows, key=lambda row: (row.system, row.workload, row.params, row.mode, row.lane))
+    groups = grouped(view.rows, key=key_of)
     names = Counter(rows[0].cell.row for rows in groups.values())
     return tuple(
         _series(view, key, rows, is_ambiguous=names[rows[0].cell.row] > 1) for key, rows in groups.items()
@@ -185,18 +189,18 @@ def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguo
 
 def _kind(row: RunRow) -> tuple[int, str, Placement]:
     """Distinguishes the arms of a row. A results.csv without its session has placements, but no variants."""
-    return row.cpus, row.variant, row.placement
+    return row.cell.cpus, row.cell.variant, row.placement
 
 
 def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
     counted = sorted((row for row in rows if row.counts), key=lambda row: row.run)
     samples = tuple((row.work, row.total) for row in counted if row.work and row.total)
     return ArmFigures(
-        cpus=rows[0].cpus,
-        name=f"smp{rows[0].cpus}" + (f"-{rows[0].variant}" if rows[0].variant else ""),
+        cpus=rows[0].cell.cpus,
+        name=f"smp{rows[0].cell.cpus}" + (f"-{rows[0].cell.variant}" if rows[0].cell.variant else ""),
         placement=rows[0].placement,
         pins=rows[0].pins,
-        unit=unit_on(rows[0].system, next((row.unit for row in counted), "")),
+        unit=unit_on(rows[0].cell.system, next((row.unit for row in counted), "")),
         outcomes=Counter(row.outcome for row in rows),
         work=stats.spread([work for work, _ in samples]) if samples else None,
         total=stats.spread([total for _, total in samples]) if samples else None,
@@ -277,20 +281,13 @@ def comparable(base: ArmFigures, arm: ArmFigures) -> bool:
 def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[Verdict, ...]:
     """The verdicts that compare this arm with another, worst first. A verdict has no lane if no run is
     verified; its id then tells the row."""
-    wanted = (*key, cpus)
+    *wanted, lane = key
     return tuple(
         verdict
         for verdict in view.shown_verdicts
         if verdict.base_cpus is not None
         and verdict.base_system is None
-        and (verdict.lane or verdict.id.startswith(f"{row}-smp"))
-        and (
-            verdict.system,
-            verdict.workload,
-            verdict.params,
-            verdict.mode,
-            verdict.lane or key[4],
-            verdict.cpus,
-        )
-        == wanted
+        and (verdict.lane == lane if verdict.lane else verdict.id.startswith(f"{row}-smp"))
+        and [verdict.system, verdict.workload, verdict.params, verdict.mode] == wanted
+        and verdict.cpus == cpus
     )

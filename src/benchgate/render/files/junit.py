@@ -17,7 +17,7 @@ from benchgate.base.statistics import stats
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence.rows import RunRow
 from benchgate.render.escape import xml
-from benchgate.render.figures import series_of
+from benchgate.render.figures import key_of, series_of
 from benchgate.render.view import SessionView, headline, void_runs
 
 NAME = "junit.xml"
@@ -72,7 +72,7 @@ def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
     key = (verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.lane)
     medians: dict[str, str] = {}
     for series in series_of(view):
-        if (series.system, series.workload, series.params, series.mode, series.lane) == key:
+        if series.key == key:
             arms = [arm for arm in series.arms if arm.cpus == verdict.cpus and not arm.is_variant]
             every = [metric for arm in arms for metric in arm.metrics if metric.metric.name not in WINDOWS]
             medians |= {
@@ -95,15 +95,15 @@ def _seconds(view: SessionView) -> Mapping[Verdict, float]:
     result: defaultdict[Verdict, float] = defaultdict(float)
     for row in view.rows:
         same = [verdict for verdict in view.verdicts if _is_of(verdict, row)]
-        owners = [verdict for verdict in same if verdict.cpus == row.cpus and not row.variant] or same
-        for owner in owners[:1]:
+        own = [verdict for verdict in same if verdict.cpus == row.cell.cpus and not row.cell.variant]
+        for owner in (own or same)[:1]:
             result[owner] += (row.host_span_ns or 0) / 1e9
     return result
 
 
 def _is_of(verdict: Verdict, row: RunRow) -> bool:
-    key = (verdict.system, verdict.workload, verdict.params, verdict.mode)
-    return key == (row.system, row.workload, row.params, row.mode) and verdict.lane in (None, row.lane)
+    lane = verdict.lane or row.lane
+    return (verdict.system, verdict.workload, verdict.params, verdict.mode, lane) == key_of(row)
 
 
 def _time(seconds: float) -> str:

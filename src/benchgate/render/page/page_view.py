@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.base import grouped
-from benchgate.base.cells import Mode, Params
+from benchgate.base.cells import Cell, Mode, Params
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import rooted
-from benchgate.evidence.rows import RunRow
 from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, series_of
 from benchgate.render.metrics import MetricFigures, metrics_of
 from benchgate.render.view import WORST_FIRST, SessionView
@@ -22,7 +21,7 @@ RowKey = tuple[str, Params, Mode]
 """Workload, parameters, mode."""
 
 
-def row_key(of: ArmSeries | Verdict | RunRow) -> RowKey:
+def row_key(of: ArmSeries | Verdict | Cell) -> RowKey:
     return of.workload, of.params, of.mode
 
 
@@ -122,7 +121,7 @@ def _name(key: RowKey, series: Sequence[ArmSeries], verdicts: Sequence[Verdict])
 def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
     """The page of one row."""
     view = page.view
-    runs = tuple(run for run in view.rows if row_key(run) == row.key)
+    runs = tuple(run for run in view.rows if row_key(run.cell) == row.key)
     cells = {run.cell.id for run in runs}
     labels = {series.label for series in row.series}
     narrow = replace(

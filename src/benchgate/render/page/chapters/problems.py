@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from benchgate.base import grouped
-from benchgate.base.cells import Lane
+from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import counted
 from benchgate.render.page.chapters.runs import replay_command
@@ -69,8 +69,8 @@ def _without_echoes(of: Sequence[Verdict]) -> list[Verdict]:
     return [verdict for verdict in of if verdict.gate == VERIFIED or _cell_of(verdict) not in broken]
 
 
-def _cell_of(verdict: Verdict) -> tuple[object, ...]:
-    return verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.cpus
+def _cell_of(of: Verdict | Cell) -> tuple[object, ...]:
+    return of.system, of.workload, of.params, of.mode, of.cpus
 
 
 def _about(of: Sequence[Verdict]) -> str:
@@ -87,11 +87,7 @@ def _command(page: PageView, of: Iterable[Verdict]) -> str:
     """Repeats the first run that is at fault, or else the first one of the cell, and says where its time
     went. Only a run on the instruction clock can be repeated."""
     cells = set(map(_cell_of, of))
-    mine = [
-        row
-        for row in page.view.rows
-        if row.lane is Lane.INSN and (row.system, row.workload, row.params, row.mode, row.cpus) in cells
-    ]
+    mine = [row for row in page.view.rows if row.lane is Lane.INSN and _cell_of(row.cell) in cells]
     bad, good = [row for row in mine if row.is_broken], [row for row in mine if row.counts]
     if bad:
         return replay_command(page.view, bad[0])

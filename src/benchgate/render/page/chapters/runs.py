@@ -75,12 +75,12 @@ def body(page: PageView) -> Html | None:
         return None
     places = {(series.system, series.lane): series.place for series in page.every}
     medians = _medians(rows)
-    marks = [_mark(row, looks[places[row.system, row.lane]], medians.get(row.cell.id)) for row in rows]
+    marks = [_mark(row, looks[places[row.cell.system, row.lane]], medians.get(row.cell.id)) for row in rows]
     lanes = _lanes(view, rows)
     pictures = (figure(drawn, name) for name, drawn in draw(TITLE, marks, lanes))
     heads, cells = used(HEADS, [_row(view, row) for row in rows])
     lines = [
-        TableLine(line, row.cell.id, looks[places[row.system, row.lane]], str(row.outcome))
+        TableLine(line, row.cell.id, looks[places[row.cell.system, row.lane]], str(row.outcome))
         for line, row in zip(cells, rows, strict=True)
     ]
     named = [head for head in HEADS[-3:] if head in heads]
@@ -134,7 +134,7 @@ def _mark(row: RunRow, look: int, median: float | None) -> StripPoint:
 
 
 def _shown(row: RunRow, value: int | None) -> str:
-    return units.shown(value, unit_on(row.system, row.unit)) if value else ""
+    return units.shown(value, unit_on(row.cell.system, row.unit)) if value else ""
 
 
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:

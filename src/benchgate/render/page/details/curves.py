@@ -7,7 +7,6 @@ those of negative controls another. `panels_of` serves speedup.svg, too. Does no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from benchgate.base import grouped
 from benchgate.base.cells import Lane, Window
@@ -34,12 +33,6 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePanel:
-    heading: str
-    panel: Panel
-
-
 def about(page: PageView) -> str:
     return ABOUT if any(_points(series) for series in page.every) else ""
 
@@ -48,29 +41,24 @@ def body(page: PageView) -> Html | None:
     drawn = panels_of(page)
     if not drawn:
         return None
-    return join([figure(by_cpus.draw(curve_panel.panel, percent), TITLE) for curve_panel in drawn])
+    return join([figure(by_cpus.draw(panel, percent), TITLE) for panel in drawn])
 
 
 def percent(value: float) -> str:
     return f"{short(100 * value)}%"
 
 
-def panels_of(page: PageView) -> tuple[CurvePanel, ...]:
+def panels_of(page: PageView) -> tuple[Panel, ...]:
     """One for each workload and mode of this part of the page."""
     every = _families(page, page.every)
-    panels: list[CurvePanel] = []
-    for family, mine in _families(page, page.series).items():
-        drawn = by_cpus.on_one_axis(
-            [curve_panel.panel for curve_panel in mine], [curve_panel.panel for curve_panel in every[family]]
-        )
-        panels += [replace(curve_panel, panel=panel) for curve_panel, panel in zip(mine, drawn, strict=True)]
-    return tuple(panels)
+    families = _families(page, page.series).items()
+    return tuple(panel for family, of in families for panel in by_cpus.on_one_axis(of, every[family]))
 
 
-def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[CurvePanel]]:
+def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[Panel]]:
     """The panels of negative controls, and the others."""
     groups = grouped(filter(_points, series), key=lambda row: f"{row.label}, {row.mode} mode")
-    result: dict[bool, list[CurvePanel]] = {}
+    result: dict[bool, list[Panel]] = {}
     for heading, group in groups.items():
         is_control = any(seen.sign.startswith("<") for _, seen in _limited(group))
         result.setdefault(is_control, []).append(_drawn(page, heading, group))
@@ -94,7 +82,7 @@ def _limits(group: Sequence[ArmSeries]) -> tuple[PlotLimit, ...]:
     return tuple(PlotLimit(*place, f"threshold: {title}") for place, title in result.items())
 
 
-def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> CurvePanel:
+def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> Panel:
     looks, view = page.looks, page.view
     lines = tuple(
         PlotLine(looks[series.place], series.place, _points(series), _fitted(page, series))
@@ -110,9 +98,8 @@ def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> CurvePan
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
     lowest = min(value for line in lines for point in line.points for value in _values(point))
     title = f"Efficiency of {heading}. {told}"
-    limits = _limits(group)
-    panel = Panel(title, lines, ideal=1.0, host=host, limits=limits, least=min(lowest, 0.9), most=1.0)
-    return CurvePanel(heading, panel)
+    limits, least = _limits(group), min(lowest, 0.9)
+    return Panel(title, lines, 1.0, host, limits, least, most=1.0, heading=heading)
 
 
 STEPS = 24

@@ -70,9 +70,9 @@ def leads_of(rows: Sequence[RunRow]) -> Leads:
 
 def _key(row: RunRow) -> tuple[str, str, str]:
     return (
-        row.system,
+        row.cell.system,
         str(row.lane),
-        f"{row.cell.row} smp{row.cpus}" + (f"-{row.variant}" if row.variant else ""),
+        f"{row.cell.row} smp{row.cell.cpus}" + (f"-{row.cell.variant}" if row.cell.variant else ""),
     )
 
 

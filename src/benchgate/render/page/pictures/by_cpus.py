@@ -65,6 +65,7 @@ class Panel:
     """The axis ends here or above."""
     below: str = "CPUs"
     """What the columns are."""
+    heading: str = ""
 
     @property
     def names(self) -> tuple[tuple[int, str], ...]:
