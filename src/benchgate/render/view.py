@@ -23,15 +23,17 @@ from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import DEFAULT_REPORTS
+from benchgate.insn.profile import Stacks
+from benchgate.insn.sharing import Sharing
 from benchgate.judge.accounts.attribution import Table
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
-from benchgate.judge.accounts.sharing import Recording
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
-from benchgate.judge.accounts.timeline import Flame, Timeline
+from benchgate.judge.accounts.timeline import Timeline
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
+from benchgate.judge.judged_run import Recording
 from benchgate.judge.noise import RunNoise
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
@@ -79,14 +81,14 @@ class SessionView:
     """What the instruction clock could not resolve, by cell id."""
     timelines: tuple[Timeline, ...] = ()
     """The timelines of the median and the slowest run of each cell, one cell after the other."""
-    flames: tuple[Flame, ...] = ()
+    flames: tuple[Recording[Stacks], ...] = ()
     """The call stacks that were recorded."""
     threads: tuple[ThreadTimeline, ...] = ()
     """The median and the slowest of the runs of each cell whose threads were recorded, one cell after the
     other."""
     books: tuple[RunBooks, ...] = ()
     """The books of each counted run on a machine with memory."""
-    moved_lines: tuple[Recording, ...] = ()
+    moved_lines: tuple[Recording[Sharing], ...] = ()
     """The lines that moved between CPUs, of the runs in which they were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""

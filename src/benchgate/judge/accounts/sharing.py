@@ -17,7 +17,7 @@ from itertools import combinations
 
 from benchgate.base import grouped
 from benchgate.insn.sharing import LineCpu, MovedLine, Sharing, read_sharing
-from benchgate.judge.judged_run import JudgedRun, recordings
+from benchgate.judge.judged_run import JudgedRun, Recording, recordings
 
 KEPT = "moved-lines.txt"
 FEW = 0.01
@@ -61,17 +61,6 @@ class SharedLine:
         return self.kind in (SharingKind.FALSE, SharingKind.BOTH)
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """The moved lines of one run."""
-
-    cell: str
-    run: int
-    folder: str
-    """The path is relative to the session's folder."""
-    sharing: Sharing
-
-
 def shared(line: MovedLine, size: int) -> SharedLine:
     """`size` is the number of bytes in a line."""
     parts = _parts(line, size)
@@ -80,11 +69,8 @@ def shared(line: MovedLine, size: int) -> SharedLine:
     return SharedLine(line, kind, name, f"{_sentence(parts, line, quoted)}: {kind}")
 
 
-def recorded(runs: Iterable[JudgedRun]) -> tuple[Recording, ...]:
-    return tuple(
-        Recording(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_sharing(path))
-        for run, path in recordings(runs, KEPT)
-    )
+def recorded(runs: Iterable[JudgedRun]) -> tuple[Recording[Sharing], ...]:
+    return recordings(runs, KEPT, read_sharing)
 
 
 def name_of(line: MovedLine) -> str:

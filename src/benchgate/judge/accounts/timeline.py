@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from benchgate.base.runs import VerifiedRun
 from benchgate.insn.activity import Activity
 from benchgate.insn.profile import Stacks, read_folded
-from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of, recordings
+from benchgate.judge.judged_run import JudgedRun, Recording, counted_by_cell, median_of, recordings
 from benchgate.judge.run_files import RunFiles
 
 MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
@@ -109,17 +109,5 @@ def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
 FOLDED = "stacks.folded"
 
 
-@dataclass(frozen=True, slots=True)
-class Flame:
-    cell: str
-    run: int
-    folder: str
-    """The path is relative to the session's folder."""
-    stacks: Stacks
-
-
-def flames(runs: Iterable[JudgedRun]) -> tuple[Flame, ...]:
-    return tuple(
-        Flame(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_folded(path))
-        for run, path in recordings(runs, FOLDED)
-    )
+def flames(runs: Iterable[JudgedRun]) -> tuple[Recording[Stacks], ...]:
+    return recordings(runs, FOLDED, read_folded)

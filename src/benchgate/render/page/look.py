@@ -56,6 +56,12 @@ def outline(line: str, look: int, width: float, *inside: Html) -> Html:
     return tag("path", *inside, d=line, stroke_width=width, **paint)
 
 
+def entry(shape: Html, kind: str, name: str) -> Html:
+    """An entry of a legend: the shape in its colour, and what it means."""
+    svg = tag("svg", shape, viewBox="0 0 16 16", width=16, height=16, class_=kind, aria_hidden="true")
+    return tag("li", svg, tag("span", name))
+
+
 def marker(  # noqa: PLR0913 - keyword arguments
     look: int, x: float, y: float, size: float = 4, *, hollow: bool = False, title: str = ""
 ) -> Html:

@@ -92,7 +92,7 @@ def _line(view: SessionView, cell: str, seen: Disorder) -> str:
         line
         for moved_line in view.moved_lines
         if moved_line.cell == cell
-        for line in moved_line.sharing.lines
+        for line in moved_line.content.lines
     )
     known = next((line for line in lines if line.physical == seen.worst_line), None)
     where = f"physical {seen.worst_line:#x}"

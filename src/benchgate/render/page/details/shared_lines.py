@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from benchgate.insn.sharing import LineCpu, Sharing
-from benchgate.judge.accounts.sharing import Recording, SharedLine, SharingKind
+from benchgate.judge.accounts.sharing import SharedLine, SharingKind
+from benchgate.judge.judged_run import Recording
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.page_view import PageView
@@ -45,8 +46,8 @@ def body(page: PageView) -> Html | None:
     return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(view: SessionView, recording: Recording) -> Html:
-    name, seen = f"{recording.cell}, run {recording.run:04}", recording.sharing
+def _recording(view: SessionView, recording: Recording[Sharing]) -> Html:
+    name, seen = f"{recording.cell}, run {recording.run:04}", recording.content
     paste = commands(f"benchgate replay {run_folder(view, recording.folder)} --lines")
     if not seen.lines:
         return more(name, tag("p", "No line of memory moved between CPUs in the window."))

@@ -14,6 +14,7 @@ from itertools import groupby
 from benchgate.base.text import counted
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
 from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
 from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, Paints, ThreadPaint
@@ -111,18 +112,13 @@ def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
         entries.append(_key(thread_lanes.UNNAMED, "other threads"))
     if any(timeline.conserved.wasted for timeline in every):
         bar = tag("rect", x=1, y=10, width=14, height=4, fill="currentColor")
-        entries.append(_sample(bar, "bad", "wasted"))
+        entries.append(entry(bar, "bad", "wasted"))
     return tag("ul", *entries, class_="legend")
 
 
 def _key(paint: ThreadPaint, name: str) -> Html:
     box = tag("rect", x=1, y=3, width=14, height=10, fill="currentColor", fill_opacity=paint.opacity)
-    return _sample(box, paint.kind, name)
-
-
-def _sample(shape: Html, kind: str, name: str) -> Html:
-    svg = tag("svg", shape, viewBox="0 0 16 16", width=16, height=16, class_=kind, aria_hidden="true")
-    return tag("li", svg, tag("span", name))
+    return entry(box, paint.kind, name)
 
 
 def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> Html:

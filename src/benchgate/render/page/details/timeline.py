@@ -14,6 +14,7 @@ from benchgate.base.text import counted
 from benchgate.insn.activity import Activity, Wakes
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.render.page.html import Child, Html, join, number, tag
+from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import NOTHING, commands, cut_of, figure, more, run_folder, table
 from benchgate.render.tables import units
@@ -62,9 +63,7 @@ def _legend(every: Sequence[Timeline]) -> Html:
 
 def _key(colour: str, name: str) -> Html:
     paint = {"class_": colour} if colour == "halted" else {"fill": "currentColor"}
-    box = tag("rect", x=1, y=3, width=14, height=10, **paint)
-    svg = tag("svg", box, viewBox="0 0 16 16", width=16, height=16, class_=colour, aria_hidden="true")
-    return tag("li", svg, tag("span", name))
+    return entry(tag("rect", x=1, y=3, width=14, height=10, **paint), colour, name)
 
 
 def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:

@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.profile import Stacks
-from benchgate.judge.accounts.timeline import Flame, Timeline, WorkerSpan
+from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
+from benchgate.judge.judged_run import Recording
 from benchgate.render.page.details import flame, timeline
 from benchgate.render.page.details.timeline import picture
 from benchgate.render.page.page import session_page
@@ -92,7 +93,7 @@ def test_columns_are_drawn_from_the_bottom_and_halted_ones_are_not() -> None:
 
 
 def test_a_flame_graph_has_a_box_for_each_function_with_its_share() -> None:
-    page = page_of(flames=(Flame("primes-linux-smp2", 1, "runs/0001-x", STACKS),))
+    page = page_of(flames=(Recording("primes-linux-smp2", 1, "runs/0001-x", STACKS),))
     assert flame.TITLE in page.text
     assert "main (user): 100 instructions, 100.00%" in page.text
     assert "work (user): 90 instructions, 90.00%" in page.text
@@ -116,7 +117,7 @@ def test_names_are_text_and_a_file_of_its_own_is_valid_xml() -> None:
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "<script" not in svg
-    pagekit.read(session_page(replace(scaled_view(), flames=(Flame("c", 1, "f", evil),))))
+    pagekit.read(session_page(replace(scaled_view(), flames=(Recording("c", 1, "f", evil),))))
 
 
 def test_a_flame_graph_is_bounded() -> None:
@@ -124,5 +125,5 @@ def test_a_flame_graph_is_bounded() -> None:
     deep: Stacks = {tuple(f"f{number}" for number in range(250)): 1}
     assert str(flame.picture(wide, "x")).count("<rect") == 1  # each callee is too narrow to see
     assert str(flame.picture(deep, "x")).count("<rect") <= flame.MOST_ROWS
-    many = tuple(Flame(f"c{number}", number, "f", STACKS) for number in range(3_000))
+    many = tuple(Recording(f"c{number}", number, "f", STACKS) for number in range(3_000))
     assert len(str(flame.body(page_view(replace(scaled_view(), flames=many))))) < flame.MOST_BYTES + 200_000
