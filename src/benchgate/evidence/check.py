@@ -85,6 +85,8 @@ MEANINGS: Mapping[int, str] = MappingProxyType(
 )
 """The meaning of each exit code of `benchgate verify`. If several apply, it is the smallest."""
 
+_OWN_CODES = {UnsignedError: UNSIGNED, NeedsFilesError: NEEDS_FILES, IncompleteError: INCOMPLETE}
+
 Recompute = Callable[[Path], Mapping[str, str]]
 """Judges a session folder again from its runs; gives the text that each report should have, by file name."""
 
@@ -141,18 +143,13 @@ class _Findings:
         missing, because the session was killed before it wrote it, the session is incomplete."""
         try:
             step()
-        except UnsignedError as error:
-            self.add(UNSIGNED, str(error))
-        except NeedsFilesError as error:
-            self.add(NEEDS_FILES, str(error))
-        except IncompleteError as error:
-            self.add(INCOMPLETE, str(error))
         except FileNotFoundError as error:
             self.add(INCOMPLETE, f"{error.filename or self.folder} is missing")
         except (BootError, HostError):
             raise  # this machine cannot judge it, which is no fault of the folder
         except BenchgateError as error:
-            self.add(code, str(error))
+            own = (of for kind, of in _OWN_CODES.items() if isinstance(error, kind))
+            self.add(next(own, code), str(error))
         except OSError as error:
             self.add(code, f"{error.filename or self.folder} cannot be read: {error.strerror}")
 
