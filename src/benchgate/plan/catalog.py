@@ -119,19 +119,16 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
     """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel;
     `start` is that of --start, which settings precede."""
     name, chosen = split_system(word)
-    if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name, chosen))):
-        chosen[START] = StartKind.WARM
     system = system_with(name, chosen)
+    if START not in chosen and (start == StartKind.WARM or (start == AUTO and not system.why_usually_cold)):
+        chosen[START] = StartKind.WARM
+        system = system_with(name, chosen)
     if linux is None or system.boot.kernel != FETCHED_LINUX:
         return system
     for key in system.settings.files:
         if system.settings.values[key] == FETCHED_LINUX:
             return system_with(name, {**chosen, key: str(linux)})
     return replace(system, boot=replace(system.boot, kernel=str(linux)))
-
-
-def _can_start_warm(name: str, chosen: Mapping[str, str]) -> bool:
-    return not system_with(name, chosen).why_usually_cold
 
 
 def system_with(name: str, chosen: Mapping[str, str]) -> System:

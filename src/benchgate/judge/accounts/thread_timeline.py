@@ -98,6 +98,7 @@ def _timeline(
     books = books_of_run(RunFiles(raw), explained=MOST_LATE)
     if books is None:
         return None
+    trails = {place for wait in books.waits if wait.wake for place in wait.wake.trail}
     most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
     return ThreadTimeline(
         cell=raw.cell.id,
@@ -118,7 +119,7 @@ def _timeline(
         begin=books.begin,
         late=books.waits,
         names=_named_in(books),
-        symbols=_symbols_in(books.waits, symbols(raw)),
+        symbols=symbols(raw).containing(trails),
     )
 
 
@@ -132,10 +133,6 @@ def _named_in(books: ThreadBooks) -> Mapping[int, str]:
             thread for cause in (wait.lost, wait.ended) if cause for thread in (cause.before, cause.woken)
         }
     return {book.thread: book.name for book in books.threads if book.thread in told and book.name}
-
-
-def _symbols_in(waits: Sequence[ThreadWait], symbols: Symbols) -> Symbols:
-    return symbols.containing({place for wait in waits if wait.wake for place in wait.wake.trail})
 
 
 def named_threads(books: ThreadBooks) -> tuple[NamedThread, ...]:

@@ -207,7 +207,8 @@ class SeenScenario:
                 times = [_sum(lives, span) for lives in groups.values()]
                 return times[0] / sum(times) if sum(times) else 0.0
             case Subject.FAIRNESS:
-                return _fairness(self._weighted(groups, gate, span))
+                each = self._weighted(groups, gate, span)
+                return min(each) / max(each) if max(each) else 0.0
             case Subject.CPUS:
                 return _sum(first, span) / (span[1] - span[0])
             case Subject.MOVES:
@@ -248,10 +249,6 @@ def ran(life: ThreadLife, span: Span) -> int:
 
 def _sum(lives: Iterable[ThreadLife], span: Span) -> int:
     return sum(ran(life, span) for life in lives)
-
-
-def _fairness(times: Sequence[float]) -> float:
-    return min(times) / max(times) if max(times) else 0.0
 
 
 def _listed(mask: int) -> str:

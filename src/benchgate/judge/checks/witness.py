@@ -267,16 +267,14 @@ class _RunNames:
     def waits(self, promise: Promise) -> list[list[int]]:
         """By thread: how long it took until it ran, after each wake-up by another worker in the promise's
         time; the shortest first."""
-        marked, values = self.files.marked, {name: self.value(name) for name in self._params_of(promise)}
+        names = {name for term in (promise.since, promise.until) if term for name in term.names()}
+        marked, values = self.files.marked, {name: self.value(name) for name in names}
         since = marked.work_begin + (promise.since.value(values) if promise.since else 0)
         until = marked.total_begin + promise.until.value(values) if promise.until else marked.work_end
         waits = self.sleeps.waits
         if waits is None:
             raise UnseenError("its record of threads does not say what the guest read (an earlier version)")
         return [sorted(wait.length for wait in some if since <= wait.time < until) for some in waits]
-
-    def _params_of(self, promise: Promise) -> set[str]:
-        return {name for term in (promise.since, promise.until) if term for name in term.names()}
 
     # what the guest says
 

@@ -71,7 +71,7 @@ def vectors(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
     rows: list[Sequence[str]] = [("alone", "score", *resources)]
     for vector in outcome.vectors:
-        score = UNAVAILABLE if vector.score is None else _score(vector.score)
+        score = UNAVAILABLE if vector.score is None else f"{float(vector.score.value):.5g}"
         rows.append((vector.input.name, score, *(_share(vector.use.get(name)) for name in resources)))
     return Grid("what each input uses alone, of the capacity", tuple(rows))
 
@@ -164,10 +164,6 @@ def _slowdown(slowdown: Slowdown | None) -> tuple[str, str, str, str, str]:
 
 def _median(values: Sequence[Fraction]) -> str:
     return f"{float(median(values)):.5g}"
-
-
-def _score(estimate: Estimate) -> str:
-    return f"{float(estimate.value):.5g}"
 
 
 def _share(estimate: Estimate | None) -> str:

@@ -214,9 +214,8 @@ def _threads(books: ThreadBooks) -> list[str]:
         n for n in range(len(HEADS)) if HEADS[n] not in SOMETIMES or any(row[n] != NOTHING for row in rows)
     ]
     rest = busiest[MOST_THREADS:]
-    more = (
-        [f"and {counted(len(rest), 'thread')} that ran {_sum(book.running for book in rest)}"] if rest else []
-    )
+    ran = shown(sum(book.running for book in rest), "ns")
+    more = [f"and {counted(len(rest), 'thread')} that ran {ran}"] if rest else []
     span = shown(books.end - books.begin, "ns")
     cut = "; the record was full then, and the window goes on" if books.is_cut else ""
     of = f"{len(busiest)} of {counted(len(books.threads), 'thread')} ran or waited"
@@ -229,10 +228,6 @@ def _counts(book: ThreadBook) -> list[str]:
     counts = [book.switches, book.wakeups, book.preemptions, book.yields, book.migrations]
     far = [book.moves[distance] for distance in FAR] if book.moves else [0] * len(FAR)
     return [f"{count:,}" if count else NOTHING for count in (*counts, *far)]
-
-
-def _sum(lengths: Iterator[int]) -> str:
-    return shown(sum(lengths), "ns")
 
 
 def _cpus(books: ThreadBooks) -> list[str]:

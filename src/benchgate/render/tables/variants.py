@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from benchgate.base import grouped
 from benchgate.base.text import visible
-from benchgate.render.escape import markdown
+from benchgate.render.escape import markdown, markdown_table
 from benchgate.render.figures import ArmSeries, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
@@ -34,9 +34,7 @@ def text(view: SessionView, room: int) -> list[str]:
 def lines_of_markdown(view: SessionView) -> list[str]:
     lines: list[str] = []
     for name, rows in _tables(view):
-        drawn = [f"| {' | '.join(map(markdown, row))} |" for row in rows]
-        rule = "|---" + "|--:" * (len(rows[0]) - 1) + "|"
-        lines += [f"## {TITLE}: {markdown(name)}", "", ABOUT, "", drawn[0], rule, *drawn[1:], ""]
+        lines += [f"## {TITLE}: {markdown(name)}", "", ABOUT, "", *markdown_table(rows), ""]
     return lines
 
 

@@ -26,8 +26,9 @@ EFFECT = (
 def body(page: PageView) -> Html | None:
     view = page.view
     tables = [*_floors(view), *_effects(view)]
-    parts = [*_ungated(view), more("Noise floor of each arm, smallest effect of each gate", *tables)]
-    return join(parts if tables else parts[:-1]) if tables or view.ungated else None
+    ungated = listed([str(row) for row in view.ungated]) if view.ungated else None
+    shown = more("Noise floor of each arm, smallest effect of each gate", *tables) if tables else None
+    return join([ungated, shown]) if ungated or shown else None
 
 
 def _floors(view: SessionView) -> list[Html]:
@@ -55,7 +56,3 @@ def _effects(view: SessionView) -> list[Html]:
 
 def _effect(verdict: Verdict) -> str:
     return "" if verdict.smallest_effect is None else percent(verdict.smallest_effect)
-
-
-def _ungated(view: SessionView) -> list[Html]:
-    return [listed([str(row) for row in view.ungated])] if view.ungated else []

@@ -17,7 +17,7 @@ from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
-from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, Paints, ThreadPaint
+from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, ThreadPaint
 from benchgate.render.page.tables import (
     NOTHING,
     commands,
@@ -102,10 +102,6 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
     return result
 
 
-def _paints(timeline: ThreadTimeline, colours: Colours) -> Paints:
-    return {named.book.thread: ThreadPaint(named.name, colours.get(named.name)) for named in timeline.threads}
-
-
 def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
     entries = [_key(ThreadPaint(name, colour), name) for name, colour in colours.items()]
     if any(named.name not in colours for timeline in every for named in timeline.threads):
@@ -132,7 +128,7 @@ def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> 
 def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
     name = f"{timeline.cell}, {timeline.which} run {timeline.run:04}"
     work = units.shown(timeline.work, "ns" if timeline.unit == "insn" else timeline.unit)
-    paints = _paints(timeline, colours)
+    paints = {of.book.thread: ThreadPaint(of.name, colours.get(of.name)) for of in timeline.threads}
     lanes = thread_lanes.by_cpu(timeline.sketch, paints, f"{name}, by CPU: {_cpus_told(timeline)}")
     rows = thread_lanes.by_thread(timeline.sketch, paints, f"{name}, by thread: {_threads_told(timeline)}")
     return [

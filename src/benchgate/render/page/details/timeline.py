@@ -214,11 +214,8 @@ def _strip(activity: Activity, cpu: int, y: float, x: Callable[[float], float]) 
     wait = [(column.worked, column.worked + column.spun) for column in columns]
     ground = tag("rect", x=x(0), y=y, width=x(end) - x(0), height=STRIP - 2, class_="halted")
     areas = ((_stacked(activity, part, bottom, x), colour) for part, colour in ((work, WORKED), (wait, SPUN)))
-    return join([ground, *(_area(path, colour) for path, colour in areas)])
-
-
-def _area(path: str, colour: str) -> Html | None:
-    return tag("path", d=path, fill="currentColor", class_=colour) if path else None
+    drawn = (tag("path", d=path, fill="currentColor", class_=colour) for path, colour in areas if path)
+    return join([ground, *drawn])
 
 
 def _stacked(
