@@ -56,16 +56,8 @@ def strategies(state: ExplorationResult) -> Grid:
         stalls = sum(line.stalls for line in mine) / len(mine)
         each = sum(line.seconds for line in mine) / len(mine)
         found = sum(bool(line.find) for line in mine)
-        rows.append(
-            (
-                name,
-                str(len(mine)),
-                str(found),
-                str(min(first)) if first else "-",
-                f"{stalls:.0f}",
-                f"{each:.1f}",
-            )
-        )
+        figures = (len(mine), found, min(first) if first else "-", f"{stalls:.0f}", f"{each:.1f}")
+        rows.append((name, *map(str, figures)))
     heads = ("strategy", "runs", "finds", "runs to the first", "stalls of a run", "s of a run")
     return Grid("strategies", (heads, *rows))
 
