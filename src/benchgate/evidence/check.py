@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from benchgate.base import cpu_limit, ssh_signatures
 from benchgate.base.errors import (
@@ -69,20 +68,18 @@ INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
 NEEDS_FILES = NeedsFilesError.status
 OTHER_THRESHOLD = 15
 UNSIGNED = UnsignedError.status
-MEANINGS: Mapping[int, str] = MappingProxyType(
-    {
-        INTACT: "intact",
-        TAMPERED: "tampered: a file, the chain or the signature is not what was sealed",
-        INCOMPLETE: "incomplete: a file or a run is missing, or the session did not finish",
-        MISMATCH: "mismatch: the hashes agree, but a run does not belong there, or a report does not follow "
-        "from the runs",
-        UNKNOWN_VERSION: "an unknown version of the format, or reports that another version worded",
-        NEEDS_FILES: "programs of the session's user must be named, so that it can be judged again",
-        OTHER_THRESHOLD: "a threshold is not that of its test, or could not be compared (`--tests`)",
-        UNSIGNED: "not signed by one of the named signers (`--signers`)",
-        4: "the check could not be made: a usage error, or an oracle failed on this machine",
-    }
-)
+MEANINGS: Mapping[int, str] = {
+    INTACT: "intact",
+    TAMPERED: "tampered: a file, the chain or the signature is not what was sealed",
+    INCOMPLETE: "incomplete: a file or a run is missing, or the session did not finish",
+    MISMATCH: "mismatch: the hashes agree, but a run does not belong there, or a report does not follow "
+    "from the runs",
+    UNKNOWN_VERSION: "an unknown version of the format, or reports that another version worded",
+    NEEDS_FILES: "programs of the session's user must be named, so that it can be judged again",
+    OTHER_THRESHOLD: "a threshold is not that of its test, or could not be compared (`--tests`)",
+    UNSIGNED: "not signed by one of the named signers (`--signers`)",
+    4: "the check could not be made: a usage error, or an oracle failed on this machine",
+}
 """The meaning of each exit code of `benchgate verify`. If several apply, it is the smallest."""
 
 _OWN_CODES = {UnsignedError: UNSIGNED, NeedsFilesError: NEEDS_FILES, IncompleteError: INCOMPLETE}

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar
 
 from benchgate.base.cells import ParamValue
@@ -75,25 +74,16 @@ SHORTEST_PERIOD_NS, SHORTEST_QUOTA_NS = 1_000_000, 1_000_000
 LONGEST_ROUND_NS = 1_000_000_000
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%?")
 _Item = TypeVar("_Item")
-_BETTER = MappingProxyType(
-    {
-        Subject.LATENCY: MetricDirection.LESS,
-        Subject.WASTED: MetricDirection.LESS,
-        Subject.MOVES: MetricDirection.LESS,
-    }
-)
-_UNITS = MappingProxyType({Subject.LATENCY: NS, Subject.CPUS: "CPUs", Subject.MOVES: "/s"})
-_ABOUT = MappingProxyType(
-    {
-        Subject.SHARE: "CPU time, as a part of that of these groups",
-        Subject.FAIRNESS: "CPU time for its weight, the smallest over the largest",
-        Subject.CPUS: "how many CPUs the group uses",
-        Subject.LATENCY: "how long its threads wait for a CPU",
-        Subject.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run "
-        "there",
-        Subject.MOVES: "how often its threads come to another CPU, per second",
-    }
-)
+_LESS_IS_BETTER = (Subject.LATENCY, Subject.WASTED, Subject.MOVES)
+_UNITS: Mapping[str, str] = {Subject.LATENCY: NS, Subject.CPUS: "CPUs", Subject.MOVES: "/s"}
+_ABOUT: Mapping[str, str] = {
+    Subject.SHARE: "CPU time, as a part of that of these groups",
+    Subject.FAIRNESS: "CPU time for its weight, the smallest over the largest",
+    Subject.CPUS: "how many CPUs the group uses",
+    Subject.LATENCY: "how long its threads wait for a CPU",
+    Subject.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run there",
+    Subject.MOVES: "how often its threads come to another CPU, per second",
+}
 
 
 def is_scenario(path: Path) -> bool:
@@ -141,9 +131,8 @@ def _more_needs(scenario: Scenario) -> Iterator[str]:
 
 
 def _metric(gate: ScenarioGate) -> Metric:
-    better = _BETTER.get(gate.seen)
-    if better is None:
-        better = MetricDirection.MORE if gate.at_most is None else MetricDirection.LESS
+    is_less = gate.seen in _LESS_IS_BETTER or gate.at_most is not None
+    better = MetricDirection.LESS if is_less else MetricDirection.MORE
     about = f"{_ABOUT[gate.seen]}, in phase {gate.phase}"
     unit = _UNITS.get(gate.seen, SHARE)
     return Metric(gate.name, MetricKind.OBSERVED, better, unit, of=gate.seen, at=gate.percent, about=about)

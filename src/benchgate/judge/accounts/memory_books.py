@@ -18,18 +18,16 @@ from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of
 from benchgate.judge.run_files import RunFiles
 
-CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "shared lines": ("transfer_cluster", "transfer_across", "transfer_socket", "upgrade", "busy"),
-        "own caches": ("l1", "l2", "l3"),
-        "memory": ("local",),
-        "remote memory": ("remote",),
-        "queueing": ("queue",),
-        "atomics": ("atomic",),
-        "page walks": ("walk",),
-        "interrupts": ("interrupt",),
-    }
-)
+CAUSES: Mapping[str, tuple[str, ...]] = {
+    "shared lines": ("transfer_cluster", "transfer_across", "transfer_socket", "upgrade", "busy"),
+    "own caches": ("l1", "l2", "l3"),
+    "memory": ("local",),
+    "remote memory": ("remote",),
+    "queueing": ("queue",),
+    "atomics": ("atomic",),
+    "page walks": ("walk",),
+    "interrupts": ("interrupt",),
+}
 """What vCPUs wait for, by the classes of c/memory/memory.h. `busy` is the wait for a line that is just being
 served to another CPU, so it belongs to shared lines; `queue` is the wait for the bandwidth of a node."""
 EXECUTED, PAUSED, HALTED = "instructions", "pauses", "halted"

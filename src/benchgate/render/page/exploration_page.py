@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from benchgate.base.text import counted
 from benchgate.explore.exploration_result import ExplorationResult, Find, RunLine, SmallFind
 from benchgate.explore.switch import Segment
-from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.html import Child, Html, join, rect, tag
 from benchgate.render.page.look import colour_class, legend, marker
 from benchgate.render.page.page import Section, document
 from benchgate.render.page.pictures.frame import RIGHT, WIDTH, level, picture, short, ticks, upright
@@ -198,7 +198,7 @@ def _segment(segment: Segment, top: float, look: int, x: Callable[[float], float
     if not segment.symbol:
         paint |= {"fill": "none", "stroke_dasharray": "4 3", "stroke_width": 1.5}
     told = tag("title", f"CPU {segment.vcpu}, {said}: {segment.begin} to {segment.end} ns")
-    box = tag("rect", told, x=left, y=top, width=wide, height=LANE, rx=2, **paint)
+    box = rect(left, top, wide, LANE, told, rx=2, **paint)
     fits = wide > LETTER * len(said) + 6
     text = tag("text", said, x=left + wide / 2, y=top + LANE / 2 + 4, text_anchor="middle", class_="strong")
     return tag("g", box, text if fits else None, class_=colour_class(look) if segment.symbol else "bad")

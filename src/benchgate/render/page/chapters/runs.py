@@ -19,7 +19,7 @@ from benchgate.base.system.machines import unit_on
 from benchgate.base.void_rule import said
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.noise import RunNoise
-from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.html import Child, Html, join, rect, tag
 from benchgate.render.page.look import colour_class, legend, marker
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures.frame import WIDTH, level, picture, ticks
@@ -275,13 +275,5 @@ def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:
             continue
         tall = max(high * value / most, 1)
         x, y = _x(place) - PITCH / 2 + 0.8, bottom - tall
-        yield tag(
-            "rect",
-            tag("title", lane.shown[start + place]),
-            x=x,
-            y=y,
-            width=PITCH - 1.6,
-            height=tall,
-            fill="currentColor",
-            class_="void" if lane.above[start + place] else "soft",
-        )
+        told, kind = tag("title", lane.shown[start + place]), "void" if lane.above[start + place] else "soft"
+        yield rect(x, y, PITCH - 1.6, tall, told, fill="currentColor", class_=kind)

@@ -13,7 +13,7 @@ import math
 from benchgate.insn.sharing import LineCpu, Sharing
 from benchgate.judge.accounts.sharing import SharedLine, SharingKind
 from benchgate.judge.judged_run import Recording
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, join, rect, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures.frame import short
@@ -125,24 +125,15 @@ def _row(line: SharedLine, number: int, seen: Sharing, wide: float, top: int) ->
     moves = tag("text", short(line.line.moves), x=LEFT - 8, y=y + 15, text_anchor="end")
     boxes = (_box(cpu, y, wide, top, f"{line.name}: ") for cpu in line.line.cpus)
     right = LEFT + wide * seen.vcpus
-    frame = tag(
-        "rect",
-        x=LEFT - 1,
-        y=y,
-        width=wide * seen.vcpus + 2,
-        height=ROW - 2,
-        fill="none",
-        stroke="currentColor",
-        stroke_width=1.6,
-        stroke_dasharray="5 3",
-    )
+    paint = {"fill": "none", "stroke": "currentColor", "stroke_dasharray": "5 3"}
+    frame = rect(LEFT - 1, y, wide * seen.vcpus + 2, ROW - 2, stroke_width=1.6, **paint)
     word = tag("text", WORDS[line.kind], x=right + 8, y=y + 15, class_="strong" if line.is_false else None)
     return tag(
         "g",
         tag("title", line.said),
         tag("text", name, x=4, y=y + 15, class_="strong"),
         moves,
-        tag("rect", x=LEFT, y=y + 1, width=wide * seen.vcpus, height=ROW - 4, class_="halted"),
+        rect(LEFT, y + 1, wide * seen.vcpus, ROW - 4, class_="halted"),
         *boxes,
         tag("g", frame, class_=FALSE_COLOUR) if line.is_false else None,
         word,
@@ -154,25 +145,13 @@ def _box(cpu: LineCpu, y: float, wide: float, top: int, name: str) -> Html:
     writes = sum(touch.writes for touch in cpu.touches) + cpu.more_writes
     told = f"{name}CPU {cpu.cpu} took it {taken:,} times; {cpu.accesses - writes:,} reads, {writes:,} writes"
     strength = PALEST + (1 - PALEST) * math.sqrt(taken / top) if taken else 0
-    box = tag(
-        "rect",
-        tag("title", told),
-        x=x + 0.5,
-        y=y + 1,
-        width=wide - 1,
-        height=ROW - 4,
-        fill="currentColor",
-        fill_opacity=0.75 * strength,
-    )
+    title = tag("title", told)
+    box = rect(x + 0.5, y + 1, wide - 1, ROW - 4, title, fill="currentColor", fill_opacity=0.75 * strength)
     corner = tag("path", d=f"M{x + 1:.1f} {y + 1.5:.1f}h6l-6 6z", fill="currentColor") if writes else None
     number = short(taken)
     fits = taken and wide >= LETTER * len(number) + 8
-    said = (
-        tag("text", number, x=x + wide / 2 + 2, y=y + 15, text_anchor="middle", class_="strong")
-        if fits
-        else None
-    )
-    return join([tag("g", box, corner, class_=COLOUR), said])
+    said = tag("text", number, x=x + wide / 2 + 2, y=y + 15, text_anchor="middle", class_="strong")
+    return join([tag("g", box, corner, class_=COLOUR), said if fits else None])
 
 
 def _legend(height: float) -> Html:

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from benchgate.base.text import counted
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, join, rect, tag
 from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
@@ -107,13 +107,13 @@ def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
     if any(named.name not in colours for timeline in every for named in timeline.threads):
         entries.append(_key(thread_lanes.UNNAMED, "other threads"))
     if any(timeline.conserved.wasted for timeline in every):
-        bar = tag("rect", x=1, y=10, width=14, height=4, fill="currentColor")
+        bar = rect(1, 10, 14, 4, fill="currentColor")
         entries.append(entry(bar, "bad", "wasted"))
     return tag("ul", *entries, class_="legend")
 
 
 def _key(paint: ThreadPaint, name: str) -> Html:
-    box = tag("rect", x=1, y=3, width=14, height=10, fill="currentColor", fill_opacity=paint.opacity)
+    box = rect(1, 3, 14, 10, fill="currentColor", fill_opacity=paint.opacity)
     return entry(box, paint.kind, name)
 
 

@@ -13,7 +13,7 @@ from itertools import groupby
 from benchgate.base.text import counted
 from benchgate.insn.activity import Activity, Wakes
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
-from benchgate.render.page.html import Child, Html, join, number, tag
+from benchgate.render.page.html import Child, Html, join, number, rect, tag
 from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import NOTHING, commands, cut_of, figure, more, run_folder, table
@@ -63,7 +63,7 @@ def _legend(every: Sequence[Timeline]) -> Html:
 
 def _key(colour: str, name: str) -> Html:
     paint = {"class_": colour} if colour == "halted" else {"fill": "currentColor"}
-    return entry(tag("rect", x=1, y=3, width=14, height=10, **paint), colour, name)
+    return entry(rect(1, 3, 14, 10, **paint), colour, name)
 
 
 def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
@@ -199,7 +199,7 @@ def _bar(bar: WorkerSpan, unit: str, y: float, x: Callable[[float], float]) -> H
         paint |= {"fill_opacity": 0.2, "stroke": "currentColor", "stroke_dasharray": "3 2"}
     else:
         told += f" on CPU {bar.cpu}"
-    box = tag("rect", tag("title", told), x=begin, y=y, width=wide, height=ROW - 2, **paint)
+    box = rect(begin, y, wide, ROW - 2, tag("title", told), **paint)
     short = str(bar.worker)
     fits = wide > 7 * len(short) + 4
     said = tag("text", short, x=begin + 3, y=y + 7.5, class_="tiny strong") if fits else None
@@ -212,7 +212,7 @@ def _strip(activity: Activity, cpu: int, y: float, x: Callable[[float], float]) 
     columns = activity.vcpus[cpu]
     work = [(0.0, column.worked) for column in columns]
     wait = [(column.worked, column.worked + column.spun) for column in columns]
-    ground = tag("rect", x=x(0), y=y, width=x(end) - x(0), height=STRIP - 2, class_="halted")
+    ground = rect(x(0), y, x(end) - x(0), STRIP - 2, class_="halted")
     areas = ((_stacked(activity, part, bottom, x), colour) for part, colour in ((work, WORKED), (wait, SPUN)))
     drawn = (tag("path", d=path, fill="currentColor", class_=colour) for path, colour in areas if path)
     return join([ground, *drawn])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from benchgate.render.page.html import Html, tag
+from benchgate.render.page.html import Html, rect, tag
 from benchgate.render.page.look import colour_class, marker
 from benchgate.render.page.pictures.frame import WIDTH, picture, ticks, upright
 
@@ -44,10 +44,10 @@ def _bar(bar: Bar, top: float, left: float, x: Callable[[float], float]) -> Html
     drawn, begin = [], 0.0
     for shade, (kind, length) in zip(SHADES, bar.parts, strict=False):
         told = tag("title", f"{bar.name}: {kind}")
-        size = {"width": max(x(begin + length) - x(begin), 0.3), "height": ROW - 5}
+        wide = max(x(begin + length) - x(begin), 0.3)
         paint: dict[str, str | float] = {"fill": "currentColor", "fill_opacity": shade}
         paint |= {"stroke": "currentColor", "stroke_width": 0.6}
-        drawn.append(tag("rect", told, x=x(begin), y=top + 2, **size, **paint))
+        drawn.append(rect(x(begin), top + 2, wide, ROW - 5, told, **paint))
         begin += length
     mark = marker(bar.look, left - 9, top + ROW / 2, 4)
     name = tag("text", bar.name, x=left - 18, y=top + ROW - 5, text_anchor="end")
