@@ -7,9 +7,9 @@ are the guest's, as everywhere on the instruction clock. Does not fail.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from benchgate.base import grouped
 from benchgate.base.text import first_few
 from benchgate.judge.accounts.story.words import Arrow, Counter, Story, StorySpan, Track
 from benchgate.judge.accounts.thread_timeline import names_of
@@ -70,15 +70,14 @@ def _wasted(stretch: WastedStretch, names: Names) -> StorySpan:
 
 def _states(books: ThreadBooks, names: Names) -> Iterator[StorySpan]:
     """What each thread did; of a wait after a wake-up also who woke it."""
-    woken: dict[int, list[ThreadWake]] = defaultdict(list)
-    for wake in sorted(books.wakes, key=lambda thread_wake: thread_wake.time):
-        woken[wake.thread].append(wake)
+    wakes_in_time = sorted(books.wakes, key=lambda thread_wake: thread_wake.time)
+    woken = grouped(wakes_in_time, key=lambda thread_wake: thread_wake.thread)
     before: ThreadSlice | None = None
     for piece in books.slices:
         was_blocked = before is None or before.thread != piece.thread or before.state == "blocked"
         more: dict[str, str | int] = {"cpu": piece.cpu}
         if piece.state == "runnable" and was_blocked:
-            wakes = woken[piece.thread]
+            wakes = woken.get(piece.thread, [])
             place = bisect_right(wakes, piece.begin, key=lambda thread_wake: thread_wake.time)
             more |= _woken_by(wakes[place - 1], names) if place else {}
         track = Track(THREADS, f"{_name(piece.thread, names)} [{piece.thread}]")
@@ -94,17 +93,13 @@ def _woken_by(wake: ThreadWake, names: Names) -> Mapping[str, str | int]:
 def _arrows(wakes: Sequence[ThreadWake], running: Sequence[ThreadSlice]) -> Iterator[Arrow]:
     """From the slice of the waker to the next one of the thread. A viewer draws an arrow between two slices
     only, and a CPU that was idle has none."""
-    on_cpu: dict[int, list[ThreadSlice]] = defaultdict(list)
-    of_thread: dict[int, list[ThreadSlice]] = defaultdict(list)
-    for thread_slice in running:
-        on_cpu[thread_slice.cpu].append(thread_slice)
-        of_thread[thread_slice.thread].append(thread_slice)
-    for mine in of_thread.values():
-        mine.sort(key=lambda thread_slice: thread_slice.begin)
+    by_time = sorted(running, key=lambda thread_slice: thread_slice.begin)
+    on_cpu = grouped(running, key=lambda thread_slice: thread_slice.cpu)
+    of_thread = grouped(by_time, key=lambda thread_slice: thread_slice.thread)
     for wake in wakes:
-        mine = of_thread[wake.thread]
+        mine = of_thread.get(wake.thread, [])
         place = bisect_left(mine, wake.time, key=lambda thread_slice: thread_slice.begin)
-        if place < len(mine) and _runs_at(on_cpu[wake.waker_cpu], wake.time):
+        if place < len(mine) and _runs_at(on_cpu.get(wake.waker_cpu, []), wake.time):
             runs = mine[place]
             yield Arrow("wakes", cpu(wake.waker_cpu), wake.time, cpu(runs.cpu), runs.begin)
 
