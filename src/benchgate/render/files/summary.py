@@ -33,23 +33,8 @@ NAME = "summary.md"
 PICTURE = "speedup.svg"
 MOST_FAILURES = 20
 
-COLUMNS = (
-    ("arm", "---"),
-    ("runs", "--:"),
-    ("work, median", "--:"),
-    ("min .. max", "--:"),
-    ("CV", "--:"),
-    ("speedup of work", "--:"),
-    ("gate", "---"),
-    ("host capacity", "--:"),
-    ("time step", "--:"),
-    ("late at most", "--:"),
-    ("out of order", "--:"),
-    ("total, median", "--:"),
-    ("speedup of total", "--:"),
-    ("CPUs", "---"),
-)
-"""The heading, and Markdown's rule below it. A column in which no arm has a value is left out."""
+TEXTS = ("arm", "gate", "CPUs")
+"""The columns of an arm's cells that are text. A column in which no arm has a value is left out."""
 
 LANE_NOTES = {
     Lane.TCG: "emulated CPUs: no caches, no memory bandwidth; compare ratios of this lane only",
@@ -123,8 +108,9 @@ def _series(view: SessionView, series: ArmSeries) -> list[str]:
         f"{series.mode} mode; {markdown(settings) or 'no parameters'}.",
         "",
     ]
-    rows = [tuple(name for name, _ in COLUMNS), tuple(rule for _, rule in COLUMNS)]
-    rows += [_row(view, series, arm) for arm in series.arms]
+    cells = [_cells(view, series, arm) for arm in series.arms]
+    rule = ("---" if name in TEXTS else "--:" for name in cells[0])
+    rows = [tuple(cells[0]), tuple(rule), *(tuple(of.values()) for of in cells)]
     used = columns.used(rows[0], rows[2:])
     lines += [f"| {' | '.join(row[n] for n in used)} |" for row in rows]
     bars = [_bar(series, arm) for arm in series.arms]
@@ -133,11 +119,11 @@ def _series(view: SessionView, series: ArmSeries) -> list[str]:
     return [*lines, "", *measured, *drawn, *_paired(series), *_dependence(series)]
 
 
-def _row(view: SessionView, series: ArmSeries, arm: ArmFigures) -> tuple[str, ...]:
+def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> dict[str, str]:
     cells = units.cells_of(series, arm, view.capacity)
     if cells["gate"] != columns.NOTHING:
         cells["gate"] = markdown(cells["gate"])
-    return tuple(cells[name] for name, _ in COLUMNS)
+    return cells
 
 
 def _paired(series: ArmSeries) -> list[str]:

@@ -94,7 +94,7 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
 
 
 def cells_of(series: ArmSeries, arm: ArmFigures, capacity: Mapping[int, CapacityBound]) -> dict[str, str]:
-    """The cells of an arm in the tables of all arms, by the names of their columns."""
+    """The cells of an arm in the tables of all arms, by the names of their columns in summary.md."""
     work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
     host = capacity.get(arm.cpus)
     is_of_lane = host is not None and host.lane is series.lane
