@@ -23,7 +23,7 @@ from benchgate.judge.accounts.threads.books import (
     ThreadWait,
     WastedTime,
 )
-from benchgate.judge.accounts.timeline import chosen
+from benchgate.judge.accounts.timeline import ChosenRun, chosen, facts_of
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 
@@ -49,17 +49,7 @@ class NamedThread:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadTimeline:
-    cell: str
-    cpus: int
-    run: int
-    folder: str
-    """The run's folder, below the session's."""
-    seed: int
-    which: str
-    """The median of the recorded runs of its cell, the slowest, or the only one."""
-    work: int
-    unit: str
+class ThreadTimeline(ChosenRun):
     threads: tuple[NamedThread, ...]
     """Those that ran or waited most."""
     count: int
@@ -101,14 +91,7 @@ def _timeline(
     trails = {place for wait in books.waits if wait.wake for place in wait.wake.trail}
     most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
     return ThreadTimeline(
-        cell=raw.cell.id,
-        cpus=raw.cell.cpus,
-        run=raw.attempt,
-        folder=f"runs/{raw.folder.name}",
-        seed=raw.seed,
-        which=which,
-        work=run.work,
-        unit=run.unit,
+        **facts_of(run, which),
         threads=named_threads(books),
         count=len(books.threads),
         by_cpu=books.cpus,
