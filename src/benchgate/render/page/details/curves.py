@@ -108,10 +108,11 @@ STEPS = 24
 def _fitted(page: PageView, series: ArmSeries) -> tuple[tuple[float, float], ...]:
     """The curve of the simplest law that describes the row; empty if none does."""
     key = (series.system, series.label, series.lane)
-    laws = [fit for fit in page.view.fits if (fit.system, fit.label, fit.lane) == key and fit.is_shaped]
-    if not laws:
+    every = [fit.scaling for fit in page.view.fits if (fit.system, fit.label, fit.lane) == key]
+    fits = [fit for fit in every if fit.is_shaped]
+    if not fits:
         return ()
-    law, most = laws[0], max(laws[0].cpus)
+    law, most = fits[0].law, max(fits[0].counts)
     counts = [most ** (step / STEPS) for step in range(STEPS + 1)]
     return tuple((cpus, law.speedup(cpus) / cpus) for cpus in counts)
 
