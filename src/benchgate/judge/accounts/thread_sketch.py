@@ -275,7 +275,7 @@ def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> Sketc
     return SketchRow(book.thread, at.of(book.begin), at.of(max(book.end - 1, book.begin)) + 1, boxes)
 
 
-def _row_boxes(running: Mapping[int, _Use], runnable: Mapping[int, int], at: _Columns) -> Iterator[RowBox]:
+def _row_boxes(running: Mapping[int, _Use], runnable: Counter[int], at: _Columns) -> Iterator[RowBox]:
     columns = (
         (column, column + 1, _done(running.get(column, _Use()), runnable[column], column, at))
         for column in sorted({*running, *runnable})
