@@ -69,7 +69,8 @@ def read(  # noqa: PLR0913, PLR0917
     fill(found, workload.kwargs)
     known = every_metric(found.metrics)
     if name == SELFTEST:
-        known = {**known, **_of_systems(_systems(systems))}
+        for word in _systems(systems):
+            known = {**known, **catalog.load_system(word).metrics}
     for mark, now in RENAMED.items():
         if gates.get(mark):
             raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
@@ -104,11 +105,6 @@ def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> N
             f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
             "information and no gate may use them: request the fixture `cell` instead"
         )
-
-
-def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
-    """The metrics of the self-tests of these systems."""
-    return {name: metric for word in words for name, metric in catalog.load_system(word).metrics.items()}
 
 
 def _systems(marks: Iterable[MarkArguments]) -> tuple[str, ...]:

@@ -59,6 +59,7 @@ def lane_notes(every: Sequence[ArmSeries]) -> list[str]:
 
 def render(view: SessionView) -> str:
     every = series_of(view)
+    has_speedup = any(arm.speedups for series in every for arm in series.arms)
     blocks = [
         [f"# {markdown(headline(view))}", ""],
         _clocks(view),
@@ -66,7 +67,7 @@ def render(view: SessionView) -> str:
         [line for series in every for line in _series(view, series)],
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
-        [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
+        [f"![efficiency over CPUs]({PICTURE})", ""] if has_speedup else [],
         [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(page_view(view)) else [],
         sensitivity.lines_of_markdown(view),
         memory.lines_of_markdown(view),
@@ -158,10 +159,6 @@ def _bar(series: ArmSeries, arm: ArmFigures, width: int = 40) -> str:
     done = min(round(seen.ratio * scale), width)
     drawn = "█" * done + "·" * max(round(ideal * scale) - done, 0)
     return f"{arm.name:<6} {drawn:<{width}} {seen.ratio:.2f}x of {ideal:g}x"
-
-
-def _has_speedup(every: tuple[ArmSeries, ...]) -> bool:
-    return any(arm.speedups for series in every for arm in series.arms)
 
 
 def _runs(view: SessionView) -> list[str]:

@@ -51,8 +51,9 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
         lines += [*_table(view, series, room), ""]
         if measured := metrics.text(view, series, room):
             lines += [*measured, ""]
-    reasons = (reason if folder is None else located(reason, folder) for reason in _reasons(view))
-    reasons = (reason for reason in reasons if reason not in told)
+    every = [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
+    located_in = every if folder is None else [located(reason, folder) for reason in every]
+    reasons = (reason for reason in located_in if reason not in told)
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *unwitnessed(view), *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
@@ -61,11 +62,6 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
         if block:
             lines += [*([""] if lines[-1] else []), *block]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _reasons(view: SessionView) -> list[str]:
-    """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
-    return [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
 
 
 def _table(view: SessionView, series: ArmSeries, room: int) -> list[str]:

@@ -167,16 +167,13 @@ def _line(
 
 def _cell(row: PageRow, column: Column, cell: MatrixCell, edge: str | None, place: int | None) -> Html:
     word = cell.word.lower()
-    kind = " ".join(filter(None, (word, "control" if _is_control(cell) else "", edge)))
+    is_control = any(verdict.gate == "control" for verdict in cell.verdicts)
+    kind = " ".join(filter(None, (word, "control" if is_control else "", edge)))
     sign = SIGNS.get(cell.word, "")
     label = f"{row.name}, {column[0]}, {column[2]}: {cell.word} {_told(cell)}".strip()
     shown: list[Child] = [tag("b", sign, aria_hidden="true") if sign else None, f" {cell.shown}".rstrip()]
     link = tag("a", *shown, href=f"#{row.id}", title=label, aria_label=label)
     return tag("td", link, class_=kind, data_place=place, data_word=word)
-
-
-def _is_control(cell: MatrixCell) -> bool:
-    return any(verdict.gate == "control" for verdict in cell.verdicts)
 
 
 def _told(cell: MatrixCell) -> str:
