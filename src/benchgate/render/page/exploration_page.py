@@ -181,9 +181,8 @@ def draw_lanes(title: str, segments: Sequence[Segment], shown: Callable[[float],
         _segment(segment, _lane_top(lanes.index(segment.vcpu)), looks.get(segment.symbol, 0), x)
         for segment in segments
     ]
-    below = tag(
-        "text", "ns of guest time", x=(LANES_LEFT + LANES_WIDTH) / 2, y=floor + 29, text_anchor="middle"
-    )
+    middle = (LANES_LEFT + LANES_WIDTH) / 2
+    below = tag("text", "ns of guest time", x=middle, y=floor + 29, text_anchor="middle")
     return picture(title, floor + LANES_FOOT, *axis, *names, *boxes, below, width=LANES_WIDTH)
 
 

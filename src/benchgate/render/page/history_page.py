@@ -65,18 +65,9 @@ def _body(course: Course) -> Html:
     older = f"; {counted(course.left_out, 'older session')} not shown" if course.left_out else ""
     caption = f"{counted(len(course.points), 'session')}{older}; dashed: the median of a level"
     heads, rows = used(HEADS, [_row(point, of.shown_unit) for point in reversed(course.points)])
-    return join(
-        [
-            tag("dl", pairs),
-            tag("p", caption, class_="soft"),
-            drawn,
-            listed(told.sentences(course)),
-            more(
-                "every session, newest first",
-                table(f"sessions of {of.cell} {of.metric}", heads, rows, texts=3),
-            ),
-        ]
-    )
+    whole = table(f"sessions of {of.cell} {of.metric}", heads, rows, texts=3)
+    shown = [tag("dl", pairs), tag("p", caption, class_="soft"), drawn, listed(told.sentences(course))]
+    return join([*shown, more("every session, newest first", whole)])
 
 
 def _row(point: CoursePoint, unit: str) -> list[str | Html]:
@@ -121,15 +112,9 @@ class _CourseScale:
 def draw(course: Course) -> Html:
     scale = _scale(course)
     parts = (_grid(course, scale), _levels(course, scale), _dots(course, scale), _borders(course, scale))
-    return tag(
-        "svg",
-        *(join(part) for part in parts),
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        width=WIDTH,
-        height=HEIGHT,
-        role="img",
-        aria_label=f"course of {course.series.cell} {course.series.metric}",
-    )
+    box: dict[str, str | float] = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "width": WIDTH, "height": HEIGHT}
+    label = f"course of {course.series.cell} {course.series.metric}"
+    return tag("svg", *map(join, parts), **box, role="img", aria_label=label)
 
 
 def _scale(course: Course) -> _CourseScale:

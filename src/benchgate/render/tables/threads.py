@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Annotated, Any
 
 from benchgate.base.jsonfields import Presence, as_json
@@ -209,10 +209,7 @@ def _threads(books: ThreadBooks) -> list[str]:
         )
         for book in busiest[:MOST_THREADS]
     ]
-    heads = [HEADS, *rows]
-    kept = [
-        n for n in range(len(HEADS)) if HEADS[n] not in SOMETIMES or any(row[n] != NOTHING for row in rows)
-    ]
+    used = [head not in SOMETIMES or any(row[n] != NOTHING for row in rows) for n, head in enumerate(HEADS)]
     rest = busiest[MOST_THREADS:]
     ran = shown(sum(book.running for book in rest), "ns")
     more = [f"and {counted(len(rest), 'thread')} that ran {ran}"] if rest else []
@@ -220,7 +217,7 @@ def _threads(books: ThreadBooks) -> list[str]:
     cut = "; the record was full then, and the window goes on" if books.is_cut else ""
     of = f"{len(busiest)} of {counted(len(books.threads), 'thread')} ran or waited"
     head = f"{of}, on {counted(books.vcpus, 'CPU')} in {span}{cut}"
-    return [head, *columns.drawn([[row[n] for n in kept] for row in heads]), *more]
+    return [head, *columns.drawn([[*compress(row, used)] for row in (HEADS, *rows)]), *more]
 
 
 def _counts(book: ThreadBook) -> list[str]:
@@ -281,18 +278,12 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
     yield _sentence(
         books, books.wasted, "wasted: CPUs were idle for", "although a thread waited that may run there"
     )
-    longest = sorted(books.wasted, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))[
-        :MOST_STRETCHES
-    ]
-    for stretch in longest:
+    by_length = sorted(books.wasted, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))
+    for stretch in by_length[:MOST_STRETCHES]:
         length, since = shown(stretch.end - stretch.begin, "ns"), view.since(stretch.begin)
         who = first_few([view.name(thread) for thread in stretch.threads], MOST_NAMED)
-        cause = (
-            f", from the wake-up by {_waker(view, stretch.wake)}"
-            if stretch.wake
-            else ", from when it lost its CPU"
-        )
-        yield f"  {length} at {since}: CPU {stretch.cpu} idle while {who} waited{cause}"
+        cause = f"the wake-up by {_waker(view, stretch.wake)}" if stretch.wake else "when it lost its CPU"
+        yield f"  {length} at {since}: CPU {stretch.cpu} idle while {who} waited, from {cause}"
     if books.excused:
         what = "although threads waited that may not run there"
         yield _sentence(books, books.excused, "excused: CPUs were idle for", what)

@@ -6,7 +6,7 @@ not fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchgate.base import grouped
@@ -99,12 +99,10 @@ def _order(page: PageView, column: Column) -> tuple[int, str, int, str]:
 
 
 def _cells(row: PageRow) -> Mapping[Column, MatrixCell]:
+    arms = [(series, arm) for series in row.series for arm in series.arms]
     cells = {
-        (series.place, arm.cpus, arm.name): MatrixCell(
-            arm, tuple(_of_arm(row, series.system, series.lane, arm))
-        )
-        for series in row.series
-        for arm in series.arms
+        (of.place, arm.cpus, arm.name): MatrixCell(arm, _of_arm(row, of.system, of.lane, arm))
+        for of, arm in arms
     }
     known = {id(verdict) for cell in cells.values() for verdict in cell.verdicts}
     unknown = (verdict for verdict in row.verdicts if id(verdict) not in known)
@@ -112,16 +110,13 @@ def _cells(row: PageRow) -> Mapping[Column, MatrixCell]:
     return {**{column: MatrixCell(None, tuple(of)) for column, of in rest.items()}, **cells}
 
 
-def _of_arm(row: PageRow, system: str, lane: str, arm: ArmFigures) -> Iterable[Verdict]:
+def _of_arm(row: PageRow, system: str, lane: str, arm: ArmFigures) -> tuple[Verdict, ...]:
     """The verdicts about this arm; a variant has none."""
     if arm.is_variant:
         return ()
     key = (system, arm.cpus)
-    return (
-        verdict
-        for verdict in row.verdicts
-        if (verdict.system, verdict.cpus) == key and (verdict.lane or lane) == lane
-    )
+    mine = (verdict for verdict in row.verdicts if (verdict.system, verdict.cpus) == key)
+    return tuple(verdict for verdict in mine if (verdict.lane or lane) == lane)
 
 
 def _place(row: PageRow, verdict: Verdict) -> str:
@@ -133,10 +128,8 @@ def _heads(page: PageView, columns: Sequence[Column]) -> list[Html]:
     places = list(dict.fromkeys(place for place, _, _ in columns))
     top = [tag("th", "row", scope="col", rowspan=2)]
     for place in places:
-        span = sum(column[0] == place for column in columns)
-        top.append(
-            tag("th", place, scope="colgroup", colspan=span, class_="first", data_place=page.looks.get(place))
-        )
+        span, look = sum(column[0] == place for column in columns), page.looks.get(place)
+        top.append(tag("th", place, scope="colgroup", colspan=span, class_="first", data_place=look))
     below = [
         tag("th", _count(arm, cpus), scope="col", class_=_edge(columns, n), data_place=page.looks.get(place))
         for n, (place, cpus, arm) in enumerate(columns)
@@ -180,9 +173,8 @@ def _told(cell: MatrixCell) -> str:
     verdict = cell.deciding
     if verdict is None or verdict.threshold is None:
         return cell.shown
-    return f"{cell.shown} {units.limit(verdict)}" + (
-        " (negative control)" if verdict.gate == "control" else ""
-    )
+    control = " (negative control)" if verdict.gate == "control" else ""
+    return f"{cell.shown} {units.limit(verdict)}{control}"
 
 
 def _legend(words: Sequence[str]) -> Html:

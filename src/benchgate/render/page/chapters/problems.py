@@ -40,25 +40,19 @@ def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
     told = told_of(_without_echoes(of))
     what, _, then = page.rooted(told[0].text).partition("; next: ")
     paste = _command(page, told[0].of)
+    then = then.replace(paste, "this command") if paste else then
     others = [page.rooted(verdicts.text).partition("; next: ")[0] for verdicts in told[1:]]
     children: list[Child] = [
         tag("h3", word(str(outcome)), " ", tag("a", row.name, href=f"#{row.id}"), f" {_about(of)}"),
         tag("p", what),
-        tag("p", f"Next: {then.replace(paste, 'this command') if paste else then}", class_="soft")
-        if then
-        else None,
+        tag("p", f"Next: {then}", class_="soft") if then else None,
         commands(paste) if paste else None,
         more(f"{len(others)} more of this row", listed(others)) if others else None,
     ]
     systems = {verdict.system for verdict in of}
     places = {page.looks[series.place] for series in row.series if series.system in systems}
-    return tag(
-        "article",
-        *children,
-        class_=f"problem item {outcome.lower()}",
-        data_word=outcome.lower(),
-        data_place=" ".join(map(str, sorted(places))) or None,
-    )
+    kind, where = outcome.lower(), " ".join(map(str, sorted(places))) or None
+    return tag("article", *children, class_=f"problem item {kind}", data_word=kind, data_place=where)
 
 
 def _without_echoes(of: Sequence[Verdict]) -> list[Verdict]:

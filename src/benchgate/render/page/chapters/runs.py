@@ -75,32 +75,25 @@ def body(page: PageView) -> Html | None:
         return None
     places = {(series.system, series.lane): series.place for series in page.every}
     medians = _medians(rows)
-    marks = [_mark(row, looks[places[row.cell.system, row.lane]], medians.get(row.cell.id)) for row in rows]
+    row_looks = [looks[places[row.cell.system, row.lane]] for row in rows]
+    marks = [_mark(row, look, medians.get(row.cell.id)) for row, look in zip(rows, row_looks, strict=True)]
     lanes = _lanes(view, rows)
     pictures = (figure(drawn, name) for name, drawn in draw(TITLE, marks, lanes))
     heads, cells = used(HEADS, [_row(view, row) for row in rows])
     lines = [
-        TableLine(line, row.cell.id, looks[places[row.cell.system, row.lane]], str(row.outcome))
-        for line, row in zip(cells, rows, strict=True)
+        TableLine(line, row.cell.id, look, str(row.outcome))
+        for line, row, look in zip(cells, rows, row_looks, strict=True)
     ]
     named = [head for head in HEADS[-3:] if head in heads]
     whole = table("Every run", heads, lines, texts=4 if "seed" in heads else 3, prose=len(named))
     void = tag("p", f"Void: {view.void_rule}.", class_="soft") if view.void_rule else None
     entries = legend([(look, place) for place, look in looks.items()])
     drawn = tag("div", *pictures, class_="panels")
-    return join(
-        [
-            tag("p", _counts(rows)),
-            listed(view.outliers) if view.outliers else None,
-            void,
-            more("Every run as a picture", tag("p", ABOUT), entries, drawn, is_open=len(rows) <= FEW),
-            more(
-                f"All {len(rows)} runs with their figures and commands",
-                tag("p", PLACES),
-                tag("div", whole, class_="tall sort"),
-            ),
-        ]
-    )
+    outliers = listed(view.outliers) if view.outliers else None
+    seen = more("Every run as a picture", tag("p", ABOUT), entries, drawn, is_open=len(rows) <= FEW)
+    every = f"All {len(rows)} runs with their figures and commands"
+    told = more(every, tag("p", PLACES), tag("div", whole, class_="tall sort"))
+    return join([tag("p", _counts(rows)), outliers, void, seen, told])
 
 
 def replay_command(view: SessionView, row: RunRow) -> str:

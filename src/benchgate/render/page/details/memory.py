@@ -63,12 +63,9 @@ def _orders(view: SessionView) -> Mapping[str, Disorder]:
 def _order(view: SessionView) -> Html | None:
     """How many accesses were out of order, and at which line the worst one was."""
     cells = {row.cell.id: (row.cell.row, row.cell.cpus) for row in view.rows}
-    disorders = _orders(view)
-    seen = [
-        (cell, disorders[cell]) for cell in sorted(disorders, key=lambda cell: cells.get(cell, (cell, 0)))
-    ]
-    rows = []
-    for cell, disorder in seen:
+    disorders, rows = _orders(view), []
+    for cell in sorted(disorders, key=lambda cell: cells.get(cell, (cell, 0))):
+        disorder = disorders[cell]
         figures = (disorder.count, disorder.crossed, disorder.worst_ns, disorder.total_ns)
         line = _line(view, cell, disorder) if disorder.count else NOTHING
         rows.append([cell, *(f"{figure:,}" for figure in figures), line])

@@ -283,16 +283,9 @@ def _outline(shape: ShownDistribution, scale: _HistogramScale) -> Html:
         points += [(scale.x(left), top), (scale.x(right), top)]
         before = right
     points.append((scale.x(before), scale.y(0)))
-    line = tag(
-        "path",
-        tag("title", shape.name),
-        d=path(points),
-        fill="currentColor",
-        fill_opacity=0.12,
-        stroke="currentColor",
-        stroke_width=1.3,
-        stroke_dasharray=dash(shape.look),
-    )
+    paint: dict[str, str | float | None] = {"fill": "currentColor", "fill_opacity": 0.12}
+    paint |= {"stroke": "currentColor", "stroke_width": 1.3, "stroke_dasharray": dash(shape.look)}
+    line = tag("path", tag("title", shape.name), d=path(points), **paint)
     left, right, top = min(columns, key=lambda column: column[2])
     peak = marker(shape.look, (scale.x(left) + scale.x(right)) / 2, top, 4, title=shape.name)
     return tag("g", line, peak, class_=colour_class(shape.look))

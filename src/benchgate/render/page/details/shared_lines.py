@@ -83,18 +83,10 @@ def picture(seen: Sharing, label: str, most: int = MOST_LINES) -> Html:
     top = max((_taken(cpu) for line in lines for cpu in line.line.cpus), default=1)
     width, height = LEFT + wide * seen.vcpus + 110, TOP + ROW * len(lines) + FOOT
     rows = (_row(line, number, seen, wide, top) for number, line in enumerate(lines))
-    return tag(
-        "svg",
-        tag("title", label),
-        *_heads(seen.vcpus, wide),
-        *rows,
-        _legend(height),
-        viewBox=f"0 0 {width:g} {height:g}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label=f"{label}: " + "; ".join(line.said for line in lines[:8]),
-    )
+    inner = (tag("title", label), *_heads(seen.vcpus, wide), *rows, _legend(height))
+    box: dict[str, str | float] = {"viewBox": f"0 0 {width:g} {height:g}", "width": width, "height": height}
+    told = f"{label}: " + "; ".join(line.said for line in lines[:8])
+    return tag("svg", *inner, **box, role="img", aria_label=told)
 
 
 def standalone(seen: Sharing, label: str) -> str:
@@ -108,14 +100,12 @@ def standalone(seen: Sharing, label: str) -> str:
 def _heads(cpus: int, wide: float) -> list[Html]:
     """The number of each CPU, or of every so many where they would touch."""
     every = max(1, math.ceil(2.6 * LETTER / wide))
-    return [
-        tag("text", "line", x=4, y=TOP - 8),
-        tag("text", "moved; by CPU", x=LEFT - 8, y=TOP - 8, text_anchor="end"),
-        *(
-            tag("text", str(cpu), x=LEFT + wide * (cpu + 0.5), y=TOP - 8, text_anchor="middle")
-            for cpu in range(0, cpus, every)
-        ),
-    ]
+    numbers = (
+        tag("text", str(cpu), x=LEFT + wide * (cpu + 0.5), y=TOP - 8, text_anchor="middle")
+        for cpu in range(0, cpus, every)
+    )
+    moved = tag("text", "moved; by CPU", x=LEFT - 8, y=TOP - 8, text_anchor="end")
+    return [tag("text", "line", x=4, y=TOP - 8), moved, *numbers]
 
 
 def _row(line: SharedLine, number: int, seen: Sharing, wide: float, top: int) -> Html:
@@ -128,16 +118,10 @@ def _row(line: SharedLine, number: int, seen: Sharing, wide: float, top: int) ->
     paint = {"fill": "none", "stroke": "currentColor", "stroke_dasharray": "5 3"}
     frame = rect(LEFT - 1, y, wide * seen.vcpus + 2, ROW - 2, stroke_width=1.6, **paint)
     word = tag("text", WORDS[line.kind], x=right + 8, y=y + 15, class_="strong" if line.is_false else None)
-    return tag(
-        "g",
-        tag("title", line.said),
-        tag("text", name, x=4, y=y + 15, class_="strong"),
-        moves,
-        rect(LEFT, y + 1, wide * seen.vcpus, ROW - 4, class_="halted"),
-        *boxes,
-        tag("g", frame, class_=FALSE_COLOUR) if line.is_false else None,
-        word,
-    )
+    named = tag("text", name, x=4, y=y + 15, class_="strong")
+    ground = rect(LEFT, y + 1, wide * seen.vcpus, ROW - 4, class_="halted")
+    framed = tag("g", frame, class_=FALSE_COLOUR) if line.is_false else None
+    return tag("g", tag("title", line.said), named, moves, ground, *boxes, framed, word)
 
 
 def _box(cpu: LineCpu, y: float, wide: float, top: int, name: str) -> Html:

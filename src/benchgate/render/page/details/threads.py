@@ -92,9 +92,8 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
         for thread in timeline.threads:
             ran[thread.name] += thread.book.running
     result: dict[str, int] = {}
-    for place, (name, _) in enumerate(
-        sorted(ran.items(), key=lambda item: (-item[1], item[0]))[:MOST_COLOURS]
-    ):
+    longest = sorted(ran, key=lambda name: (-ran[name], name))
+    for place, name in enumerate(longest[:MOST_COLOURS]):
         first, count = (0, len(HUES)) if place < len(HUES) else (len(HUES), MOST_COLOURS - len(HUES))
         wanted = zlib.crc32(name.encode()) % count
         free = (first + (wanted + step) % count for step in range(count))
@@ -126,23 +125,16 @@ def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> 
 
 
 def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
-    name = f"{timeline.cell}, {timeline.which} run {timeline.run:04}"
+    run = f"{timeline.which} run {timeline.run:04}"
+    name = f"{timeline.cell}, {run}"
     work = units.shown(timeline.work, "ns" if timeline.unit == "insn" else timeline.unit)
     paints = {of.book.thread: ThreadPaint(of.name, colours.get(of.name)) for of in timeline.threads}
     lanes = thread_lanes.by_cpu(timeline.sketch, paints, f"{name}, by CPU: {_cpus_told(timeline)}")
     rows = thread_lanes.by_thread(timeline.sketch, paints, f"{name}, by thread: {_threads_told(timeline)}")
     return [
         tag("p", threads.conserved_sentence(timeline.conserved)),
-        _wide(
-            f"{name} by CPU",
-            lanes,
-            f"{timeline.which} run {timeline.run:04}, seed {timeline.seed}: work {work}{_said(timeline)}",
-        ),
-        _wide(
-            f"{name} by thread",
-            rows,
-            f"{timeline.which} run {timeline.run:04} by thread{_rows_said(timeline)}",
-        ),
+        _wide(f"{name} by CPU", lanes, f"{run}, seed {timeline.seed}: work {work}{_said(timeline)}"),
+        _wide(f"{name} by thread", rows, f"{run} by thread{_rows_said(timeline)}"),
         _threads(timeline, name),
         *_late(timeline),
     ]
@@ -203,9 +195,8 @@ def _part(ns: int, whole: int) -> str:
 
 
 def _threads(timeline: ThreadTimeline, name: str) -> Html:
-    shown = sorted(timeline.threads, key=lambda named: -(named.book.running + named.book.runnable))[
-        :MOST_THREADS
-    ]
+    by_time = sorted(timeline.threads, key=lambda named: -(named.book.running + named.book.runnable))
+    shown = by_time[:MOST_THREADS]
     caption = f"Threads of {name}"
     if len(shown) < timeline.count:
         caption += f": the {len(shown)} of {timeline.count:,} that ran or waited longest"
