@@ -34,9 +34,7 @@ from benchgate.base.jsonfields import (
     as_json,
     without_head,
 )
-from benchgate.base.jsonfields import (
-    read as read_typed,
-)
+from benchgate.base.jsonfields import read as read_typed
 from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import WINDOWS, Metric

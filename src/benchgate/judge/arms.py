@@ -136,9 +136,7 @@ def differences(runs: Sequence[RawRun]) -> list[str]:
 
 
 def arms(
-    cells: Sequence[tuple[Cell, str]],
-    runs: Sequence[JudgedRun],
-    declared: Mapping[str, Metric] = NO_METRICS,
+    cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun], declared: Mapping[str, Metric] = NO_METRICS
 ) -> dict[str, Arm]:
     """The arm of each planned cell; `cells` has pairs of a cell and why it was skipped. `runs` may have those
     of other rows: only one arm of a system and workload repeats a seed, and a difference there makes all

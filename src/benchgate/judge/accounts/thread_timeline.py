@@ -16,13 +16,7 @@ from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.judge.accounts.thread_sketch import MOST_ROWS, ThreadSketch, busiest, sketch
 from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
-from benchgate.judge.accounts.threads.books import (
-    CpuBook,
-    ThreadBook,
-    ThreadBooks,
-    ThreadWait,
-    WastedTime,
-)
+from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks, ThreadWait, WastedTime
 from benchgate.judge.accounts.timeline import ChosenRun, chosen, facts_of
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles

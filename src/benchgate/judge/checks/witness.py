@@ -47,12 +47,7 @@ from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
-_MEMORY = {
-    "reads": ("reads",),
-    "writes": ("writes",),
-    "lines": ("local", "remote"),
-    TOUCHED: (TOUCHED,),
-}
+_MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
 """Maps a name to what it is the sum of."""
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose

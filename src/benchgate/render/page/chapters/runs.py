@@ -52,17 +52,7 @@ PLACES = (
 )
 FEW = 60
 """So few runs are drawn at once, more of them on request."""
-HEADS = (
-    "run",
-    "cell",
-    "seed",
-    "outcome",
-    "work",
-    "total",
-    "the host during the run",
-    "why",
-    "repeat it",
-)
+HEADS = ("run", "cell", "seed", "outcome", "work", "total", "the host during the run", "why", "repeat it")
 NO_NOISE = RunNoise(None, None, {}, ())
 LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
 """What is drawn as a full bar at least; 1 for counts."""

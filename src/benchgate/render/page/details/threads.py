@@ -18,16 +18,7 @@ from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
 from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, ThreadPaint
-from benchgate.render.page.tables import (
-    NOTHING,
-    commands,
-    cut_of,
-    more,
-    run_folder,
-    scrolling,
-    table,
-    used,
-)
+from benchgate.render.page.tables import NOTHING, commands, cut_of, more, run_folder, scrolling, table, used
 from benchgate.render.tables import threads, units
 from benchgate.render.tables.threads import ThreadView
 from benchgate.render.view import SessionView
