@@ -120,14 +120,10 @@ def _operation(key: FigureKey) -> str:
 
 
 def _session(folder: Path, system: str) -> ComparisonSide:
-    counted = {
-        row.run for row in results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS)) if row.counts
-    }
-    values = [
-        value
-        for value in metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
-        if value.run in counted
-    ]
+    rows = results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS))
+    counted = {row.run for row in rows if row.counts}
+    every = metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
+    values = [value for value in every if value.run in counted]
     systems = sorted({value.system for value in values})
     if system and system not in systems:
         raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
@@ -144,12 +140,8 @@ def _machines(folder: Path, values: Iterable[MetricValue]) -> tuple[str, tuple[s
     try:
         facts = read_object(folder, SESSION)
     except IncompleteError:
-        return "", tuple(
-            sorted(
-                name if name == IDEAL else f"{name} (which, only a session.json in {folder} could tell)"
-                for name in names
-            )
-        )
+        which = f"(which, only a session.json in {folder} could tell)"
+        return "", tuple(sorted(name if name == IDEAL else f"{name} {which}" for name in names))
     digests = machine_digests(facts, str(folder / SESSION))
     return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 

@@ -101,12 +101,9 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
 
 
 def _steps(run: VerifiedRun, declared: Mapping[str, Metric]) -> tuple[tuple[str, float], ...]:
-    result = (
-        (name, printed_step(run, window))
-        for name, window in with_windows(declared).items()
-        if name in run.metrics
-    )
-    return tuple((name, step) for name, step in result if step)
+    known = {name: metric for name, metric in with_windows(declared).items() if name in run.metrics}
+    steps = {name: printed_step(run, metric) for name, metric in known.items()}
+    return tuple((name, step) for name, step in steps.items() if step)
 
 
 @dataclass(frozen=True, slots=True)

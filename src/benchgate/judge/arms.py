@@ -62,11 +62,9 @@ def arm_of(
     }
     absent |= {name: why for name, why in _unseen(samples).items() if name not in lacks}
     try:
-        measurements = {
-            name: measurement(good, metric)
-            for name, metric in with_windows(declared).items()
-            if name not in lacks and name not in absent
-        }
+        every = with_windows(declared)
+        known = [name for name in every if name not in lacks and name not in absent]
+        measurements = {name: measurement(good, every[name]) for name in known}
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
     one = next(iter(measurements.values()))

@@ -42,13 +42,8 @@ def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str
     """Names the metrics that take a percentile, a minimum or a maximum of an empty histogram, and says why
     they have no value."""
     empty = [name for name, histogram in seen.histograms.items() if not histogram.count]
-    result = (
-        (name, histogram)
-        for name, metric in metrics.items()
-        for histogram in empty
-        if _is_of(metric, histogram)
-    )
-    return {name: f"its histogram `{histogram}` is empty" for name, histogram in result}
+    pairs = ((name, of) for name, metric in metrics.items() for of in empty if _is_of(metric, of))
+    return {name: f"its histogram `{of}` is empty" for name, of in pairs}
 
 
 def _is_of(metric: Metric, histogram: str) -> bool:

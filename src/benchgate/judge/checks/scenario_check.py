@@ -78,11 +78,8 @@ def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife
     if opened is None:
         raise VerifyError("the record of threads has no window of the scenario")
     coordinator = schedule.thread_at(opened.vcpu, opened.time)
-    forks = [
-        event
-        for event in events.events
-        if isinstance(event, ForkEvent) and event.parent == coordinator and event.line > events.opened_line
-    ]
+    every = (event for event in events.events if isinstance(event, ForkEvent))
+    forks = [fork for fork in every if fork.parent == coordinator and fork.line > events.opened_line]
     if len(forks) != count:
         raise VerifyError(
             f"the guest reports {count} workers, but {len(forks)} threads were made by the one that began "
@@ -173,11 +170,8 @@ class SeenScenario:
                 continue
             span = self._span(begin + (SETTLED_NS if begin else 0), end)
             most = quota * ((span[1] - span[0]) / period + 1) + OVERRUN_NS * self.scenario.cpus
-            groups = [
-                number
-                for number in range(len(self.scenario.groups))
-                if self.scenario.control_of(number, begin) == control
-            ]
+            every = range(len(self.scenario.groups))
+            groups = [number for number in every if self.scenario.control_of(number, begin) == control]
             had = sum(ran(life, span) for group in groups for life in self._lives(group))
             if had > most:
                 raise VerifyError(

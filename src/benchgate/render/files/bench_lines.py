@@ -62,8 +62,5 @@ def _skipped(view: SessionView) -> Iterator[tuple[str, int, str]]:
     for verdict in view.verdicts:
         name = dict(verdict.params).get(OPERATION)
         if verdict.gate == VERIFIED and verdict.outcome is Word.SKIP and name is not None:
-            yield (
-                verdict.system,
-                verdict.cpus,
-                f"BENCH_SKIP {_named(name, verdict.params)} ({one_line(verdict.reason, 200)})",
-            )
+            line = f"BENCH_SKIP {_named(name, verdict.params)} ({one_line(verdict.reason, 200)})"
+            yield verdict.system, verdict.cpus, line

@@ -55,15 +55,12 @@ def _session(view: SessionView) -> dict[str, object]:
 
 
 def _properties(values: Mapping[str, object], indent: str) -> list[str]:
-    return [
-        f"{indent}<properties>",
-        *(
-            f'{indent}  <property name="benchgate.{xml(name)}" value="{xml(str(value))}"/>'
-            for name, value in values.items()
-            if value is not None
-        ),
-        f"{indent}</properties>",
+    lines = [
+        f'{indent}  <property name="benchgate.{xml(name)}" value="{xml(str(value))}"/>'
+        for name, value in values.items()
+        if value is not None
     ]
+    return [f"{indent}<properties>", *lines, f"{indent}</properties>"]
 
 
 def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:

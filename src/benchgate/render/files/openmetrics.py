@@ -24,12 +24,8 @@ Sample = tuple[Labels, float]
 def render(view: SessionView) -> str:
     about = {"session": view.id, "state": view.state, "version": view.version, "commit": view.commit}
     verdicts = view.shown_verdicts
-    arms = [
-        (series, arm)
-        for series in series_of(view)
-        for arm in series.arms
-        if view.is_verified and not arm.is_broken
-    ]
+    rows = series_of(view) if view.is_verified else ()
+    arms = [(series, arm) for series in rows for arm in series.arms if not arm.is_broken]
     lines = [
         *_family("session", "info", "The measured session.", [(about, 1)], suffix="_info"),
         *_family("verdict", "stateset", "The outcome of each gate.", _states(verdicts)),

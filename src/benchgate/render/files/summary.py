@@ -103,12 +103,8 @@ def _verdicts(view: SessionView) -> list[str]:
 
 def _series(view: SessionView, series: ArmSeries) -> list[str]:
     settings = " ".join(f"{name}={value}" for name, value in series.params)
-    lines = [
-        f"## {markdown(series.name)}, {series.lane}",
-        "",
-        f"{series.mode} mode; {markdown(settings) or 'no parameters'}.",
-        "",
-    ]
+    told = f"{series.mode} mode; {markdown(settings) or 'no parameters'}."
+    lines = [f"## {markdown(series.name)}, {series.lane}", "", told, ""]
     cells = [_cells(view, series, arm) for arm in series.arms]
     rule = ("---" if name in TEXTS else "--:" for name in cells[0])
     rows = [tuple(cells[0]), tuple(rule), *(tuple(of.values()) for of in cells)]

@@ -50,22 +50,16 @@ def _section(table: Table) -> list[str]:
 
 
 def _locks(table: Table) -> list[str]:
-    rows = [
-        [name, phase, shown(lock.takes), shown(lock.wait), shown(lock.hold)]
-        for name, phases in table.locks.items()
-        for phase, lock in phases.items()
-        if phase in ("work", WHOLE)
-    ]
+    every = ((name, *of) for name, phases in table.locks.items() for of in phases.items())
+    known = [(name, phase, lock) for name, phase, lock in every if phase in ("work", WHOLE)]
+    rows = [[name, phase, *map(shown, (of.takes, of.wait, of.hold))] for name, phase, of in known]
     return _grid(("lock", "phase", "takes", "waited", "held"), rows)
 
 
 def _threads(threads: Sequence[Thread]) -> list[str]:
     rows = [
-        [
-            str(thread.number),
-            *map(shown, (thread.cpu, thread.running, thread.runnable, thread.blocked, thread.lifetime)),
-        ]
-        for thread in threads[:MOST_THREADS]
+        [str(of.number), *map(shown, (of.cpu, of.running, of.runnable, of.blocked, of.lifetime))]
+        for of in threads[:MOST_THREADS]
     ]
     more = len(threads) - len(rows)
     head = f"Threads ({len(threads)}" + (f", {more} not shown" if more else "") + "):"

@@ -57,11 +57,8 @@ def _named(key: FigureKey, a: ComparisonSide, b: ComparisonSide) -> str:
 def _row(a: Samples, b: Samples, alpha: float) -> tuple[str, str, str, str]:
     figures = units.shown(median(a.values), a.unit), units.shown(median(b.values), b.unit)
     if a.unit != b.unit or (a.lane and b.lane and a.lane != b.lane):
-        return (
-            *figures,
-            f"clocks {a.lane} and {b.lane}" if a.lane != b.lane else "other unit",
-            columns.NOTHING,
-        )
+        why = f"clocks {a.lane} and {b.lane}" if a.lane != b.lane else "other unit"
+        return (*figures, why, columns.NOTHING)
     if min(*a.values, *b.values) <= 0:
         return (*figures, columns.NOTHING, columns.NOTHING)
     ratio = median(a.values) / median(b.values)

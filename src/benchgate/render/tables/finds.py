@@ -64,15 +64,8 @@ def strategies(state: ExplorationResult) -> Grid:
 
 def finds(state: ExplorationResult, command_of: CommandOf) -> Grid:
     rows = [
-        (
-            find.name,
-            str(find.kind),
-            find.cell,
-            f"{find.strategy} {find.seed}",
-            command_of(find.name),
-            find.what,
-        )
-        for find in state.finds
+        (of.name, str(of.kind), of.cell, f"{of.strategy} {of.seed}", command_of(of.name), of.what)
+        for of in state.finds
     ]
     heads = ("find", "kind", "cell", "strategy, seed", "replay", "what")
     return Grid("finds", (heads, *rows), texts=6)

@@ -81,11 +81,8 @@ def share(part: float) -> str:
 
 def sentences(view: SessionView) -> list[str]:
     """There is one sentence for each row that does not scale."""
-    return [
-        sentence(growth)
-        for growth in growths(spendings(view.books))
-        if growth.efficiency < SCALES and growth.causes
-    ]
+    every = growths(spendings(view.books))
+    return [sentence(growth) for growth in every if growth.efficiency < SCALES and growth.causes]
 
 
 def sentence(growth: Growth) -> str:

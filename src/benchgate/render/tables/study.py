@@ -180,17 +180,15 @@ def _sigma(estimate: Estimate | None) -> str:
 
 
 def mixes_json(mixes: Sequence[MixChoice], resources: Sequence[str]) -> str:
-    return json.dumps(
-        [
-            {
-                "objective": float(mix.objective),
-                "mix": {application_input.name: count for application_input, count in mix.counts},
-                "totals": {name: float(total) for name, total in zip(resources, mix.totals, strict=True)},
-            }
-            for mix in mixes
-        ],
-        indent=2,
-    )
+    listed = [
+        {
+            "objective": float(mix.objective),
+            "mix": {application_input.name: count for application_input, count in mix.counts},
+            "totals": {name: float(total) for name, total in zip(resources, mix.totals, strict=True)},
+        }
+        for mix in mixes
+    ]
+    return json.dumps(listed, indent=2)
 
 
 def mixes_text(mixes: Sequence[MixChoice], resources: Sequence[str]) -> list[str]:

@@ -228,15 +228,11 @@ def _counts(book: ThreadBook) -> list[str]:
 
 
 def _cpus(books: ThreadBooks) -> list[str]:
-    rows = [
-        (
-            str(cpu.cpu),
-            *(shown(length, "ns") for length in (cpu.running, cpu.idle, cpu.wasted, cpu.longest_wasted)),
-            f"{cpu.switches:,}",
-        )
-        for cpu in books.cpus
-    ]
-    return columns.drawn([CPU_HEADS, *rows])
+    rows: list[Sequence[str]] = [CPU_HEADS]
+    for cpu in books.cpus:
+        lengths = (cpu.running, cpu.idle, cpu.wasted, cpu.longest_wasted)
+        rows.append((str(cpu.cpu), *(shown(length, "ns") for length in lengths), f"{cpu.switches:,}"))
+    return columns.drawn(rows)
 
 
 def _phases(books: ThreadBooks) -> list[str]:

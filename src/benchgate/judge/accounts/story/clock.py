@@ -51,12 +51,8 @@ def vcpu(number: int) -> Track:
 
 
 def _marks(log: ClockLog) -> Story:
-    return Story(
-        instants=tuple(
-            Instant(vcpu(mark.vcpu), _MARKS.get(mark.kind, f"mark {mark.kind:#04x}"), mark.time)
-            for mark in log.marks
-        )
-    )
+    named = [(_MARKS.get(mark.kind, f"mark {mark.kind:#04x}"), mark) for mark in log.marks]
+    return Story(instants=tuple(Instant(vcpu(mark.vcpu), name, mark.time) for name, mark in named))
 
 
 def _console(files: RunFiles, log: ClockLog) -> Story:

@@ -33,12 +33,10 @@ def threads_part(books: ThreadBooks) -> Story:
         for queue in books.queues
     ]
     cut = f"the record of threads was full at {books.end} ns; what came later is missing"
+    ran = (_run(thread_slice, names) for thread_slice in running)
+    wasted = (_wasted(stretch, names) for stretch in books.wasted)
     return Story(
-        spans=(
-            *(_run(thread_slice, names) for thread_slice in running),
-            *(_wasted(stretch, names) for stretch in books.wasted),
-            *_states(books, names),
-        ),
+        spans=(*ran, *wasted, *_states(books, names)),
         arrows=tuple(_arrows(books.wakes, running)),
         counters=tuple(queues),
         notes=(cut,) if books.is_cut else (),
@@ -49,14 +47,8 @@ def cpu(number: int) -> Track:
     return Track(CPUS, f"CPU {number}")
 
 
-def _run(thread_slice: ThreadSlice, names: Names) -> StorySpan:
-    return StorySpan(
-        cpu(thread_slice.cpu),
-        _name(thread_slice.thread, names),
-        thread_slice.begin,
-        thread_slice.end,
-        {"id": thread_slice.thread},
-    )
+def _run(of: ThreadSlice, names: Names) -> StorySpan:
+    return StorySpan(cpu(of.cpu), _name(of.thread, names), of.begin, of.end, {"id": of.thread})
 
 
 def _name(thread: int, names: Names) -> str:

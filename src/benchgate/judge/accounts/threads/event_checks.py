@@ -123,11 +123,8 @@ class _CpuCheck:
         if mask is None or mask >> cpu & 1:
             self.excused.discard(thread)
         elif thread not in self.excused:
-            refuse(
-                self.path,
-                event,
-                f"thread {thread} comes to CPU {cpu}, but may run on the CPUs {mask:#x} only",
-            )
+            may = f"may run on the CPUs {mask:#x} only"
+            refuse(self.path, event, f"thread {thread} comes to CPU {cpu}, but {may}")
 
 
 def _is_read(event: AllowEvent, events: tuple[ThreadEvent, ...], at: int) -> bool:

@@ -89,12 +89,9 @@ def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> Panel:
         for series in group
     )
     counts = {point.cpus for line in lines for point in line.points}
-    lanes = {series.lane for series in group}
-    host = tuple(
-        (cpus, bound.ratio / cpus)
-        for cpus, bound in sorted(view.capacity.items())
-        if cpus in counts and cpus > 1 and bound.lane in lanes and bound.lane is not Lane.INSN
-    )
+    lanes = {series.lane for series in group} - {Lane.INSN}
+    known = [(cpus, of.ratio) for cpus, of in sorted(view.capacity.items()) if of.lane in lanes]
+    host = tuple((cpus, ratio / cpus) for cpus, ratio in known if cpus in counts and cpus > 1)
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
     lowest = min(value for line in lines for point in line.points for value in _values(point))
     title = f"Efficiency of {heading}. {told}"

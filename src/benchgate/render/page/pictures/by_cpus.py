@@ -87,12 +87,8 @@ def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
         under.append(tag("path", what, class_="host", d=f"M{x - half:.1f} {y:.1f}h{2 * half:.1f}"))
     under += [_limit(limit, frame) for limit in panel.limits]
     shifts = _shifts(len(panel.lines), frame.pitch)
-    return picture(
-        panel.title,
-        frame.height,
-        *under,
-        *(_line(line, frame, shift) for line, shift in zip(panel.lines, shifts, strict=True)),
-    )
+    lines = (_line(line, frame, shift) for line, shift in zip(panel.lines, shifts, strict=True))
+    return picture(panel.title, frame.height, *under, *lines)
 
 
 def _frame(panel: Panel) -> Frame:
@@ -105,12 +101,8 @@ def _frame(panel: Panel) -> Frame:
 def reach(panel: Panel) -> tuple[float, float]:
     """The least and the largest value of all that is drawn, and the ends that the axis has at least."""
     points = [point for line in panel.lines for point in line.points]
-    ends = [
-        end
-        for point in points
-        for end in (point.value, point.low, point.high, point.level)
-        if end is not None
-    ]
+    every = (end for point in points for end in (point.value, point.low, point.high, point.level))
+    ends = [end for end in every if end is not None]
     values = [*ends, *(run for point in points for run in point.runs), *(value for _, value in panel.host)]
     values += [limit.value for limit in panel.limits]
     return min([*values, panel.least]), max([*values, panel.most])

@@ -115,11 +115,8 @@ class Frame:
 
 def level(y: float, shown: str, left: float = LEFT) -> Html:
     """One line of the grid with its value."""
-    return tag(
-        "g",
-        tag("path", class_="grid", d=f"M{left:.1f} {y:.1f}H{WIDTH - RIGHT}"),
-        tag("text", shown, x=left - 5, y=y + 4, text_anchor="end"),
-    )
+    line = tag("path", class_="grid", d=f"M{left:.1f} {y:.1f}H{WIDTH - RIGHT}")
+    return tag("g", line, tag("text", shown, x=left - 5, y=y + 4, text_anchor="end"))
 
 
 def upright(x: float, top: float, bottom: float, shown: str) -> Html:
