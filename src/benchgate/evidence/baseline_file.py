@@ -151,9 +151,8 @@ def _as_json(baseline: Baseline) -> dict[str, Any]:
     origin = Origin(baseline.origin.machine, dict(sorted(baseline.origin.systems.items())))
     cells = tuple(map(_file_cell, baseline.arms))
     head = baseline.accepted, baseline.session, baseline.finished, baseline.manifest, baseline.commit
-    result: dict[str, Any] = {"format": FORMAT, "version": VERSION} | as_json(
-        BaselineFile(*head, origin, cells, "")
-    )
+    result: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    result |= as_json(BaselineFile(*head, origin, cells, ""))
     return result | {"digest": _digest(result)}
 
 

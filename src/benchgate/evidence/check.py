@@ -205,10 +205,8 @@ def _check_chain(findings: _Findings, folder: Path, facts: Mapping[str, object])
         return
     last = links[-1].chain if links else chain_start(str(facts.get("id")))
     if facts.get("state") == COMPLETE and facts.get("chain") != last:
-        findings.add(
-            TAMPERED,
-            f"{ATTEMPTS} does not end at the attempt that {SESSION} names: attempts were removed or added",
-        )
+        what = f"{ATTEMPTS} does not end at the attempt that {SESSION} names"
+        findings.add(TAMPERED, f"{what}: attempts were removed or added")
     if facts.get("state") == COMPLETE and links and links[-1].run != len(links):
         findings.add(INCOMPLETE, f"{ATTEMPTS} has only {len(links)} of {links[-1].run} attempts")
     for link in links:

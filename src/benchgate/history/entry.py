@@ -156,21 +156,19 @@ def _version(facts: Mapping[str, Any]) -> str:
 def _values(row: RunRow, machine: str) -> Iterator[tuple[CourseSeries, float]]:
     cell = replace(row.cell, clock="")
     for metric, unit, value in row.figures if row.counts else ():
-        yield (
-            CourseSeries(
-                row=cell.row,
-                cell=cell.id,
-                system=row.cell.system,
-                workload=row.cell.workload,
-                params=joined_params(row.cell.params),
-                mode=str(row.cell.mode),
-                cpus=row.cell.cpus,
-                lane=str(row.lane),
-                placement=str(row.placement),
-                machine=machine,
-                metric=metric.name,
-                better=str(metric.better),
-                unit=unit,
-            ),
-            value,
+        series = CourseSeries(
+            row=cell.row,
+            cell=cell.id,
+            system=cell.system,
+            workload=cell.workload,
+            params=joined_params(cell.params),
+            mode=str(cell.mode),
+            cpus=cell.cpus,
+            lane=str(row.lane),
+            placement=str(row.placement),
+            machine=machine,
+            metric=metric.name,
+            better=str(metric.better),
+            unit=unit,
         )
+        yield series, value

@@ -135,8 +135,7 @@ class RunFiles:
         hosts = {sample.moment: sample.snapshot for sample in self._hosts.samples}
         samples = self._read(THREADS, lambda value: read(tuple[UseSample, ...], value, "moments"))
         return tuple(
-            Moment(sample.moment, sample.t_ns, sample.vcpus, hosts.get(sample.moment, _NOT_RECORDED))
-            for sample in samples
+            Moment(of.moment, of.t_ns, of.vcpus, hosts.get(of.moment, _NOT_RECORDED)) for of in samples
         )
 
     @cached_property

@@ -107,23 +107,19 @@ def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
         by_cpu = sum(map(len, lanes)) + sum(map(len, queues))
         if max(by_cpu, sum(len(row.boxes) for row in rows)) <= most:
             break
-    drawn = _cpus(books)
+    drawn, wasted = _cpus(books), grouped(books.wasted, key=lambda stretch: stretch.cpu)
     crossing = [
         wake for wake in books.wakes if wake.cpu != wake.waker_cpu and max(wake.cpu, wake.waker_cpu) in drawn
     ]
+    thinned = crossing[:: _thinning(crossing)]
     return ThreadSketch(
         length=at.length,
         columns=at.count,
         lanes=lanes,
-        wasted=tuple(
-            _wasted([stretch for stretch in books.wasted if stretch.cpu == cpu], at) for cpu in _cpus(books)
-        ),
+        wasted=tuple(_wasted(wasted.get(cpu, []), at) for cpu in drawn),
         queues=queues,
         rows=rows,
-        arrows=tuple(
-            WakeArrow(wake.time - books.begin, wake.waker_cpu, wake.cpu)
-            for wake in crossing[:: _thinning(crossing)]
-        ),
+        arrows=tuple(WakeArrow(of.time - books.begin, of.waker_cpu, of.cpu) for of in thinned),
         crossing=len(crossing),
     )
 

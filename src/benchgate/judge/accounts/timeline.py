@@ -104,10 +104,7 @@ def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
     def since(time: int) -> int:
         return (time - begin) * total // length
 
-    return tuple(
-        WorkerSpan(report.id, report.cpu, report.cpu_end, since(report.start), since(report.end))
-        for report in seen.reports
-    )
+    return tuple(WorkerSpan(of.id, of.cpu, of.cpu_end, since(of.start), since(of.end)) for of in seen.reports)
 
 
 # ---- call stacks

@@ -186,10 +186,7 @@ def _check_typed(files: RunFiles, system: System) -> None:
     """What was typed, and when, is what the clock brought to the guest."""
     record = files.typed if system.script else ()
     ours = [(line.at, len(line.text), line.time) for line in record if line.text]
-    theirs = [
-        (console_input.console, console_input.count, console_input.time)
-        for console_input in files.clock.inputs
-    ]
+    theirs = [(typed.console, typed.count, typed.time) for typed in files.clock.inputs]
     if ours != theirs:
         raise VerifyError(
             f"{CONVERSATION} says that lines were typed at (bytes of the console, length, ns) {ours[:8]}, "

@@ -103,10 +103,8 @@ def span(files: RunFiles, output: GuestOutput, result: ResultDefinition) -> tupl
         listed = [known[name] for name in result.operations if name in known]
         if not listed:
             raise VerifyError("the program measured none of its operations")
-        return clock.span(
-            clock.record(min(operation.after for operation in listed)),
-            clock.record(max(operation.line for operation in listed)),
-        )
+        first, last = min(of.after for of in listed), max(of.line for of in listed)
+        return clock.span(clock.record(first), clock.record(last))
     if result.work is None:
         raise VerifyError("the system's YAML has no work window (`result.work`)")
     return clock.span(*clock.lines("work", result.work))

@@ -56,10 +56,8 @@ def _sections(state: ExplorationResult, of_find: Mapping[str, str]) -> Iterator[
 
 def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Html:
     first = next((find for find in finds if find.small), finds[0])
-    parts: list[Child] = [
-        tag("p", f"{first.name}, {first.cell}: {first.what}"),
-        commands(of_find.get(first.name, "")),
-    ]
+    what = tag("p", f"{first.name}, {first.cell}: {first.what}")
+    parts: list[Child] = [what, commands(of_find.get(first.name, ""))]
     if first.small is not None:
         parts += [listed(tables.small(first)), _lanes(first.small)]
     parts.append(tag("p", f"What they have in common: {name}.", class_="soft"))

@@ -65,10 +65,7 @@ def _console(files: RunFiles, log: ClockLog) -> Story:
             instants.append(Instant(track, text, line.time))
         begin = line.end
     typed = Track("console", "typed")
-    inputs = [
-        Instant(typed, f"{console_input.count} bytes are typed", console_input.time)
-        for console_input in log.inputs
-    ]
+    inputs = [Instant(typed, f"{of.count} bytes are typed", of.time) for of in log.inputs]
     return Story(instants=(*instants, *inputs))
 
 
@@ -120,17 +117,15 @@ def _columns(seen: Activity) -> Story:
 
 def _events(seen: Events) -> Story:
     spans = [
-        StorySpan(vcpu(turn.vcpu), "works" if turn.works else "spins", turn.begin, turn.end)
-        for turn in seen.turns
+        StorySpan(vcpu(of.vcpu), "works" if of.works else "spins", of.begin, of.end) for of in seen.turns
     ]
     spans += [_halt(halt) for halt in seen.halts if halt.begin < halt.end]
+    kicks = (Instant(vcpu(of.vcpu), f"interrupted by {_sender(of.by)}", of.time) for of in seen.kicks)
     full = f"the file of events was full at {seen.full} ns; what came later is missing"
     return Story(
         spans=tuple(sorted(spans, key=lambda span: (span.begin, span.end))),
         arrows=tuple(_woken(halt) for halt in seen.halts if halt.by is not None),
-        instants=tuple(
-            Instant(vcpu(kick.vcpu), f"interrupted by {_sender(kick.by)}", kick.time) for kick in seen.kicks
-        ),
+        instants=tuple(kicks),
         notes=() if seen.full is None else (full,),
     )
 

@@ -24,14 +24,9 @@ Names = Mapping[int, str]
 def threads_part(books: ThreadBooks) -> Story:
     """Tracks appear in the order of their spans: first the CPUs, then the threads by their ids."""
     names = names_of(books.threads)
-    running = sorted(
-        (thread_slice for thread_slice in books.slices if thread_slice.state == "running"),
-        key=lambda thread_slice: (thread_slice.cpu, thread_slice.begin),
-    )
-    queues = [
-        Counter(Track(QUEUES, f"CPU {queue.cpu}"), queue.time, {"threads": queue.length})
-        for queue in books.queues
-    ]
+    running = [piece for piece in books.slices if piece.state == "running"]
+    running.sort(key=lambda piece: (piece.cpu, piece.begin))
+    queues = [Counter(Track(QUEUES, f"CPU {of.cpu}"), of.time, {"threads": of.length}) for of in books.queues]
     cut = f"the record of threads was full at {books.end} ns; what came later is missing"
     ran = (_run(thread_slice, names) for thread_slice in running)
     wasted = (_wasted(stretch, names) for stretch in books.wasted)

@@ -155,10 +155,8 @@ def _check_ends(events: ThreadEvents) -> None:
             case _:
                 pass
     if not died and len(ending) > _MOST_ENDING * events.vcpus:
-        refuse(
-            *(events.path, next(iter(ending.values()))),
-            f"{len(ending)} threads begin to end, but no switch from one says that it is dead",
-        )
+        what = f"{len(ending)} threads begin to end, but no switch from one says that it is dead"
+        refuse(events.path, next(iter(ending.values())), what)
 
 
 def _check_names(events: ThreadEvents) -> None:

@@ -157,9 +157,7 @@ class _Repeater:
         self.effects: list[QueueEffect] = []
         self.prompted: list[SwitchCause | None] = [None] * events.vcpus
         """By CPU: the last thing, since its last switch, for which it may switch again."""
-        self.sees_ticks = any(
-            isinstance(event, PromptEvent) and not event.is_yield for event in events.events
-        )
+        self.sees_ticks = any(isinstance(of, PromptEvent) and not of.is_yield for of in events.events)
         self.sent: dict[int, tuple[int, SendEvent]] = {}
         """By thread that another CPU shall wake: who asked for that, and where."""
 

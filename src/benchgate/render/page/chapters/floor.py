@@ -6,7 +6,7 @@ Takes a PageView; gives the chapter, or None if there is nothing of it. Does not
 
 from __future__ import annotations
 
-from benchgate.base.gates import Verdict, Word
+from benchgate.base.gates import Word
 from benchgate.base.text import percent
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageView
@@ -35,24 +35,17 @@ def _floors(view: SessionView) -> list[Html]:
     if not view.floors:
         return []
     rows = [sensitivity.cells(floor) for floor in view.floors]
-    return [
-        table("Noise floor of each arm", sensitivity.HEADS, rows),
-        tag("p", sensitivity.ABOUT, class_="soft"),
-    ]
+    whole = table("Noise floor of each arm", sensitivity.HEADS, rows)
+    return [whole, tag("p", sensitivity.ABOUT, class_="soft")]
 
 
 def _effects(view: SessionView) -> list[Html]:
-    decided = [verdict for verdict in view.shown_verdicts if verdict.outcome in (Word.PASS, Word.FAIL)]
+    decided = [of for of in view.shown_verdicts if of.outcome in (Word.PASS, Word.FAIL)]
+    known = [(of, of.smallest_effect) for of in decided if of.smallest_effect is not None]
     rows = [
-        (verdict.id, word(str(verdict.outcome)), units.limit(verdict) or NOTHING, _effect(verdict))
-        for verdict in decided
-        if _effect(verdict)
+        (of.id, word(str(of.outcome)), units.limit(of) or NOTHING, percent(effect)) for of, effect in known
     ]
     if not rows:
         return []
     heads = ("gate", "verdict", "threshold", "smallest effect")
     return [table("Smallest effect of each decision", heads, rows, texts=2), tag("p", EFFECT, class_="soft")]
-
-
-def _effect(verdict: Verdict) -> str:
-    return "" if verdict.smallest_effect is None else percent(verdict.smallest_effect)

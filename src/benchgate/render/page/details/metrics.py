@@ -203,10 +203,8 @@ def _histograms(shapes: Shapes) -> list[Html]:
     pictures = (_histogram(key, some) for key, some in shapes.items())
     rows = [_percentiles(key, shape) for key, some in shapes.items() for shape in some]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
-    return [
-        tag("div", *pictures, class_="panels"),
-        table("Percentiles of all counted runs together", heads, rows, texts=2),
-    ]
+    whole = table("Percentiles of all counted runs together", heads, rows, texts=2)
+    return [tag("div", *pictures, class_="panels"), whole]
 
 
 def _histogram(key: tuple[str, str, int], some: Sequence[ShownDistribution]) -> Html:

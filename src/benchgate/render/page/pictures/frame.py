@@ -105,12 +105,9 @@ class Frame:
             tag("text", str(column), x=self.x(column), y=bottom + 14, text_anchor="middle")
             for column in self.columns
         ]
-        middle = (LEFT + right) / 2
-        return [
-            *lines,
-            tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{right}"),
-            tag("text", below, x=middle, y=self.height - 5, text_anchor="middle"),
-        ]
+        axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{right}")
+        told = tag("text", below, x=(LEFT + right) / 2, y=self.height - 5, text_anchor="middle")
+        return [*lines, axis, told]
 
 
 def level(y: float, shown: str, left: float = LEFT) -> Html:

@@ -67,9 +67,8 @@ def draw(title: str, curves: Sequence[Curve], stairs: Sequence[Stair]) -> Html:
 
 
 def _scale(curves: Sequence[Curve], stairs: Sequence[Stair]) -> _LatencyScale:
-    values = [ns for curve in curves for point in curve.points for ns in point[1:]] + [
-        stair.ns for stair in stairs
-    ]
+    values = [ns for curve in curves for point in curve.points for ns in point[1:]]
+    values += [stair.ns for stair in stairs]
     places = [point[0] for curve in curves for point in curve.points]
     marks = _marks(min(values), max(values))
     return _LatencyScale((min(places), max(places)), marks[0], marks[-1])
