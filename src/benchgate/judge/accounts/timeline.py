@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchgate.base.cells import Lane
 from benchgate.base.runs import VerifiedRun
 from benchgate.insn.activity import Activity
 from benchgate.insn.profile import Stacks, read_folded
@@ -50,7 +51,7 @@ class ChosenRun:
 
 def facts_of(run: VerifiedRun, which: str) -> dict[str, Any]:
     """The fields of a ChosenRun."""
-    cell, seed = run.run.cell, None if run.run.clock_log is None else run.run.seed
+    cell, seed = run.run.cell, run.run.seed if run.run.lane is Lane.INSN else None
     facts = {"cell": cell.id, "cpus": cell.cpus, "folder": f"runs/{run.run.folder.name}", "seed": seed}
     return {**facts, "run": run.run.attempt, "which": which, "work": run.work, "unit": run.unit}
 

@@ -90,7 +90,7 @@ def test_an_interval_without_an_end_states_no_effect() -> None:
     bottoms = [1.0, 1.0, 1.0]
     everything = Interval(float("-inf"), float("inf"))
     assert figures.effect_of_ratio([1.0, 2.0, 3.0], bottoms, everything, 0.0) is None
-    assert figures.effect_of_ratio([0.0, 0.0, 1.0], bottoms, Interval(0.0, 1.0), 0.0) is None
+    assert figures.effect_of_ratio([1.0, 2.0, 3.0], bottoms, Interval(0.0, 1.0), 0.0) is None
     assert figures.effect_of_value(0.1, Interval(0.0, 0.2), Interval(0.05, 0.15), 0.0) is None
 
 
