@@ -127,17 +127,9 @@ class Exploration:
     ) -> Self:
         """Stalls right before one in so many executions of these instructions, for some time between the
         shortest and the longest."""
-        return replace(
-            self,
-            strategy=Strategy.PLACE,
-            seed=seed,
-            one_in=one_in,
-            reach=0,
-            shortest_ns=shortest,
-            longest_ns=longest,
-            points=(),
-            places=tuple(dict.fromkeys(address & ADDRESS for address in addresses)),
-        )
+        places = tuple(dict.fromkeys(address & ADDRESS for address in addresses))
+        there = replace(self, strategy=Strategy.PLACE, points=(), places=places)
+        return replace(there, seed=seed, one_in=one_in, reach=0, shortest_ns=shortest, longest_ns=longest)
 
     def __str__(self) -> str:
         listed = f"{len(self.points)} points" if self.strategy is Strategy.POINTS else f"seed {self.seed}"

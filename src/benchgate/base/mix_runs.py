@@ -192,9 +192,8 @@ class Mix:
         machine = self.system.machine
         if machine is None:
             return ""
-        return hashlib.sha256(
-            repr(replace(machine, file=Path(), text="", digest="", source="")).encode()
-        ).hexdigest()[:16]
+        plain = replace(machine, file=Path(), text="", digest="", source="")
+        return hashlib.sha256(repr(plain).encode()).hexdigest()[:16]
 
     @property
     def cell(self) -> Cell:

@@ -83,9 +83,8 @@ class ComparisonSide:
 
     @property
     def without_system(self) -> ComparisonSide:
-        return replace(
-            self, samples={replace(key, system=""): sample for key, sample in self.samples.items()}
-        )
+        samples = {replace(key, system=""): sample for key, sample in self.samples.items()}
+        return replace(self, samples=samples)
 
 
 def read(word: str) -> ComparisonSide:
@@ -194,9 +193,8 @@ def _lines(path: Path, text: str) -> ComparisonSide:
         operations = bench_lines.parse(text.replace("\r", ""))
     except VerifyError as error:
         raise EvidenceError(f"{path}: {error}") from None
-    return _program(
-        path, operations.label, {name: operation.each_ns for name, operation in operations.measured.items()}
-    )
+    each_ns = {name: operation.each_ns for name, operation in operations.measured.items()}
+    return _program(path, operations.label, each_ns)
 
 
 def _program(path: Path, label: str, each_ns: Mapping[str, float]) -> ComparisonSide:

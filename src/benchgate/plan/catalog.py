@@ -158,17 +158,14 @@ def placed(word: str, home: Path) -> str:
     """The word of a system from a file in `home`, with relative paths made absolute."""
     name, chosen = split_system(word)
     name = str(home / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
-    files = _loaded_system(_find("system", name), ()).settings.files if chosen else ()
-    forms = _loaded_system(_find("system", name), ()).settings.forms if chosen else {}
-    values = {
-        key: _rooted(forms[key], value, home)
-        if key in forms
-        else str(home / value)
-        if key in files
-        else value
-        for key, value in chosen.items()
-    }
-    return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
+    words = [name]
+    for key, value in chosen.items():
+        settings = _loaded_system(_find("system", name), ()).settings
+        if key in settings.forms:
+            words.append(f"{key}={_rooted(settings.forms[key], value, home)}")
+        else:
+            words.append(f"{key}={home / value if key in settings.files else value}")
+    return ":".join(words)
 
 
 def _rooted(form: SettingForm, value: str, home: Path) -> str:

@@ -245,9 +245,8 @@ def _distances(top: Section, nodes: int) -> tuple[tuple[int, ...], ...]:
     rows = top.texts("distances") if top.has("distances") else ()
     if not rows or top.refused("distances") or top.refused("nodes"):
         return ()
-    if any(not _ROW.match(row) for row in rows) or {len(row.split()) for row in rows} | {len(rows)} != {
-        nodes
-    }:
+    sizes = {len(rows), *(len(row.split()) for row in rows)}
+    if not all(map(_ROW.match, rows)) or sizes != {nodes}:
         top.refuse(f"expected {nodes} rows of {nodes} whole numbers, one for each node", "distances")
         return ()
     matrix = tuple(tuple(map(int, row.split())) for row in rows)

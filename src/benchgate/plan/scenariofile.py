@@ -413,10 +413,8 @@ class _ScenarioReader:
                 self.top.refuse(
                     f"{gate.name}: is of waits, and there is a quota: {LOOK_LIKE_WAITING}", "gates"
                 )
-        for gate in scenario.gates:
-            if gate.seen is Subject.WASTED and not scenario.is_whole(
-                *scenario.span(gate.phase, gate.within_ns)
-            ):
+        for gate in (one for one in scenario.gates if one.seen is Subject.WASTED):
+            if not scenario.is_whole(*scenario.span(gate.phase, gate.within_ns)):
                 self.top.refuse(
                     f"{gate.name}: a CPU is away in its time, or on its way, which takes up to "
                     f"{_ms(HOTPLUG_NS)}: {LOOKS_IDLE}",

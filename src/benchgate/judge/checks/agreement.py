@@ -169,11 +169,8 @@ def _check_pins(files: RunFiles) -> None:
     """The CPUs that were read back are the pins. Workers of a native run may have ended before they were
     found; a guest has a thread per vCPU."""
     run, native = files.run, files.run.lane is Lane.NATIVE
-    found = (
-        files.affinity
-        if native
-        else sorted((vcpu, cpus) for vcpu, cpus in files.affinity if vcpu is not None)
-    )
+    known = [(vcpu, cpus) for vcpu, cpus in files.affinity if vcpu is not None]
+    found = files.affinity if native else sorted(known)
     if not native and [vcpu for vcpu, _ in found] != list(range(run.cell.cpus)):
         raise _differs(run, f"{run.cell.cpus} CPUs", "affinity.json has threads of other vCPUs")
     for place, (_, cpus) in enumerate(found) if run.pins else ():

@@ -230,9 +230,8 @@ class SeenScenario:
                 yield end - begin
 
     def _wasted(self, span: Span) -> float:
-        lost = sum(
-            max(0, min(stretch.end, span[1]) - max(stretch.begin, span[0])) for stretch in self.pauses.wasted
-        )
+        inside = (min(of.end, span[1]) - max(of.begin, span[0]) for of in self.pauses.wasted)
+        lost = sum(max(0, length) for length in inside)
         return lost / ((span[1] - span[0]) * self.schedule.vcpus)
 
 

@@ -176,9 +176,8 @@ class _RunNames:
 
     def value(self, name: str) -> Fraction:
         if name in self._params:
-            return (
-                Fraction(int(self._params[name])) * UNITS.get(self.workload.params[name].unit, UNITS[""])[1]
-            )
+            _, size = UNITS.get(self.workload.params[name].unit, UNITS[""])
+            return Fraction(int(self._params[name])) * size
         if name in RUN:
             return Fraction(self.found.run.cell.cpus if name == "cpus" else len(self.found.workers))
         if of_machine(name):
@@ -282,9 +281,8 @@ class _RunNames:
     def _reported(self, name: str) -> Fraction:
         first, _, rest = name.partition(".")
         what = rest if first in OF_WORKERS else name
-        length = (
-            self.ns_of_tick if is_length(what, self.workload.metrics) and not what.endswith(".count") else 1
-        )
+        is_time = is_length(what, self.workload.metrics) and not what.endswith(".count")
+        length = self.ns_of_tick if is_time else 1
         return self._plain(first, what) * length
 
     def _plain(self, first: str, what: str) -> Fraction:

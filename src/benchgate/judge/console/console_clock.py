@@ -183,9 +183,8 @@ class ConsoleClock:
         if not self.log.lines:
             raise VerifyError("the instruction clock recorded no line of the console")
         last = self.log.lines[-1]
-        if last.end > len(self.console) or any(
-            self.console[line.end - 1 : line.end] != b"\n" for line in self.log.lines[:-1]
-        ):
+        ends = {self.console[line.end - 1 : line.end] for line in self.log.lines[:-1]}
+        if last.end > len(self.console) or ends - {b"\n"}:
             raise VerifyError("the instruction clock recorded other lines than those of the console")
 
     def record(self, number: int) -> ConsoleLine:

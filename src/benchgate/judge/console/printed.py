@@ -57,11 +57,9 @@ def read(files: RunFiles, output: GuestOutput, system: System) -> PrintedResult:
         clock = _clock(files, output)
     if result.format is ResultFormat.BENCH_LINES:
         printed_figures = bench_lines.read(output.text, result)
-        return (
-            PrintedResult(printed_figures, {})
-            if clock is None
-            else _operations(output, result, printed_figures, clock)
-        )
+        if clock is None:
+            return PrintedResult(printed_figures, {})
+        return _operations(output, result, printed_figures, clock)
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import chain
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -103,11 +104,7 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         unit="",
         dependence=dependence(last.lane, *samples),
         effect=figures.effect_of_value(value, interval, errors, limit),
-        step=printed_step(
-            max(measurement.step for measurement in known),
-            [figure for some in samples for figure in some],
-            last.unit,
-        ),
+        step=printed_step(max(of.step for of in known), [*chain(*samples)], last.unit),
         name=parameter,
         misfit="" if fit.is_shaped else residuals(fit),
         of_host=_host(gate, measured, arms),

@@ -30,11 +30,9 @@ def render(view: SessionView) -> str | None:
             if (block[0], block[2]) == (system, cpus):
                 lines.append(line)
     end = ["BENCH_END"] if view.state == "complete" else []
-    text = [
-        line
-        for (system, lane, cpus), lines in blocks.items()
-        for line in (f"BENCH_START {system}-{lane}-smp{cpus}", *lines, *end)
-    ]
+    text: list[str] = []
+    for (system, lane, cpus), lines in blocks.items():
+        text += [f"BENCH_START {system}-{lane}-smp{cpus}", *lines, *end]
     return "\n".join(text) + "\n" if text else None
 
 

@@ -32,16 +32,13 @@ def render(view: SessionView) -> str:
     seconds = _seconds(view)
     counts = f'tests="{len(verdicts)}" failures="{failures}" errors="0" skipped="{skipped}"'
     stamp = f' timestamp="{xml(view.started)}"' if view.started else ""
+    cases = [_case(of, failing, _metrics(view, of), _time(seconds[of])) for of in verdicts]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="{_time(math.fsum(seconds.values()))}"{stamp}>',
         *_properties(_session(view), "    "),
-        *(
-            line
-            for verdict in verdicts
-            for line in _case(verdict, failing, _metrics(view, verdict), _time(seconds[verdict]))
-        ),
+        *(line for case in cases for line in case),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
@@ -72,13 +69,9 @@ def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
         if series.key == key:
             arms = [arm for arm in series.arms if arm.cpus == verdict.cpus and not arm.is_variant]
             every = [metric for arm in arms for metric in arm.metrics if metric.metric.name not in WINDOWS]
-            medians |= {
-                samples.metric.name: _figure(stats.median(samples.values), samples.unit) for samples in every
-            }
-            both = [(samples, samples.merged) for samples in every if samples.merged is not None]
-            medians |= {
-                f"{samples.metric.name}.merged": _figure(value, samples.unit) for samples, value in both
-            }
+            medians |= {of.metric.name: _figure(stats.median(of.values), of.unit) for of in every}
+            both = [(of, of.merged) for of in every if of.merged is not None]
+            medians |= {f"{of.metric.name}.merged": _figure(value, of.unit) for of, value in both}
     return medians
 
 

@@ -125,11 +125,8 @@ def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> dict[str, s
 
 def _paired(series: ArmSeries) -> list[str]:
     found = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms]
-    parts = [
-        f"{arm.name} [{seen.paired.low:.2f}, {seen.paired.high:.2f}]"
-        for arm, seen in found
-        if seen and seen.paired
-    ]
+    known = [(arm, seen.paired) for arm, seen in found if seen and seen.paired]
+    parts = [f"{arm.name} [{paired.low:.2f}, {paired.high:.2f}]" for arm, paired in known]
     return (
         [f"Paired log-t of work (a diagnostic, never the verdict): {', '.join(parts)}.", ""] if parts else []
     )

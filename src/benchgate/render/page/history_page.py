@@ -29,9 +29,8 @@ def page(name: str, courses: Sequence[Course], where: str, left_out: int = 0) ->
     """`left_out`: how many courses the page does not show."""
     changes = sum(len(course.changes) for course in courses)
     worse = sum(change.is_worse for course in courses for change in course.changes)
-    result = (
-        f"{counted(changes, 'change')} of level, {worse} for the worse" if changes else "no change of level"
-    )
+    changed = f"{counted(changes, 'change')} of level, {worse} for the worse"
+    result = changed if changes else "no change of level"
     sections = [(f"course-{n}", _title(course), _body(course)) for n, course in enumerate(courses)]
     if len(courses) > 1:
         sections.insert(0, ("courses", "Courses", _overview(courses)))

@@ -31,11 +31,8 @@ _CORNERS = {
     "down": ((0.0, 1.2), (1.1, -0.8), (-1.1, -0.8)),
     "hexagon": tuple((1.15 * math.cos(n * math.pi / 3), 1.15 * math.sin(n * math.pi / 3)) for n in range(6)),
     "star": tuple(
-        (
-            (1.4 if n % 2 == 0 else 0.6) * math.sin(n * math.pi / 5),
-            -(1.4 if n % 2 == 0 else 0.6) * math.cos(n * math.pi / 5),
-        )
-        for n in range(10)
+        (size * math.sin(n * math.pi / 5), -size * math.cos(n * math.pi / 5))
+        for n, size in enumerate((1.4, 0.6) * 5)
     ),
 }
 MARKERS = ("circle", *_CORNERS)

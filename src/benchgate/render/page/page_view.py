@@ -134,10 +134,7 @@ def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
         threads=tuple(thread for thread in view.threads if thread.cell in cells),
         books=tuple(book for book in view.books if book.cell in cells),
         moved_lines=tuple(line for line in view.moved_lines if line.cell in cells),
-        attributions=tuple(
-            attribution for attribution in view.attributions or () if attribution.cell in cells
-        )
-        or None,
+        attributions=tuple(of for of in view.attributions or () if of.cell in cells) or None,
         fits=tuple(fit for fit in view.fits if fit.label in labels),
     )
     return replace(page, view=narrow, series=row.series, share=share)

@@ -135,10 +135,8 @@ def totals(line: MovedLine) -> tuple[int, int]:
     """Reads and writes of all CPUs."""
     reads = sum(touch.reads for cpu in line.cpus for touch in cpu.touches)
     writes = sum(touch.writes for cpu in line.cpus for touch in cpu.touches)
-    return (
-        reads + sum(cpu.more_reads for cpu in line.cpus),
-        writes + sum(cpu.more_writes for cpu in line.cpus),
-    )
+    more = (sum(cpu.more_reads for cpu in line.cpus), sum(cpu.more_writes for cpu in line.cpus))
+    return reads + more[0], writes + more[1]
 
 
 def shared_lines_summary(seen: Sharing) -> str:

@@ -95,9 +95,8 @@ class ThreadView:
 
 
 def view_of(books: ThreadBooks, symbols: Symbols) -> ThreadView:
-    return ThreadView(
-        books.begin, {thread.thread: thread.name for thread in books.threads if thread.name}, symbols
-    )
+    names = {thread.thread: thread.name for thread in books.threads if thread.name}
+    return ThreadView(books.begin, names, symbols)
 
 
 # ---- why a thread was late
@@ -199,16 +198,11 @@ def _busiest(books: ThreadBooks) -> list[ThreadBook]:
 
 def _threads(books: ThreadBooks) -> list[str]:
     busiest = _busiest(books)
-    rows = [
-        (
-            visible(book.name) or NOTHING,
-            str(book.thread),
-            *(shown(length, "ns") for length in (book.running, book.runnable, book.blocked)),
-            *_counts(book),
-            _time(books.longest_waits.get(book.thread, 0)),
-        )
-        for book in busiest[:MOST_THREADS]
-    ]
+    rows = []
+    for book in busiest[:MOST_THREADS]:
+        lengths = (shown(length, "ns") for length in (book.running, book.runnable, book.blocked))
+        longest = _time(books.longest_waits.get(book.thread, 0))
+        rows.append((*_named(book), *lengths, *_counts(book), longest))
     used = [head not in SOMETIMES or any(row[n] != NOTHING for row in rows) for n, head in enumerate(HEADS)]
     rest = busiest[MOST_THREADS:]
     ran = shown(sum(book.running for book in rest), "ns")
@@ -249,24 +243,22 @@ def _phases(books: ThreadBooks) -> list[str]:
 
 
 def _by_phase(books: ThreadBooks) -> list[str]:
-    rows = [
-        (
-            visible(book.name) or NOTHING,
-            str(book.thread),
-            part.phase,
-            *map(_time, (part.running, part.runnable, part.blocked)),
-            first_few([f"{cpu}: {_time(ran)}" for cpu, ran, _ in _longest(part.by_cpu, 1)], MOST_NAMED),
-            first_few([f"{cpu}: {_time(waited)}" for cpu, _, waited in _longest(part.by_cpu, 2)], MOST_NAMED),
-        )
-        for book in _busiest(books)[:MOST_THREADS]
-        for part in book.by_phase
-    ]
-    return columns.drawn([BY_PHASE_HEADS, *rows])
+    rows: list[Sequence[str]] = [BY_PHASE_HEADS]
+    pairs = ((book, part) for book in _busiest(books)[:MOST_THREADS] for part in book.by_phase)
+    for book, part in pairs:
+        times = map(_time, (part.running, part.runnable, part.blocked))
+        rows.append((*_named(book), part.phase, *times, *(_longest(part.by_cpu, which) for which in (1, 2))))
+    return columns.drawn(rows)
 
 
-def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> list[tuple[int, int, int]]:
+def _named(book: ThreadBook) -> tuple[str, str]:
+    return visible(book.name) or NOTHING, str(book.thread)
+
+
+def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> str:
     """The CPUs with any of this time, the longest first."""
-    return sorted((one for one in by_cpu if one[which]), key=lambda one: (-one[which], one[0]))
+    known = sorted((-times[which], times[0]) for times in by_cpu if times[which])
+    return first_few([f"{cpu}: {_time(-length)}" for length, cpu in known], MOST_NAMED)
 
 
 def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:

@@ -64,9 +64,8 @@ class MatrixCell:
         verdict = self.deciding
         if verdict is None:
             return Word.INVALID if self.arm and self.arm.is_broken else "measured"
-        return (
-            "verified" if (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS) else str(verdict.outcome)
-        )
+        is_right = (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS)
+        return "verified" if is_right else str(verdict.outcome)
 
     @property
     def shown(self) -> str:

@@ -57,9 +57,8 @@ def _problem(page: PageView, row: PageRow, of: Sequence[Verdict]) -> Html:
 
 def _without_echoes(of: Sequence[Verdict]) -> list[Verdict]:
     """A cell without a right answer makes its thresholds INVALID, too: its own sentence says why."""
-    broken = {
-        _cell_of(verdict) for verdict in of if (verdict.gate, verdict.outcome) == (VERIFIED, Word.INVALID)
-    }
+    wrong = (VERIFIED, Word.INVALID)
+    broken = {_cell_of(verdict) for verdict in of if (verdict.gate, verdict.outcome) == wrong}
     return [verdict for verdict in of if verdict.gate == VERIFIED or _cell_of(verdict) not in broken]
 
 

@@ -123,9 +123,8 @@ def _shown(row: RunRow, value: int | None) -> str:
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
     """One for each counter that the host offered in any run."""
     seen = [view.noise.get(row.run, NO_NOISE) for row in rows]
-    names = dict.fromkeys(
-        name for noise in seen for name, value in noise.figures.items() if value is not None
-    )
+    figures = [pair for noise in seen for pair in noise.figures.items()]
+    names = dict.fromkeys(name for name, value in figures if value is not None)
     return [
         Bars(
             name=name.replace("_", " "),

@@ -69,11 +69,8 @@ def leads_of(rows: Sequence[RunRow]) -> Leads:
 
 
 def _key(row: RunRow) -> tuple[str, str, str]:
-    return (
-        row.cell.system,
-        str(row.lane),
-        f"{row.cell.row} smp{row.cell.cpus}" + (f"-{row.cell.variant}" if row.cell.variant else ""),
-    )
+    variant = f"-{row.cell.variant}" if row.cell.variant else ""
+    return row.cell.system, str(row.lane), f"{row.cell.row} smp{row.cell.cpus}{variant}"
 
 
 def shares(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[float, float | None]:
