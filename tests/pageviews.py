@@ -20,7 +20,6 @@ from benchgate.insn.threads_log import read_thread_events
 from benchgate.judge.accounts.attribution import Table, table
 from benchgate.judge.accounts.distributions import distributions
 from benchgate.judge.accounts.memory_books import RunBooks
-from benchgate.judge.accounts.sharing import Recording
 from benchgate.judge.accounts.thread_sketch import sketch
 from benchgate.judge.accounts.thread_timeline import (
     ALL_BOXES,
@@ -33,7 +32,7 @@ from benchgate.judge.accounts.thread_timeline import (
 from benchgate.judge.accounts.threads.accounting import conserved, thread_books
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.judge.decide import decide
-from benchgate.judge.judged_run import JudgedRun
+from benchgate.judge.judged_run import JudgedRun, Recording
 from benchgate.judge.noise import RunNoise
 from benchgate.judge.wire import parse
 from benchgate.render.view import SessionView

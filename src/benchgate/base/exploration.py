@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import count
-from types import MappingProxyType
 from typing import Self
 
 VERSION = 1
@@ -56,20 +55,18 @@ class StallPoint:
     """The length of the stall; 0 for a probe, which is only recorded."""
 
 
-_LIMITS: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {
-        "seed": (0, _MOST - 1),
-        "from_ns": (0, _MOST - 1),
-        "until_ns": (0, _MOST - 1),
-        "window": (0, 1),
-        "one_in": (1, 10**12),
-        "reach": (0, 10**6),
-        "shortest_ns": (1, MOST_NS),
-        "longest_ns": (1, MOST_NS),
-        "depth": (1, MOST_DEPTH),
-        "steps": (0, 10**12),
-    }
-)
+_LIMITS: Mapping[str, tuple[int, int]] = {
+    "seed": (0, _MOST - 1),
+    "from_ns": (0, _MOST - 1),
+    "until_ns": (0, _MOST - 1),
+    "window": (0, 1),
+    "one_in": (1, 10**12),
+    "reach": (0, 10**6),
+    "shortest_ns": (1, MOST_NS),
+    "longest_ns": (1, MOST_NS),
+    "depth": (1, MOST_DEPTH),
+    "steps": (0, 10**12),
+}
 """The keys of the file after its strategy, in order, and their ranges."""
 
 
@@ -130,17 +127,9 @@ class Exploration:
     ) -> Self:
         """Stalls right before one in so many executions of these instructions, for some time between the
         shortest and the longest."""
-        return replace(
-            self,
-            strategy=Strategy.PLACE,
-            seed=seed,
-            one_in=one_in,
-            reach=0,
-            shortest_ns=shortest,
-            longest_ns=longest,
-            points=(),
-            places=tuple(dict.fromkeys(address & ADDRESS for address in addresses)),
-        )
+        places = tuple(dict.fromkeys(address & ADDRESS for address in addresses))
+        there = replace(self, strategy=Strategy.PLACE, points=(), places=places)
+        return replace(there, seed=seed, one_in=one_in, reach=0, shortest_ns=shortest, longest_ns=longest)
 
     def __str__(self) -> str:
         listed = f"{len(self.points)} points" if self.strategy is Strategy.POINTS else f"seed {self.seed}"

@@ -106,10 +106,7 @@ class Interruptions:
             self._say("ending the guest and keeping the results; another signal ends it at once")
         elif time.monotonic() - self._first_s > BURST_S:
             folder = self._folder()
-            left = (
-                f"the session's folder is not complete; next: --resume={folder}"
-                if folder
-                else "nothing is kept"
-            )
+            resume = f"the session's folder is not complete; next: --resume={folder}"
+            left = resume if folder else "nothing is kept"
             self._say(f"ended at once: {left}")
             os._exit(self._status)

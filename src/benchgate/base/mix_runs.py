@@ -137,11 +137,8 @@ class Mix:
         others = [
             word for word in PartLimits.__slots__ if word != "cpu_ppm" and getattr(limits, word) is not None
         ]
-        files = {
-            other.file
-            for other in (each.workload for each in self.parts)
-            if other and other.name == workload.name
-        }
+        others_of = (each.workload for each in self.parts if each.workload)
+        files = {other.file for other in others_of if other.name == workload.name}
         problems = {
             f"{name} cannot bind a part to CPUs": bool(part.cpus),
             f"{name} has no limit of {', '.join(others)}": bool(others),
@@ -195,21 +192,14 @@ class Mix:
         machine = self.system.machine
         if machine is None:
             return ""
-        return hashlib.sha256(
-            repr(replace(machine, file=Path(), text="", digest="", source="")).encode()
-        ).hexdigest()[:16]
+        plain = replace(machine, file=Path(), text="", digest="", source="")
+        return hashlib.sha256(repr(plain).encode()).hexdigest()[:16]
 
     @property
     def cell(self) -> Cell:
         """The cell that run.json names."""
-        return Cell(
-            self.system.name,
-            WORKLOAD,
-            Mode.PROCESS,
-            (("mix", self.digest),),
-            self.cpus,
-            label=f"{WORKLOAD}-{self.digest}",
-        )
+        params, label = (("mix", self.digest),), f"{WORKLOAD}-{self.digest}"
+        return Cell(self.system.name, WORKLOAD, Mode.PROCESS, params, self.cpus, label)
 
     def as_json(self) -> dict[str, object]:
         """The content of mix.json in a run's folder."""

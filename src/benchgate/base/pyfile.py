@@ -8,8 +8,10 @@ in the same way. Fails with CatalogError if the file is not a readable regular f
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
+import pkgutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,12 @@ from benchgate.base.cpu_limit import CpuLimitExceeded
 from benchgate.base.errors import BenchgateError, CatalogError
 from benchgate.base.files import open_regular
 from benchgate.base.text import one_line
+
+
+def modules_of(package: ModuleType) -> list[ModuleType]:
+    """The modules of a package of ours, which are found by being in its folder; by name."""
+    names = (f"{package.__name__}.{info.name}" for info in pkgutil.iter_modules(package.__path__))
+    return list(map(importlib.import_module, names))
 
 
 def load_module(path: Path, what: str) -> ModuleType:

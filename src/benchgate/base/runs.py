@@ -79,11 +79,8 @@ class Image:
         """The files that a boot reads, under the names of their digests."""
         named = {"kernel": self.kernel, "initrd": self.initrd, "program": self.program, "start": self.start}
         disks = {f"disk{number}": path for number, path in enumerate(self.disks)}
-        return {
-            name: path
-            for name, path in {**named, "firmware": self.firmware, **disks}.items()
-            if path is not None
-        }
+        every = {**named, "firmware": self.firmware, **disks}
+        return {name: path for name, path in every.items() if path is not None}
 
     @property
     def brought(self) -> Path | None:

@@ -13,6 +13,8 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from benchgate.base import grouped
+
 UNAVAILABLE = "unavailable"
 """The value of a fact that the host does not report. A report never invents a value."""
 LONGEST = 160
@@ -94,15 +96,13 @@ def first_few(words: Sequence[str], most: int) -> str:
 
 def gathered(causes: Iterable[tuple[str, str]], noun: str) -> list[str]:
     """`NAME: CAUSE` for each pair; three names or more of one cause share a line."""
-    names: dict[str, list[str]] = {}
-    for name, cause in causes:
-        names.setdefault(cause, []).append(name)
     lines = []
-    for cause, those in names.items():
-        if len(those) < 3:
-            lines += [f"{name}: {cause}" for name in those]
-            continue
-        lines.append(f"{counted(len(those), noun)}: {cause}: {first_few(those, NAMED)}")
+    for cause, those in grouped(causes, key=lambda pair: pair[1]).items():
+        names = [name for name, _ in those]
+        if len(names) < 3:
+            lines += [f"{name}: {cause}" for name in names]
+        else:
+            lines.append(f"{counted(len(names), noun)}: {cause}: {first_few(names, NAMED)}")
     return lines
 
 

@@ -34,9 +34,7 @@ from benchgate.base.jsonfields import (
     as_json,
     without_head,
 )
-from benchgate.base.jsonfields import (
-    read as read_typed,
-)
+from benchgate.base.jsonfields import read as read_typed
 from benchgate.base.runs import Measurement
 from benchgate.base.text import one_line
 from benchgate.base.workload.metrics import WINDOWS, Metric
@@ -153,9 +151,8 @@ def _as_json(baseline: Baseline) -> dict[str, Any]:
     origin = Origin(baseline.origin.machine, dict(sorted(baseline.origin.systems.items())))
     cells = tuple(map(_file_cell, baseline.arms))
     head = baseline.accepted, baseline.session, baseline.finished, baseline.manifest, baseline.commit
-    result: dict[str, Any] = {"format": FORMAT, "version": VERSION} | as_json(
-        BaselineFile(*head, origin, cells, "")
-    )
+    result: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    result |= as_json(BaselineFile(*head, origin, cells, ""))
     return result | {"digest": _digest(result)}
 
 

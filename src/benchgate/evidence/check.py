@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from benchgate.base import cpu_limit, ssh_signatures
 from benchgate.base.errors import (
@@ -69,21 +68,21 @@ INTACT, TAMPERED, INCOMPLETE, MISMATCH, UNKNOWN_VERSION = 0, 10, 11, 12, 13
 NEEDS_FILES = NeedsFilesError.status
 OTHER_THRESHOLD = 15
 UNSIGNED = UnsignedError.status
-MEANINGS: Mapping[int, str] = MappingProxyType(
-    {
-        INTACT: "intact",
-        TAMPERED: "tampered: a file, the chain or the signature is not what was sealed",
-        INCOMPLETE: "incomplete: a file or a run is missing, or the session did not finish",
-        MISMATCH: "mismatch: the hashes agree, but a run does not belong there, or a report does not follow "
-        "from the runs",
-        UNKNOWN_VERSION: "an unknown version of the format, or reports that another version worded",
-        NEEDS_FILES: "programs of the session's user must be named, so that it can be judged again",
-        OTHER_THRESHOLD: "a threshold is not that of its test, or could not be compared (`--tests`)",
-        UNSIGNED: "not signed by one of the named signers (`--signers`)",
-        4: "the check could not be made: a usage error, or an oracle failed on this machine",
-    }
-)
+MEANINGS: Mapping[int, str] = {
+    INTACT: "intact",
+    TAMPERED: "tampered: a file, the chain or the signature is not what was sealed",
+    INCOMPLETE: "incomplete: a file or a run is missing, or the session did not finish",
+    MISMATCH: "mismatch: the hashes agree, but a run does not belong there, or a report does not follow "
+    "from the runs",
+    UNKNOWN_VERSION: "an unknown version of the format, or reports that another version worded",
+    NEEDS_FILES: "programs of the session's user must be named, so that it can be judged again",
+    OTHER_THRESHOLD: "a threshold is not that of its test, or could not be compared (`--tests`)",
+    UNSIGNED: "not signed by one of the named signers (`--signers`)",
+    4: "the check could not be made: a usage error, or an oracle failed on this machine",
+}
 """The meaning of each exit code of `benchgate verify`. If several apply, it is the smallest."""
+
+_OWN_CODES = {UnsignedError: UNSIGNED, NeedsFilesError: NEEDS_FILES, IncompleteError: INCOMPLETE}
 
 Recompute = Callable[[Path], Mapping[str, str]]
 """Judges a session folder again from its runs; gives the text that each report should have, by file name."""
@@ -141,18 +140,13 @@ class _Findings:
         missing, because the session was killed before it wrote it, the session is incomplete."""
         try:
             step()
-        except UnsignedError as error:
-            self.add(UNSIGNED, str(error))
-        except NeedsFilesError as error:
-            self.add(NEEDS_FILES, str(error))
-        except IncompleteError as error:
-            self.add(INCOMPLETE, str(error))
         except FileNotFoundError as error:
             self.add(INCOMPLETE, f"{error.filename or self.folder} is missing")
         except (BootError, HostError):
             raise  # this machine cannot judge it, which is no fault of the folder
         except BenchgateError as error:
-            self.add(code, str(error))
+            own = (of for kind, of in _OWN_CODES.items() if isinstance(error, kind))
+            self.add(next(own, code), str(error))
         except OSError as error:
             self.add(code, f"{error.filename or self.folder} cannot be read: {error.strerror}")
 
@@ -211,10 +205,8 @@ def _check_chain(findings: _Findings, folder: Path, facts: Mapping[str, object])
         return
     last = links[-1].chain if links else chain_start(str(facts.get("id")))
     if facts.get("state") == COMPLETE and facts.get("chain") != last:
-        findings.add(
-            TAMPERED,
-            f"{ATTEMPTS} does not end at the attempt that {SESSION} names: attempts were removed or added",
-        )
+        what = f"{ATTEMPTS} does not end at the attempt that {SESSION} names"
+        findings.add(TAMPERED, f"{what}: attempts were removed or added")
     if facts.get("state") == COMPLETE and links and links[-1].run != len(links):
         findings.add(INCOMPLETE, f"{ATTEMPTS} has only {len(links)} of {links[-1].run} attempts")
     for link in links:

@@ -35,13 +35,9 @@ class _StoredCell:
     cell: Cell
     skip: str
 
-    @property
-    def pair(self) -> tuple[Cell, str]:
-        return self.cell, self.skip
-
 
 def _pairs(cells: Iterable[_StoredCell]) -> tuple[tuple[Cell, str], ...]:
-    return tuple(cell.pair for cell in cells)
+    return tuple((stored.cell, stored.skip) for stored in cells)
 
 
 def _stored_cells(pairs: Iterable[tuple[Cell, str]]) -> list[_StoredCell]:

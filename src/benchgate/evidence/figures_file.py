@@ -83,9 +83,8 @@ class ComparisonSide:
 
     @property
     def without_system(self) -> ComparisonSide:
-        return replace(
-            self, samples={replace(key, system=""): sample for key, sample in self.samples.items()}
-        )
+        samples = {replace(key, system=""): sample for key, sample in self.samples.items()}
+        return replace(self, samples=samples)
 
 
 def read(word: str) -> ComparisonSide:
@@ -120,14 +119,10 @@ def _operation(key: FigureKey) -> str:
 
 
 def _session(folder: Path, system: str) -> ComparisonSide:
-    counted = {
-        row.run for row in results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS)) if row.counts
-    }
-    values = [
-        value
-        for value in metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
-        if value.run in counted
-    ]
+    rows = results_csv.parse(read_text(folder, RESULTS), str(folder / RESULTS))
+    counted = {row.run for row in rows if row.counts}
+    every = metrics_csv.parse(read_text(folder, METRICS), str(folder / METRICS))
+    values = [value for value in every if value.run in counted]
     systems = sorted({value.system for value in values})
     if system and system not in systems:
         raise UsageError(f"{folder} has no system {system}; it has {', '.join(systems) or 'no verified run'}")
@@ -144,12 +139,8 @@ def _machines(folder: Path, values: Iterable[MetricValue]) -> tuple[str, tuple[s
     try:
         facts = read_object(folder, SESSION)
     except IncompleteError:
-        return "", tuple(
-            sorted(
-                name if name == IDEAL else f"{name} (which, only a session.json in {folder} could tell)"
-                for name in names
-            )
-        )
+        which = f"(which, only a session.json in {folder} could tell)"
+        return "", tuple(sorted(name if name == IDEAL else f"{name} {which}" for name in names))
     digests = machine_digests(facts, str(folder / SESSION))
     return machine_of(facts), tuple(sorted(f"{name} {digests.get(name, '')}".strip() for name in names))
 
@@ -202,9 +193,8 @@ def _lines(path: Path, text: str) -> ComparisonSide:
         operations = bench_lines.parse(text.replace("\r", ""))
     except VerifyError as error:
         raise EvidenceError(f"{path}: {error}") from None
-    return _program(
-        path, operations.label, {name: operation.each_ns for name, operation in operations.measured.items()}
-    )
+    each_ns = {name: operation.each_ns for name, operation in operations.measured.items()}
+    return _program(path, operations.label, each_ns)
 
 
 def _program(path: Path, label: str, each_ns: Mapping[str, float]) -> ComparisonSide:

@@ -78,11 +78,11 @@ def _values(row: RunRow) -> Iterator[MetricValue]:
     for metric, unit, value in row.figures:
         yield MetricValue(
             run=row.run,
-            system=row.system,
-            workload=row.workload,
-            params=row.params,
-            mode=row.mode,
-            cpus=row.cpus,
+            system=row.cell.system,
+            workload=row.cell.workload,
+            params=row.cell.params,
+            mode=row.cell.mode,
+            cpus=row.cell.cpus,
             lane=row.lane,
             metric=metric.name,
             kind=metric.kind,

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from benchgate.base.cells import Lane, Mode, Params, Placement
+from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.runs import Outcome
 from benchgate.base.text import csv_field, plain_field
@@ -31,7 +31,7 @@ _HEX = re.compile(r"%([0-9A-F]{2})")
 
 
 def line(row: RunRow) -> str:
-    return written(_COLUMNS, row)
+    return written(_COLUMNS, row.cell, row)
 
 
 def render(rows: Iterable[RunRow]) -> str:
@@ -50,9 +50,10 @@ def parse(text: str, where: str) -> tuple[RunRow, ...]:
     return tuple(_row(one.rstrip("\r"), f"{where}:{n}") for n, one in enumerate(lines[1:-1], start=2))
 
 
-def written(columns: Mapping[str, StoredColumn], row: object) -> str:
-    """One line with its line break."""
-    fields = (write(getattr(row, name)) for name, (_, write, _) in columns.items())
+def written(columns: Mapping[str, StoredColumn], *parts: object) -> str:
+    """One line with its line break. Each column is a field of one of these parts."""
+    of = {name: next(part for part in parts if hasattr(part, name)) for name in columns}
+    fields = (write(getattr(of[name], name)) for name, (_, write, _) in columns.items())
     return ",".join(map(csv_field, fields)) + "\n"
 
 
@@ -66,7 +67,9 @@ def values_of(columns: Mapping[str, StoredColumn], text: str, where: str) -> dic
 
 
 def _row(text: str, where: str) -> RunRow:
-    row = RunRow(**values_of(_COLUMNS, text, where))
+    values = values_of(_COLUMNS, text, where)
+    cell = Cell(**{name: values.pop(name) for name in _OF_CELL})
+    row = RunRow(cell, **values)
     _check(row, where)
     return row
 
@@ -170,5 +173,6 @@ _COLUMNS: Mapping[str, StoredColumn] = {
     "unit": (words_column(UNITS), str, lambda text, where: _choice(text, UNITS, where)),
     "guest_digest": word(ANY),
 }
+_OF_CELL = ("system", "workload", "params", "mode", "cpus")
 COLUMNS: Mapping[str, CsvColumn] = {name: column for name, (column, _, _) in _COLUMNS.items()}
 HEADER = ",".join(COLUMNS) + "\n"

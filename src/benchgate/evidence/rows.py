@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Cell, Lane, Mode, Params, Placement
+from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.runs import Outcome, VerifiedRun
 from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
 from benchgate.judge.arms import NO_METRICS
@@ -24,11 +24,9 @@ from benchgate.judge.samples import printed_step
 class RunRow:
     """One line of results.csv. The fields with a default are in the other reports only."""
 
-    system: str
-    workload: str
-    params: Params
-    mode: Mode
-    cpus: int
+    cell: Cell
+    """In results.csv without its label, its variant and its clock: there the placement and the lane
+    distinguish such rows."""
     lane: Lane
     placement: Placement
     pins: tuple[int, ...]
@@ -41,14 +39,8 @@ class RunRow:
     total: int | None
     unit: str
     guest_digest: str
-    label: str = ""
-    """The cell's label. Without it the cell has the name of its workload."""
-    variant: str = ""
-    """The cell's variant. In results.csv only the placement distinguishes such rows."""
     reason: str = ""
     """Why the run is invalid or crashed."""
-    clock: str = ""
-    """The cell's clock. In results.csv only the lane distinguishes such rows."""
     metrics: tuple[tuple[Metric, float], ...] = ()
     """Those that the workload declares; metrics.csv has them."""
     lead: int | None = None
@@ -66,6 +58,10 @@ class RunRow:
         return self.outcome is Outcome.OK and self.verified
 
     @property
+    def is_broken(self) -> bool:
+        return self.outcome in (Outcome.INVALID, Outcome.CRASHED)
+
+    @property
     def figures(self) -> tuple[tuple[Metric, str, float], ...]:
         """The windows and the metrics of a verified run, each with its unit; none of another run."""
         if self.work is None or self.total is None:
@@ -76,28 +72,11 @@ class RunRow:
             *((metric, metric.unit, value) for metric, value in self.metrics),
         )
 
-    @property
-    def cell(self) -> Cell:
-        return Cell(
-            self.system,
-            self.workload,
-            self.mode,
-            self.params,
-            self.cpus,
-            self.label,
-            self.variant,
-            self.clock,
-        )
-
 
 def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> RunRow:
     raw, run = judged.run, judged.verified
     return RunRow(
-        system=raw.cell.system,
-        workload=raw.cell.workload,
-        params=raw.cell.params,
-        mode=raw.cell.mode,
-        cpus=raw.cell.cpus,
+        cell=raw.cell,
         lane=raw.lane,
         placement=raw.placement,
         pins=raw.pins,
@@ -110,10 +89,7 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
         total=run.total if run else None,
         unit=run.unit if run else "",
         guest_digest=raw.guest_digest,
-        label=raw.cell.label,
-        variant=raw.cell.variant,
         reason=judged.reason or raw.detail,
-        clock=raw.cell.clock,
         metrics=tuple((metric, run.metrics[name]) for name, metric in declared.items() if name in run.metrics)
         if run
         else (),
@@ -125,12 +101,9 @@ def row_of(judged: JudgedRun, declared: Mapping[str, Metric] = NO_METRICS) -> Ru
 
 
 def _steps(run: VerifiedRun, declared: Mapping[str, Metric]) -> tuple[tuple[str, float], ...]:
-    result = (
-        (name, printed_step(run, window))
-        for name, window in with_windows(declared).items()
-        if name in run.metrics
-    )
-    return tuple((name, step) for name, step in result if step)
+    known = {name: metric for name, metric in with_windows(declared).items() if name in run.metrics}
+    steps = {name: printed_step(run, metric) for name, metric in known.items()}
+    return tuple((name, step) for name, step in steps.items() if step)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def entry_of(facts: Mapping[str, Any], rows: Iterable[RunRow], manifest: str, no
     steps: dict[CourseSeries, float | None] = {}
     host, models = machine_of(facts), machine_digests(facts, SESSION)
     for row in rows:
-        machine = _model(row.system, models) if row.lane is Lane.INSN else host
+        machine = _model(row.cell.system, models) if row.lane is Lane.INSN else host
         for series, value in _values(row, machine):
             samples.setdefault(series, {})[row.run] = value
             same = guests.setdefault(series, row.guest_digest) == row.guest_digest
@@ -156,21 +156,19 @@ def _version(facts: Mapping[str, Any]) -> str:
 def _values(row: RunRow, machine: str) -> Iterator[tuple[CourseSeries, float]]:
     cell = replace(row.cell, clock="")
     for metric, unit, value in row.figures if row.counts else ():
-        yield (
-            CourseSeries(
-                row=cell.row,
-                cell=cell.id,
-                system=row.system,
-                workload=row.workload,
-                params=joined_params(row.params),
-                mode=str(row.mode),
-                cpus=row.cpus,
-                lane=str(row.lane),
-                placement=str(row.placement),
-                machine=machine,
-                metric=metric.name,
-                better=str(metric.better),
-                unit=unit,
-            ),
-            value,
+        series = CourseSeries(
+            row=cell.row,
+            cell=cell.id,
+            system=cell.system,
+            workload=cell.workload,
+            params=joined_params(cell.params),
+            mode=str(cell.mode),
+            cpus=cell.cpus,
+            lane=str(row.lane),
+            placement=str(row.placement),
+            machine=machine,
+            metric=metric.name,
+            better=str(metric.better),
+            unit=unit,
         )
+        yield series, value

@@ -118,7 +118,7 @@ def samples_of(connection: Connection, number: int) -> Mapping[str, Sequence[flo
 
 
 def _point(row: Row[Any]) -> CoursePoint:
-    ends = [None if end is None else _figure(end) for end in (row.low, row.high)]
+    low, high = (None if end is None else _figure(end) for end in (row.low, row.high))
     return CoursePoint(
         session=str(row.name),
         started=str(row.started),
@@ -127,8 +127,8 @@ def _point(row: Row[Any]) -> CoursePoint:
         verified=row.verified is True,
         runs=_count(row.runs),
         median=_figure(row.median),
-        low=ends[0],
-        high=ends[1],
+        low=low,
+        high=high,
         guest=str(row.guest),
     )
 

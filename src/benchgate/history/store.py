@@ -107,6 +107,11 @@ METADATA = MetaData()
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 """SQLite counts up only a column of type INTEGER."""
 
+
+def _texts(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, nullable=False) for name in names]
+
+
 FORMAT = Table(
     "benchgate_format", METADATA, Column("version", Integer, primary_key=True, autoincrement=False)
 )
@@ -118,11 +123,9 @@ SESSIONS = Table(
     Column("name", String(64), nullable=False, unique=True),
     Column("manifest", String(64), nullable=False, unique=True),
     Column("started", String(20), nullable=False),
-    Column("commit", Text, nullable=False),
-    Column("changes", Text, nullable=False),
-    Column("version", Text, nullable=False),
+    *_texts("commit", "changes", "version"),
     Column("verified", Boolean, nullable=False),
-    Column("note", Text, nullable=False),
+    *_texts("note"),
     Index("benchgate_session_started", "started", "name"),
     Index("benchgate_session_commit", "commit"),
 )
@@ -132,19 +135,9 @@ SERIES = Table(
     METADATA,
     Column("id", _NUMBER, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),
-    Column("row", Text, nullable=False),
-    Column("cell", Text, nullable=False),
-    Column("system", Text, nullable=False),
-    Column("workload", Text, nullable=False),
-    Column("params", Text, nullable=False),
-    Column("mode", Text, nullable=False),
+    *_texts("row", "cell", "system", "workload", "params", "mode"),
     Column("cpus", Integer, nullable=False),
-    Column("lane", Text, nullable=False),
-    Column("placement", Text, nullable=False),
-    Column("machine", Text, nullable=False),
-    Column("metric", Text, nullable=False),
-    Column("better", Text, nullable=False),
-    Column("unit", Text, nullable=False),
+    *_texts("lane", "placement", "machine", "metric", "better", "unit"),
     Index("benchgate_series_cell", "cell", "metric"),
     Index("benchgate_series_row", "row", "metric"),
 )
@@ -159,7 +152,7 @@ POINTS = Table(
     Column("median", Double, nullable=False),
     Column("low", Double),
     Column("high", Double),
-    Column("guest", Text, nullable=False),
+    *_texts("guest"),
     Column("step", Double),
     Index("benchgate_point_session", "session"),
     sqlite_with_rowid=False,

@@ -56,10 +56,8 @@ def write(connection: Connection, entry: Entry) -> ImportOutcome:
 
 
 def _add(connection: Connection, entry: Entry) -> None:
-    facts = {
-        name: getattr(entry, name)
-        for name in ("manifest", "started", "commit", "changes", "version", "verified", "note")
-    }
+    names = ("manifest", "started", "commit", "changes", "version", "verified", "note")
+    facts = {name: getattr(entry, name) for name in names}
     made = connection.execute(insert(SESSIONS).values(name=entry.session, **facts))
     session = _number(made)
     numbers = _numbers(connection, entry.samples)

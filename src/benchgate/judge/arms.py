@@ -62,11 +62,9 @@ def arm_of(
     }
     absent |= {name: why for name, why in _unseen(samples).items() if name not in lacks}
     try:
-        measurements = {
-            name: measurement(good, metric)
-            for name, metric in with_windows(declared).items()
-            if name not in lacks and name not in absent
-        }
+        every = with_windows(declared)
+        known = [name for name in every if name not in lacks and name not in absent]
+        measurements = {name: measurement(good, every[name]) for name in known}
     except DecideError as error:
         return replace(facts, invalid=(*bad, str(error)))
     one = next(iter(measurements.values()))
@@ -136,9 +134,7 @@ def differences(runs: Sequence[RawRun]) -> list[str]:
 
 
 def arms(
-    cells: Sequence[tuple[Cell, str]],
-    runs: Sequence[JudgedRun],
-    declared: Mapping[str, Metric] = NO_METRICS,
+    cells: Sequence[tuple[Cell, str]], runs: Sequence[JudgedRun], declared: Mapping[str, Metric] = NO_METRICS
 ) -> dict[str, Arm]:
     """The arm of each planned cell; `cells` has pairs of a cell and why it was skipped. `runs` may have those
     of other rows: only one arm of a system and workload repeats a seed, and a difference there makes all

@@ -39,15 +39,8 @@ WAITS = frozenset({"sleep", "disk", "network"})
 def of_activity(activity: Activity, begin: int, end: int) -> CpuUse:
     """Reads the columns of the instruction clock's log. What was done in a column that is partly in the
     window may have been in it as far as it fits, or not at all."""
-    return CpuUse(
-        _limits(_sums(activity, begin, end, _awake), end - begin),
-        _limits(_sums(activity, begin, end, _worked), end - begin),
-    )
-
-
-def awake_ns(activity: Activity, begin: int, end: int) -> list[float]:
-    """Gives the longest time for which each vCPU can have been awake."""
-    return [high for _, high in _sums(activity, begin, end, _awake)]
+    worked = _sums(activity, begin, end, lambda column: column.worked)
+    return CpuUse(_limits(_sums(activity, begin, end, _awake), end - begin), _limits(worked, end - begin))
 
 
 def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) -> CpuUse:
@@ -116,10 +109,6 @@ def _awake(column: Column) -> float:
     return min(1.0, column.worked + column.spun)
 
 
-def _worked(column: Column) -> float:
-    return column.worked
-
-
 def _sums(
     activity: Activity, begin: int, end: int, share: Callable[[Column], float]
 ) -> list[tuple[float, float]]:
@@ -160,9 +149,10 @@ def of_wire(
     else:
         used, awake = _by_host(files, work * SECOND_NS / hz, total * SECOND_NS / hz)
     if awake and (said := refuted(transcript.reports, workload, awake, hz)):
-        if files.run.lane is Lane.INSN or refuted(
-            transcript.reports, workload, _since_start(files), hz, LATE_SHARE
-        ):
+        # Until the result, also before the ready line: on a slow host, such as a nested one, the guest may
+        # have done all of its work by the time that the host has read that line.
+        in_all = vcpu_time(files.moments, math.inf) or []
+        if files.run.lane is Lane.INSN or refuted(transcript.reports, workload, in_all, hz, LATE_SHARE):
             raise VerifyError(said)
         return {}, f"the host read the guest's ready line only after its workers had worked: {said}"
     named = of_reports(transcript.reports, files.run.cell.cpus, workload)
@@ -189,13 +179,7 @@ def _by_clock(files: RunFiles) -> _Use:
         Window.WORK: of_activity(activity, marked.work_begin, marked.work_end),
         Window.TOTAL: of_activity(activity, marked.total_begin, marked.total_end),
     }
-    return used, awake_ns(activity, marked.total_begin, marked.total_end)
-
-
-def _since_start(files: RunFiles) -> list[int]:
-    """The ns of each vCPU until the result, also before the ready line: on a slow host, such as a nested one,
-    the guest may have done all of its work by the time that the host has read that line."""
-    return vcpu_time(files.moments, math.inf) or []
+    return used, [most for _, most in _sums(activity, marked.total_begin, marked.total_end, _awake)]
 
 
 def _by_host(files: RunFiles, work_ns: float, total_ns: float) -> _Use:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane, Placement
 from benchgate.base.gates import SMALLEST_LOOK, Arm
 from benchgate.base.runs import Measurement
-from benchgate.base.statistics.laws import Model, ScalingFit, fitted, peak_of
-from benchgate.base.statistics.stats import Interval
+from benchgate.base.statistics.laws import Model, ScalingFit, fitted
 from benchgate.base.workload.metrics import MetricDirection
 
 
@@ -26,45 +25,35 @@ class Fit:
     system: str
     label: str
     lane: Lane
-    runs: int
-    """Each arm has at least so many."""
-    model: Model
-    cpus: tuple[int, ...]
-    speedups: tuple[float, ...]
-    """The fitted time of one CPU over each measured time."""
-    residuals: tuple[float, ...]
-    """The measured times over the fitted times, less 1."""
-    sigma: float
-    kappa: float
-    intervals: Mapping[str, Interval]
-    """The intervals of `sigma`, `kappa` and `peak`, which may end at infinity."""
-    peak: float
-    """The number of CPUs with the largest speedup; infinite if more CPUs always help."""
-    is_shaped: bool
-    """False if noise cannot explain that the arms are not on the curve."""
-    said: str
-    """The law in one sentence."""
+    scaling: ScalingFit
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "intervals", MappingProxyType(dict(self.intervals)))
-
-    def speedup(self, cpus: float) -> float:
-        """The speedup on the fitted curve, at any CPU count."""
-        return cpus / (1 + self.sigma * (cpus - 1) + self.kappa * cpus * (cpus - 1))
+    @property
+    def said(self) -> str:
+        """`primes-linux: Amdahl, serial 0.031 [0.028, 0.034]; residuals -0.2% 0.1% 0.1% (smp1,2,4)`."""
+        fit = self.scaling
+        if fit.model is Model.AMDAHL:
+            law = f"Amdahl, serial {_with_interval(fit, 'sigma')}"
+        else:
+            parts = [f"{name} {_with_interval(fit, name)}" for name in ("sigma", "kappa")]
+            peak = fit.law.peak
+            at = f"largest speedup at {peak:.3g} CPUs" if peak < MOST_CPUS else "no largest speedup"
+            law = f"USL, {', '.join(parts)}, {at}"
+        rest = " ".join(f"{residual:+.1%}" for residual in fit.residuals)
+        counts = ",".join(map(str, fit.counts))
+        shaped = "" if fit.is_shaped else f"; {residuals(fit)}"
+        return f"{self.row}: {law}; residuals {rest} (smp{counts}){shaped}"
 
 
 def fits(arms: Mapping[str, Arm], alpha: float) -> Iterator[Fit]:
     """Fits to each row the laws for which it has enough CPU counts."""
-    rows: dict[str, list[Arm]] = {}
-    for arm in arms.values():
-        if is_usable(arm):
-            rows.setdefault(arm.cell.row, []).append(arm)
-    for row, of in rows.items():
+    for row, of in grouped(filter(is_usable, arms.values()), key=lambda arm: arm.cell.row).items():
         ordered = sorted(of, key=lambda arm: arm.cell.cpus)
         kinds = {(arm.lane, arm.placement, arm.work.unit if arm.work else "") for arm in of}
         for model in Model:
             if len(of) >= model.fewest and len(kinds) == 1:
-                yield _fit(row, model, ordered, alpha)
+                works = [arm.work for arm in ordered if arm.work is not None]
+                cell = ordered[0].cell
+                yield Fit(row, cell.system, cell.label, works[0].lane, fit_of(model, works, None, alpha))
 
 
 def is_usable(arm: Arm) -> bool:
@@ -73,30 +62,6 @@ def is_usable(arm: Arm) -> bool:
     own = arm.placement not in (Placement.SMT, Placement.OVERSUBSCRIBED) and not arm.cell.variant
     sound = not arm.invalid and not arm.unrepeated and not arm.informs
     return own and sound and of is not None and arm.runs >= SMALLEST_LOOK and min(of.samples) > 0
-
-
-def _fit(row: str, model: Model, arms: Sequence[Arm], alpha: float) -> Fit:
-    of = [arm.work for arm in arms if arm.work is not None]
-    fit = fit_of(model, of, None, alpha)
-    droop = fit.intervals["droop"]
-    peak = Interval(peak_of(droop.high), peak_of(droop.low))
-    return Fit(
-        row=row,
-        system=arms[0].cell.system,
-        label=arms[0].cell.label,
-        lane=of[0].lane,
-        runs=min(len(measurement.samples) for measurement in of),
-        model=model,
-        cpus=fit.counts,
-        speedups=tuple(fit.law.one / middle for middle in fit.medians),
-        residuals=fit.residuals,
-        sigma=fit.law.sigma,
-        kappa=fit.law.kappa,
-        intervals={"sigma": fit.intervals["sigma"], "kappa": fit.intervals["kappa"], "peak": peak},
-        peak=fit.law.peak,
-        is_shaped=fit.is_shaped,
-        said=said(row, fit),
-    )
 
 
 def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: float) -> ScalingFit:
@@ -112,11 +77,7 @@ def fit_of(model: Model, of: Sequence[Measurement], look: int | None, alpha: flo
 def times(of: Measurement) -> tuple[float, ...]:
     """A rate is the reciprocal of a time."""
     is_time = of.metric.better is MetricDirection.LESS
-    return (
-        tuple(float(sample) for sample in of.samples)
-        if is_time
-        else tuple(1 / sample for sample in of.samples)
-    )
+    return tuple(float(sample) if is_time else 1 / sample for sample in of.samples)
 
 
 def residuals(fit: ScalingFit) -> str:
@@ -130,26 +91,10 @@ def residuals(fit: ScalingFit) -> str:
     )
 
 
-def said(row: str, fit: ScalingFit) -> str:
-    """`primes-linux: Amdahl, serial 0.031 [0.028, 0.034]; residuals -0.2% 0.1% 0.1% (smp1,2,4)`."""
-    if fit.model is Model.AMDAHL:
-        law = f"Amdahl, serial {_with_interval(fit.law.sigma, fit.intervals['sigma'])}"
-    else:
-        parts = [
-            f"{one} {_with_interval(getattr(fit.law, one), fit.intervals[one])}" for one in ("sigma", "kappa")
-        ]
-        peak = fit.law.peak
-        at = f"largest speedup at {peak:.3g} CPUs" if peak < MOST_CPUS else "no largest speedup"
-        law = f"USL, {', '.join(parts)}, {at}"
-    rest = " ".join(f"{residual:+.1%}" for residual in fit.residuals)
-    counts = ",".join(map(str, fit.counts))
-    shaped = "" if fit.is_shaped else f"; {residuals(fit)}"
-    return f"{row}: {law}; residuals {rest} (smp{counts}){shaped}"
-
-
 MOST_CPUS = 1e6
 """A largest speedup beyond this is none."""
 
 
-def _with_interval(value: float, interval: Interval) -> str:
+def _with_interval(fit: ScalingFit, name: str) -> str:
+    value, interval = getattr(fit.law, name), fit.intervals[name]
     return f"{value:.3g} [{interval.low:.3g}, {interval.high:.3g}]"

@@ -7,16 +7,19 @@ through.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.errors import OracleError, VerifyError
 from benchgate.base.pyfile import described
 from benchgate.base.runs import Ending, Outcome, RawRun, VerifiedRun
 from benchgate.base.text import visible
 
+_T = TypeVar("_T")
 OWN_ENDINGS = (Ending.DONE, Ending.FAILED)
 """The guest or program ended by itself. Every other ending counts as a crash."""
 UNFINISHED = (Ending.FAILED, Ending.PANIC, Ending.EOF, Ending.BOOT_DEADLINE, Ending.RUN_DEADLINE)
@@ -51,11 +54,8 @@ class JudgedRun:
 
 def counted_by_cell(runs: Iterable[JudgedRun]) -> dict[str, list[VerifiedRun]]:
     """The runs that are samples, by the id of their cell."""
-    result: dict[str, list[VerifiedRun]] = {}
-    for run in runs:
-        if run.verified and run.outcome is Outcome.OK:
-            result.setdefault(run.run.cell.id, []).append(run.verified)
-    return result
+    counted = (run.verified for run in runs if run.verified and run.outcome is Outcome.OK)
+    return grouped(counted, key=lambda run: run.run.cell.id)
 
 
 def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:
@@ -64,12 +64,24 @@ def median_of(runs: Sequence[VerifiedRun]) -> VerifiedRun:
     return ordered[(len(ordered) - 1) // 2]
 
 
-def recordings(runs: Iterable[JudgedRun], name: str) -> Iterator[tuple[RawRun, Path]]:
-    """The verified runs in whose folder there is a file of this name, and its path."""
-    for run in runs:
-        path = run.run.folder / name
-        if run.verified and os.path.lexists(path):
-            yield run.run, path
+@dataclass(frozen=True, slots=True)
+class Recording(Generic[_T]):
+    """What a run kept in a file of its folder."""
+
+    cell: str
+    run: int
+    folder: str
+    """The path is relative to the session's folder."""
+    content: _T
+
+
+def recordings(runs: Iterable[JudgedRun], name: str, read: Callable[[Path], _T]) -> tuple[Recording[_T], ...]:
+    """Of the verified runs in whose folder there is a file of this name."""
+    having = [run.run for run in runs if run.verified and os.path.lexists(run.run.folder / name)]
+    return tuple(
+        Recording(run.cell.id, run.attempt, f"runs/{run.folder.name}", read(run.folder / name))
+        for run in having
+    )
 
 
 Verifier = Callable[[RawRun], VerifiedRun]

@@ -17,12 +17,11 @@ from benchgate.base.runs import WorkerReport
 from benchgate.base.statistics.histogram import Histogram
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import NS, SECOND_NS, Metric, MetricKind
+from benchgate.base.workload.witness import FIGURES
 
 Value = TypeVar("Value")
 _RESULT = "result"
 _NO_HZ = "it needs a length in ns, but the guest did not say its hz (wire format version 2)"
-_FIGURES = ("count", "sum", "min", "max")
-"""What a metric may take of a histogram, as in `wakeup.count`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,8 @@ def without_value(metrics: Mapping[str, Metric], seen: MetricSource) -> dict[str
     """Names the metrics that take a percentile, a minimum or a maximum of an empty histogram, and says why
     they have no value."""
     empty = [name for name, histogram in seen.histograms.items() if not histogram.count]
-    result = (
-        (name, histogram)
-        for name, metric in metrics.items()
-        for histogram in empty
-        if _is_of(metric, histogram)
-    )
-    return {name: f"its histogram `{histogram}` is empty" for name, histogram in result}
+    pairs = ((name, of) for name, metric in metrics.items() for of in empty if _is_of(metric, of))
+    return {name: f"its histogram `{of}` is empty" for name, of in pairs}
 
 
 def _is_of(metric: Metric, histogram: str) -> bool:
@@ -104,8 +98,8 @@ def _number(of: str, seen: MetricSource) -> int:
     if place == _RESULT:
         return _known(name, seen.result, "result")
     histogram = _known(place, seen.histograms, "histogram")
-    if name not in _FIGURES:
-        raise ValueError(f"a histogram has no `{name}`; it has {', '.join(_FIGURES)}")
+    if name not in FIGURES:
+        raise ValueError(f"a histogram has no `{name}`; it has {', '.join(FIGURES)}")
     value: int = getattr(histogram, name)
     return value
 

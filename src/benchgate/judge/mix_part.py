@@ -125,10 +125,8 @@ def _metrics(placed: MixPart, run: PartExecution, transcript: Transcript) -> Map
     check_echo(part.cell, workload, transcript, placed.prints)
     _check_cpus(placed, transcript)
     check_window(transcript)
-    begin, end = (
-        at * SECOND_NS // (transcript.hz or SECOND_NS)
-        for at in (transcript.total_start, transcript.total_end)
-    )
+    hz = transcript.hz or SECOND_NS
+    begin, end = (at * SECOND_NS // hz for at in (transcript.total_start, transcript.total_end))
     if not run.start <= begin <= end <= run.end:
         raise VerifyError("its window is not between its start and its end by the conductor's clock")
     check_books(transcript)

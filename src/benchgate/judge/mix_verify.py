@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.mix_runs import CACHE, GUEST_USES, MOVED, Mix, MixRun, Part, PartRun
@@ -88,14 +89,10 @@ def verify_mix(run: RawRun, mix: Mix, rule: VoidRule = NO_RULE) -> MixRun:
 
 def _parts(run: RawRun, mix: Mix, seen: MixTranscript) -> tuple[PartRun, ...]:
     prints = mix.system.result if mix.own_conductor else AS_PROCESS
-    each = [
-        (
-            MixPart(part, number, run.nonce, mix.cpus, seen.start, seen.end, prints),
-            seen.parts[number],
-            [execution for execution in seen.runs if execution.part == number],
-        )
-        for number, part in enumerate(mix.parts)
-    ]
+    runs = grouped(seen.runs, key=lambda execution: execution.part)
+    known = (run.nonce, mix.cpus, seen.start, seen.end, prints)
+    parts = [MixPart(part, number, *known) for number, part in enumerate(mix.parts)]
+    each = [(part, seen.parts[number], runs.get(number, [])) for number, part in enumerate(parts)]
     for one in each:  # this comes first: the end of one is also the end of the others
         starvation(*one)
     return tuple(verify_part(*one) for one in each)

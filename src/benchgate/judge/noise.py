@@ -51,11 +51,12 @@ def disturbance(files: RunFiles) -> Disturbance:
     before, after = pair
     span = after.t_ns - before.t_ns
     grown = _grown(before, after)
-    runnable = max((use.run + use.delay for use in grown or ()), default=0)
+    runnable = max(map(sum, grown or ()), default=0)
     window = runnable or span
     if window <= 0:
         return NOT_KNOWN
-    delays = None if grown is None else [use.delay for use in grown]
+    delays = None if grown is None else [delay for _, delay in grown]
+    involuntary = _most(before, after, lambda counters: counters.involuntary)
     stolen = _stolen(before.host, after.host, files.tick_ns)
     return Disturbance(
         window_ns=window,
@@ -64,7 +65,7 @@ def disturbance(files: RunFiles) -> Disturbance:
         migrations=_most(before, after, lambda counters: counters.migrations),
         frequency=_spread([before.host, after.host]),
         throttles=_throttled(before.host, after.host),
-        involuntary=_per_second(_most(before, after, lambda counters: counters.involuntary), window),
+        involuntary=None if involuntary is None else involuntary * 1e9 / window,
         psi_cpu=_pressure(before.host, after.host, span),
         stall_ns=None if delays is None else sum(delays) + sum(stolen or ()),
     )
@@ -78,17 +79,17 @@ def vcpu_time(moments: Sequence[Moment], window_ns: float) -> list[int] | None:
     if pair and pair[1].t_ns - pair[0].t_ns < window_ns:
         pair = moments[0], pair[1]
     grown = None if pair is None else _grown(*pair)
-    return None if grown is None else [use.run + use.delay for use in grown]
+    return None if grown is None else list(map(sum, grown))
 
 
 def excess(seen: Disturbance, rule: VoidRule) -> str:
     """The counters that are above their limits; empty if there are none."""
-    result = []
-    for name, limit in rule.limits.items():
-        value: float | None = getattr(seen, name)
-        if limit is not None and value is not None and value > limit:
-            result.append(f"{said(name, value)} (limit {said(name, limit).removeprefix(_word(name))})")
-    return ", ".join(result)
+    above = [(name, getattr(seen, name), limit) for name, limit in rule.limits.items()]
+    return ", ".join(
+        f"{said(name, value)} (limit {said(name, limit).removeprefix(_word(name))})"
+        for name, value, limit in above
+        if limit is not None and _exceeds(value, limit)
+    )
 
 
 def is_judged(run: RawRun) -> bool:
@@ -111,20 +112,14 @@ def _window(moments: Sequence[Moment]) -> tuple[Moment, Moment] | None:
     return None if begin is None or end is None else (begin, end)
 
 
-@dataclass(frozen=True, slots=True)
-class _CounterGrowth:
-    run: int
-    delay: int
-
-
-def _grown(before: Moment, after: Moment) -> list[_CounterGrowth] | None:
-    """What each vCPU's thread ran and waited; None unless it is known of every one."""
+def _grown(before: Moment, after: Moment) -> list[tuple[int, int]] | None:
+    """For how long each vCPU's thread ran, and waited; None unless it is known of every one."""
     result = []
     for start, end in _pairs(before, after):
         run, delay = _growth(start.run_ns, end.run_ns), _growth(start.delay_ns, end.delay_ns)
         if run is None or delay is None:
             return None
-        result.append(_CounterGrowth(run, delay))
+        result.append((run, delay))
     return result or None
 
 
@@ -143,10 +138,6 @@ def _most(before: Moment, after: Moment, counter: Callable[[ThreadCounters], int
     result = [_growth(counter(start), counter(end)) for start, end in _pairs(before, after)]
     known = [number for number in result if number is not None]
     return float(max(known)) if known and len(known) == len(result) else None
-
-
-def _per_second(count: float | None, window_ns: int) -> float | None:
-    return None if count is None else count * 1e9 / window_ns
 
 
 def _stolen(before: HostSnapshot, after: HostSnapshot, tick_ns: int) -> list[int] | None:
@@ -225,15 +216,11 @@ def _noise(run: RawRun, files: RunFiles, moments: tuple[Moment, ...], first: int
         values = {name: getattr(seen, name) for name in rule.limits}
     except VerifyError:
         values = {}
-    judged = is_judged(run)
-    above = tuple(name for name, limit in rule.limits.items() if judged and _exceeds(values.get(name), limit))
+    limits = rule.limits if is_judged(run) else {}
+    above = tuple(name for name, limit in limits.items() if _exceeds(values.get(name), limit))
     start, end = moments[0].t_ns, moments[-1].t_ns
-    return RunNoise(
-        begin_s=(start - first) / 1e9,
-        length_s=(end - start) / 1e9 if end >= start else None,
-        figures=values,
-        above=above,
-    )
+    length_s = (end - start) / 1e9 if end >= start else None
+    return RunNoise((start - first) / 1e9, length_s, values, above)
 
 
 def _exceeds(value: float | None, limit: float | None) -> bool:

@@ -8,7 +8,7 @@ not what benchgate writes, if the clock reported a problem, or if its log has an
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -61,11 +61,7 @@ class RunFiles:
 
     @cached_property
     def console(self) -> bytes:
-        path = self.run.folder / CONSOLE
-        try:
-            return read_start(path, MAX_CONSOLE_BYTES)
-        except OSError as error:
-            raise VerifyError(f"the console {path} cannot be read: {error.strerror}") from error
+        return self._start_of(CONSOLE, MAX_CONSOLE_BYTES, "the console ")
 
     @cached_property
     def transcript(self) -> Transcript:
@@ -74,10 +70,7 @@ class RunFiles:
     @cached_property
     def typed(self) -> tuple[TypedLine, ...]:
         """What was typed at the guest's prompt."""
-        try:
-            return record_from_json(self.json(CONVERSATION))
-        except ValueError as error:
-            raise VerifyError(f"{self.run.folder / CONVERSATION}: {error}") from error
+        return self._read(CONVERSATION, record_from_json)
 
     @cached_property
     def marked(self) -> ClockWindow:
@@ -113,7 +106,7 @@ class RunFiles:
     @cached_property
     def argv(self) -> tuple[str, ...]:
         """The command line that was executed."""
-        return self._read(tuple[str, ...], ARGV, "the command line")
+        return self._read(ARGV, lambda value: read(tuple[str, ...], value, "the command line"))
 
     @cached_property
     def affinity(self) -> tuple[tuple[int | None, tuple[int, ...]], ...]:
@@ -126,7 +119,7 @@ class RunFiles:
 
     @cached_property
     def _placed(self) -> tuple[ThreadPlace, ...]:
-        places: tuple[ThreadPlace, ...] = self._read(tuple[ThreadPlace, ...], AFFINITY, "threads")
+        places = self._read(AFFINITY, lambda value: read(tuple[ThreadPlace, ...], value, "threads"))
         for place in places:
             if place.vcpu is not None and place.asked != place.found:
                 why = f"vCPU {place.vcpu} was to run on CPUs {place.asked}, and has {place.found}"
@@ -140,10 +133,9 @@ class RunFiles:
         if not os.path.lexists(self.run.folder / THREADS):
             return ()
         hosts = {sample.moment: sample.snapshot for sample in self._hosts.samples}
-        samples: tuple[UseSample, ...] = self._read(tuple[UseSample, ...], THREADS, "moments")
+        samples = self._read(THREADS, lambda value: read(tuple[UseSample, ...], value, "moments"))
         return tuple(
-            Moment(sample.moment, sample.t_ns, sample.vcpus, hosts.get(sample.moment, _NOT_RECORDED))
-            for sample in samples
+            Moment(of.moment, of.t_ns, of.vcpus, hosts.get(of.moment, _NOT_RECORDED)) for of in samples
         )
 
     @cached_property
@@ -155,7 +147,9 @@ class RunFiles:
     def _hosts(self) -> HostRecord:
         """Nothing is known without the file, which earlier versions did not write."""
         missing = not os.path.lexists(self.run.folder / HOST)
-        return HostRecord(100, ()) if missing else self._read(HostRecord, HOST, "the host")
+        if missing:
+            return HostRecord(100, ())
+        return self._read(HOST, lambda value: read(HostRecord, value, "the host"))
 
     @cached_property
     def thread_events(self) -> ThreadEvents | None:
@@ -181,22 +175,22 @@ class RunFiles:
     def host_memory(self) -> MemoryRecord | None:
         """What the host counted of its caches and memory; None: it was not asked to."""
         there = os.path.lexists(self.run.folder / MEMORY_FILE)
-        return self._read(MemoryRecord, MEMORY_FILE, "memory") if there else None
+        return self._read(MEMORY_FILE, lambda value: read(MemoryRecord, value, "memory")) if there else None
 
     def _beside(self, name: str) -> bytes:
         """The content of a file that not every run has."""
         return self._start_of(name) if os.path.lexists(self.run.folder / name) else b""
 
-    def _start_of(self, name: str) -> bytes:
+    def _start_of(self, name: str, most: int = _MOST_BYTES, what: str = "") -> bytes:
         path = self.run.folder / name
         try:
-            return read_start(path, _MOST_BYTES)
+            return read_start(path, most)
         except OSError as error:
-            raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
+            raise VerifyError(f"{what}{path} cannot be read: {error.strerror}") from error
 
-    def _read(self, kind: type[_T], name: str, what: str) -> _T:
+    def _read(self, name: str, read_value: Callable[[Any], _T]) -> _T:
         try:
-            return read(kind, self.json(name), what)
+            return read_value(self.json(name))
         except ValueError as error:
             raise VerifyError(f"{self.run.folder / name}: {error}") from error
 

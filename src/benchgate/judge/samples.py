@@ -80,12 +80,8 @@ def _blur(run: VerifiedRun, metric: Metric) -> float | None:
     window = run.work if metric.window is Window.WORK else run.total
     if isinstance(known, Resolution):
         return known.late_in(metric.window) / window
-    return _taken_share(known, window)
-
-
-def _taken_share(foreign: int, window: int) -> float:
-    """All that other tasks of the guest used in wall time may have been taken from the workers."""
-    return foreign / max(window - foreign, 1)
+    # All that other tasks of the guest used in wall time may have been taken from the workers.
+    return known / max(window - known, 1)
 
 
 def _of_all(values: Sequence[float | None]) -> tuple[float, ...]:

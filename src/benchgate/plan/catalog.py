@@ -119,19 +119,16 @@ def load_system(word: str, linux: Path | None = None, start: str = StartKind.COL
     """The system for a name or path, optionally with settings. `linux` is the image of --linux-kernel;
     `start` is that of --start, which settings precede."""
     name, chosen = split_system(word)
-    if START not in chosen and (start == StartKind.WARM or (start == AUTO and _can_start_warm(name, chosen))):
-        chosen[START] = StartKind.WARM
     system = system_with(name, chosen)
+    if START not in chosen and (start == StartKind.WARM or (start == AUTO and not system.why_usually_cold)):
+        chosen[START] = StartKind.WARM
+        system = system_with(name, chosen)
     if linux is None or system.boot.kernel != FETCHED_LINUX:
         return system
     for key in system.settings.files:
         if system.settings.values[key] == FETCHED_LINUX:
             return system_with(name, {**chosen, key: str(linux)})
     return replace(system, boot=replace(system.boot, kernel=str(linux)))
-
-
-def _can_start_warm(name: str, chosen: Mapping[str, str]) -> bool:
-    return not system_with(name, chosen).why_usually_cold
 
 
 def system_with(name: str, chosen: Mapping[str, str]) -> System:
@@ -161,17 +158,14 @@ def placed(word: str, home: Path) -> str:
     """The word of a system from a file in `home`, with relative paths made absolute."""
     name, chosen = split_system(word)
     name = str(home / name) if "/" in name or name.endswith((".yaml", ".yml")) else name
-    files = _loaded_system(_find("system", name), ()).settings.files if chosen else ()
-    forms = _loaded_system(_find("system", name), ()).settings.forms if chosen else {}
-    values = {
-        key: _rooted(forms[key], value, home)
-        if key in forms
-        else str(home / value)
-        if key in files
-        else value
-        for key, value in chosen.items()
-    }
-    return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
+    words = [name]
+    for key, value in chosen.items():
+        settings = _loaded_system(_find("system", name), ()).settings
+        if key in settings.forms:
+            words.append(f"{key}={_rooted(settings.forms[key], value, home)}")
+        else:
+            words.append(f"{key}={home / value if key in settings.files else value}")
+    return ":".join(words)
 
 
 def _rooted(form: SettingForm, value: str, home: Path) -> str:

@@ -41,10 +41,7 @@ _OUTER: Table = {
 _MEMORY: Table = {
     "local_ns": Integer("the latency of a node's own memory", low=1, high=LONGEST_NS),
     "remote_ns": Integer(
-        "the latency of another node's memory",
-        low=1,
-        high=LONGEST_NS,
-        otherwise="`local_ns`, with one node",
+        "the latency of another node's memory", low=1, high=LONGEST_NS, otherwise="`local_ns`, with one node"
     ),
     "bandwidth_gb_s": Number(
         "of each node, 10^9 bytes a second; 0: no limit", default=0.0, high=FASTEST_GB_S
@@ -89,11 +86,7 @@ _WITH_MEMORY: Table = {
     "transfer": Block("how long a line takes from another CPU", forms=(_TRANSFER,), otherwise=_FAR),
     "atomic_ns": Integer("what an atomic instruction costs beyond its accesses", high=LONGEST_NS),
     "interrupt_ns": Integer("what an interrupt between CPUs costs its receiver", high=LONGEST_NS),
-    "tlb": Block(
-        "each CPU's two TLBs, for data and for instructions",
-        forms=(_TLB,),
-        otherwise="none",
-    ),
+    "tlb": Block("each CPU's two TLBs, for data and for instructions", forms=(_TLB,), otherwise="none"),
     "order": Choice("how the order of accesses is kept", ORDERS, default=ORDERS[0]),
 }
 _WITHOUT: Table = {**_NAMED, "memory": Choice("no memory system at all", (NO_MEMORY,))}

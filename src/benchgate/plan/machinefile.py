@@ -103,7 +103,7 @@ def _digest(machine: Machine) -> str:
 
 def _power_of_two(section: Section, key: str) -> int:
     value = section.integer(key)
-    if value & (value - 1) and not section.refused(key):
+    if value & (value - 1):
         section.refuse(f"is {value}, not a power of two", key)
     return value
 
@@ -125,15 +125,14 @@ def _cache(top: Section, level: str, line: int, inner_ns: int, usual_ns: int | N
     """Reads a cache. `inner_ns` is the latency of the level inside it, `usual_ns` its only valid latency."""
     section = top.section(level)
     if section is None:
-        if not top.refused(level):
-            top.refuse("is missing; expected {size: 32K, ways: 8, ...}", level)
+        top.refuse("is missing; expected {size: 32K, ways: 8, ...}", level)
         return Cache(line, 1, inner_ns)
     size, ways = _size(section), section.integer("ways")
     latency = section.integer("latency_ns")
     if usual_ns is not None and latency != usual_ns:
         why = f"is {latency}; a hit in the first level costs its instruction's own {usual_ns} ns, and no more"
         section.refuse(why, "latency_ns")
-    elif latency < inner_ns and not section.refused("latency_ns"):
+    elif latency < inner_ns:
         section.refuse(f"is {latency}, less than the {inner_ns} of the level inside it", "latency_ns")
     is_known = not any(map(section.refused, ("size", "ways"))) and not top.refused("line")
     if section.has("sets") and is_known:
@@ -159,7 +158,7 @@ def _size(section: Section) -> int:
 
 def _check_sets(section: Section, size: int, ways: int, line: int) -> None:
     stated = section.integer("sets")
-    if stated * ways * line != size and not section.refused("sets"):
+    if stated * ways * line != size:
         product = f"{stated} sets of {ways} ways of {line} bytes are {stated * ways * line} bytes"
         section.refuse(f"contradicts `size`: {product}, not {size}", "sets")
 
@@ -171,8 +170,7 @@ def _groups(top: Section, key: str, cpus: int) -> Groups:
     """A list of CPU lists, which contains each CPU once."""
     words = top.texts(key)
     if not words:
-        if not top.refused(key):
-            top.refuse('is missing; expected CPU lists such as ["0-3", "4-7"]', key)
+        top.refuse('is missing; expected CPU lists such as ["0-3", "4-7"]', key)
         return (tuple(range(cpus)),)
     groups = tuple(_cpus(top, key, word) for word in words)
     _check_partition(top, key, groups, cpus)
@@ -213,8 +211,7 @@ def _check_partition(section: Section, key: str, groups: Groups, cpus: int) -> N
 def _nodes(top: Section, cpus: int) -> tuple[Node, ...]:
     sections = top.sections("nodes")
     if not sections:
-        if not top.refused("nodes"):
-            top.refuse('is missing; expected `- {cpus: "0-7", memory: 100}`', "nodes")
+        top.refuse('is missing; expected `- {cpus: "0-7", memory: 100}`', "nodes")
         return (Node(tuple(range(cpus)), 100),)
     if len(sections) > MOST_NODES:
         top.refuse(f"{len(sections)} nodes; at most {MOST_NODES} are supported", "nodes")
@@ -248,9 +245,8 @@ def _distances(top: Section, nodes: int) -> tuple[tuple[int, ...], ...]:
     rows = top.texts("distances") if top.has("distances") else ()
     if not rows or top.refused("distances") or top.refused("nodes"):
         return ()
-    if any(not _ROW.match(row) for row in rows) or {len(row.split()) for row in rows} | {len(rows)} != {
-        nodes
-    }:
+    sizes = {len(rows), *(len(row.split()) for row in rows)}
+    if not all(map(_ROW.match, rows)) or sizes != {nodes}:
         top.refuse(f"expected {nodes} rows of {nodes} whole numbers, one for each node", "distances")
         return ()
     matrix = tuple(tuple(map(int, row.split())) for row in rows)
@@ -272,11 +268,10 @@ def _memory(top: Section, last_ns: int, nodes: int) -> tuple[int, int, float]:
     """Reads the latency of a node's own memory, that of another's, and each node's bandwidth."""
     section = top.section("memory")
     if section is None:
-        if not top.refused("memory"):
-            top.refuse("is missing; expected {local_ns: 80, ...}", "memory")
+        top.refuse("is missing; expected {local_ns: 80, ...}", "memory")
         return last_ns, last_ns, 0.0
     local = section.integer("local_ns")
-    if local < last_ns and not section.refused("local_ns"):
+    if local < last_ns:
         section.refuse(f"is {local}, less than the {last_ns} of the last cache", "local_ns")
     remote = section.integer("remote_ns", local if nodes == 1 else None)
     if remote < local and not any(map(section.refused, ("local_ns", "remote_ns"))):
@@ -302,27 +297,25 @@ def _transfers(
         needed = dict.fromkeys(needed, False)  # the pairs are not known
     section = top.section("transfer")
     if section is None:
-        if any(needed.values()) and not top.refused("transfer"):
+        if any(needed.values()):
             top.refuse("is missing; expected {cluster_ns: 30, ...}", "transfer")
         return inner_ns, inner_ns, inner_ns
     times = [inner_ns]
     for key, is_needed in needed.items():
         least = times[-1] if key == "cluster_ns" else max(times[-1], last_ns)
         times.append(section.integer(key, None if is_needed else least))
-        if times[-1] < least and not section.refused(key):
+        if times[-1] < least:
             section.refuse(f"is {times[-1]}, less than the {least} from a nearer CPU or cache", key)
     section.close()
     return times[1], times[2], times[3]
 
 
 def _tlb(top: Section) -> Tlb | None:
-    if not top.has("tlb"):
-        return None
     section = top.section("tlb")
     if section is None:
         return None
     entries, ways = (section.integer(key) for key in ("entries", "ways"))
-    if entries % ways and not section.refused("ways"):
+    if entries % ways:
         section.refuse(f"{entries} entries are not a whole number of sets of {ways} ways", "ways")
     walk = section.integer("walk_ns")
     section.close()

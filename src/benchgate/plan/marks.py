@@ -69,7 +69,8 @@ def read(  # noqa: PLR0913, PLR0917
     fill(found, workload.kwargs)
     known = every_metric(found.metrics)
     if name == SELFTEST:
-        known = {**known, **_of_systems(_systems(systems))}
+        for word in _systems(systems):
+            known = {**known, **catalog.load_system(word).metrics}
     for mark, now in RENAMED.items():
         if gates.get(mark):
             raise UsageError(f"mark {mark} is now `{now}`, with the same arguments: write that")
@@ -80,14 +81,8 @@ def read(  # noqa: PLR0913, PLR0917
     distinct = {replace(request, file="", at_least=None, at_most=None, insn=None) for request in requests}
     if len(distinct) < len(requests):
         raise UsageError("two gates of one test have the same kind, cpus, base and metric: remove one")
-    return MarkRequest(
-        name,
-        dict(workload.kwargs),
-        tuple(sorted(requests, key=lambda gate_request: gate_request.cpus)),
-        _systems(systems),
-        test,
-        _machine(machine),
-    )
+    ordered = tuple(sorted(requests, key=lambda request: request.cpus))
+    return MarkRequest(name, dict(workload.kwargs), ordered, _systems(systems), test, _machine(machine))
 
 
 def _word(row: PlainMark, args: tuple[object, ...], what: str, *, extra: object = None) -> str:
@@ -104,11 +99,6 @@ def _refuse_unverified(workload: Workload, requests: Sequence[GateRequest]) -> N
             f"workload {workload.name} is {UNVERIFIED} (`verified: no` in its YAML), so its figures are for "
             "information and no gate may use them: request the fixture `cell` instead"
         )
-
-
-def _of_systems(words: Iterable[str]) -> Mapping[str, Metric]:
-    """The metrics of the self-tests of these systems."""
-    return {name: metric for word in words for name, metric in catalog.load_system(word).metrics.items()}
 
 
 def _systems(marks: Iterable[MarkArguments]) -> tuple[str, ...]:
@@ -137,20 +127,8 @@ def _gate(
     at_least, at_most, insn = (_threshold(row, given, key) for key in THRESHOLDS)
     kind, file = _named_kind(given) if row.name == GATE else (_kind(row, at_least, at_most), row.file)
     base, more, cpus = _counts(row, given)
-    return GateRequest(
-        kind,
-        file,
-        cpus,
-        base,
-        metric.name,
-        at_least,
-        at_most,
-        insn,
-        _to(row, given),
-        more,
-        _settings(row, given),
-        _baseline(row, given),
-    )
+    rest = _to(row, given), more, _settings(row, given), _baseline(row, given)
+    return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, *rest)
 
 
 def _check_arguments(row: GateMark, given: MarkArguments) -> None:

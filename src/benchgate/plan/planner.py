@@ -235,14 +235,11 @@ def sweeps(
     plans = []
     for sweep, cells_of in found.items():
         rows = tuple(row for row, value in sweep_of.items() if value == sweep)
-        ordered = tuple(
-            sorted(
-                cells_of.values(),
-                key=lambda planned_cell: (planned_cell.cell.row not in rows, planned_cell.cell.cpus),
-            )
-        )
+        ordered = sorted(cells_of.values(), key=lambda of: (of.cell.row not in rows, of.cell.cpus))
         kinds = {_kind(planned_cell) for planned_cell in ordered if not planned_cell.skip}
-        plans.append(SweepPlan(sweep, ordered, tuple(kept[sweep]), not kinds <= known, rows[1:], threads))
+        plans.append(
+            SweepPlan(sweep, tuple(ordered), tuple(kept[sweep]), not kinds <= known, rows[1:], threads)
+        )
         known |= kinds
     return tuple(plans)
 

@@ -49,14 +49,8 @@ def parse(text: str, path: Path) -> Scenario:
                 top.refuse(f"has {len(names)} tasks; 1 to {MOST_GROUPS} are known", "tasks")
             groups = tuple(_group(name, tasks, usual) for name in names[:MOST_GROUPS])
         used = max((group.settings.cpus.bit_length() for group in groups), default=0)
-        scenario = Scenario(
-            _plain(path.stem),
-            "what its gates say",
-            max(used, _CPUS),
-            length,
-            groups,
-            phases=(ScenarioPhase("start", 0),),
-        )
+        finds, phases = "what its gates say", (ScenarioPhase("start", 0),)
+        scenario = Scenario(_plain(path.stem), finds, max(used, _CPUS), length, groups, phases=phases)
         if wrong := plan_fits(scenario):
             top.refuse(wrong, "tasks")
     return scenario

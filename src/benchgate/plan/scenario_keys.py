@@ -6,14 +6,7 @@ several keys.
 
 from __future__ import annotations
 
-from benchgate.base.workload.scenarios import (
-    MOST_CPUS,
-    MOST_THREADS,
-    CpuState,
-    RunPolicy,
-    Subject,
-    WorkKind,
-)
+from benchgate.base.workload.scenarios import MOST_CPUS, MOST_THREADS, CpuState, RunPolicy, Subject, WorkKind
 from benchgate.base.yaml.keys import (
     Block,
     Blocks,

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar
 
 from benchgate.base.cells import ParamValue
@@ -75,25 +74,16 @@ SHORTEST_PERIOD_NS, SHORTEST_QUOTA_NS = 1_000_000, 1_000_000
 LONGEST_ROUND_NS = 1_000_000_000
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?%?")
 _Item = TypeVar("_Item")
-_BETTER = MappingProxyType(
-    {
-        Subject.LATENCY: MetricDirection.LESS,
-        Subject.WASTED: MetricDirection.LESS,
-        Subject.MOVES: MetricDirection.LESS,
-    }
-)
-_UNITS = MappingProxyType({Subject.LATENCY: NS, Subject.CPUS: "CPUs", Subject.MOVES: "/s"})
-_ABOUT = MappingProxyType(
-    {
-        Subject.SHARE: "CPU time, as a part of that of these groups",
-        Subject.FAIRNESS: "CPU time for its weight, the smallest over the largest",
-        Subject.CPUS: "how many CPUs the group uses",
-        Subject.LATENCY: "how long its threads wait for a CPU",
-        Subject.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run "
-        "there",
-        Subject.MOVES: "how often its threads come to another CPU, per second",
-    }
-)
+_LESS_IS_BETTER = (Subject.LATENCY, Subject.WASTED, Subject.MOVES)
+_UNITS: Mapping[str, str] = {Subject.LATENCY: NS, Subject.CPUS: "CPUs", Subject.MOVES: "/s"}
+_ABOUT: Mapping[str, str] = {
+    Subject.SHARE: "CPU time, as a part of that of these groups",
+    Subject.FAIRNESS: "CPU time for its weight, the smallest over the largest",
+    Subject.CPUS: "how many CPUs the group uses",
+    Subject.LATENCY: "how long its threads wait for a CPU",
+    Subject.WASTED: "the part of all CPUs' time that was idle although a thread waited that may run there",
+    Subject.MOVES: "how often its threads come to another CPU, per second",
+}
 
 
 def is_scenario(path: Path) -> bool:
@@ -141,9 +131,8 @@ def _more_needs(scenario: Scenario) -> Iterator[str]:
 
 
 def _metric(gate: ScenarioGate) -> Metric:
-    better = _BETTER.get(gate.seen)
-    if better is None:
-        better = MetricDirection.MORE if gate.at_most is None else MetricDirection.LESS
+    is_less = gate.seen in _LESS_IS_BETTER or gate.at_most is not None
+    better = MetricDirection.LESS if is_less else MetricDirection.MORE
     about = f"{_ABOUT[gate.seen]}, in phase {gate.phase}"
     unit = _UNITS.get(gate.seen, SHARE)
     return Metric(gate.name, MetricKind.OBSERVED, better, unit, of=gate.seen, at=gate.percent, about=about)
@@ -183,7 +172,7 @@ class _ScenarioReader:
         top.text("about")
         self.cpus = top.integer("cpus")
         self.length = self._length(top, "length")
-        if not SHORTEST_NS <= self.length <= LONGEST_NS and not top.refused("length"):
+        if not SHORTEST_NS <= self.length <= LONGEST_NS:
             top.refuse("is not between 1ms and 10s", "length")
         self.controls = self._named(top, "controls", MOST_LIMITS, self._control)
         steps = top.sections("timeline")
@@ -292,7 +281,7 @@ class _ScenarioReader:
             self.top.refuse(f"has {len(steps)} phases, at most {MOST_PHASES - 1} are known", "timeline")
         for step in steps[: MOST_PHASES - 1]:
             phase = ScenarioPhase(step.text("phase"), self._length(step, "at"))
-            if not phases[-1].begin_ns < phase.begin_ns < self.length and not step.refused("at"):
+            if not phases[-1].begin_ns < phase.begin_ns < self.length:
                 step.refuse("is not behind the phase before it, and before the end", "at")
             if phase.name in [scenario_phase.name for scenario_phase in phases]:
                 step.refuse(f"`{phase.name}` is the name of two phases", "phase")
@@ -305,7 +294,7 @@ class _ScenarioReader:
     def _group(self, name: str, words: Section) -> ThreadGroup:
         work, threads = WorkKind(words.choice("work")), words.integer("threads")
         run = self._length(words, "run")
-        if not 0 < run <= LONGEST_ROUND_NS and not words.refused("run"):
+        if not 0 < run <= LONGEST_ROUND_NS:
             words.refuse("is not between 1ns and 1s", "run")
         if work is WorkKind.PIPE and threads % 2:
             words.refuse(f"is {threads}, but the threads of a pipe are pairs", "threads")
@@ -317,7 +306,7 @@ class _ScenarioReader:
         count = words.integer("count") if words.has("count") else 0
         begin = self.phases[self._phase(words, "from")].begin_ns if words.has("from") else 0
         end = self.phases[self._phase(words, "until")].begin_ns if words.has("until") else None
-        if end is not None and end <= begin and not words.refused("until"):
+        if end is not None and end <= begin:
             words.refuse("is no phase behind the one with which the group begins", "until")
         settings = self._settings(words)
         settings = replace(settings, into=settings.into or None)
@@ -348,7 +337,7 @@ class _ScenarioReader:
 
     def _cpu_change(self, at: int, words: Section) -> ScenarioChange:
         cpu = words.integer("cpu")
-        if cpu >= self.cpus and not words.refused("cpu"):
+        if cpu >= self.cpus:
             words.refuse(f"is {cpu}, and the guest has CPUs from 0 to {self.cpus - 1}", "cpu")
         return ScenarioChange(at, cpu=cpu, state=CpuState(words.choice("state")))
 
@@ -424,10 +413,8 @@ class _ScenarioReader:
                 self.top.refuse(
                     f"{gate.name}: is of waits, and there is a quota: {LOOK_LIKE_WAITING}", "gates"
                 )
-        for gate in scenario.gates:
-            if gate.seen is Subject.WASTED and not scenario.is_whole(
-                *scenario.span(gate.phase, gate.within_ns)
-            ):
+        for gate in (one for one in scenario.gates if one.seen is Subject.WASTED):
+            if not scenario.is_whole(*scenario.span(gate.phase, gate.within_ns)):
                 self.top.refuse(
                     f"{gate.name}: a CPU is away in its time, or on its way, which takes up to "
                     f"{_ms(HOTPLUG_NS)}: {LOOKS_IDLE}",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Sequence
 
 from benchgate.base.text import visible, visible_escape
 
@@ -25,6 +26,12 @@ def markdown(text: str) -> str:
     safe = safe.replace("](", "]\\(").replace("][", "]\\[").replace("://", ":/\\/").replace("www.", "www\\.")
     safe = re.sub(r"&(?=[#A-Za-z])", "&amp;", safe)
     return re.sub(r"@(?=\w)", "&#64;", re.sub(r"#(?=\d)", "&#35;", safe))
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, whose first row is the heading; all columns but the first hold figures."""
+    lines = [f"| {' | '.join(map(markdown, row))} |" for row in rows]
+    return [lines[0], "|---" + "|--:" * (len(rows[0]) - 1) + "|", *lines[1:]]
 
 
 def code(text: str) -> str:

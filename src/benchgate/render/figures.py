@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane, Mode, Params, Placement, Window
 from benchgate.base.gates import SMALLEST_LOOK, Verdict, Word, most_speedup
 from benchgate.base.runs import Outcome, Resolution
@@ -84,16 +85,19 @@ class ArmFigures:
     metrics: tuple[MetricSamples, ...] = ()
     """The metrics are `work`, `total` and those that the workload declares."""
 
+    def spread(self, window: Window) -> Spread | None:
+        return self.work if window is Window.WORK else self.total
+
     def blur(self, window: Window) -> float | None:
         """The share by which the instruction clock's steps can have changed this window's median."""
-        spread, seen = self.work if window is Window.WORK else self.total, self.resolution
+        spread, seen = self.spread(window), self.resolution
         if seen is None or spread is None or (seen.printed and not seen.late_in(window)):
             return None
         return seen.late_in(window) / spread.median
 
     def unresolved(self, window: Window) -> float | None:
         """The share by which clock steps and printed steps together can have changed the median."""
-        spread, seen = self.work if window is Window.WORK else self.total, self.resolution
+        spread, seen = self.spread(window), self.resolution
         return (seen.late_in(window) + seen.printed) / spread.median if seen and spread else None
 
     @property
@@ -137,6 +141,9 @@ class ArmSeries:
     lane: Lane
     arms: tuple[ArmFigures, ...]
 
+    def arm(self, name: str) -> ArmFigures | None:
+        return next((arm for arm in self.arms if arm.name == name), None)
+
     @property
     def key(self) -> SeriesKey:
         return self.system, self.workload, self.params, self.mode, self.lane
@@ -152,10 +159,12 @@ class ArmSeries:
         return self.system if self.system == self.lane else f"{self.system}, {self.lane}"
 
 
+def key_of(row: RunRow) -> SeriesKey:
+    return row.cell.system, row.cell.workload, row.cell.params, row.cell.mode, row.lane
+
+
 def series_of(view: SessionView) -> tuple[ArmSeries, ...]:
-    groups: dict[SeriesKey, list[RunRow]] = {}
-    for row in view.rows:
-        groups.setdefault((row.system, row.workload, row.params, row.mode, row.lane), []).append(row)
+    groups = grouped(view.rows, key=key_of)
     names = Counter(rows[0].cell.row for rows in groups.values())
     return tuple(
         _series(view, key, rows, is_ambiguous=names[rows[0].cell.row] > 1) for key, rows in groups.items()
@@ -180,18 +189,18 @@ def _series(view: SessionView, key: SeriesKey, rows: list[RunRow], *, is_ambiguo
 
 def _kind(row: RunRow) -> tuple[int, str, Placement]:
     """Distinguishes the arms of a row. A results.csv without its session has placements, but no variants."""
-    return row.cpus, row.variant, row.placement
+    return row.cell.cpus, row.cell.variant, row.placement
 
 
 def _arm(view: SessionView, rows: list[RunRow]) -> ArmFigures:
     counted = sorted((row for row in rows if row.counts), key=lambda row: row.run)
     samples = tuple((row.work, row.total) for row in counted if row.work and row.total)
     return ArmFigures(
-        cpus=rows[0].cpus,
-        name=f"smp{rows[0].cpus}" + (f"-{rows[0].variant}" if rows[0].variant else ""),
+        cpus=rows[0].cell.cpus,
+        name=f"smp{rows[0].cell.cpus}" + (f"-{rows[0].cell.variant}" if rows[0].cell.variant else ""),
         placement=rows[0].placement,
         pins=rows[0].pins,
-        unit=unit_on(rows[0].system, next((row.unit for row in counted), "")),
+        unit=unit_on(rows[0].cell.system, next((row.unit for row in counted), "")),
         outcomes=Counter(row.outcome for row in rows),
         work=stats.spread([work for work, _ in samples]) if samples else None,
         total=stats.spread([total for _, total in samples]) if samples else None,
@@ -214,23 +223,14 @@ def _metrics(counted: Sequence[RunRow], merged: Mapping[str, float]) -> tuple[Me
     works = tuple(float(row.work or 0) for row in counted)
     totals = tuple(float(row.total or 0) for row in counted)
     unit = counted[0].unit
-    windows = (
-        MetricSamples(WINDOWS["work"], unit, works, step=_step(counted, "work")),
-        MetricSamples(WINDOWS["total"], unit, totals, step=_step(counted, "total")),
-    )
+    given = [(WINDOWS["work"], unit, works), (WINDOWS["total"], unit, totals)]
     values_of = [dict(row.metrics) for row in counted]
     declared = (metric for metric in values_of[0] if all(metric in values for values in values_of))
-    values = (
-        MetricSamples(
-            metric,
-            metric.unit,
-            tuple(values[metric] for values in values_of),
-            merged.get(metric.name),
-            _step(counted, metric.name),
-        )
-        for metric in declared
+    given += [(metric, metric.unit, tuple(of[metric] for of in values_of)) for metric in declared]
+    return tuple(
+        MetricSamples(metric, unit, values, merged.get(metric.name), _step(counted, metric.name))
+        for metric, unit, values in given
     )
-    return (*windows, *values)
 
 
 def _speedups(
@@ -255,7 +255,8 @@ def _speedups(
             interval = stats.ratio_interval(tops, bottoms, view.alpha, (base.printed_step, arm.printed_step))
             ratio, runs = stats.ratio_of_medians(tops, bottoms), min(len(tops), len(bottoms))
             speedup = Speedup(base.cpus, ratio, interval, threshold, word, runs, sign, paired)
-            invalid = not word and (_is_impossible(view, speedup, arm) or _is_invalid(asked))
+            broken = any(one.outcome is Word.INVALID for one in asked)  # it applies to both windows
+            invalid = not word and (broken or _is_impossible(view, speedup, arm))
             speedups[window] = replace(speedup, word=str(Word.INVALID)) if invalid else speedup
     return speedups
 
@@ -263,11 +264,6 @@ def _speedups(
 def _is_impossible(view: SessionView, seen: Speedup, arm: ArmFigures) -> bool:
     """True if the speedup is more than the CPUs allow. A gate would find this INVALID."""
     return seen.has_interval and seen.interval.low > most_speedup(seen.base_cpus, arm.cpus, view.superlinear)
-
-
-def _is_invalid(verdicts: Sequence[Verdict]) -> bool:
-    """True if one verdict is INVALID. It then applies to both windows of the arm."""
-    return any(verdict.outcome is Word.INVALID for verdict in verdicts)
 
 
 def _paired(tops: list[float], bottoms: list[float], alpha: float) -> Interval | None:
@@ -285,20 +281,13 @@ def comparable(base: ArmFigures, arm: ArmFigures) -> bool:
 def _verdicts(view: SessionView, key: SeriesKey, row: str, cpus: int) -> tuple[Verdict, ...]:
     """The verdicts that compare this arm with another, worst first. A verdict has no lane if no run is
     verified; its id then tells the row."""
-    wanted = (*key, cpus)
+    *wanted, lane = key
     return tuple(
         verdict
         for verdict in view.shown_verdicts
         if verdict.base_cpus is not None
         and verdict.base_system is None
-        and (verdict.lane or verdict.id.startswith(f"{row}-smp"))
-        and (
-            verdict.system,
-            verdict.workload,
-            verdict.params,
-            verdict.mode,
-            verdict.lane or key[4],
-            verdict.cpus,
-        )
-        == wanted
+        and (verdict.lane == lane if verdict.lane else verdict.id.startswith(f"{row}-smp"))
+        and [verdict.system, verdict.workload, verdict.params, verdict.mode] == wanted
+        and verdict.cpus == cpus
     )

@@ -9,15 +9,13 @@ report that is not one, or that raises, is an error beside the texts of all othe
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 from benchgate.base.errors import BenchgateError, CatalogError, RenderError
-from benchgate.base.pyfile import contained, described, load_module
+from benchgate.base.pyfile import contained, described, load_module, modules_of
 from benchgate.evidence.files import is_safe_name
 from benchgate.render import files
 from benchgate.render.view import SessionView
@@ -27,8 +25,7 @@ Renderer = Callable[[SessionView], str | None]
 
 @functools.cache
 def ours() -> Mapping[str, Renderer]:
-    names = (f"{files.__name__}.{info.name}" for info in pkgutil.iter_modules(files.__path__))
-    return MappingProxyType(dict(map(_report, map(importlib.import_module, names))))
+    return MappingProxyType(dict(map(_report, modules_of(files))))
 
 
 @dataclass(frozen=True, slots=True)

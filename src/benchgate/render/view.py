@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -23,15 +23,17 @@ from benchgate.base.workload.witness import WitnessedPromise
 from benchgate.evidence.files import SESSION
 from benchgate.evidence.rows import RunRow
 from benchgate.evidence.session_folder import DEFAULT_REPORTS
+from benchgate.insn.profile import Stacks
+from benchgate.insn.sharing import Sharing
 from benchgate.judge.accounts.attribution import Table
 from benchgate.judge.accounts.distributions import Distribution
 from benchgate.judge.accounts.memory_books import RunBooks
 from benchgate.judge.accounts.sensitivity import NoiseFloor, UngatedRow
-from benchgate.judge.accounts.sharing import Recording
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
-from benchgate.judge.accounts.timeline import Flame, Timeline
+from benchgate.judge.accounts.timeline import Timeline
 from benchgate.judge.fits import Fit
 from benchgate.judge.gates.wording import NOT_RUN
+from benchgate.judge.judged_run import Recording
 from benchgate.judge.noise import RunNoise
 
 WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
@@ -79,14 +81,14 @@ class SessionView:
     """What the instruction clock could not resolve, by cell id."""
     timelines: tuple[Timeline, ...] = ()
     """The timelines of the median and the slowest run of each cell, one cell after the other."""
-    flames: tuple[Flame, ...] = ()
+    flames: tuple[Recording[Stacks], ...] = ()
     """The call stacks that were recorded."""
     threads: tuple[ThreadTimeline, ...] = ()
     """The median and the slowest of the runs of each cell whose threads were recorded, one cell after the
     other."""
     books: tuple[RunBooks, ...] = ()
     """The books of each counted run on a machine with memory."""
-    moved_lines: tuple[Recording, ...] = ()
+    moved_lines: tuple[Recording[Sharing], ...] = ()
     """The lines that moved between CPUs, of the runs in which they were recorded."""
     merged: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Percentiles of all counted runs of a cell together, by cell id and metric."""
@@ -116,11 +118,8 @@ class SessionView:
     """False for a results.csv without its session: its figures are shown, but nothing is decided."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "capacity", MappingProxyType(dict(self.capacity)))
-        object.__setattr__(self, "resolutions", MappingProxyType(dict(self.resolutions)))
-        object.__setattr__(self, "merged", MappingProxyType(dict(self.merged)))
-        object.__setattr__(self, "distributions", MappingProxyType(dict(self.distributions)))
-        object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
+        for name in ("capacity", "resolutions", "merged", "distributions", "noise"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
     def home(self) -> str:
@@ -138,10 +137,9 @@ class SessionView:
     def decided(self) -> tuple[Verdict, ...]:
         """The verdicts that decide something. That runs are verified is a decision only if no test has a
         threshold; otherwise a session whose thresholds were all skipped would be a success."""
-        thresholds = tuple(verdict for verdict in self.shown_verdicts if verdict.gate != VERIFIED)
-        return tuple(
-            threshold for threshold in thresholds or self.shown_verdicts if threshold.outcome is not Word.SKIP
-        )
+        every = self.shown_verdicts
+        thresholds = tuple(verdict for verdict in every if verdict.gate != VERIFIED)
+        return tuple(verdict for verdict in thresholds or every if verdict.outcome is not Word.SKIP)
 
     @property
     def compared(self) -> int:
@@ -175,19 +173,15 @@ def headline(view: SessionView) -> str:
 def _witnessed(view: SessionView) -> str:
     """How many of the cells of whose runs all are verified the machine has witnessed, too. A cell that
     promises nothing is none of them."""
-    broken = {row.cell.id for row in view.rows if row.outcome in (Outcome.INVALID, Outcome.CRASHED)}
+    broken = {row.cell.id for row in view.rows if row.is_broken}
     good = {row.cell.id for row in view.rows if row.verified} - broken
-    seen = [text for text in good if is_witnessed(view.promises.get(text, ()))]
+    promises = {text: view.promises.get(text, ()) for text in good}
+    seen = [of for of in promises.values() if of and not any(promise.why for promise in of)]
     if not seen:
         return ""
     if len(seen) == len(good) and not broken:
         return "; all runs verified and witnessed"
     return f"; {counted(len(good), 'cell')} verified, {len(seen)} of them witnessed"
-
-
-def is_witnessed(promises: Collection[WitnessedPromise]) -> bool:
-    """Whether the machine saw each of these promises kept; of none it saw nothing."""
-    return bool(promises) and not any(promise.why for promise in promises)
 
 
 def unwitnessed(view: SessionView) -> tuple[str, ...]:
@@ -247,6 +241,7 @@ def session_view(
     session_id = str(facts.get("id", UNAVAILABLE))
     reports_folder = str(facts.get("reports_folder", DEFAULT_REPORTS))
     home = shlex.quote(home_of(reports_folder, session_id))
+    every = {**envelope, "inputs": inputs, "versions": object_in(facts, "versions")}
     return SessionView(
         id=session_id,
         reports_folder=reports_folder,
@@ -267,7 +262,7 @@ def session_view(
         isolation=isolation(envelope),
         labels=_texts(inputs, "labels"),
         notes=_texts(facts, "notes"),
-        envelope=tuple(flat({**envelope, "inputs": inputs, "versions": object_in(facts, "versions")})),
+        envelope=tuple(itertools.islice(_flattened(every), MOST_FACTS)),  # the file is untrusted
         void_rule=_void_rule(policy, rows),
         repeat=(str(facts.get("command", "pytest")), f"benchgate rejudge {home}"),
     )
@@ -294,12 +289,8 @@ def object_in(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return result
 
 
-def flat(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Every value of nested objects, with the path of its names; not too many, as the file is untrusted."""
-    return list(itertools.islice(_flattened(facts, "", DEEPEST), MOST_FACTS))
-
-
-def _flattened(value: object, name: str, deep: int) -> Iterator[tuple[str, str]]:
+def _flattened(value: object, name: str = "", deep: int = DEEPEST) -> Iterator[tuple[str, str]]:
+    """Every value of nested objects, with the path of its names."""
     if isinstance(value, Mapping) and deep:
         for key, inner in value.items():
             yield from _flattened(inner, f"{name} {key}".strip().replace("_", " "), deep - 1)

@@ -246,11 +246,12 @@ def _with_metrics(
         smt = row.placement is Placement.SMT
         clocks = (str(clock_of(row.lane)), "")
         known = [labels[key] for clock in clocks if (key := _place(row.cell, clock, smt)) in labels]
-        named = replace(row, label=known[0].label, variant=known[0].variant) if known else row
+        cell = replace(row.cell, label=known[0].label, variant=known[0].variant) if known else row.cell
         known_steps = steps.get(row.run)
         labelled.append(
             replace(
-                named,
+                row,
+                cell=cell,
                 metrics=tuple(found.get(row.run, ())),
                 steps=None if known_steps is None else tuple(known_steps),
             )

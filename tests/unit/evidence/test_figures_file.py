@@ -30,7 +30,8 @@ def micro(system: str, costs: list[float], op: str = "getpid", cpus: int = 1) ->
     made = rows(cell(cpus, workload="micro", system=system), [1000 for _ in costs])
     params = (("iters", 1000), ("op", op))
     return [
-        replace(row, params=params, metrics=((COST, cost),)) for row, cost in zip(made, costs, strict=True)
+        replace(row, cell=replace(row.cell, params=params), metrics=((COST, cost),))
+        for row, cost in zip(made, costs, strict=True)
     ]
 
 

@@ -29,7 +29,9 @@ def test_results_csv_is_read_back_unchanged() -> None:
     odd = replace(cell(1), system="=cmd|'x'!A1", params=(("a,b", "1;2"), ("c", '3="4%"')))
     given = (*rows(cell(1), [10, 20]), run_row(raw_run(odd, attempt=3), None, "no end line"))
     read = results_csv.parse(results_csv.render(given), "results.csv")
-    assert [replace(row, label="", reason="", steps=None, seen_by=()) for row in given] == list(read)
+    assert [
+        replace(row, cell=replace(row.cell, label=""), reason="", steps=None, seen_by=()) for row in given
+    ] == list(read)
 
 
 def test_a_formula_stays_text_in_results_csv() -> None:

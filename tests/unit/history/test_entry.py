@@ -42,7 +42,10 @@ def test_counted_runs_are_kept_by_series() -> None:
 
 
 def test_a_cell_has_one_name_whether_its_session_has_one_clock_or_two() -> None:
-    both = [replace(row, clock="insn") for row in rows(cell(2), [300], lane=Lane.INSN, unit="insn")]
+    both = [
+        replace(row, cell=replace(row.cell, clock="insn"))
+        for row in rows(cell(2), [300], lane=Lane.INSN, unit="insn")
+    ]
     (work, _) = entry_of(FACTS, both, "ab" * 32).samples
     assert (work.cell, work.row, work.lane, work.machine) == ("primes-linux-smp2", "primes-linux", "insn", "")
 

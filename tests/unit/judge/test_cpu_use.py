@@ -30,7 +30,6 @@ def activity(*vcpus: tuple[Column, ...]) -> Activity:
 def test_a_halted_vcpu_is_not_used_and_one_that_waits_in_a_loop_is_awake() -> None:
     seen = activity((BUSY,) * 4, (SPINS,) * 4, (HALTED,) * 4)
     assert cpu_use.of_activity(seen, 1000, 1400) == CpuUse(Interval(2.0, 2.0), Interval(1.25, 1.25))
-    assert cpu_use.awake_ns(seen, 1000, 1400) == [400, 400, 0]
 
 
 def test_a_column_that_is_partly_in_the_window_may_have_had_its_work_in_either_part() -> None:

@@ -29,9 +29,9 @@ def found(*arms: Arm) -> list[Fit]:
 
 def test_a_row_has_the_laws_for_which_it_has_enough_counts() -> None:
     assert found(*row(1, 2)) == []
-    assert [fit.model for fit in found(*row(1, 2, 4, 8))] == [Model.AMDAHL]
+    assert [fit.scaling.model for fit in found(*row(1, 2, 4, 8))] == [Model.AMDAHL]
     both = found(*row(1, 2, 4, 8, 16), *row(1, 2, 4, system="tern"))
-    assert [(fit.row, fit.model) for fit in both] == [
+    assert [(fit.row, fit.scaling.model) for fit in both] == [
         ("primes-linux", Model.AMDAHL),
         ("primes-linux", Model.USL),
         ("primes-tern", Model.AMDAHL),
@@ -40,10 +40,12 @@ def test_a_row_has_the_laws_for_which_it_has_enough_counts() -> None:
 
 def test_a_fit_has_the_curve_and_the_arms_beside_it() -> None:
     (fit,) = found(*row(8, 1, 4, 2))
-    assert fit.cpus == (1, 2, 4, 8)
-    assert fit.speedup(8) == pytest.approx(8 / 1.35, rel=1e-6)
-    assert fit.speedups == pytest.approx([fit.speedup(n) for n in fit.cpus], rel=1e-6)
-    assert fit.intervals["sigma"].low < 0.05 < fit.intervals["sigma"].high
+    scaling, law = fit.scaling, fit.scaling.law
+    assert scaling.counts == (1, 2, 4, 8)
+    assert law.speedup(8) == pytest.approx(8 / 1.35, rel=1e-6)
+    speedups = [law.one / middle for middle in scaling.medians]
+    assert speedups == pytest.approx([law.speedup(n) for n in scaling.counts], rel=1e-6)
+    assert scaling.intervals["sigma"].low < 0.05 < scaling.intervals["sigma"].high
     assert fit.said.startswith("primes-linux: Amdahl, serial 0.05 [0.04")
     assert fit.said.endswith("residuals +0.0% +0.0% +0.0% +0.0% (smp1,2,4,8)")
 
@@ -52,7 +54,7 @@ def test_the_sentence_says_if_a_law_does_not_describe_the_row() -> None:
     arms = row(1, 2, 4, 8)
     arms[1] = arm(cell(2), [2 * sample for sample in (arms[1].work.samples if arms[1].work else ())])
     (fit,) = found(*arms)
-    assert not fit.is_shaped
+    assert not fit.scaling.is_shaped
     assert "the row is not Amdahl-shaped: smp2 takes" in fit.said
 
 
@@ -69,7 +71,7 @@ def test_the_sentence_says_if_a_law_does_not_describe_the_row() -> None:
 )
 def test_an_arm_that_no_gate_may_use_is_in_no_fit(bad: Arm) -> None:
     (fit,) = found(*row(1, 2, 4), bad)
-    assert fit.cpus == (1, 2, 4)
+    assert fit.scaling.counts == (1, 2, 4)
 
 
 def test_arms_of_different_placements_are_not_one_row() -> None:

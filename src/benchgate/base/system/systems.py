@@ -331,8 +331,6 @@ class System:
 
     def _cannot_ask(self, workload: Workload, params: Params) -> str:
         """Why this system's guest cannot be asked for the workload; empty if it can."""
-        if workload.name == SELFTEST:
-            return ""
         if workload.tool and not self.arch.is_host:
             return f"{workload.name} is a program of a package, which is fetched for this host's CPU only"
         own_form = self.result.format is ResultFormat.PATTERNS

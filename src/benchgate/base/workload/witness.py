@@ -9,6 +9,7 @@ this file.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,13 +19,7 @@ from itertools import pairwise
 
 LONGEST, DEEPEST, LARGEST = 300, 24, 2**200
 """The most characters of a claim, how deep its parentheses go, and the largest number that comes of it."""
-SIGNS: Mapping[str, Callable[[Fraction, Fraction], bool]] = {
-    "<=": lambda one, other: one <= other,
-    ">=": lambda one, other: one >= other,
-    "==": lambda one, other: one == other,
-    "<": lambda one, other: one < other,
-    ">": lambda one, other: one > other,
-}
+SIGNS = {"<=": operator.le, ">=": operator.ge, "==": operator.eq, "<": operator.lt, ">": operator.gt}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]{1,18}(?:\.[0-9]{1,9})?)(?P<unit>[A-Za-z]*)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)|(?P<sign><=|>=|==|//|[-+*/(),<>]))"
@@ -40,10 +35,8 @@ class Unit:
 
     def __str__(self) -> str:
         powers = (("ns", self.ns), ("bytes", self.bytes))
-        return (
-            " ".join(name if power == 1 else f"{name}^{power}" for name, power in powers if power)
-            or "a count"
-        )
+        words = (name if power == 1 else f"{name}^{power}" for name, power in powers if power)
+        return " ".join(words) or "a count"
 
     def times(self, other: Unit, sign: int = 1) -> Unit:
         return Unit(self.ns + sign * other.ns, self.bytes + sign * other.bytes)

@@ -47,11 +47,8 @@ def distributions(
 
 def _of_cell(runs: Sequence[VerifiedRun], declared: Mapping[str, Metric]) -> Iterable[Distribution]:
     for name in runs[0].histograms:
-        units = {
-            metric.unit
-            for metric in declared.values()
-            if (metric.kind, metric.of) == (MetricKind.PERCENTILE, name)
-        }
+        mine = (MetricKind.PERCENTILE, name)
+        units = {metric.unit for metric in declared.values() if (metric.kind, metric.of) == mine}
         unit = units.pop() if len(units) == 1 else ""
         if all(_is_usable(run, name, unit) for run in runs):
             yield _together(name, unit, [(run.histograms[name], _length(run, name, unit)) for run in runs])

@@ -12,23 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from benchgate.base import grouped
 from benchgate.base.runs import Disorder, VerifiedRun
 from benchgate.insn.memory_log import WINDOW, MemoryBooks
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of
 from benchgate.judge.run_files import RunFiles
 
-CAUSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "shared lines": ("transfer_cluster", "transfer_across", "transfer_socket", "upgrade", "busy"),
-        "own caches": ("l1", "l2", "l3"),
-        "memory": ("local",),
-        "remote memory": ("remote",),
-        "queueing": ("queue",),
-        "atomics": ("atomic",),
-        "page walks": ("walk",),
-        "interrupts": ("interrupt",),
-    }
-)
+CAUSES: Mapping[str, tuple[str, ...]] = {
+    "shared lines": ("transfer_cluster", "transfer_across", "transfer_socket", "upgrade", "busy"),
+    "own caches": ("l1", "l2", "l3"),
+    "memory": ("local",),
+    "remote memory": ("remote",),
+    "queueing": ("queue",),
+    "atomics": ("atomic",),
+    "page walks": ("walk",),
+    "interrupts": ("interrupt",),
+}
 """What vCPUs wait for, by the classes of c/memory/memory.h. `busy` is the wait for a line that is just being
 served to another CPU, so it belongs to shared lines; `queue` is the wait for the bandwidth of a node."""
 EXECUTED, PAUSED, HALTED = "instructions", "pauses", "halted"
@@ -131,9 +130,7 @@ def parts_of(run: RunBooks) -> Mapping[str, int]:
 
 def growths(every: Iterable[Spending]) -> tuple[Growth, ...]:
     """Compares in each row, which is on one machine, the largest CPU count with the smallest."""
-    rows: dict[str, list[Spending]] = {}
-    for spending in every:
-        rows.setdefault(spending.of.row, []).append(spending)
+    rows = grouped(every, key=lambda spending: spending.of.row)
     pairs = ((of[0], of[-1]) for of in rows.values() if of[-1].of.cpus > of[0].of.cpus)
     return tuple(_growth(small, large) for small, large in pairs)
 

@@ -64,11 +64,8 @@ def _shared(run: VerifiedRun) -> list[int]:
 
 
 def _moved(run: VerifiedRun) -> list[str]:
-    return [
-        f"worker {worker.id} moved from CPU {worker.cpu} to {worker.cpu_end}"
-        for worker in run.workers
-        if worker.cpu != worker.cpu_end
-    ]
+    moved = [worker for worker in run.workers if worker.cpu != worker.cpu_end]
+    return [f"worker {worker.id} moved from CPU {worker.cpu} to {worker.cpu_end}" for worker in moved]
 
 
 def _listed(parts: Sequence[str], most: int = 3) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import SMALLEST_LOOK, VERIFIED, Arm, Gate
@@ -62,17 +63,16 @@ def resolutions(runs: Iterable[JudgedRun]) -> dict[str, Resolution]:
 
 
 def _largest_resolution(found: Sequence[Resolution]) -> Resolution:
+    in_total = (resolution.late_in_total for resolution in found)
     return Resolution(
-        step=max(resolution.step for resolution in found),
-        handovers=max(resolution.handovers for resolution in found),
-        late=max(resolution.late for resolution in found),
-        printed=max(resolution.printed for resolution in found),
+        **_largest(found, "step", "handovers", "late", "printed"),
         order=_worst_disorder([resolution.order for resolution in found if resolution.order]),
-        late_in_total=max(
-            (resolution.late_in_total for resolution in found if resolution.late_in_total is not None),
-            default=None,
-        ),
+        late_in_total=max((late for late in in_total if late is not None), default=None),
     )
+
+
+def _largest(found: Sequence[object], *names: str) -> dict[str, Any]:
+    return {name: max(getattr(value, name) for value in found) for name in names}
 
 
 def _worst_disorder(disorders: Sequence[Disorder]) -> Disorder | None:
@@ -80,12 +80,7 @@ def _worst_disorder(disorders: Sequence[Disorder]) -> Disorder | None:
     if not disorders:
         return None
     worst = max(disorders, key=lambda disorder: disorder.worst_ns)
-    return replace(
-        worst,
-        count=max(disorder.count for disorder in disorders),
-        total_ns=max(disorder.total_ns for disorder in disorders),
-        crossed=max(disorder.crossed for disorder in disorders),
-    )
+    return replace(worst, **_largest(disorders, "count", "total_ns", "crossed"))
 
 
 @dataclass(frozen=True, slots=True)

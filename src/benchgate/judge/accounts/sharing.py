@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
+from benchgate.base import grouped
 from benchgate.insn.sharing import LineCpu, MovedLine, Sharing, read_sharing
-from benchgate.judge.judged_run import JudgedRun, recordings
+from benchgate.judge.judged_run import JudgedRun, Recording, recordings
 
 KEPT = "moved-lines.txt"
 FEW = 0.01
@@ -60,17 +61,6 @@ class SharedLine:
         return self.kind in (SharingKind.FALSE, SharingKind.BOTH)
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """The moved lines of one run."""
-
-    cell: str
-    run: int
-    folder: str
-    """The path is relative to the session's folder."""
-    sharing: Sharing
-
-
 def shared(line: MovedLine, size: int) -> SharedLine:
     """`size` is the number of bytes in a line."""
     parts = _parts(line, size)
@@ -79,11 +69,8 @@ def shared(line: MovedLine, size: int) -> SharedLine:
     return SharedLine(line, kind, name, f"{_sentence(parts, line, quoted)}: {kind}")
 
 
-def recorded(runs: Iterable[JudgedRun]) -> tuple[Recording, ...]:
-    return tuple(
-        Recording(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_sharing(path))
-        for run, path in recordings(runs, KEPT)
-    )
+def recorded(runs: Iterable[JudgedRun]) -> tuple[Recording[Sharing], ...]:
+    return recordings(runs, KEPT, read_sharing)
 
 
 def name_of(line: MovedLine) -> str:
@@ -125,12 +112,12 @@ def _kind(parts: Sequence[LineUse]) -> SharingKind:
 def _sentence(parts: Sequence[LineUse], line: MovedLine, name: str) -> str:
     if not parts:
         return f"no CPU often accesses the line of {name}"
-    groups: dict[tuple[frozenset[int], frozenset[int]], list[int]] = {}
-    for part in parts:
-        groups.setdefault((part.writes, part.reads - part.writes), []).append(part.cpu)
+    groups = grouped(parts, key=lambda part: (part.writes, part.reads - part.writes))
     named = list(groups.items())[:MOST_NAMED]
-    left = len(parts) - sum(len(cpus) for _, cpus in named)
-    said = ", ".join(_does(cpus, writes, reads, line) for (writes, reads), cpus in named)
+    left = len(parts) - sum(len(alike) for _, alike in named)
+    said = ", ".join(
+        _does([part.cpu for part in alike], writes, reads, line) for (writes, reads), alike in named
+    )
     return f"{said}{f' (and {left} more CPUs)' if left else ''} of one line of {name}"
 
 

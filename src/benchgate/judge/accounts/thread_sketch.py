@@ -6,11 +6,12 @@ however long the run was: its columns are as narrow as that number allows. Pure;
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from benchgate.base import grouped
 from benchgate.judge.accounts.threads.books import (
     QueueStep,
     ThreadBook,
@@ -30,7 +31,7 @@ MOST_ARROWS, MOST_CROSSED = 200, 1_000
 """A picture has so many arrows, and they cross so many CPUs together."""
 
 _Key = TypeVar("_Key")
-_Use = dict[int, int]
+_Use = Counter[int]
 """ns in a column, by thread."""
 
 
@@ -97,34 +98,28 @@ class ThreadSketch:
 
 def sketch(books: ThreadBooks, most: int) -> ThreadSketch:
     """`most`: how many boxes the picture by CPU, and the one by thread, may each have."""
-    mine: dict[int, list[ThreadSlice]] = defaultdict(list)
-    for thread_slice in books.slices:
-        mine[thread_slice.thread].append(thread_slice)
+    mine = grouped(books.slices, key=lambda thread_slice: thread_slice.thread)
     shown = busiest(books.threads, MOST_ROWS)
     for columns in COLUMNS:
         at = _Columns(books.begin, max(books.end - books.begin, 1), columns)
         lanes, queues = _lanes(books, at), _queues(books, at)
-        rows = tuple(_row(book, mine[book.thread], at) for book in shown)
+        rows = tuple(_row(book, mine.get(book.thread, []), at) for book in shown)
         by_cpu = sum(map(len, lanes)) + sum(map(len, queues))
         if max(by_cpu, sum(len(row.boxes) for row in rows)) <= most:
             break
-    drawn = _cpus(books)
+    drawn, wasted = _cpus(books), grouped(books.wasted, key=lambda stretch: stretch.cpu)
     crossing = [
         wake for wake in books.wakes if wake.cpu != wake.waker_cpu and max(wake.cpu, wake.waker_cpu) in drawn
     ]
+    thinned = crossing[:: _thinning(crossing)]
     return ThreadSketch(
         length=at.length,
         columns=at.count,
         lanes=lanes,
-        wasted=tuple(
-            _wasted([stretch for stretch in books.wasted if stretch.cpu == cpu], at) for cpu in _cpus(books)
-        ),
+        wasted=tuple(_wasted(wasted.get(cpu, []), at) for cpu in drawn),
         queues=queues,
         rows=rows,
-        arrows=tuple(
-            WakeArrow(wake.time - books.begin, wake.waker_cpu, wake.cpu)
-            for wake in crossing[:: _thinning(crossing)]
-        ),
+        arrows=tuple(WakeArrow(of.time - books.begin, of.waker_cpu, of.cpu) for of in thinned),
         crossing=len(crossing),
     )
 
@@ -201,8 +196,7 @@ def _lanes(books: ThreadBooks, at: _Columns) -> tuple[tuple[LaneBox, ...], ...]:
     for thread_slice in books.slices:
         if thread_slice.state == "running" and thread_slice.thread and thread_slice.cpu in _cpus(books):
             for column, ns in at.parts(thread_slice.begin, thread_slice.end):
-                use = uses[thread_slice.cpu][column]
-                use[thread_slice.thread] = use.get(thread_slice.thread, 0) + ns
+                uses[thread_slice.cpu][column][thread_slice.thread] += ns
     return tuple(tuple(_lane(use, at)) for use in uses)
 
 
@@ -232,11 +226,8 @@ def _wasted(stretches: Sequence[WastedStretch], at: _Columns) -> tuple[tuple[int
 
 
 def _queues(books: ThreadBooks, at: _Columns) -> tuple[tuple[tuple[int, int], ...], ...]:
-    by_cpu: list[list[QueueStep]] = [[] for _ in _cpus(books)]
-    for queue in books.queues:
-        if queue.cpu in _cpus(books):
-            by_cpu[queue.cpu].append(queue)
-    return tuple(tuple(_queue(steps, at)) for steps in by_cpu) if books.queues else ()
+    by_cpu = grouped(books.queues, key=lambda queue_step: queue_step.cpu)
+    return tuple(tuple(_queue(by_cpu.get(cpu, []), at)) for cpu in _cpus(books)) if by_cpu else ()
 
 
 def _queue(steps: Sequence[QueueStep], at: _Columns) -> Iterator[tuple[int, int]]:
@@ -265,7 +256,7 @@ def _queue(steps: Sequence[QueueStep], at: _Columns) -> Iterator[tuple[int, int]
 
 def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> SketchRow:
     running: dict[int, _Use] = defaultdict(_Use)
-    runnable: dict[int, int] = defaultdict(int)
+    runnable: Counter[int] = Counter()
     for thread_slice in slices:
         if (
             thread_slice.state == "blocked" or not book.begin <= thread_slice.begin < book.end
@@ -275,14 +266,14 @@ def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> Sketc
             if thread_slice.state == "runnable":
                 runnable[column] += ns
             else:
-                running[column][thread_slice.cpu] = running[column].get(thread_slice.cpu, 0) + ns
+                running[column][thread_slice.cpu] += ns
     boxes = tuple(_row_boxes(running, runnable, at))
     return SketchRow(book.thread, at.of(book.begin), at.of(max(book.end - 1, book.begin)) + 1, boxes)
 
 
-def _row_boxes(running: Mapping[int, _Use], runnable: Mapping[int, int], at: _Columns) -> Iterator[RowBox]:
+def _row_boxes(running: Mapping[int, _Use], runnable: Counter[int], at: _Columns) -> Iterator[RowBox]:
     columns = (
-        (column, column + 1, _done(running.get(column, {}), runnable.get(column, 0), column, at))
+        (column, column + 1, _done(running.get(column, _Use()), runnable[column], column, at))
         for column in sorted({*running, *runnable})
     )
     for begin, end, (ran, waited, cpu) in joined(columns):

@@ -16,14 +16,8 @@ from benchgate.base.runs import RawRun, VerifiedRun
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols
 from benchgate.judge.accounts.thread_sketch import MOST_ROWS, ThreadSketch, busiest, sketch
 from benchgate.judge.accounts.threads.accounting import books_of_run, conserved
-from benchgate.judge.accounts.threads.books import (
-    CpuBook,
-    ThreadBook,
-    ThreadBooks,
-    ThreadWait,
-    WastedTime,
-)
-from benchgate.judge.accounts.timeline import chosen
+from benchgate.judge.accounts.threads.books import CpuBook, ThreadBook, ThreadBooks, ThreadWait, WastedTime
+from benchgate.judge.accounts.timeline import ChosenRun, chosen, facts_of
 from benchgate.judge.judged_run import JudgedRun, counted_by_cell
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 
@@ -49,17 +43,7 @@ class NamedThread:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadTimeline:
-    cell: str
-    cpus: int
-    run: int
-    folder: str
-    """The run's folder, below the session's."""
-    seed: int
-    which: str
-    """The median of the recorded runs of its cell, the slowest, or the only one."""
-    work: int
-    unit: str
+class ThreadTimeline(ChosenRun):
     threads: tuple[NamedThread, ...]
     """Those that ran or waited most."""
     count: int
@@ -98,16 +82,10 @@ def _timeline(
     books = books_of_run(RunFiles(raw), explained=MOST_LATE)
     if books is None:
         return None
+    trails = {place for wait in books.waits if wait.wake for place in wait.wake.trail}
     most = min(max(boxes * (raw.cell.cpus + MOST_ROWS), FEWEST_BOXES), MOST_BOXES)
     return ThreadTimeline(
-        cell=raw.cell.id,
-        cpus=raw.cell.cpus,
-        run=raw.attempt,
-        folder=f"runs/{raw.folder.name}",
-        seed=raw.seed,
-        which=which,
-        work=run.work,
-        unit=run.unit,
+        **facts_of(run, which),
         threads=named_threads(books),
         count=len(books.threads),
         by_cpu=books.cpus,
@@ -118,7 +96,7 @@ def _timeline(
         begin=books.begin,
         late=books.waits,
         names=_named_in(books),
-        symbols=_symbols_in(books.waits, symbols(raw)),
+        symbols=symbols(raw).containing(trails),
     )
 
 
@@ -132,10 +110,6 @@ def _named_in(books: ThreadBooks) -> Mapping[int, str]:
             thread for cause in (wait.lost, wait.ended) if cause for thread in (cause.before, cause.woken)
         }
     return {book.thread: book.name for book in books.threads if book.thread in told and book.name}
-
-
-def _symbols_in(waits: Sequence[ThreadWait], symbols: Symbols) -> Symbols:
-    return symbols.containing({place for wait in waits if wait.wake for place in wait.wake.trail})
 
 
 def named_threads(books: ThreadBooks) -> tuple[NamedThread, ...]:

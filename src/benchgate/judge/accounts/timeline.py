@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from benchgate.base.cells import Lane
 from benchgate.base.runs import VerifiedRun
 from benchgate.insn.activity import Activity
 from benchgate.insn.profile import Stacks, read_folded
-from benchgate.judge.judged_run import JudgedRun, counted_by_cell, median_of, recordings
+from benchgate.judge.judged_run import JudgedRun, Recording, counted_by_cell, median_of, recordings
 from benchgate.judge.run_files import RunFiles
 
 MEDIAN, SLOWEST, ONLY = "median", "slowest", "only"
@@ -31,8 +33,8 @@ class WorkerSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
-    """The total window, from 0 to `length`, in the run's unit."""
+class ChosenRun:
+    """A run that is drawn for its cell."""
 
     cell: str
     cpus: int
@@ -42,11 +44,24 @@ class Timeline:
     seed: int | None
     """None: not on the instruction clock."""
     which: str
-    """The median run of its cell, the slowest, or the only one."""
-    share: float
-    """The work of this run, as a multiple of the median run's."""
+    """The median of the runs of its cell that are drawn or recorded, the slowest, or the only one."""
     work: int
     unit: str
+
+
+def facts_of(run: VerifiedRun, which: str) -> dict[str, Any]:
+    """The fields of a ChosenRun."""
+    cell, seed = run.run.cell, run.run.seed if run.run.lane is Lane.INSN else None
+    facts = {"cell": cell.id, "cpus": cell.cpus, "folder": f"runs/{run.run.folder.name}", "seed": seed}
+    return {**facts, "run": run.run.attempt, "which": which, "work": run.work, "unit": run.unit}
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline(ChosenRun):
+    """The total window, from 0 to `length`, in the run's unit."""
+
+    share: float
+    """The work of this run, as a multiple of the median run's."""
     length: int
     workers: tuple[WorkerSpan, ...]
     activity: Activity | None
@@ -68,21 +83,14 @@ def chosen(runs: Sequence[VerifiedRun]) -> list[tuple[VerifiedRun, VerifiedRun, 
 
 
 def _timeline(run: VerifiedRun, which: str, median: int) -> Timeline | None:
-    files, raw = RunFiles(run.run), run.run
-    activity = None if raw.clock_log is None else files.clock.activity
+    files = RunFiles(run.run)
+    activity = None if run.run.clock_log is None else files.clock.activity
     if not run.workers and activity is None:
         return None
     whole = activity.end - activity.begin if activity else 0
     return Timeline(
-        cell=raw.cell.id,
-        cpus=raw.cell.cpus,
-        folder=f"runs/{raw.folder.name}",
-        run=raw.attempt,
-        seed=None if raw.clock_log is None else raw.seed,
-        which=which,
+        **facts_of(run, which),
         share=run.work / median,
-        work=run.work,
-        unit=run.unit,
         length=run.total if run.workers else whole,
         workers=_workers(files, run.total) if run.workers else (),
         activity=activity,
@@ -97,10 +105,7 @@ def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
     def since(time: int) -> int:
         return (time - begin) * total // length
 
-    return tuple(
-        WorkerSpan(report.id, report.cpu, report.cpu_end, since(report.start), since(report.end))
-        for report in seen.reports
-    )
+    return tuple(WorkerSpan(of.id, of.cpu, of.cpu_end, since(of.start), since(of.end)) for of in seen.reports)
 
 
 # ---- call stacks
@@ -109,17 +114,5 @@ def _workers(files: RunFiles, total: int) -> tuple[WorkerSpan, ...]:
 FOLDED = "stacks.folded"
 
 
-@dataclass(frozen=True, slots=True)
-class Flame:
-    cell: str
-    run: int
-    folder: str
-    """The path is relative to the session's folder."""
-    stacks: Stacks
-
-
-def flames(runs: Iterable[JudgedRun]) -> tuple[Flame, ...]:
-    return tuple(
-        Flame(run.cell.id, run.attempt, f"runs/{run.folder.name}", read_folded(path))
-        for run, path in recordings(runs, FOLDED)
-    )
+def flames(runs: Iterable[JudgedRun]) -> tuple[Recording[Stacks], ...]:
+    return recordings(runs, FOLDED, read_folded)

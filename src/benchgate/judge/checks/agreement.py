@@ -169,11 +169,8 @@ def _check_pins(files: RunFiles) -> None:
     """The CPUs that were read back are the pins. Workers of a native run may have ended before they were
     found; a guest has a thread per vCPU."""
     run, native = files.run, files.run.lane is Lane.NATIVE
-    found = (
-        files.affinity
-        if native
-        else sorted((vcpu, cpus) for vcpu, cpus in files.affinity if vcpu is not None)
-    )
+    known = [(vcpu, cpus) for vcpu, cpus in files.affinity if vcpu is not None]
+    found = files.affinity if native else sorted(known)
     if not native and [vcpu for vcpu, _ in found] != list(range(run.cell.cpus)):
         raise _differs(run, f"{run.cell.cpus} CPUs", "affinity.json has threads of other vCPUs")
     for place, (_, cpus) in enumerate(found) if run.pins else ():
@@ -186,10 +183,7 @@ def _check_typed(files: RunFiles, system: System) -> None:
     """What was typed, and when, is what the clock brought to the guest."""
     record = files.typed if system.script else ()
     ours = [(line.at, len(line.text), line.time) for line in record if line.text]
-    theirs = [
-        (console_input.console, console_input.count, console_input.time)
-        for console_input in files.clock.inputs
-    ]
+    theirs = [(typed.console, typed.count, typed.time) for typed in files.clock.inputs]
     if ours != theirs:
         raise VerifyError(
             f"{CONVERSATION} says that lines were typed at (bytes of the console, length, ns) {ours[:8]}, "

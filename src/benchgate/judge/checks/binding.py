@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from benchgate.base import identity
+from benchgate.base import grouped, identity
 from benchgate.base.cells import Lane
 from benchgate.base.errors import EvidenceError
 from benchgate.base.gates import Policy
@@ -52,11 +52,12 @@ def check_binding(  # noqa: PLR0913 - keyword arguments
         guest = identity.guest_of(run.cell, per_count=run.cell.system in per_count)
         _check_identity(facts, run, where, guest)
     _check_boots(ordered, policy.boots)
-    for raw_runs in _by_cell(runs).values():
-        _check_warmups(raw_runs, policy.warmups)
+    cells_runs = grouped(runs, key=lambda run: run.cell.id).values()
+    for of_cell in cells_runs:
+        _check_warmups(of_cell, policy.warmups)
     if facts.get("state") == "complete":
-        for raw_runs in _by_cell(runs).values():
-            _check_seeds(raw_runs)
+        for of_cell in cells_runs:
+            _check_seeds(of_cell)
         _check_orders(runs)
         for cells in sweeps:
             _check_counts(facts, ordered, cells, policy.void)
@@ -106,13 +107,6 @@ def _check_boots(judged: Iterable[JudgedRun], boots: int) -> None:
             raise _wrong(
                 judged_run.run, f"it started at another snapshot of boot {due} than the cell's other run"
             )
-
-
-def _by_cell(runs: Iterable[RawRun]) -> dict[str, list[RawRun]]:
-    result: dict[str, list[RawRun]] = {}
-    for run in runs:
-        result.setdefault(run.cell.id, []).append(run)
-    return result
 
 
 def _check_seeds(runs: Sequence[RawRun]) -> None:

@@ -60,13 +60,9 @@ def _has_latencies(log: ClockLog, machine: Machine) -> bool:
         "walk": machine.tlb.walk_ns if machine.tlb else 0,
         "interrupt": machine.interrupt_ns,
     }
-    every = log.memory.phases.values() if log.memory else ()
-    return all(
-        books.stalls[name] == books.counts[name] * ns
-        for cpus in every
-        for books in cpus
-        for name, ns in cost.items()
-    )
+    phases = log.memory.phases.values() if log.memory else ()
+    every = [books for cpus in phases for books in cpus]
+    return all(books.stalls[name] == books.counts[name] * ns for books in every for name, ns in cost.items())
 
 
 # ---- exploration

@@ -78,11 +78,8 @@ def _workers(files: RunFiles, schedule: Schedule, count: int) -> list[ThreadLife
     if opened is None:
         raise VerifyError("the record of threads has no window of the scenario")
     coordinator = schedule.thread_at(opened.vcpu, opened.time)
-    forks = [
-        event
-        for event in events.events
-        if isinstance(event, ForkEvent) and event.parent == coordinator and event.line > events.opened_line
-    ]
+    every = (event for event in events.events if isinstance(event, ForkEvent))
+    forks = [fork for fork in every if fork.parent == coordinator and fork.line > events.opened_line]
     if len(forks) != count:
         raise VerifyError(
             f"the guest reports {count} workers, but {len(forks)} threads were made by the one that began "
@@ -173,11 +170,8 @@ class SeenScenario:
                 continue
             span = self._span(begin + (SETTLED_NS if begin else 0), end)
             most = quota * ((span[1] - span[0]) / period + 1) + OVERRUN_NS * self.scenario.cpus
-            groups = [
-                number
-                for number in range(len(self.scenario.groups))
-                if self.scenario.control_of(number, begin) == control
-            ]
+            every = range(len(self.scenario.groups))
+            groups = [number for number in every if self.scenario.control_of(number, begin) == control]
             had = sum(ran(life, span) for group in groups for life in self._lives(group))
             if had > most:
                 raise VerifyError(
@@ -207,7 +201,8 @@ class SeenScenario:
                 times = [_sum(lives, span) for lives in groups.values()]
                 return times[0] / sum(times) if sum(times) else 0.0
             case Subject.FAIRNESS:
-                return _fairness(self._weighted(groups, gate, span))
+                each = self._weighted(groups, gate, span)
+                return min(each) / max(each) if max(each) else 0.0
             case Subject.CPUS:
                 return _sum(first, span) / (span[1] - span[0])
             case Subject.MOVES:
@@ -235,9 +230,8 @@ class SeenScenario:
                 yield end - begin
 
     def _wasted(self, span: Span) -> float:
-        lost = sum(
-            max(0, min(stretch.end, span[1]) - max(stretch.begin, span[0])) for stretch in self.pauses.wasted
-        )
+        inside = (min(of.end, span[1]) - max(of.begin, span[0]) for of in self.pauses.wasted)
+        lost = sum(max(0, length) for length in inside)
         return lost / ((span[1] - span[0]) * self.schedule.vcpus)
 
 
@@ -248,10 +242,6 @@ def ran(life: ThreadLife, span: Span) -> int:
 
 def _sum(lives: Iterable[ThreadLife], span: Span) -> int:
     return sum(ran(life, span) for life in lives)
-
-
-def _fairness(times: Sequence[float]) -> float:
-    return min(times) / max(times) if max(times) else 0.0
 
 
 def _listed(mask: int) -> str:

@@ -69,13 +69,10 @@ def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> Verif
     away = (
         {WASTED, WASTED_LONGEST} if workload.scenario is not None and workload.scenario.takes_cpus else set()
     )
+    seen = {name: value for name, value in metrics.items() if name not in away}
     return replace(
         run,
-        metrics={
-            **run.metrics,
-            **{name: value for name, value in metrics.items() if name not in away},
-            **of_scenario,
-        },
+        metrics={**run.metrics, **seen, **of_scenario},
         histograms={**run.histograms, **waits},
         skipped={**run.skipped, **dict.fromkeys(away, LOOKS_IDLE)},
     )

@@ -47,12 +47,7 @@ from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
-_MEMORY = {
-    "reads": ("reads",),
-    "writes": ("writes",),
-    "lines": ("local", "remote"),
-    TOUCHED: (TOUCHED,),
-}
+_MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
 """Maps a name to what it is the sum of."""
 _STRAY = 1
 """So many waits of each worker are not held against a histogram: a thread that moves between two vCPUs, whose
@@ -181,9 +176,8 @@ class _RunNames:
 
     def value(self, name: str) -> Fraction:
         if name in self._params:
-            return (
-                Fraction(int(self._params[name])) * UNITS.get(self.workload.params[name].unit, UNITS[""])[1]
-            )
+            _, size = UNITS.get(self.workload.params[name].unit, UNITS[""])
+            return Fraction(int(self._params[name])) * size
         if name in RUN:
             return Fraction(self.found.run.cell.cpus if name == "cpus" else len(self.found.workers))
         if of_machine(name):
@@ -267,16 +261,14 @@ class _RunNames:
     def waits(self, promise: Promise) -> list[list[int]]:
         """By thread: how long it took until it ran, after each wake-up by another worker in the promise's
         time; the shortest first."""
-        marked, values = self.files.marked, {name: self.value(name) for name in self._params_of(promise)}
+        names = {name for term in (promise.since, promise.until) if term for name in term.names()}
+        marked, values = self.files.marked, {name: self.value(name) for name in names}
         since = marked.work_begin + (promise.since.value(values) if promise.since else 0)
         until = marked.total_begin + promise.until.value(values) if promise.until else marked.work_end
         waits = self.sleeps.waits
         if waits is None:
             raise UnseenError("its record of threads does not say what the guest read (an earlier version)")
         return [sorted(wait.length for wait in some if since <= wait.time < until) for some in waits]
-
-    def _params_of(self, promise: Promise) -> set[str]:
-        return {name for term in (promise.since, promise.until) if term for name in term.names()}
 
     # what the guest says
 
@@ -289,9 +281,8 @@ class _RunNames:
     def _reported(self, name: str) -> Fraction:
         first, _, rest = name.partition(".")
         what = rest if first in OF_WORKERS else name
-        length = (
-            self.ns_of_tick if is_length(what, self.workload.metrics) and not what.endswith(".count") else 1
-        )
+        is_time = is_length(what, self.workload.metrics) and not what.endswith(".count")
+        length = self.ns_of_tick if is_time else 1
         return self._plain(first, what) * length
 
     def _plain(self, first: str, what: str) -> Fraction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.text import counted
@@ -31,12 +32,11 @@ class SeenBy(StrEnum):
 def witness_of(runs: Sequence[VerifiedRun]) -> tuple[WitnessedPromise, ...]:
     """Each promise of one cell, as its runs together have it. One that is not witnessed in all of them is
     not, but for those of threads: one run of a cell has a record of them."""
-    result: dict[int, list[WitnessedPromise]] = {}
-    for line, promise in (numbered for run in runs for numbered in enumerate(run.promises)):
-        result.setdefault(line, []).append(promise)
+    numbered = (pair for run in runs for pair in enumerate(run.promises))
+    lines = grouped(numbered, key=lambda pair: pair[0]).values()
     return tuple(
-        next((promise for promise in same if bool(promise.why) is not promise.of_threads), same[0])
-        for same in result.values()
+        next((promise for _, promise in same if bool(promise.why) is not promise.of_threads), same[0][1])
+        for same in lines
     )
 
 

@@ -163,13 +163,13 @@ class ConsoleClock:
     def used_by(self, listed: Sequence[Operation]) -> CpuUse:
         """Gives the CPUs that were used in the windows of these operations together."""
         length = sum(operation.total_ns for operation in listed)
-        parts = [(operation.total_ns / length, self._used_by(operation)) for operation in listed]
+        parts = []
+        for operation in listed:
+            window = self.record(operation.after), self.record(operation.line)
+            parts.append((operation.total_ns / length, self.used(window, operation.total_ns)))
         awake = _weighed([(share, use.awake) for share, use in parts])
         worked = [(share, use.worked) for share, use in parts if use.worked]
         return CpuUse(awake, _weighed(worked) if len(worked) == len(parts) else None)
-
-    def _used_by(self, operation: Operation) -> CpuUse:
-        return self.used((self.record(operation.after), self.record(operation.line)), operation.total_ns)
 
     @cached_property
     def _records(self) -> Mapping[int, ConsoleLine]:
@@ -183,9 +183,8 @@ class ConsoleClock:
         if not self.log.lines:
             raise VerifyError("the instruction clock recorded no line of the console")
         last = self.log.lines[-1]
-        if last.end > len(self.console) or any(
-            self.console[line.end - 1 : line.end] != b"\n" for line in self.log.lines[:-1]
-        ):
+        ends = {self.console[line.end - 1 : line.end] for line in self.log.lines[:-1]}
+        if last.end > len(self.console) or ends - {b"\n"}:
             raise VerifyError("the instruction clock recorded other lines than those of the console")
 
     def record(self, number: int) -> ConsoleLine:

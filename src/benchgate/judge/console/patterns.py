@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -75,13 +75,8 @@ def online_cpus(output: GuestOutput, system: System) -> int:
 def answers(output: GuestOutput, patterns: Sequence[str], script: Script | None) -> Mapping[str, str]:
     """What the named groups have captured: those of `patterns` in all of the output, those of a step in its
     own part. A name that is in several patterns, for example one per CPU, must be the same in each."""
-    places = [(output.text, pattern, "answers") for pattern in patterns]
-    for number, step in enumerate(script.steps if script else ()):
-        places += [
-            (output.steps[number], capture, f"capture of step {number + 1}") for capture in step.captures
-        ]
     result: dict[str, str] = {}
-    for text, pattern, what in places:
+    for _, text, pattern, what in _places(output, patterns, script):
         for name, value in only(text, pattern, what).groupdict().items():
             if value is not None and result.setdefault(name, value) != value:
                 raise VerifyError(
@@ -91,15 +86,21 @@ def answers(output: GuestOutput, patterns: Sequence[str], script: Script | None)
     return result
 
 
+def _places(
+    output: GuestOutput, patterns: Sequence[str], script: Script | None
+) -> Iterator[tuple[int, str, str, str]]:
+    """Where each answer is searched: the first line and the text; and its pattern, and what it is."""
+    for pattern in patterns:
+        yield 0, output.text, pattern, "answers"
+    for number, step in enumerate(script.steps if script else ()):
+        for capture in step.captures:
+            yield output.typed[number], output.steps[number], capture, f"capture of step {number + 1}"
+
+
 def last_answer(output: GuestOutput, patterns: Sequence[str], script: Script | None) -> int | None:
     """The last line, numbered from 0, that has an answer; None: none has."""
-    lines = [line_of(output.text, only(output.text, pattern, "answers")) for pattern in patterns]
-    for number, step in enumerate(script.steps if script else ()):
-        part = output.steps[number]
-        found = (
-            line_of(part, only(part, capture, f"capture of step {number + 1}")) for capture in step.captures
-        )
-        lines += [output.typed[number] + line for line in found]
+    places = _places(output, patterns, script)
+    lines = (first + line_of(text, only(text, pattern, what)) for first, text, pattern, what in places)
     return max(lines, default=None)
 
 

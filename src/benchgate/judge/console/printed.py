@@ -57,11 +57,9 @@ def read(files: RunFiles, output: GuestOutput, system: System) -> PrintedResult:
         clock = _clock(files, output)
     if result.format is ResultFormat.BENCH_LINES:
         printed_figures = bench_lines.read(output.text, result)
-        return (
-            PrintedResult(printed_figures, {})
-            if clock is None
-            else _operations(output, result, printed_figures, clock)
-        )
+        if clock is None:
+            return PrintedResult(printed_figures, {})
+        return _operations(output, result, printed_figures, clock)
     answers = patterns.answers(output, result.answers, system.script)
     if result.expect is not None:
         patterns.check_answers(answers, result.expect)
@@ -103,10 +101,8 @@ def span(files: RunFiles, output: GuestOutput, result: ResultDefinition) -> tupl
         listed = [known[name] for name in result.operations if name in known]
         if not listed:
             raise VerifyError("the program measured none of its operations")
-        return clock.span(
-            clock.record(min(operation.after for operation in listed)),
-            clock.record(max(operation.line for operation in listed)),
-        )
+        first, last = min(of.after for of in listed), max(of.line for of in listed)
+        return clock.span(clock.record(first), clock.record(last))
     if result.work is None:
         raise VerifyError("the system's YAML has no work window (`result.work`)")
     return clock.span(*clock.lines("work", result.work))

@@ -12,16 +12,16 @@ user's file cannot be loaded.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
+from benchgate.base.cells import Cell
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.pyfile import contained, load_module
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.pyfile import contained, load_module, modules_of
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.scenarios import PREFIX as SCENARIO
@@ -36,9 +36,7 @@ Judge = Callable[[Gate, GateInput], Ruling]
 @functools.cache
 def _kinds() -> Mapping[str, ModuleType]:
     """The module of each shipped kind, by name."""
-    names = (f"{__name__}.{info.name}" for info in pkgutil.iter_modules(__path__))
-    found = (importlib.import_module(name) for name in names)
-    kinds = [module for module in found if hasattr(module, "KIND")]
+    kinds = [module for module in modules_of(sys.modules[__name__]) if hasattr(module, "KIND")]
     earlier = {name: module for module in kinds for name in getattr(module, "EARLIER", ())}
     return MappingProxyType({**earlier, **{module.KIND: module for module in kinds}})
 
@@ -89,21 +87,23 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     return result
 
 
+def _arms(gate: Gate, measured: GateInput) -> list[tuple[Cell, Arm]]:
+    return [(cell, measured.arms[cell.id]) for cell in gate.cells if cell.id in measured.arms]
+
+
 def _by_tool(gate: Gate, measured: GateInput) -> Ruling | None:
     """No figure of a program that does not verify its own work decides anything. Planning refuses such a
     gate, but a stored session may have one."""
-    arms = [measured.arms.get(cell.id) for cell in gate.cells]
-    if not any(arm.informs for arm in arms if arm):
+    if not any(arm.informs for _, arm in _arms(gate, measured)):
         return None
     return informing(gate, known_arm(gate.cell, measured), f"{gate.cell.workload} is {UNVERIFIED}")
 
 
 def _few_boots(gate: Gate, measured: GateInput) -> Ruling | None:
     """Rules on an arm whose runs have fewer boots behind them than the policy asks for."""
-    for cell in gate.cells:
-        arm = measured.arms.get(cell.id)
-        due = min(measured.policy.boots, arm.runs) if arm and arm.boots else 0
-        if arm is not None and arm.boots < due:
+    for cell, arm in _arms(gate, measured):
+        due = min(measured.policy.boots, arm.runs) if arm.boots else 0
+        if arm.boots < due:
             what = (
                 f"{subject(gate)}: behind the {counted(arm.runs, 'run')} of {cell.id} stand only "
                 f"{counted(arm.boots, 'boot')}, and the policy asks for {due}"
@@ -115,15 +115,11 @@ def _few_boots(gate: Gate, measured: GateInput) -> Ruling | None:
 
 def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
     """Rules on a metric that the guest skipped in every run of a verified arm."""
-    for cell in gate.cells:
-        arm = measured.arms.get(cell.id)
-        if arm is not None and gate.metric in arm.lacks and not arm.invalid:
+    for _, arm in _arms(gate, measured):
+        if gate.metric in arm.lacks and not arm.invalid:
             why = arm.lacks[gate.metric] or "it does not say why"
-            did = (
-                f"{gate.metric} is not known"
-                if gate.metric in OF_THREADS or gate.cell.program == SCENARIO
-                else f"the guest skipped {gate.metric}"
-            )
+            is_of_threads = gate.metric in OF_THREADS or gate.cell.program == SCENARIO
+            did = f"{gate.metric} is not known" if is_of_threads else f"the guest skipped {gate.metric}"
             what = f"{subject(gate)}: {did}: {why}"
             return ruling(gate, Word.SKIP, what, lane=arm.lane, runs=arm.runs)
     return None
@@ -131,9 +127,8 @@ def _skipped(gate: Gate, measured: GateInput) -> Ruling | None:
 
 def _without_value(gate: Gate, measured: GateInput) -> Ruling | None:
     """Rules on a metric that a verified run has no value of. The gates of its other metrics are decided."""
-    for cell in gate.cells:
-        arm = measured.arms.get(cell.id)
-        if arm is not None and gate.metric in arm.absent and not broken_arm(arm):
+    for cell, arm in _arms(gate, measured):
+        if gate.metric in arm.absent and not broken_arm(arm):
             what = f"{subject(gate)}: {cell.id} has no {gate.metric}: {arm.absent[gate.metric]}"
             advice = "give the run more work or time, or gate another metric"
             return ruling(gate, Word.INVALID, what, advice, lane=arm.lane, runs=arm.runs)

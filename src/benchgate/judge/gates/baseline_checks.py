@@ -59,12 +59,8 @@ def _definition(of: Measurement) -> str:
     """What a metric is computed from: two of one name may be different figures."""
     metric = of.metric
     at = f"{metric.at:g}" if metric.at else ""
-    return " ".join(
-        filter(
-            None,
-            (metric.kind, metric.of, metric.per and f"per {metric.per}", at, metric.window, metric.better),
-        )
-    )
+    per = metric.per and f"per {metric.per}"
+    return " ".join(filter(None, (metric.kind, metric.of, per, at, metric.window, metric.better)))
 
 
 def _other_machine(system: str, here: Origin, there: Origin) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -89,11 +89,8 @@ class GateFigures:
     @property
     def fields(self) -> dict[str, object]:
         """The fields of a verdict. JSON has no infinity."""
-        low, high = (
-            number if math.isfinite(number) else None for number in (self.interval.low, self.interval.high)
-        )
+        low, high, value = map(_finite, (self.interval.low, self.interval.high, self.value))
         name = "ratio" if self.is_ratio else "value"
-        value = self.value if math.isfinite(self.value) else None
         head = {"lane": self.lane, "threshold": self.threshold, "runs": self.runs, "unit": self.unit}
         known = {"parameter": self.name or None, "smallest_effect": self.effect}
         return {**head, name: value, "low": low, "high": high, **known}
@@ -111,6 +108,7 @@ def of_median(  # noqa: PLR0913 - keyword arguments
     looks = tuple(look for look in policy.session_looks if look <= len(samples))
     found = median_interval(samples, looks, policy.overall_error)
     interval = Interval(found.low - off, found.high + off)
+    errors = median_quantiles(samples, 1 - POWER, POWER)
     return GateFigures(
         lane=lane,
         threshold=limit,
@@ -121,18 +119,13 @@ def of_median(  # noqa: PLR0913 - keyword arguments
         dependence=dependence(lane, samples),
         blur=blur,
         step=step,
-        effect=effect_of_median(samples, interval, blur),
+        effect=_relative(median(samples), interval, errors, blur),
     )
 
 
-def first_runs(measurement: Measurement, look: int) -> Measurement:
+def first_runs(of: Measurement, look: int) -> Measurement:
     """Keeps the first `look` runs."""
-    return replace(
-        measurement,
-        samples=measurement.samples[:look],
-        blur=measurement.blur[:look],
-        hz=measurement.hz[:look],
-    )
+    return replace(of, samples=of.samples[:look], blur=of.blur[:look], hz=of.hz[:look])
 
 
 def in_one_unit(measurement: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:
@@ -142,13 +135,9 @@ def in_one_unit(measurement: Measurement, other: Measurement) -> tuple[Measureme
     return _in_ns(measurement), _in_ns(other)
 
 
-def _in_ns(measurement: Measurement) -> Measurement:
-    samples = tuple(
-        value * SECOND_NS / hz for value, hz in zip(measurement.samples, measurement.hz, strict=True)
-    )
-    return replace(
-        measurement, unit=NS, samples=samples, step=measurement.step * SECOND_NS / min(measurement.hz), hz=()
-    )
+def _in_ns(of: Measurement) -> Measurement:
+    samples = tuple(value * SECOND_NS / hz for value, hz in zip(of.samples, of.hz, strict=True))
+    return replace(of, unit=NS, samples=samples, step=of.step * SECOND_NS / min(of.hz), hz=())
 
 
 def of_ratio(  # noqa: PLR0913 - keyword arguments
@@ -189,11 +178,6 @@ def effect_of_ratio(
     drawn = bootstrap(tops, bottoms)
     errors = Interval(drawn.quantile(1 - POWER), drawn.quantile(POWER))
     return _relative(ratio_of_medians(tops, bottoms), interval, errors, blur)
-
-
-def effect_of_median(samples: Sequence[float], interval: Interval, blur: float) -> float | None:
-    """Takes the median of a metric itself."""
-    return _relative(median(samples), interval, median_quantiles(samples, 1 - POWER, POWER), blur)
 
 
 def effect_of_value(value: float, interval: Interval, errors: Interval, threshold: float) -> float | None:

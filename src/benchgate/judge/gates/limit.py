@@ -30,7 +30,8 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
-    return judge_with(gate, measured, _advice(known_arm(gate.cell, measured)))
+    files = f"{known_arm(gate.cell, measured).sample}/serial.log, and metrics.csv for every run"
+    return judge_with(gate, measured, f"read the values of the workers in {files}")
 
 
 def judge_with(gate: Gate, measured: GateInput, advice: str) -> Ruling:
@@ -48,7 +49,3 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     step = printed_step(of.step, samples, of.unit)
     seen = of_median(samples, measured.policy, of.lane, limit, off=of.step, blur=blur, step=step)
     return replace(seen, unit=of.unit)
-
-
-def _advice(arm: Arm) -> str:
-    return f"read the values of the workers in {arm.sample}/serial.log, and metrics.csv for every run"

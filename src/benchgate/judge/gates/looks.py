@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.cells import Lane
 from benchgate.base.errors import DecideError
@@ -198,22 +198,26 @@ def _settled(asked: GateQuestion, seen: GateFigures) -> tuple[Word, str] | None:
 
 
 def _failed(asked: GateQuestion, seen: GateFigures, what: str) -> tuple[Word, str]:
-    """A FAIL, unless the host may be the reason for it."""
+    """A FAIL, unless the host may be the reason for it: its own speedup may be below the threshold, and the
+    guest reaches nearly all of it."""
     host, own = asked.host, seen.of_host
-    if host and _excused(seen, host, asked.measured.policy.capacity_reach):
-        return Word.INCONCLUSIVE, excused(what, host)
+    reach = asked.measured.policy.capacity_reach
+    # "Nearly all of it" is of the host's point estimate: with its lower bound, noise would excuse more.
+    if host and host.low < seen.threshold and seen.value >= reach * host.ratio:
+        capacity = with_interval(host.ratio, host.low, host.high)
+        why = f"{what}, but the host's own capacity is {capacity}"
+        return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, why, OTHER_HOST)
     if own is not None and asked.rule.settle(Interval(own, own), seen.threshold) is not Word.PASS:
         why = f"{what}, but the host's own capacity has {seen.name} {number(round(own, 6))}"
         return Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, why, OTHER_HOST)
-    return Word.FAIL, reason(Word.FAIL, what + capacity_text(host), asked.rule.advice)
+    of_host = f", host capacity {with_interval(host.ratio, host.low, host.high)}" if host else ""
+    return Word.FAIL, reason(Word.FAIL, what + of_host, asked.rule.advice)
 
 
-def _excused(seen: GateFigures, host: CapacityBound, reach: float) -> bool:
-    """True if the host's own speedup may be below the threshold and the guest reaches nearly all of it.
-
-    "All of it" is the host's point estimate: with its lower bound, a noisier host would excuse more.
-    """
-    return host.low < seen.threshold and seen.value >= reach * host.ratio
+def refused(gate: Gate, seen: GateFigures, why: str, advice: str) -> GateFigures:
+    """The figures, which cannot be right."""
+    text = reason(Word.INVALID, f"{why} {conditions(gate, seen)}", advice)
+    return replace(seen, unusable=(Word.INVALID, text))
 
 
 def figure_text(gate: Gate, seen: GateFigures, limit: float) -> str:
@@ -266,23 +270,10 @@ def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
 
 def _waiting(arms: Iterable[Arm]) -> str:
     """The guest's own instruction for a loop that waits."""
-    guests = {
-        measurement.arch for arm in arms for measurement in arm.measurements.values() if measurement.arch
-    }
-    words = [
-        f"{arch.named(guest).waits_by}{f' on {guest}' if len(guests) > 1 else ''}" for guest in sorted(guests)
-    ]
+    guests = sorted({of.arch for arm in arms for of in arm.measurements.values() if of.arch})
+    words = [f"{arch.named(guest).waits_by}{f' on {guest}' if guests[1:] else ''}" for guest in guests]
     use = " and ".join(words) or arch.X86_64.waits_by
     return f"use {use} (bench_relax) in loops that wait for another CPU"
-
-
-def capacity_text(host: CapacityBound | None) -> str:
-    return f", host capacity {with_interval(host.ratio, host.low, host.high)}" if host else ""
-
-
-def excused(what: str, host: CapacityBound) -> str:
-    own = with_interval(host.ratio, host.low, host.high)
-    return reason(Word.INCONCLUSIVE, f"{what}, but the host's own capacity is {own}", OTHER_HOST)
 
 
 def undecided(gate: Gate, measured: GateInput, seen: GateFigures) -> str:

@@ -35,7 +35,9 @@ def check(gate: Gate, _metric: Metric | None = None, _policy: Policy | None = No
 def judge(gate: Gate, measured: GateInput) -> Ruling:
     check(gate)
     arm = known_arm(gate.cell, measured)
-    asked = GateQuestion(gate, measured, (arm,), rule_of(gate, _advice(arm)))
+    times = f"the times of start, work and join are in {arm.sample}/serial.log"
+    rule = rule_of(gate, f"{times}; --measure shows where they go")
+    asked = GateQuestion(gate, measured, (arm,), rule)
     return looks.judge(asked, partial(_figures, gate, measured, arm, asked.limit))
 
 
@@ -50,7 +52,3 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     step = printed_step(max(work.step, total.step), works, work.unit)
     seen = of_median(samples, measured.policy, work.lane, limit, off=off, blur=blur, step=step)
     return replace(seen, name=NAME)
-
-
-def _advice(arm: Arm) -> str:
-    return f"the times of start, work and join are in {arm.sample}/serial.log; --measure shows where they go"

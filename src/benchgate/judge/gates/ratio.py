@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import partial
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import reason, verdict
+from benchgate.judge.gates.wording import reason, verdict, where_time_goes
 
 KIND = "ratio"
 EARLIER = ("compare",)
@@ -40,9 +40,5 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
         return Ruling(verdict(gate, Word.SKIP, reason(Word.SKIP, text, "name another --system"), fields))
     arms = two_arms.arms_of(gate, measured)
     found = two_arms.contradiction(gate, *arms, on_other_lanes=Word.SKIP)
-    asked = GateQuestion(gate, measured, arms, rule_of(gate, _advice(arms[-1])), found)
+    asked = GateQuestion(gate, measured, arms, rule_of(gate, where_time_goes(arms[-1])), found)
     return looks.judge(asked, partial(two_arms.figures_of, gate, measured, asked.limit))
-
-
-def _advice(arm: Arm) -> str:
-    return f"--measure shows where the time goes; the workers' own times are in {arm.sample}/serial.log"

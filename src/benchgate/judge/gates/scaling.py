@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import chain
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
@@ -22,7 +23,7 @@ from benchgate.judge.gates import figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, dependence
 from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
-from benchgate.judge.gates.wording import number, printed_step
+from benchgate.judge.gates.wording import number, printed_step, where_time_goes
 
 KIND = "scaling"
 SERIAL, PEAK = "serial", "peak"
@@ -74,7 +75,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     arms = tuple(known_arm(cell, measured) for cell in gate.cells)
     pairs = (two_arms.contradiction(gate, arms[0], arm) for arm in arms[1:])
     found = next(filter(None, pairs), None)
-    asked = GateQuestion(gate, measured, arms, rule_of(gate, _advice(arms[-1])), found)
+    asked = GateQuestion(gate, measured, arms, rule_of(gate, where_time_goes(arms[-1])), found)
     return looks.judge(asked, partial(_figures, gate, measured, arms, asked.limit))
 
 
@@ -103,11 +104,7 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         unit="",
         dependence=dependence(last.lane, *samples),
         effect=figures.effect_of_value(value, interval, errors, limit),
-        step=printed_step(
-            max(measurement.step for measurement in known),
-            [figure for some in samples for figure in some],
-            last.unit,
-        ),
+        step=printed_step(max(of.step for of in known), [*chain(*samples)], last.unit),
         name=parameter,
         misfit="" if fit.is_shaped else residuals(fit),
         of_host=_host(gate, measured, arms),
@@ -143,7 +140,3 @@ def _host(gate: Gate, measured: GateInput, arms: tuple[Arm, ...]) -> float | Non
         return None
     own = Law.of(model, [1, *(bound.cpus for bound in bounds)], [1.0, *(1 / bound.ratio for bound in bounds)])
     return float(getattr(own, "sigma" if parameter == SERIAL else parameter))
-
-
-def _advice(arm: Arm) -> str:
-    return f"--measure shows where the time goes; the workers' own times are in {arm.sample}/serial.log"

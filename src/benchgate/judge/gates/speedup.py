@@ -14,6 +14,7 @@ from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks, two_arms
 from benchgate.judge.gates.looks import GateQuestion, rule_of
+from benchgate.judge.gates.wording import where_time_goes
 
 KIND = "speedup"
 
@@ -40,4 +41,4 @@ def _require_threshold(gate: Gate) -> None:
 def advice(arm: Arm) -> str:
     """What to do after a FAIL."""
     look = f"benchgate replay {arm.sample} --profile" if arm.lane is Lane.INSN else "--measure"
-    return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
+    return where_time_goes(arm, look)

@@ -7,8 +7,6 @@ missing, and if two CPU counts of one row make no speedup, or have a threshold t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Word, most_speedup
@@ -97,20 +95,12 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Gate
     base, arm = (one.measurement(gate.metric) for one in arms_of(gate, measured))
     if base is None or arm is None or min(len(base.samples), len(arm.samples)) < look:
         raise DecideError(f"{gate.id}: an arm has too few samples of {gate.metric}")
-    seen = figures.of_ratio(
-        gate,
-        *figures.in_one_unit(figures.first_runs(base, look), figures.first_runs(arm, look)),
-        alpha=measured.policy.alpha,
-        limit=limit,
-        look=look,
-    )
+    both = figures.in_one_unit(figures.first_runs(base, look), figures.first_runs(arm, look))
+    seen = figures.of_ratio(gate, *both, alpha=measured.policy.alpha, limit=limit, look=look)
     if seen.unusable:
         return seen
     impossible, advice = _impossible(gate, seen, measured, base, arm)
-    if not impossible:
-        return seen
-    text = reason(Word.INVALID, f"{impossible} {looks.conditions(gate, seen)}", advice)
-    return replace(seen, unusable=(Word.INVALID, text))
+    return looks.refused(gate, seen, impossible, advice) if impossible else seen
 
 
 def _impossible(

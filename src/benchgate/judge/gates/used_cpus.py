@@ -90,17 +90,11 @@ def outside(base: Measurement, arm: Measurement, runs: int) -> str:
     if not ones or not twos:
         return ""
     inside, cpus = min(two.inside for two in twos), arm.cell.cpus
-    pairs = (
-        (
-            "its busiest CPU",
-            LONGER * inside / cpus,
-            [use.busiest for use in ones],
-            [two.busiest for two in twos],
-        ),
-        ("all CPUs", MORE * inside, [use.together for use in ones], [two.together for two in twos]),
-    )
-    for who, most, of_base, of_arm in pairs:
+    limits = {"busiest": LONGER * inside / cpus, "together": MORE * inside}
+    for what, most in limits.items():
+        of_base, of_arm = ([getattr(use, what) for use in uses] for uses in (ones, twos))
         if min(of_arm) - max(of_base) > most:
+            who = "its busiest CPU" if what == "busiest" else "all CPUs"
             return (
                 f"outside of its window, from the typed line to its begin and from its end to the answers, "
                 f"{who} executed {min(of_arm)} instructions at smp{cpus} and {max(of_base)} at "

@@ -13,15 +13,14 @@ from dataclasses import replace
 from functools import partial
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Gate, GateInput, Policy, Ruling, Word
-from benchgate.base.runs import Measurement
+from benchgate.base.gates import Gate, GateInput, Policy, Ruling
 from benchgate.base.statistics.stats import bootstrap
 from benchgate.base.workload.metrics import Metric, MetricDirection
 from benchgate.judge.gates import looks, speedup, two_arms
 from benchgate.judge.gates.efficiency import check_limits, host_share, scaled
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import number, reason
+from benchgate.judge.gates.wording import number
 
 KIND = "weak"
 NAME = "weak efficiency"
@@ -69,26 +68,15 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
                 "work takes longer"
             )
     if not wrong:
-        return _by_cpus(gate, seen, measured, one, two)
+        # A base that is slowed down must not make fewer CPUs look like all of them.
+        unused = two_arms.beyond_those_used(gate, seen, measured.policy, one, two, growth=growth)
+        return looks.refused(gate, seen, unused, two_arms.FIND_CPUS) if unused else seen
     advice = (
         f"the work must be in proportion to {grows}: name another parameter in `grows`"
         if grows
         else "without `grows` the workload itself must do the same work on each CPU"
     )
-    text = reason(Word.INVALID, f"{wrong} {looks.conditions(gate, seen)}", advice)
-    return replace(seen, unusable=(Word.INVALID, text))
-
-
-def _by_cpus(
-    gate: Gate, seen: GateFigures, measured: GateInput, measurement: Measurement, two: Measurement
-) -> GateFigures:
-    """A base that is slowed down must not make fewer CPUs look like all of them."""
-    growth = gate.cell.cpus / measurement.cell.cpus
-    unused = two_arms.beyond_those_used(gate, seen, measured.policy, measurement, two, growth=growth)
-    if not unused:
-        return seen
-    text = reason(Word.INVALID, f"{unused} {looks.conditions(gate, seen)}", two_arms.FIND_CPUS)
-    return replace(seen, unusable=(Word.INVALID, text))
+    return looks.refused(gate, seen, wrong, advice)
 
 
 def _require_arms(gate: Gate) -> None:

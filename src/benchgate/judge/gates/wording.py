@@ -91,6 +91,11 @@ def reason(word: Word, what: str, advice: str = "") -> str:
     return one_line(f"{word}: {what}" + (f"; next: {advice}" if advice else ""), LONGEST)
 
 
+def where_time_goes(arm: Arm, look: str = "--measure") -> str:
+    """The advice after a FAIL."""
+    return f"{look} shows where the time goes; the workers' own times are in {arm.sample}/serial.log"
+
+
 NOT_RUN = " was not run: "
 
 
@@ -122,7 +127,7 @@ def verdict(gate: Gate, word: Word, text: str, figures: Mapping[str, object]) ->
         base_system=gate.base.system if gate.base and gate.base.system != gate.cell.system else None,
         cpus=gate.cell.cpus,
         baseline=gate.baseline or None,
-        bound=next((name for name, value in _bounds(gate) if value is not None), None),
+        bound="least" if gate.at_least is not None else "most" if gate.at_most is not None else None,
         outcome=word,
         reason=text,
         **applied,  # type: ignore[arg-type]
@@ -140,10 +145,6 @@ def informing(gate: Gate, arm: Arm, why: str) -> Ruling:
     """The ruling where figures decide nothing."""
     what = f"{subject(gate)}: for information only: {why}"
     return ruling(gate, Word.SKIP, what, lane=arm.lane, threshold=gate.threshold(arm.lane), runs=arm.runs)
-
-
-def _bounds(gate: Gate) -> tuple[tuple[str, float | None], ...]:
-    return ("least", gate.at_least), ("most", gate.at_most)
 
 
 def _shows_sides(values: tuple[float, ...], threshold: float, digits: int) -> bool:

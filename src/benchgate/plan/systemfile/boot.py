@@ -102,13 +102,8 @@ def _source(boot: Section, settings: Settings) -> str:
 def _disks(boot: Section, settings: Settings) -> tuple[Disk, ...]:
     disks = []
     for words in boot.sections("disks"):
-        disks.append(
-            Disk(
-                image=filled(words.text("image"), settings.values),
-                format=words.choice("format"),
-                interface=Interface(words.choice("interface")),
-            )
-        )
+        image, shape = filled(words.text("image"), settings.values), words.choice("format")
+        disks.append(Disk(image, shape, Interface(words.choice("interface"))))
         words.close()
     return tuple(disks)
 
@@ -136,11 +131,8 @@ def build(top: Section, folder: Path, settings: Settings) -> Build | None:
     if words is None:
         return None
     asked = {key: words.commands(key) for key in ("commands", "part", "mix")}
-    values = {
-        name: value
-        for name, value in settings.values.items()
-        if settings.forms.get(name) is not SettingForm.SOURCE
-    }
+    plain = [name for name in settings.values if settings.forms.get(name) is not SettingForm.SOURCE]
+    values = {name: settings.values[name] for name in plain}
     commands, part, mix = (
         tuple(tuple(filled(word, values) for word in command) for command in each) for each in asked.values()
     )

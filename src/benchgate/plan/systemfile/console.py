@@ -86,10 +86,7 @@ def read_end(top: Section, good: int) -> End:
 
 def deadlines(top: Section) -> Deadlines:
     with top.optional("deadlines") as words:
-        return Deadlines(
-            boot_s=words.number("boot_s"),
-            run_s=words.number("run_s"),
-        )
+        return Deadlines(boot_s=words.number("boot_s"), run_s=words.number("run_s"))
 
 
 def smoke(top: Section, settings: Mapping[str, str], end_by: EndBy) -> Smoke | None:

@@ -175,13 +175,9 @@ def _operations(words: Section) -> ResultDefinition:
     result = words.texts("operations")
     for number, name in enumerate(result):
         if not NAME.match(name) or name in WINDOWS or name in result[:number]:
-            words.refuse(
-                f"`{name}` is duplicate, or no name of a metric: use lower-case letters, digits and _",
-                "operations",
-            )
+            why = "is duplicate, or no name of a metric: use lower-case letters, digits and _"
+            words.refuse(f"`{name}` {why}", "operations")
     if not result:
-        words.refuse(
-            "add the names of the operations: one that the program leaves out would not be missed",
-            "operations",
-        )
+        why = "add the names of the operations: one that the program leaves out would not be missed"
+        words.refuse(why, "operations")
     return ResultDefinition(ResultFormat.BENCH_LINES, operations=result)

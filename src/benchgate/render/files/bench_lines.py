@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from benchgate.base import grouped
 from benchgate.base.gates import VERIFIED, Word
 from benchgate.base.statistics.stats import median
 from benchgate.base.text import one_line
@@ -22,19 +23,16 @@ Block = tuple[str, str, int]
 
 
 def render(view: SessionView) -> str | None:
-    blocks: dict[Block, list[str]] = {}
-    for block, line in _measured(view):
-        blocks.setdefault(block, []).append(line)
+    measured = grouped(_measured(view), key=lambda pair: pair[0])
+    blocks = {block: [line for _, line in of] for block, of in measured.items()}
     for system, cpus, line in _skipped(view):
         for block, lines in blocks.items():
             if (block[0], block[2]) == (system, cpus):
                 lines.append(line)
     end = ["BENCH_END"] if view.state == "complete" else []
-    text = [
-        line
-        for (system, lane, cpus), lines in blocks.items()
-        for line in (f"BENCH_START {system}-{lane}-smp{cpus}", *lines, *end)
-    ]
+    text: list[str] = []
+    for (system, lane, cpus), lines in blocks.items():
+        text += [f"BENCH_START {system}-{lane}-smp{cpus}", *lines, *end]
     return "\n".join(text) + "\n" if text else None
 
 
@@ -62,8 +60,5 @@ def _skipped(view: SessionView) -> Iterator[tuple[str, int, str]]:
     for verdict in view.verdicts:
         name = dict(verdict.params).get(OPERATION)
         if verdict.gate == VERIFIED and verdict.outcome is Word.SKIP and name is not None:
-            yield (
-                verdict.system,
-                verdict.cpus,
-                f"BENCH_SKIP {_named(name, verdict.params)} ({one_line(verdict.reason, 200)})",
-            )
+            line = f"BENCH_SKIP {_named(name, verdict.params)} ({one_line(verdict.reason, 200)})"
+            yield verdict.system, verdict.cpus, line

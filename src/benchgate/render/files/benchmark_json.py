@@ -45,13 +45,8 @@ def render(view: SessionView) -> str:
 
 def entries(view: SessionView) -> list[dict[str, Any]]:
     """One for each metric of a cell whose runs are all verified; without `stats` if it has no seconds."""
-    return [
-        _entry(view, series, arm, metric)
-        for series in series_of(view)
-        for arm in series.arms
-        for metric in arm.metrics
-        if not arm.is_broken
-    ]
+    arms = [(series, arm) for series in series_of(view) for arm in series.arms if not arm.is_broken]
+    return [_entry(view, series, arm, metric) for series, arm in arms for metric in arm.metrics]
 
 
 def _entry(view: SessionView, series: ArmSeries, arm: ArmFigures, of: MetricSamples) -> dict[str, Any]:

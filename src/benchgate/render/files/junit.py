@@ -17,7 +17,7 @@ from benchgate.base.statistics import stats
 from benchgate.base.workload.metrics import WINDOWS
 from benchgate.evidence.rows import RunRow
 from benchgate.render.escape import xml
-from benchgate.render.figures import series_of
+from benchgate.render.figures import key_of, series_of
 from benchgate.render.view import SessionView, headline, void_runs
 
 NAME = "junit.xml"
@@ -32,16 +32,13 @@ def render(view: SessionView) -> str:
     seconds = _seconds(view)
     counts = f'tests="{len(verdicts)}" failures="{failures}" errors="0" skipped="{skipped}"'
     stamp = f' timestamp="{xml(view.started)}"' if view.started else ""
+    cases = [_case(of, failing, _metrics(view, of), _time(seconds[of])) for of in verdicts]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
         f'  <testsuite name="benchgate" {counts} time="{_time(math.fsum(seconds.values()))}"{stamp}>',
         *_properties(_session(view), "    "),
-        *(
-            line
-            for verdict in verdicts
-            for line in _case(verdict, failing, _metrics(view, verdict), _time(seconds[verdict]))
-        ),
+        *(line for case in cases for line in case),
         f"    <system-out>{xml(chr(10).join([headline(view), *void_runs(view)]))}</system-out>",
         "  </testsuite>",
         "</testsuites>",
@@ -55,15 +52,12 @@ def _session(view: SessionView) -> dict[str, object]:
 
 
 def _properties(values: Mapping[str, object], indent: str) -> list[str]:
-    return [
-        f"{indent}<properties>",
-        *(
-            f'{indent}  <property name="benchgate.{xml(name)}" value="{xml(str(value))}"/>'
-            for name, value in values.items()
-            if value is not None
-        ),
-        f"{indent}</properties>",
+    lines = [
+        f'{indent}  <property name="benchgate.{xml(name)}" value="{xml(str(value))}"/>'
+        for name, value in values.items()
+        if value is not None
     ]
+    return [f"{indent}<properties>", *lines, f"{indent}</properties>"]
 
 
 def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
@@ -72,16 +66,12 @@ def _metrics(view: SessionView, verdict: Verdict) -> dict[str, str]:
     key = (verdict.system, verdict.workload, verdict.params, verdict.mode, verdict.lane)
     medians: dict[str, str] = {}
     for series in series_of(view):
-        if (series.system, series.workload, series.params, series.mode, series.lane) == key:
+        if series.key == key:
             arms = [arm for arm in series.arms if arm.cpus == verdict.cpus and not arm.is_variant]
             every = [metric for arm in arms for metric in arm.metrics if metric.metric.name not in WINDOWS]
-            medians |= {
-                samples.metric.name: _figure(stats.median(samples.values), samples.unit) for samples in every
-            }
-            both = [(samples, samples.merged) for samples in every if samples.merged is not None]
-            medians |= {
-                f"{samples.metric.name}.merged": _figure(value, samples.unit) for samples, value in both
-            }
+            medians |= {of.metric.name: _figure(stats.median(of.values), of.unit) for of in every}
+            both = [(of, of.merged) for of in every if of.merged is not None]
+            medians |= {f"{of.metric.name}.merged": _figure(value, of.unit) for of, value in both}
     return medians
 
 
@@ -95,15 +85,15 @@ def _seconds(view: SessionView) -> Mapping[Verdict, float]:
     result: defaultdict[Verdict, float] = defaultdict(float)
     for row in view.rows:
         same = [verdict for verdict in view.verdicts if _is_of(verdict, row)]
-        owners = [verdict for verdict in same if verdict.cpus == row.cpus and not row.variant] or same
-        for owner in owners[:1]:
+        own = [verdict for verdict in same if verdict.cpus == row.cell.cpus and not row.cell.variant]
+        for owner in (own or same)[:1]:
             result[owner] += (row.host_span_ns or 0) / 1e9
     return result
 
 
 def _is_of(verdict: Verdict, row: RunRow) -> bool:
-    key = (verdict.system, verdict.workload, verdict.params, verdict.mode)
-    return key == (row.system, row.workload, row.params, row.mode) and verdict.lane in (None, row.lane)
+    lane = verdict.lane or row.lane
+    return (verdict.system, verdict.workload, verdict.params, verdict.mode, lane) == key_of(row)
 
 
 def _time(seconds: float) -> str:

@@ -19,7 +19,7 @@ NAME = "metrics.svg"
 
 def render(view: SessionView) -> str | None:
     tiles = [
-        Tile(panel.heading, by_cpus.draw(panel.panel, partial(metrics.shown, unit=panel.unit)), panel.names)
-        for panel in metrics.panels_of(page_view(view))
+        Tile(of.panel.heading, by_cpus.draw(of.panel, partial(metrics.shown, unit=of.unit)), of.panel.names)
+        for of in metrics.panels_of(page_view(view))
     ]
     return sheet.drawn(headline(view), tiles) if tiles else None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from benchgate.base.gates import Verdict, Word
 from benchgate.base.statistics.stats import median
@@ -19,25 +18,16 @@ from benchgate.render.view import SessionView
 
 NAME = "openmetrics.txt"
 Labels = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricsLine:
-    labels: Labels
-    value: float
+Sample = tuple[Labels, float]
 
 
 def render(view: SessionView) -> str:
     about = {"session": view.id, "state": view.state, "version": view.version, "commit": view.commit}
     verdicts = view.shown_verdicts
-    arms = [
-        (series, arm)
-        for series in series_of(view)
-        for arm in series.arms
-        if view.is_verified and not arm.is_broken
-    ]
+    rows = series_of(view) if view.is_verified else ()
+    arms = [(series, arm) for series in rows for arm in series.arms if not arm.is_broken]
     lines = [
-        *_family("session", "info", "The measured session.", [MetricsLine(about, 1)], suffix="_info"),
+        *_family("session", "info", "The measured session.", [(about, 1)], suffix="_info"),
         *_family("verdict", "stateset", "The outcome of each gate.", _states(verdicts)),
         *_of_verdicts(verdicts),
         *_of_metrics(arms),
@@ -47,10 +37,10 @@ def render(view: SessionView) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _family(name: str, kind: str, about: str, samples: Iterable[MetricsLine], suffix: str = "") -> list[str]:
+def _family(name: str, kind: str, about: str, samples: Iterable[Sample], suffix: str = "") -> list[str]:
     """The lines of one family; none without a sample."""
     full = f"benchgate_{name}"
-    lines = [f"{full}{suffix}{{{_labels(sample.labels)}}} {_number(sample.value)}" for sample in samples]
+    lines = [f"{full}{suffix}{{{_labels(labels)}}} {_number(value)}" for labels, value in samples]
     return [f"# TYPE {full} {kind}", f"# HELP {full} {about}", *lines] if lines else []
 
 
@@ -69,12 +59,9 @@ def _number(value: float) -> str:
 # ---- verdicts
 
 
-def _states(verdicts: Iterable[Verdict]) -> list[MetricsLine]:
-    return [
-        MetricsLine({**_who(verdict), "benchgate_verdict": word}, int(verdict.outcome is word))
-        for verdict in verdicts
-        for word in Word
-    ]
+def _states(verdicts: Iterable[Verdict]) -> list[Sample]:
+    pairs = [(verdict, word) for verdict in verdicts for word in Word]
+    return [({**_who(of), "benchgate_verdict": word}, int(of.outcome is word)) for of, word in pairs]
 
 
 def _who(verdict: Verdict) -> Labels:
@@ -105,7 +92,7 @@ def _of_verdicts(verdicts: Iterable[Verdict]) -> Iterable[str]:
     for part, about in parts.items():
         found = [(verdict, getattr(verdict, part)) for verdict in verdicts]
         samples = [
-            MetricsLine({**_who(verdict), "unit": verdict.unit or ""}, value)
+            ({**_who(verdict), "unit": verdict.unit or ""}, value)
             for verdict, value in found
             if value is not None and math.isfinite(value)
         ]
@@ -140,9 +127,8 @@ def _of_metrics(arms: Iterable[tuple[ArmSeries, ArmFigures]]) -> Iterable[str]:
         ("max", "The largest of the counted runs.", max),
         ("runs", "How many runs count.", len),
     ):
-        yield from _family(
-            f"metric_{part}", "gauge", about, [MetricsLine(labels, of(values)) for labels, values in found]
-        )
+        samples = [(labels, of(values)) for labels, values in found]
+        yield from _family(f"metric_{part}", "gauge", about, samples)
 
 
 def _of_speedups(arms: Iterable[tuple[ArmSeries, ArmFigures]]) -> Iterable[str]:
@@ -152,10 +138,9 @@ def _of_speedups(arms: Iterable[tuple[ArmSeries, ArmFigures]]) -> Iterable[str]:
         for window, seen in arm.speedups.items()
         if seen.word != Word.INVALID
     ]
-    ratios = [MetricsLine(labels, seen.ratio) for labels, seen in found]
+    ratios = [(labels, seen.ratio) for labels, seen in found]
     yield from _family("speedup", "gauge", "The speedup over the row's smallest arm.", ratios)
     known = [(labels, seen.interval) for labels, seen in found if seen.has_interval]
-    lows = [MetricsLine(labels, interval.low) for labels, interval in known]
-    highs = [MetricsLine(labels, interval.high) for labels, interval in known]
-    yield from _family("speedup_low", "gauge", "The lower end of the speedup's interval.", lows)
-    yield from _family("speedup_high", "gauge", "The upper end of the speedup's interval.", highs)
+    for part, end in (("low", "lower"), ("high", "upper")):
+        samples = [(labels, getattr(interval, part)) for labels, interval in known]
+        yield from _family(f"speedup_{part}", "gauge", f"The {end} end of the speedup's interval.", samples)

@@ -18,7 +18,7 @@ NAME = "speedup.svg"
 
 def render(view: SessionView) -> str:
     tiles = [
-        Tile(f"{panel.heading}: efficiency over CPUs", by_cpus.draw(panel.panel, curves.percent), panel.names)
-        for panel in curves.panels_of(page_view(view))
+        Tile(f"{of.heading}: efficiency over CPUs", by_cpus.draw(of, curves.percent), of.names)
+        for of in curves.panels_of(page_view(view))
     ]
     return sheet.drawn(headline(view), tiles)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.runs import Outcome
-from benchgate.base.text import rooted, with_interval
+from benchgate.base.text import rooted
 from benchgate.render.escape import code, markdown
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
 from benchgate.render.files import metrics_svg
@@ -33,23 +33,8 @@ NAME = "summary.md"
 PICTURE = "speedup.svg"
 MOST_FAILURES = 20
 
-COLUMNS = (
-    ("arm", "---"),
-    ("runs", "--:"),
-    ("work, median", "--:"),
-    ("min .. max", "--:"),
-    ("CV", "--:"),
-    ("speedup of work", "--:"),
-    ("gate", "---"),
-    ("host capacity", "--:"),
-    ("time step", "--:"),
-    ("late at most", "--:"),
-    ("out of order", "--:"),
-    ("total, median", "--:"),
-    ("speedup of total", "--:"),
-    ("CPUs", "---"),
-)
-"""The heading, and Markdown's rule below it. A column in which no arm has a value is left out."""
+TEXTS = ("arm", "gate", "CPUs")
+"""The columns of an arm's cells that are text. A column in which no arm has a value is left out."""
 
 LANE_NOTES = {
     Lane.TCG: "emulated CPUs: no caches, no memory bandwidth; compare ratios of this lane only",
@@ -74,6 +59,7 @@ def lane_notes(every: Sequence[ArmSeries]) -> list[str]:
 
 def render(view: SessionView) -> str:
     every = series_of(view)
+    has_speedup = any(arm.speedups for series in every for arm in series.arms)
     blocks = [
         [f"# {markdown(headline(view))}", ""],
         _clocks(view),
@@ -81,7 +67,7 @@ def render(view: SessionView) -> str:
         [line for series in every for line in _series(view, series)],
         [] if view.clocks else side_by_side.lines_of_markdown(view),
         variants.lines_of_markdown(view),
-        [f"![efficiency over CPUs]({PICTURE})", ""] if _has_speedup(every) else [],
+        [f"![efficiency over CPUs]({PICTURE})", ""] if has_speedup else [],
         [f"![metrics over CPUs]({metrics_svg.NAME})", ""] if metrics_part.panels_of(page_view(view)) else [],
         sensitivity.lines_of_markdown(view),
         memory.lines_of_markdown(view),
@@ -117,14 +103,11 @@ def _verdicts(view: SessionView) -> list[str]:
 
 def _series(view: SessionView, series: ArmSeries) -> list[str]:
     settings = " ".join(f"{name}={value}" for name, value in series.params)
-    lines = [
-        f"## {markdown(series.name)}, {series.lane}",
-        "",
-        f"{series.mode} mode; {markdown(settings) or 'no parameters'}.",
-        "",
-    ]
-    rows = [tuple(name for name, _ in COLUMNS), tuple(rule for _, rule in COLUMNS)]
-    rows += [_row(view, series, arm) for arm in series.arms]
+    told = f"{series.mode} mode; {markdown(settings) or 'no parameters'}."
+    lines = [f"## {markdown(series.name)}, {series.lane}", "", told, ""]
+    cells = [_cells(view, series, arm) for arm in series.arms]
+    rule = ("---" if name in TEXTS else "--:" for name in cells[0])
+    rows = [tuple(cells[0]), tuple(rule), *(tuple(of.values()) for of in cells)]
     used = columns.used(rows[0], rows[2:])
     lines += [f"| {' | '.join(row[n] for n in used)} |" for row in rows]
     bars = [_bar(series, arm) for arm in series.arms]
@@ -133,36 +116,17 @@ def _series(view: SessionView, series: ArmSeries) -> list[str]:
     return [*lines, "", *measured, *drawn, *_paired(series), *_dependence(series)]
 
 
-def _row(view: SessionView, series: ArmSeries, arm: ArmFigures) -> tuple[str, ...]:
-    work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
-    host = view.capacity.get(arm.cpus)
-    shown = with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else "-"
-    gate = units.gate(work, is_broken=arm.is_broken)
-    return (
-        arm.name,
-        arm.counted_runs,
-        units.shown(arm.work.median, arm.unit) if arm.work else "-",
-        units.span(arm.work, arm.unit) if arm.work else "-",
-        units.percent(arm.work.cv if arm.work else None),
-        units.speedup_of(arm, work),
-        gate if gate == columns.NOTHING else markdown(gate),
-        shown,
-        units.step(arm),
-        units.blur(arm),
-        units.disorder(arm),
-        units.shown(arm.total.median, arm.unit) if arm.total else "-",
-        units.speedup_of(arm, total),
-        f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
-    )
+def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> dict[str, str]:
+    cells = units.cells_of(series, arm, view.capacity)
+    if cells["gate"] != columns.NOTHING:
+        cells["gate"] = markdown(cells["gate"])
+    return cells
 
 
 def _paired(series: ArmSeries) -> list[str]:
     found = [(arm, arm.speedups.get(Window.WORK)) for arm in series.arms]
-    parts = [
-        f"{arm.name} [{seen.paired.low:.2f}, {seen.paired.high:.2f}]"
-        for arm, seen in found
-        if seen and seen.paired
-    ]
+    known = [(arm, seen.paired) for arm, seen in found if seen and seen.paired]
+    parts = [f"{arm.name} [{paired.low:.2f}, {paired.high:.2f}]" for arm, paired in known]
     return (
         [f"Paired log-t of work (a diagnostic, never the verdict): {', '.join(parts)}.", ""] if parts else []
     )
@@ -190,10 +154,6 @@ def _bar(series: ArmSeries, arm: ArmFigures, width: int = 40) -> str:
     return f"{arm.name:<6} {drawn:<{width}} {seen.ratio:.2f}x of {ideal:g}x"
 
 
-def _has_speedup(every: tuple[ArmSeries, ...]) -> bool:
-    return any(arm.speedups for series in every for arm in series.arms)
-
-
 def _runs(view: SessionView) -> list[str]:
     outcomes = Counter(row.outcome for row in view.rows)
     counts = ", ".join(f"{outcomes[outcome]} {outcome}" for outcome in Outcome if outcomes[outcome])
@@ -208,13 +168,18 @@ def _runs(view: SessionView) -> list[str]:
     return [*lines, ""] if named or view.outliers else lines
 
 
-def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
+def placed(every: Sequence[ArmSeries]) -> str:
+    """The lanes and placements of these arms."""
     lanes = sorted({series.lane for series in every})
     placements = sorted({arm.placement for series in every for arm in series.arms})
+    return f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}"
+
+
+def _conditions(view: SessionView, every: tuple[ArmSeries, ...]) -> list[str]:
     return [
         "## Conditions",
         "",
-        f"- lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
+        f"- {placed(every)}",
         *(f"- {note}" for note in (*lane_notes(every), *unwitnessed(view))),
         *(f"- {markdown(text)}" for text in view.repeats),
         f"- isolation: {markdown(view.isolation)}. Pinning is not isolation: "

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from benchgate.base.text import counted
 from benchgate.explore.exploration_result import ExplorationResult, Find, RunLine, SmallFind
-from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.explore.switch import Segment
+from benchgate.render.page.html import Child, Html, join, rect, tag
 from benchgate.render.page.look import colour_class, legend, marker
 from benchgate.render.page.page import Section, document
-from benchgate.render.page.pictures.frame import RIGHT, WIDTH, level, picture, short, ticks
+from benchgate.render.page.pictures.frame import RIGHT, WIDTH, level, picture, short, ticks, upright
 from benchgate.render.page.tables import commands, figure, grid, listed, more, scrolling
 from benchgate.render.tables import finds as tables
 
@@ -55,10 +56,8 @@ def _sections(state: ExplorationResult, of_find: Mapping[str, str]) -> Iterator[
 
 def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Html:
     first = next((find for find in finds if find.small), finds[0])
-    parts: list[Child] = [
-        tag("p", f"{first.name}, {first.cell}: {first.what}"),
-        commands(of_find.get(first.name, "")),
-    ]
+    what = tag("p", f"{first.name}, {first.cell}: {first.what}")
+    parts: list[Child] = [what, commands(of_find.get(first.name, ""))]
     if first.small is not None:
         parts += [listed(tables.small(first)), _lanes(first.small)]
     parts.append(tag("p", f"What they have in common: {name}.", class_="soft"))
@@ -84,18 +83,8 @@ def _lines(text: str) -> Iterator[Html]:
 def _lanes(small: SmallFind) -> Html | None:
     if not small.segments:
         return None
-    stretches = [
-        Stretch(
-            segment.vcpu,
-            segment.begin,
-            segment.end,
-            segment.symbol,
-            f"CPU {segment.vcpu}, {segment.symbol or 'stopped'}: {segment.begin} to {segment.end} ns",
-        )
-        for segment in small.segments
-    ]
     title = "the interleaving that is left: what each CPU executed around the stall"
-    drawn = draw_lanes(title, stretches, short)
+    drawn = draw_lanes(title, small.segments, short)
     return tag("figure", tag("figcaption", title), scrolling(title, drawn), class_="whole")
 
 
@@ -169,48 +158,29 @@ def draw_runs(title: str, dots: Sequence[Dot], shown: Callable[[float], str], be
     return picture(title, floor + RUNS_FOOT, *axis, *drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    lane: int
-    begin: float
-    end: float
-    name: str
-    """Empty: the CPU was stopped."""
-    title: str
-
-
-def draw_lanes(title: str, stretches: Sequence[Stretch], shown: Callable[[float], str]) -> Html:
-    low = min((stretch.begin for stretch in stretches), default=0.0)
-    high = max((stretch.end for stretch in stretches), default=1.0)
-    lanes = sorted({stretch.lane for stretch in stretches})
-    looks = {
-        name: n for n, name in enumerate(dict.fromkeys(stretch.name for stretch in stretches if stretch.name))
-    }
+def draw_lanes(title: str, segments: Sequence[Segment], shown: Callable[[float], str]) -> Html:
+    low = min((segment.begin for segment in segments), default=0)
+    high = max((segment.end for segment in segments), default=1)
+    lanes = sorted({segment.vcpu for segment in segments})
+    symbols = dict.fromkeys(segment.symbol for segment in segments if segment.symbol)
+    looks = {symbol: n for n, symbol in enumerate(symbols)}
     floor = LANES_TOP + (LANE + GAP) * len(lanes)
 
     def x(time: float) -> float:
         return LANES_LEFT + (LANES_WIDTH - LANES_LEFT - LANES_RIGHT) * (time - low) / ((high - low) or 1)
 
     marks = [tick for tick in ticks(0, high - low, 6) if tick <= high - low]
-    axis = [
-        tag(
-            "g",
-            tag("path", class_="grid", d=f"M{x(low + mark):.1f} {LANES_TOP}V{floor}"),
-            tag("text", shown(mark), x=x(low + mark), y=floor + 14, text_anchor="middle"),
-        )
-        for mark in marks
-    ]
+    axis = [upright(x(low + mark), LANES_TOP, floor, shown(mark)) for mark in marks]
     names = [
         tag("text", f"CPU {lane}", x=LANES_LEFT - 8, y=_lane_top(n) + LANE / 2 + 4, text_anchor="end")
         for n, lane in enumerate(lanes)
     ]
     boxes = [
-        _stretch(stretch, _lane_top(lanes.index(stretch.lane)), looks.get(stretch.name, 0), x)
-        for stretch in stretches
+        _segment(segment, _lane_top(lanes.index(segment.vcpu)), looks.get(segment.symbol, 0), x)
+        for segment in segments
     ]
-    below = tag(
-        "text", "ns of guest time", x=(LANES_LEFT + LANES_WIDTH) / 2, y=floor + 29, text_anchor="middle"
-    )
+    middle = (LANES_LEFT + LANES_WIDTH) / 2
+    below = tag("text", "ns of guest time", x=middle, y=floor + 29, text_anchor="middle")
     return picture(title, floor + LANES_FOOT, *axis, *names, *boxes, below, width=LANES_WIDTH)
 
 
@@ -218,17 +188,14 @@ def _lane_top(lane: int) -> float:
     return LANES_TOP + (LANE + GAP) * lane
 
 
-def _stretch(stretch: Stretch, top: float, look: int, x: Callable[[float], float]) -> Html:
-    left, wide = x(stretch.begin), max(x(stretch.end) - x(stretch.begin), NARROW)
-    paint: dict[str, str | float | None] = {
-        "fill": "currentColor",
-        "fill_opacity": 0.22,
-        "stroke": "currentColor",
-    }
-    if not stretch.name:
+def _segment(segment: Segment, top: float, look: int, x: Callable[[float], float]) -> Html:
+    left, wide = x(segment.begin), max(x(segment.end) - x(segment.begin), NARROW)
+    said = segment.symbol or "stopped"
+    paint: dict[str, str | float] = {"fill": "currentColor", "fill_opacity": 0.22, "stroke": "currentColor"}
+    if not segment.symbol:
         paint |= {"fill": "none", "stroke_dasharray": "4 3", "stroke_width": 1.5}
-    box = tag("rect", tag("title", stretch.title), x=left, y=top, width=wide, height=LANE, rx=2, **paint)
-    said = stretch.name or "stopped"
+    told = tag("title", f"CPU {segment.vcpu}, {said}: {segment.begin} to {segment.end} ns")
+    box = rect(left, top, wide, LANE, told, rx=2, **paint)
     fits = wide > LETTER * len(said) + 6
     text = tag("text", said, x=left + wide / 2, y=top + LANE / 2 + 4, text_anchor="middle", class_="strong")
-    return tag("g", box, text if fits else None, class_=colour_class(look) if stretch.name else "bad")
+    return tag("g", box, text if fits else None, class_=colour_class(look) if segment.symbol else "bad")

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchgate.base.statistics.stats import Spread, median
+from benchgate.base.statistics.stats import median
 from benchgate.base.text import counted
 from benchgate.history.course import Course, CoursePoint
 from benchgate.render.page.html import Html, join, tag
@@ -29,9 +29,8 @@ def page(name: str, courses: Sequence[Course], where: str, left_out: int = 0) ->
     """`left_out`: how many courses the page does not show."""
     changes = sum(len(course.changes) for course in courses)
     worse = sum(change.is_worse for course in courses for change in course.changes)
-    result = (
-        f"{counted(changes, 'change')} of level, {worse} for the worse" if changes else "no change of level"
-    )
+    changed = f"{counted(changes, 'change')} of level, {worse} for the worse"
+    result = changed if changes else "no change of level"
     sections = [(f"course-{n}", _title(course), _body(course)) for n, course in enumerate(courses)]
     if len(courses) > 1:
         sections.insert(0, ("courses", "Courses", _overview(courses)))
@@ -65,28 +64,15 @@ def _body(course: Course) -> Html:
     older = f"; {counted(course.left_out, 'older session')} not shown" if course.left_out else ""
     caption = f"{counted(len(course.points), 'session')}{older}; dashed: the median of a level"
     heads, rows = used(HEADS, [_row(point, of.shown_unit) for point in reversed(course.points)])
-    return join(
-        [
-            tag("dl", pairs),
-            tag("p", caption, class_="soft"),
-            drawn,
-            listed(told.sentences(course)),
-            more(
-                "every session, newest first",
-                table(f"sessions of {of.cell} {of.metric}", heads, rows, texts=3),
-            ),
-        ]
-    )
+    whole = table(f"sessions of {of.cell} {of.metric}", heads, rows, texts=3)
+    shown = [tag("dl", pairs), tag("p", caption, class_="soft"), drawn, listed(told.sentences(course))]
+    return join([*shown, more("every session, newest first", whole)])
 
 
 def _row(point: CoursePoint, unit: str) -> list[str | Html]:
-    interval = NOTHING
-    if point.low is not None and point.high is not None:
-        interval = units.span(Spread(point.median, point.low, point.high, None), unit)
     commit = f"{point.commit[:10]}{'+' if point.is_dirty else ''}" or NOTHING
     mark = "" if point.verified else word("UNVERIFIED")
-    median = units.shown(point.median, unit)
-    return [point.session, commit, point.guest[:12] or NOTHING, str(point.runs), median, interval, mark]
+    return [point.session, commit, point.guest[:12] or NOTHING, *told.figures(point, unit), mark]
 
 
 # ---- the picture
@@ -125,15 +111,9 @@ class _CourseScale:
 def draw(course: Course) -> Html:
     scale = _scale(course)
     parts = (_grid(course, scale), _levels(course, scale), _dots(course, scale), _borders(course, scale))
-    return tag(
-        "svg",
-        *(join(part) for part in parts),
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        width=WIDTH,
-        height=HEIGHT,
-        role="img",
-        aria_label=f"course of {course.series.cell} {course.series.metric}",
-    )
+    box: dict[str, str | float] = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "width": WIDTH, "height": HEIGHT}
+    label = f"course of {course.series.cell} {course.series.metric}"
+    return tag("svg", *map(join, parts), **box, role="img", aria_label=label)
 
 
 def _scale(course: Course) -> _CourseScale:

@@ -55,6 +55,10 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Html:
     return Html(f"<{start}>{inner}</{name}>")
 
 
+def rect(x: float, y: float, wide: float, high: float, *inside: Child, **paint: Attribute) -> Html:
+    return tag("rect", *inside, x=x, y=y, width=wide, height=high, **paint)
+
+
 def _child(word: str) -> Html:
     return word if isinstance(word, Html) else text(word)
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from benchgate.base.pyfile import modules_of
 from benchgate.render.page import chapters, look
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import page_view
@@ -40,11 +39,7 @@ def _source(text: str) -> str:
 
 @functools.cache
 def all_chapters() -> tuple[ModuleType, ...]:
-    types = [
-        importlib.import_module(f"{chapters.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(chapters.__path__)
-    ]
-    return tuple(sorted(types, key=lambda chapter: (chapter.ORDER, chapter.__name__)))
+    return tuple(sorted(modules_of(chapters), key=lambda chapter: (chapter.ORDER, chapter.__name__)))
 
 
 def session_page(view: SessionView) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from benchgate.base.cells import Mode, Params
+from benchgate.base import grouped
+from benchgate.base.cells import Cell, Mode, Params
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import rooted
 from benchgate.render.figures import ArmFigures, ArmSeries, SeriesKey, series_of
@@ -18,6 +19,10 @@ from benchgate.render.view import WORST_FIRST, SessionView
 
 RowKey = tuple[str, Params, Mode]
 """Workload, parameters, mode."""
+
+
+def row_key(of: ArmSeries | Verdict | Cell) -> RowKey:
+    return of.workload, of.params, of.mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +103,7 @@ class PageRow:
 
 def _rows(view: SessionView, every: Sequence[ArmSeries]) -> tuple[PageRow, ...]:
     """In the order in which they ran; rows that did not run come last."""
-    series: dict[RowKey, list[ArmSeries]] = {}
-    for arm_series in every:
-        series.setdefault((arm_series.workload, arm_series.params, arm_series.mode), []).append(arm_series)
-    verdicts: dict[RowKey, list[Verdict]] = {}
-    for verdict in view.shown_verdicts:
-        verdicts.setdefault((verdict.workload, verdict.params, verdict.mode), []).append(verdict)
+    series, verdicts = grouped(every, key=row_key), grouped(view.shown_verdicts, key=row_key)
     names = {key: _name(key, series.get(key, ()), verdicts.get(key, ())) for key in (*series, *verdicts)}
     return tuple(
         PageRow(number, name, key[2], tuple(series.get(key, ())), tuple(verdicts.get(key, ())), key)
@@ -121,9 +121,7 @@ def _name(key: RowKey, series: Sequence[ArmSeries], verdicts: Sequence[Verdict])
 def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
     """The page of one row."""
     view = page.view
-    runs = tuple(
-        run_row for run_row in view.rows if (run_row.workload, run_row.params, run_row.mode) == row.key
-    )
+    runs = tuple(run for run in view.rows if row_key(run.cell) == row.key)
     cells = {run.cell.id for run in runs}
     labels = {series.label for series in row.series}
     narrow = replace(
@@ -136,10 +134,7 @@ def narrowed(page: PageView, row: PageRow, share: float) -> PageView:
         threads=tuple(thread for thread in view.threads if thread.cell in cells),
         books=tuple(book for book in view.books if book.cell in cells),
         moved_lines=tuple(line for line in view.moved_lines if line.cell in cells),
-        attributions=tuple(
-            attribution for attribution in view.attributions or () if attribution.cell in cells
-        )
-        or None,
+        attributions=tuple(of for of in view.attributions or () if of.cell in cells) or None,
         fits=tuple(fit for fit in view.fits if fit.label in labels),
     )
     return replace(page, view=narrow, series=row.series, share=share)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchgate.base.text import counted, percent
-from benchgate.mix.isolation import BOUND
-from benchgate.mix.outcome import StudyOutcome
+from benchgate.mix.isolation import BOUND, Validity
+from benchgate.mix.outcome import MixResult, StudyOutcome
+from benchgate.mix.selection import Robustness
 from benchgate.mix.sensitivity import Sigma
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import legend
@@ -22,6 +23,7 @@ from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.pictures.spans import Spans, ValueSpan
 from benchgate.render.page.tables import figure, grid, listed, more
 from benchgate.render.tables import study as tables
+from benchgate.render.tables.study import Grid
 
 ALONE, MIXED = 0, 1
 """The looks of the same thing alone and in a mix."""
@@ -50,43 +52,31 @@ def headline(outcome: StudyOutcome) -> str:
 def _sections(outcome: StudyOutcome) -> Iterator[Section]:
     if outcome.findings:
         yield "findings", "What is odd", listed(outcome.findings)
-    yield (
-        "vectors",
-        "Use of resources, alone",
-        join([_vector_panels(outcome), grid(tables.vectors(outcome))]),
-    )
-    yield (
-        "sensitivity",
-        "Sensitivity",
-        join([_level_panels(outcome), grid(tables.sensitivities(outcome))]),
-    )
+    yield "vectors", "Use of resources, alone", _both(_vector_panels(outcome), tables.vectors(outcome))
+    yield "sensitivity", "Sensitivity", _both(_level_panels(outcome), tables.sensitivities(outcome))
     if outcome.mixes:
         yield "mixes", "Mixes", grid(tables.mixes(outcome))
     best = outcome.best
     if best is not None and not best.isolation.missing:
-        yield (
-            "isolation",
-            "Isolation in the best mix",
-            join([_slowdowns(outcome), grid(tables.slowdowns(best))]),
-        )
-        yield "bottlenecks", "Bottlenecks", join([_use(outcome), grid(tables.bottlenecks(best))])
+        yield "isolation", "Isolation in the best mix", _both(_slowdowns(best), tables.slowdowns(best))
+        yield "bottlenecks", "Bottlenecks", _both(_use(best), tables.bottlenecks(best))
     if outcome.sweep:
-        yield (
-            "sweep",
-            "One application over CPU counts",
-            join([_sweep(outcome), grid(tables.sweep(outcome))]),
-        )
+        yield "sweep", "One application over CPU counts", _both(_sweep(outcome), tables.sweep(outcome))
     if outcome.mixes and any(point.slowdown for point in outcome.scaling):
-        yield "scaling", "Scaling while others run", join([_scaling(outcome), grid(tables.scaling(outcome))])
+        yield "scaling", "Scaling while others run", _both(_scaling(outcome), tables.scaling(outcome))
     if outcome.overcommit:
-        yield "overcommit", "Overcommitment", join([_overcommit(outcome), grid(tables.overcommit(outcome))])
+        yield "overcommit", "Overcommitment", _both(_overcommit(outcome), tables.overcommit(outcome))
     if outcome.validity is not None:
-        yield "validity", "Does the composition matter?", _validity(outcome)
+        yield "validity", "Does the composition matter?", _validity(outcome, outcome.validity)
     if outcome.robustness is not None:
-        yield "robustness", "Does the choice survive the noise?", _robustness(outcome)
+        yield "robustness", "Does the choice survive the noise?", _robustness(outcome, outcome.robustness)
     if outcome.invalid:
         runs = counted(len(outcome.invalid), "run")
         yield "invalid", "Runs without a result", more(runs, listed(outcome.invalid), is_open=True)
+
+
+def _both(drawn: Html, of: Grid) -> Html:
+    return join([drawn, grid(of)])
 
 
 def _vector_panels(outcome: StudyOutcome) -> Html:
@@ -117,7 +107,7 @@ def _level_panels(outcome: StudyOutcome) -> Html:
         lines = tuple(_kept(sigma, looks[sigma.resource]) for sigma in mine)
         title = f"{application}: score at a limit, of that alone"
         panel = Panel(title, lines, least=0.0, most=1.0, ideal=1.0, below="percent of what it uses alone")
-        names = legend([(line.look, line.name) for line in lines])
+        names = legend(panel.names)
         panels.append(figure(by_cpus.draw(panel, percent), title, names))
     return tag("div", *panels, class_="panels")
 
@@ -135,21 +125,18 @@ def _kept(sigma: Sigma, look: int) -> PlotLine:
     return PlotLine(look, sigma.resource, tuple(points))
 
 
-def _slowdowns(outcome: StudyOutcome) -> Html:
-    best = outcome.best
-    parts = () if best is None else best.isolation.parts
+def _slowdowns(best: MixResult) -> Html:
     drawn = tuple(
         ValueSpan(n, part.part, part.value, part.low, part.high, f"{part.part}: {part.value:+.1%}")
-        for n, part in enumerate(parts)
+        for n, part in enumerate(best.isolation.parts)
     )
     title = "slowdown of each part: the share of its score that it loses in the mix"
     return figure(spans.draw(Spans(title, drawn, ((0.0, "none"),), 0.0, 0.1), _signed), title)
 
 
-def _use(outcome: StudyOutcome) -> Html:
-    best = outcome.best
+def _use(best: MixResult) -> Html:
     drawn = []
-    for use in () if best is None else best.isolation.use:
+    for use in best.isolation.use:
         drawn.append(Bar(ALONE, f"{use.resource}, sum", (("alone", use.alone),), percent(use.alone)))
         drawn.append(Bar(MIXED, f"{use.resource}, mix", (("mixed", use.mixed),), percent(use.mixed)))
     title = "what the best mix uses, and the sum of what its parts use alone"
@@ -159,16 +146,10 @@ def _use(outcome: StudyOutcome) -> Html:
 
 
 def _sweep(outcome: StudyOutcome) -> Html:
+    known = [(point.cpus, point.slowdown) for point in outcome.sweep if point.slowdown is not None]
     points = tuple(
-        PlotPoint(
-            point.cpus,
-            slowdown.value,
-            low=slowdown.low,
-            high=slowdown.high,
-            title=f"{point.cpus} CPUs: {slowdown.value:+.1%}",
-        )
-        for point in outcome.sweep
-        if (slowdown := point.slowdown) is not None
+        PlotPoint(cpus, of.value, (), of.low, of.high, title=f"{cpus} CPUs: {of.value:+.1%}")
+        for cpus, of in known
     )
     if not points:
         return join([])
@@ -176,13 +157,11 @@ def _sweep(outcome: StudyOutcome) -> Html:
     name = "" if of is None else f"{of.input} beside {of.beside}"
     title = "slowdown over CPU counts, against beside a dummy"
     panel = Panel(title, (PlotLine(0, name, points),), ideal=0.0, most=0.1)
-    return figure(by_cpus.draw(panel, _signed), title, legend([(0, name)]))
+    return figure(by_cpus.draw(panel, _signed), title, legend(panel.names))
 
 
 def _scaling(outcome: StudyOutcome) -> Html:
-    slowdowns = [
-        (slowdown.workers, slowdown.slowdown) for slowdown in outcome.scaling if slowdown.slowdown is not None
-    ]
+    slowdowns = [(point.workers, point.slowdown) for point in outcome.scaling if point.slowdown is not None]
     lines = []
     for look, name in ((ALONE, "beside a dummy"), (MIXED, "in a mix")):
         points = []
@@ -192,32 +171,20 @@ def _scaling(outcome: StudyOutcome) -> Html:
             points.append(PlotPoint(workers, middle, tuple(scores), title=f"{workers} workers: {middle:.4g}"))
         lines.append(PlotLine(look, name, tuple(points)))
     title = f"score of {outcome.study.scaling} over its workers"
-    names = legend([(line.look, line.name) for line in lines])
-    return figure(by_cpus.draw(Panel(title, tuple(lines), below="workers"), short), title, names)
+    panel = Panel(title, tuple(lines), below="workers")
+    return figure(by_cpus.draw(panel, short), title, legend(panel.names))
 
 
 def _overcommit(outcome: StudyOutcome) -> Html:
-    isolations = [
-        (round(100 * by), result.isolation)
-        for by, result in outcome.overcommit
-        if not result.isolation.missing
-    ]
+    ran = [(by, result.isolation) for by, result in outcome.overcommit]
+    isolations = [(round(100 * by), isolation) for by, isolation in ran if not isolation.missing]
     if not isolations:
         return join([])
     worst = tuple(
-        PlotPoint(
-            at,
-            isolation.value,
-            low=isolation.interval.low,
-            high=isolation.interval.high,
-            title=f"{at}%: {isolation.value:.3f}",
-        )
-        for at, isolation in isolations
+        PlotPoint(at, of.value, (), of.interval.low, of.interval.high, title=f"{at}%: {of.value:.3f}")
+        for at, of in isolations
     )
-    total = tuple(
-        PlotPoint(at, 1 - isolation.total, title=f"{at}%: {1 - isolation.total:.3f}")
-        for at, isolation in isolations
-    )
+    total = tuple(PlotPoint(at, 1 - of.total, title=f"{at}%: {1 - of.total:.3f}") for at, of in isolations)
     fair = tuple(PlotPoint(at, min(1.0, 100 / at)) for at, _ in isolations)
     lines = (
         PlotLine(0, "the slowest part", worst),
@@ -226,24 +193,20 @@ def _overcommit(outcome: StudyOutcome) -> Html:
     )
     title = "what is left of the scores, over the capacity that the programme was given"
     panel = Panel(title, lines, most=1.0, below="capacity in percent")
-    return figure(by_cpus.draw(panel, percent), title, legend([(line.look, line.name) for line in lines]))
+    return figure(by_cpus.draw(panel, percent), title, legend(panel.names))
 
 
-def _validity(outcome: StudyOutcome) -> Html:
-    validity = outcome.validity
-    if validity is None:
-        return join([])
+def _validity(outcome: StudyOutcome, validity: Validity) -> Html:
     said = tag("p", f"{validity.outcome}: {validity.reason}")
     mixes = [result for result in tables.near(outcome) if not result.isolation.missing]
     if not mixes:
         return said
     values = [mix.isolation.value for mix in mixes]
     middle = sum(values) / len(values)
+    intervals = [mix.isolation.interval for mix in mixes]
     drawn = tuple(
-        ValueSpan(
-            n, f"mix {n + 1}", mix.isolation.value, mix.isolation.interval.low, mix.isolation.interval.high
-        )
-        for n, mix in enumerate(mixes)
+        ValueSpan(n, f"mix {n + 1}", value, interval.low, interval.high)
+        for n, (value, interval) in enumerate(zip(values, intervals, strict=True))
     )
     levels = ((middle - BOUND, "bound"), (middle + BOUND, "bound"))
     title = "isolation of near-optimal mixes; dashed: the bound on both sides of their mean"
@@ -252,10 +215,7 @@ def _validity(outcome: StudyOutcome) -> Html:
     return join([said, figure(spans.draw(Spans(title, drawn, levels, low, low), percent), title, names)])
 
 
-def _robustness(outcome: StudyOutcome) -> Html:
-    robustness = outcome.robustness
-    if robustness is None:
-        return join([])
+def _robustness(outcome: StudyOutcome, robustness: Robustness) -> Html:
     drawn = [
         Bar(n, f"mix {n + 1}", (("draws", count / robustness.draws),), percent(count / robustness.draws))
         for n, (_, count) in enumerate(robustness.chosen[:8])

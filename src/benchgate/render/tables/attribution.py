@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from benchgate.base import grouped
 from benchgate.base.text import visible
 from benchgate.judge.accounts.attribution import PHASES, WHOLE, Table, Thread
 from benchgate.render.escape import markdown as safe
@@ -49,22 +50,16 @@ def _section(table: Table) -> list[str]:
 
 
 def _locks(table: Table) -> list[str]:
-    rows = [
-        [name, phase, shown(lock.takes), shown(lock.wait), shown(lock.hold)]
-        for name, phases in table.locks.items()
-        for phase, lock in phases.items()
-        if phase in ("work", WHOLE)
-    ]
+    every = ((name, *of) for name, phases in table.locks.items() for of in phases.items())
+    known = [(name, phase, lock) for name, phase, lock in every if phase in ("work", WHOLE)]
+    rows = [[name, phase, *map(shown, (of.takes, of.wait, of.hold))] for name, phase, of in known]
     return _grid(("lock", "phase", "takes", "waited", "held"), rows)
 
 
 def _threads(threads: Sequence[Thread]) -> list[str]:
     rows = [
-        [
-            str(thread.number),
-            *map(shown, (thread.cpu, thread.running, thread.runnable, thread.blocked, thread.lifetime)),
-        ]
-        for thread in threads[:MOST_THREADS]
+        [str(of.number), *map(shown, (of.cpu, of.running, of.runnable, of.blocked, of.lifetime))]
+        for of in threads[:MOST_THREADS]
     ]
     more = len(threads) - len(rows)
     head = f"Threads ({len(threads)}" + (f", {more} not shown" if more else "") + "):"
@@ -92,9 +87,7 @@ def shown(value: int | None) -> str:
 def terminal(tables: Sequence[Table], width: int = 80) -> str:
     """The whole window: for each row of cells a column per run, and a line for each bucket that is not 0 or
     `na` in all of its runs; the others share a line."""
-    rows: dict[tuple[str, str], list[Table]] = {}
-    for table in tables:
-        rows.setdefault((table.cell.rpartition("-smp")[0], table.unit), []).append(table)
+    rows = grouped(tables, key=lambda table: (table.cell.rpartition("-smp")[0], table.unit))
     return "\n".join(line for (row, unit), of in rows.items() for line in _of_row(row, unit, of, width))
 
 

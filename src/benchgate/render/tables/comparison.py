@@ -55,13 +55,10 @@ def _named(key: FigureKey, a: ComparisonSide, b: ComparisonSide) -> str:
 
 
 def _row(a: Samples, b: Samples, alpha: float) -> tuple[str, str, str, str]:
-    figures = units.shown(median_of(a), a.unit), units.shown(median_of(b), b.unit)
+    figures = units.shown(median(a.values), a.unit), units.shown(median(b.values), b.unit)
     if a.unit != b.unit or (a.lane and b.lane and a.lane != b.lane):
-        return (
-            *figures,
-            f"clocks {a.lane} and {b.lane}" if a.lane != b.lane else "other unit",
-            columns.NOTHING,
-        )
+        why = f"clocks {a.lane} and {b.lane}" if a.lane != b.lane else "other unit"
+        return (*figures, why, columns.NOTHING)
     if min(*a.values, *b.values) <= 0:
         return (*figures, columns.NOTHING, columns.NOTHING)
     ratio = median(a.values) / median(b.values)
@@ -73,12 +70,6 @@ def _row(a: Samples, b: Samples, alpha: float) -> tuple[str, str, str, str]:
         return (*figures, f"{ratio:.2f}", _better(a, ends) if ratio != 1 else columns.NOTHING)
     interval = ratio_interval(a.values, b.values, alpha, steps)
     return (*figures, with_interval(ratio, interval.low, interval.high), _better(a, interval))
-
-
-def median_of(samples: Samples) -> float:
-    ordered = sorted(samples.values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def _better(of: Samples, interval: Interval) -> str:

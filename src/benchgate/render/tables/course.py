@@ -135,24 +135,24 @@ def _newest(course: Course, width: int, listed: int) -> list[str]:
     starts = {change.at: change for change in course.changes}
     offset = len(course.points) - len(shown)
     rows: list[Sequence[str]] = [HEADING]
+    unit = course.series.shown_unit
     for n, point in enumerate(shown, start=offset):
-        rows.append(
-            [
-                visible(cell)
-                for cell in (*_cells(point, course.series.shown_unit), _mark(point, starts.get(n)))
-            ]
-        )
+        rows.append([visible(cell) for cell in (*_cells(point, unit), _mark(point, starts.get(n)))])
     if all(not row[-1] for row in rows):
         rows = [row[:-1] for row in rows]
     return columns.drawn(columns.fitted(rows, _LEAVE_OUT[: len(rows[0])], width))
 
 
 def _cells(point: CoursePoint, unit: str) -> tuple[str, str, str, str, str]:
+    return _day(point), _commit(point), *figures(point, unit)
+
+
+def figures(point: CoursePoint, unit: str) -> tuple[str, str, str]:
+    """Its runs, median and interval."""
     interval = columns.NOTHING
     if point.low is not None and point.high is not None:
         interval = units.span(Spread(point.median, point.low, point.high, None), unit)
-    median = units.shown(point.median, unit)
-    return _day(point), _commit(point), str(point.runs), median, interval
+    return str(point.runs), units.shown(point.median, unit), interval
 
 
 def _mark(point: CoursePoint, change: Change | None) -> str:

@@ -56,31 +56,16 @@ def strategies(state: ExplorationResult) -> Grid:
         stalls = sum(line.stalls for line in mine) / len(mine)
         each = sum(line.seconds for line in mine) / len(mine)
         found = sum(bool(line.find) for line in mine)
-        rows.append(
-            (
-                name,
-                str(len(mine)),
-                str(found),
-                str(min(first)) if first else "-",
-                f"{stalls:.0f}",
-                f"{each:.1f}",
-            )
-        )
+        figures = (len(mine), found, min(first) if first else "-", f"{stalls:.0f}", f"{each:.1f}")
+        rows.append((name, *map(str, figures)))
     heads = ("strategy", "runs", "finds", "runs to the first", "stalls of a run", "s of a run")
     return Grid("strategies", (heads, *rows))
 
 
 def finds(state: ExplorationResult, command_of: CommandOf) -> Grid:
     rows = [
-        (
-            find.name,
-            str(find.kind),
-            find.cell,
-            f"{find.strategy} {find.seed}",
-            command_of(find.name),
-            find.what,
-        )
-        for find in state.finds
+        (of.name, str(of.kind), of.cell, f"{of.strategy} {of.seed}", command_of(of.name), of.what)
+        for of in state.finds
     ]
     heads = ("find", "kind", "cell", "strategy, seed", "replay", "what")
     return Grid("finds", (heads, *rows), texts=6)

@@ -38,10 +38,8 @@ def _caches(machine: Machine) -> list[tuple[str, Cache]]:
 
 
 def _cache(cache: Cache, line: int) -> str:
-    sets = cache.sets(line)
-    return (
-        f"{cache.size / 1024:,g} KiB, {cache.ways} ways, {sets:,} sets of {line} bytes, {cache.latency_ns} ns"
-    )
+    sets = f"{cache.ways} ways, {cache.sets(line):,} sets of {line} bytes"
+    return f"{cache.size / 1024:,g} KiB, {sets}, {cache.latency_ns} ns"
 
 
 def _groups(groups: tuple[tuple[int, ...], ...]) -> str:
@@ -50,11 +48,8 @@ def _groups(groups: tuple[tuple[int, ...], ...]) -> str:
 
 def _memory(machine: Machine) -> str:
     far = f", {machine.memory_remote_ns} ns from another node" if len(machine.nodes) > 1 else ""
-    limit = (
-        f"{machine.bandwidth_gb_s:g} GB/s for each node"
-        if machine.bandwidth_gb_s
-        else "no limit of bandwidth"
-    )
+    bandwidth = machine.bandwidth_gb_s
+    limit = f"{bandwidth:g} GB/s for each node" if bandwidth else "no limit of bandwidth"
     return f"{machine.memory_local_ns} ns{far}; {limit}"
 
 

@@ -14,7 +14,7 @@ from benchgate.base.text import counted, visible
 from benchgate.insn.sharing import MovedLine, Sharing
 from benchgate.judge.accounts.memory_books import PARTS, Growth, Spending, growths, spendings
 from benchgate.judge.accounts.sharing import SharedLine, shared
-from benchgate.render.escape import markdown
+from benchgate.render.escape import markdown, markdown_table
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -58,8 +58,7 @@ def lines_of_markdown(view: SessionView) -> list[str]:
         return []
     rows = [row_of(spending) for spending in found]
     used = columns.used(heads(), rows)
-    grid = [_grid([row[n] for n in used]) for row in (heads(), *rows)]
-    lines = [grid[0], "|---" + "|--:" * (len(used) - 1) + "|", *grid[1:]]
+    lines = markdown_table([[row[n] for n in used] for row in (heads(), *rows)])
     said = [f"- {markdown(word)}" for word in sentences(view)]
     return [f"## {TITLE}", "", markdown(ABOUT), "", *lines, "", *said, *([""] if said else [])]
 
@@ -82,11 +81,8 @@ def share(part: float) -> str:
 
 def sentences(view: SessionView) -> list[str]:
     """There is one sentence for each row that does not scale."""
-    return [
-        sentence(growth)
-        for growth in growths(spendings(view.books))
-        if growth.efficiency < SCALES and growth.causes
-    ]
+    every = growths(spendings(view.books))
+    return [sentence(growth) for growth in every if growth.efficiency < SCALES and growth.causes]
 
 
 def sentence(growth: Growth) -> str:
@@ -108,10 +104,6 @@ def _order(found: Sequence[Spending]) -> list[int]:
     ranks = sorted(range(len(PARTS)), key=lambda n: -most[n])
     order = {place: rank + 1 for rank, place in enumerate(ranks)}
     return [0, 0, *(order[n] for n in range(len(PARTS)))]
-
-
-def _grid(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(markdown(cell) for cell in cells)} |"
 
 
 def shared_lines_text(seen: Sharing) -> list[str]:
@@ -143,10 +135,8 @@ def totals(line: MovedLine) -> tuple[int, int]:
     """Reads and writes of all CPUs."""
     reads = sum(touch.reads for cpu in line.cpus for touch in cpu.touches)
     writes = sum(touch.writes for cpu in line.cpus for touch in cpu.touches)
-    return (
-        reads + sum(cpu.more_reads for cpu in line.cpus),
-        writes + sum(cpu.more_writes for cpu in line.cpus),
-    )
+    more = (sum(cpu.more_reads for cpu in line.cpus), sum(cpu.more_writes for cpu in line.cpus))
+    return reads + more[0], writes + more[1]
 
 
 def shared_lines_summary(seen: Sharing) -> str:

@@ -14,7 +14,7 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.clocks import Clocks
 from benchgate.base.text import counted, percent, with_interval
 from benchgate.judge.accounts.sensitivity import NoiseFloor
-from benchgate.render.escape import markdown
+from benchgate.render.escape import markdown, markdown_table
 from benchgate.render.figures import ArmSeries, Speedup, series_of
 from benchgate.render.view import SessionView
 
@@ -47,9 +47,8 @@ def lines_of_markdown(view: SessionView) -> list[str]:
     lines = [f"- {markdown(text)}" for text in (*map(str, view.ungated), *(fit.said for fit in view.fits))]
     lines = ["## Coverage and scaling laws", "", *lines, ""] if lines else []
     if view.floors:
-        rows = [f"| {' | '.join(map(markdown, cells(floor)))} |" for floor in view.floors]
-        rule = "|---" + "|--:" * (len(HEADS) - 1) + "|"
-        lines += ["## Noise floor", "", ABOUT, "", f"| {' | '.join(HEADS)} |", rule, *rows, ""]
+        table = markdown_table([HEADS, *map(cells, view.floors)])
+        lines += ["## Noise floor", "", ABOUT, "", *table, ""]
     return lines
 
 
@@ -87,7 +86,8 @@ def _how_good(every: Sequence[ArmSeries]) -> str:
     for series in every:
         for seen in _in_wall_time(series):
             name = series.place
-            widest[name] = max(widest.get(name, 0.0), _half_width(seen))
+            half = (seen.interval.high - seen.interval.low) / 2 / seen.ratio
+            widest[name] = max(widest.get(name, 0.0), half)
             gated += [seen] if seen.threshold is not None else []
     if not widest:
         return "Wall time gave no speedup with an interval here, so it was good for single times only."
@@ -114,7 +114,3 @@ def _in_wall_time(series: ArmSeries) -> list[Speedup]:
     whole = [arm for arm in series.arms if not (arm.is_broken or arm.is_variant)]
     speedups = [arm.speedups[Window.WORK] for arm in whole if Window.WORK in arm.speedups]
     return [seen for seen in speedups if seen.has_interval]
-
-
-def _half_width(seen: Speedup) -> float:
-    return (seen.interval.high - seen.interval.low) / 2 / seen.ratio

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from benchgate.base.cells import Lane, Mode, Params, Window
+from benchgate.base import grouped
+from benchgate.base.cells import Lane, Window
 from benchgate.base.clocks import clock_of
 from benchgate.base.gates import Word
 from benchgate.base.statistics.stats import Interval
@@ -63,9 +64,7 @@ def lines_of_markdown(view: SessionView) -> list[str]:
 
 
 def _table(view: SessionView) -> _Table | None:
-    groups: dict[tuple[str, Params, Mode], list[ArmSeries]] = {}
-    for series in series_of(view):
-        groups.setdefault((series.workload, series.params, series.mode), []).append(series)
+    groups = grouped(series_of(view), key=lambda series: (series.workload, series.params, series.mode))
     shared = [group for group in groups.values() if len({series.place for series in group}) > 1]
     if not shared:
         return None
@@ -100,7 +99,7 @@ def _is_unresolved(series: ArmSeries, two: ArmSeries, window: Window, name: str)
 
 def _blurred(series: ArmSeries, window: Window, name: str) -> Interval | None:
     """The ratio, and what the clock's steps in both of its arms can have changed it to."""
-    arm = next((figures for figures in series.arms if figures.name == name), None)
+    arm = series.arm(name)
     seen = arm.speedups.get(window) if arm else None
     base = next((figures for figures in series.arms if seen and figures.cpus == seen.base_cpus), None)
     blurs = [figures.unresolved(window) for figures in (base, arm) if figures]
@@ -132,7 +131,7 @@ def _cell(series: ArmSeries, window: Window, *, is_full: bool) -> str:
 
 
 def _median(arm: ArmFigures, window: Window) -> str:
-    spread = arm.work if window is Window.WORK else arm.total
+    spread = arm.spread(window)
     if arm.is_broken or spread is None:
         return "INVALID" if arm.is_broken else "-"
     return units.shown(spread.median, arm.unit)

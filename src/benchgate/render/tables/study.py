@@ -71,7 +71,7 @@ def vectors(outcome: StudyOutcome) -> Grid:
     resources = outcome.study.resources
     rows: list[Sequence[str]] = [("alone", "score", *resources)]
     for vector in outcome.vectors:
-        score = UNAVAILABLE if vector.score is None else _score(vector.score)
+        score = UNAVAILABLE if vector.score is None else f"{float(vector.score.value):.5g}"
         rows.append((vector.input.name, score, *(_share(vector.use.get(name)) for name in resources)))
     return Grid("what each input uses alone, of the capacity", tuple(rows))
 
@@ -108,19 +108,15 @@ def bottlenecks(result: MixResult) -> Grid:
 def sweep(outcome: StudyOutcome) -> Grid:
     of = outcome.study.sweep
     beside = "" if of is None else f": {of.input} beside {of.beside}, against beside a dummy"
-    rows: list[Sequence[str]] = [("CPUs", "dummy", "partner", "slowdown", "interval", "floor", "")]
-    for point in outcome.sweep:
-        figures = (NOTHING,) * 5 if point.slowdown is None else _slowdown(point.slowdown)
-        rows.append((str(point.cpus), *figures, point.missing))
-    return Grid(f"sweep over CPUs{beside}", tuple(rows), 1, 1)
+    rows = ((str(point.cpus), *_slowdown(point.slowdown), point.missing) for point in outcome.sweep)
+    heading = ("CPUs", "dummy", "partner", "slowdown", "interval", "floor", "")
+    return Grid(f"sweep over CPUs{beside}", (heading, *rows), 1, 1)
 
 
 def scaling(outcome: StudyOutcome) -> Grid:
-    rows: list[Sequence[str]] = [("input", "alone", "mixed", "slowdown", "interval", "floor", "")]
-    for point in outcome.scaling:
-        figures = (NOTHING,) * 5 if point.slowdown is None else _slowdown(point.slowdown)
-        rows.append((point.input, *figures, point.missing))
-    return Grid(f"scaling of {outcome.study.scaling} while others run", tuple(rows), 1, 1)
+    rows = ((point.input, *_slowdown(point.slowdown), point.missing) for point in outcome.scaling)
+    heading = ("input", "alone", "mixed", "slowdown", "interval", "floor", "")
+    return Grid(f"scaling of {outcome.study.scaling} while others run", (heading, *rows), 1, 1)
 
 
 def overcommit(outcome: StudyOutcome) -> Grid:
@@ -158,7 +154,9 @@ def _isolated(result: MixResult) -> tuple[str, str, str, str]:
     return (f"{isolation.value:.3f}", worst, f"{isolation.total:+.1%}", floor)
 
 
-def _slowdown(slowdown: Slowdown) -> tuple[str, str, str, str, str]:
+def _slowdown(slowdown: Slowdown | None) -> tuple[str, str, str, str, str]:
+    if slowdown is None:
+        return NOTHING, NOTHING, NOTHING, NOTHING, NOTHING
     floor = UNAVAILABLE if slowdown.floor is None else percent(slowdown.floor)
     scores = (_median(slowdown.alone), _median(slowdown.mixed))
     return (*scores, f"{slowdown.value:+.1%}", f"[{slowdown.low:+.1%}, {slowdown.high:+.1%}]", floor)
@@ -166,10 +164,6 @@ def _slowdown(slowdown: Slowdown) -> tuple[str, str, str, str, str]:
 
 def _median(values: Sequence[Fraction]) -> str:
     return f"{float(median(values)):.5g}"
-
-
-def _score(estimate: Estimate) -> str:
-    return f"{float(estimate.value):.5g}"
 
 
 def _share(estimate: Estimate | None) -> str:
@@ -186,17 +180,15 @@ def _sigma(estimate: Estimate | None) -> str:
 
 
 def mixes_json(mixes: Sequence[MixChoice], resources: Sequence[str]) -> str:
-    return json.dumps(
-        [
-            {
-                "objective": float(mix.objective),
-                "mix": {application_input.name: count for application_input, count in mix.counts},
-                "totals": {name: float(total) for name, total in zip(resources, mix.totals, strict=True)},
-            }
-            for mix in mixes
-        ],
-        indent=2,
-    )
+    listed = [
+        {
+            "objective": float(mix.objective),
+            "mix": {application_input.name: count for application_input, count in mix.counts},
+            "totals": {name: float(total) for name, total in zip(resources, mix.totals, strict=True)},
+        }
+        for mix in mixes
+    ]
+    return json.dumps(listed, indent=2)
 
 
 def mixes_text(mixes: Sequence[MixChoice], resources: Sequence[str]) -> list[str]:

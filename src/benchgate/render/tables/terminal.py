@@ -27,19 +27,20 @@ from benchgate.render.view import SessionView, headline, sentences_of, unwitness
 NARROWEST = 40
 
 COLUMNS = (
-    ("arm", 0),
-    ("runs", 5),
-    ("median", 2),
-    ("min .. max", 6),
-    ("CV", 4),
-    ("speedup", 0),
-    ("host", 3),
-    ("gate", 1),
-    ("step", 3),
-    ("late", 3),
-    ("out of order", 2),
+    ("arm", "arm", 0),
+    ("runs", "runs", 5),
+    ("median", "work, median", 2),
+    ("min .. max", "min .. max", 6),
+    ("CV", "CV", 4),
+    ("speedup", "speedup", 0),
+    ("host", "host", 3),
+    ("gate", "gate", 1),
+    ("step", "time step", 3),
+    ("late", "late at most", 3),
+    ("out of order", "out of order", 2),
 )
-"""The heading, and the order in which columns are left out: largest first, 0 never."""
+"""The heading, the cell (units.cells_of), and the order in which columns are left out: largest first, 0
+never."""
 
 
 def render(view: SessionView, width: int = 80, folder: Path | None = None, told: Collection[str] = ()) -> str:
@@ -50,8 +51,9 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
         lines += [*_table(view, series, room), ""]
         if measured := metrics.text(view, series, room):
             lines += [*measured, ""]
-    reasons = (reason if folder is None else located(reason, folder) for reason in _reasons(view))
-    reasons = (reason for reason in reasons if reason not in told)
+    every = [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
+    located_in = every if folder is None else [located(reason, folder) for reason in every]
+    reasons = (reason for reason in located_in if reason not in told)
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
     texts = (*reasons, *seen, *unwitnessed(view), *view.labels, *view.notes)
     lines += [line for text in texts for line in _wrapped(text, room)]
@@ -62,36 +64,19 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _reasons(view: SessionView) -> list[str]:
-    """The reasons of all verdicts, worst first. Cells whose runs are all verified share one line."""
-    return [f"{word}: {text}" for word, text in sentences_of(view.shown_verdicts)]
-
-
 def _table(view: SessionView, series: ArmSeries, room: int) -> list[str]:
     placements = ", ".join(sorted({str(arm.placement) for arm in series.arms}))
     title = f"{series.name} ({series.lane}, {placements})"
-    rows = [[name for name, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
-    kept = columns.fitted(rows, [order for _, order in COLUMNS], room)
+    rows = [[name for name, _, _ in COLUMNS], *(_cells(view, series, arm) for arm in series.arms)]
+    kept = columns.fitted(rows, [order for _, _, order in COLUMNS], room)
     return [*_wrapped(title, room), *columns.drawn(kept)]
 
 
 def _cells(view: SessionView, series: ArmSeries, arm: ArmFigures) -> list[str]:
-    seen = arm.speedups.get(Window.WORK)
-    host = view.capacity.get(arm.cpus)
-    cells = [
-        arm.name,
-        arm.counted_runs,
-        units.shown(arm.work.median, arm.unit) if arm.work else "-",
-        units.span(arm.work, arm.unit) if arm.work else "-",
-        units.percent(arm.work.cv if arm.work else None),
-        units.speedup(seen),
-        f"{host.ratio:.2f}x" if host and host.lane is series.lane else "-",
-        units.gate(seen, is_broken=arm.is_broken),
-        units.step(arm),
-        units.blur(arm),
-        units.disorder(arm),
-    ]
-    return [visible(cell) for cell in cells]
+    cells = units.cells_of(series, arm, view.capacity)
+    cells["speedup"] = units.speedup(arm.speedups.get(Window.WORK))
+    cells["host"] = cells["host capacity"].partition(" ")[0]
+    return [visible(cells[of]) for _, of, _ in COLUMNS]
 
 
 def _wrapped(text: str, room: int) -> list[str]:

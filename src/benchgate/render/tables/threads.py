@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import compress, groupby
 from typing import Annotated, Any
 
 from benchgate.base.jsonfields import Presence, as_json
@@ -95,9 +95,8 @@ class ThreadView:
 
 
 def view_of(books: ThreadBooks, symbols: Symbols) -> ThreadView:
-    return ThreadView(
-        books.begin, {thread.thread: thread.name for thread in books.threads if thread.name}, symbols
-    )
+    names = {thread.thread: thread.name for thread in books.threads if thread.name}
+    return ThreadView(books.begin, names, symbols)
 
 
 # ---- why a thread was late
@@ -199,29 +198,20 @@ def _busiest(books: ThreadBooks) -> list[ThreadBook]:
 
 def _threads(books: ThreadBooks) -> list[str]:
     busiest = _busiest(books)
-    rows = [
-        (
-            visible(book.name) or NOTHING,
-            str(book.thread),
-            *(shown(length, "ns") for length in (book.running, book.runnable, book.blocked)),
-            *_counts(book),
-            _time(books.longest_waits.get(book.thread, 0)),
-        )
-        for book in busiest[:MOST_THREADS]
-    ]
-    heads = [HEADS, *rows]
-    kept = [
-        n for n in range(len(HEADS)) if HEADS[n] not in SOMETIMES or any(row[n] != NOTHING for row in rows)
-    ]
+    rows = []
+    for book in busiest[:MOST_THREADS]:
+        lengths = (shown(length, "ns") for length in (book.running, book.runnable, book.blocked))
+        longest = _time(books.longest_waits.get(book.thread, 0))
+        rows.append((*_named(book), *lengths, *_counts(book), longest))
+    used = [head not in SOMETIMES or any(row[n] != NOTHING for row in rows) for n, head in enumerate(HEADS)]
     rest = busiest[MOST_THREADS:]
-    more = (
-        [f"and {counted(len(rest), 'thread')} that ran {_sum(book.running for book in rest)}"] if rest else []
-    )
+    ran = shown(sum(book.running for book in rest), "ns")
+    more = [f"and {counted(len(rest), 'thread')} that ran {ran}"] if rest else []
     span = shown(books.end - books.begin, "ns")
     cut = "; the record was full then, and the window goes on" if books.is_cut else ""
     of = f"{len(busiest)} of {counted(len(books.threads), 'thread')} ran or waited"
     head = f"{of}, on {counted(books.vcpus, 'CPU')} in {span}{cut}"
-    return [head, *columns.drawn([[row[n] for n in kept] for row in heads]), *more]
+    return [head, *columns.drawn([[*compress(row, used)] for row in (HEADS, *rows)]), *more]
 
 
 def _counts(book: ThreadBook) -> list[str]:
@@ -231,20 +221,12 @@ def _counts(book: ThreadBook) -> list[str]:
     return [f"{count:,}" if count else NOTHING for count in (*counts, *far)]
 
 
-def _sum(lengths: Iterator[int]) -> str:
-    return shown(sum(lengths), "ns")
-
-
 def _cpus(books: ThreadBooks) -> list[str]:
-    rows = [
-        (
-            str(cpu.cpu),
-            *(shown(length, "ns") for length in (cpu.running, cpu.idle, cpu.wasted, cpu.longest_wasted)),
-            f"{cpu.switches:,}",
-        )
-        for cpu in books.cpus
-    ]
-    return columns.drawn([CPU_HEADS, *rows])
+    rows: list[Sequence[str]] = [CPU_HEADS]
+    for cpu in books.cpus:
+        lengths = (cpu.running, cpu.idle, cpu.wasted, cpu.longest_wasted)
+        rows.append((str(cpu.cpu), *(shown(length, "ns") for length in lengths), f"{cpu.switches:,}"))
+    return columns.drawn(rows)
 
 
 def _phases(books: ThreadBooks) -> list[str]:
@@ -261,24 +243,22 @@ def _phases(books: ThreadBooks) -> list[str]:
 
 
 def _by_phase(books: ThreadBooks) -> list[str]:
-    rows = [
-        (
-            visible(book.name) or NOTHING,
-            str(book.thread),
-            part.phase,
-            *map(_time, (part.running, part.runnable, part.blocked)),
-            first_few([f"{cpu}: {_time(ran)}" for cpu, ran, _ in _longest(part.by_cpu, 1)], MOST_NAMED),
-            first_few([f"{cpu}: {_time(waited)}" for cpu, _, waited in _longest(part.by_cpu, 2)], MOST_NAMED),
-        )
-        for book in _busiest(books)[:MOST_THREADS]
-        for part in book.by_phase
-    ]
-    return columns.drawn([BY_PHASE_HEADS, *rows])
+    rows: list[Sequence[str]] = [BY_PHASE_HEADS]
+    pairs = ((book, part) for book in _busiest(books)[:MOST_THREADS] for part in book.by_phase)
+    for book, part in pairs:
+        times = map(_time, (part.running, part.runnable, part.blocked))
+        rows.append((*_named(book), part.phase, *times, *(_longest(part.by_cpu, which) for which in (1, 2))))
+    return columns.drawn(rows)
 
 
-def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> list[tuple[int, int, int]]:
+def _named(book: ThreadBook) -> tuple[str, str]:
+    return visible(book.name) or NOTHING, str(book.thread)
+
+
+def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> str:
     """The CPUs with any of this time, the longest first."""
-    return sorted((one for one in by_cpu if one[which]), key=lambda one: (-one[which], one[0]))
+    known = sorted((-times[which], times[0]) for times in by_cpu if times[which])
+    return first_few([f"{cpu}: {_time(-length)}" for length, cpu in known], MOST_NAMED)
 
 
 def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
@@ -286,18 +266,12 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
     yield _sentence(
         books, books.wasted, "wasted: CPUs were idle for", "although a thread waited that may run there"
     )
-    longest = sorted(books.wasted, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))[
-        :MOST_STRETCHES
-    ]
-    for stretch in longest:
+    by_length = sorted(books.wasted, key=lambda stretch: (stretch.begin - stretch.end, stretch.begin))
+    for stretch in by_length[:MOST_STRETCHES]:
         length, since = shown(stretch.end - stretch.begin, "ns"), view.since(stretch.begin)
         who = first_few([view.name(thread) for thread in stretch.threads], MOST_NAMED)
-        cause = (
-            f", from the wake-up by {_waker(view, stretch.wake)}"
-            if stretch.wake
-            else ", from when it lost its CPU"
-        )
-        yield f"  {length} at {since}: CPU {stretch.cpu} idle while {who} waited{cause}"
+        cause = f"the wake-up by {_waker(view, stretch.wake)}" if stretch.wake else "when it lost its CPU"
+        yield f"  {length} at {since}: CPU {stretch.cpu} idle while {who} waited, from {cause}"
     if books.excused:
         what = "although threads waited that may not run there"
         yield _sentence(books, books.excused, "excused: CPUs were idle for", what)

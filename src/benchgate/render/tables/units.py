@@ -5,13 +5,16 @@ Takes numbers; gives short strings. Does not fail.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from benchgate.base.cells import Window
-from benchgate.base.gates import Verdict
+from benchgate.base.gates import SMALLEST_LOOK, CapacityBound, Verdict
+from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import VISIBLE_STEP, Spread
 from benchgate.base.system.machines import unit_on
 from benchgate.base.text import counted, with_interval
 from benchgate.base.workload.metrics import OF_THREADS, SHARE, time_size
-from benchgate.render.figures import ArmFigures, Speedup
+from benchgate.render.figures import ArmFigures, ArmSeries, Speedup
 
 _COMPACT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"))
 
@@ -88,6 +91,40 @@ def gate(seen: Speedup | None, *, is_broken: bool) -> str:
     if seen.threshold is None:
         return seen.word
     return f"{seen.sign} {seen.threshold:g}x {seen.word}"
+
+
+def cells_of(series: ArmSeries, arm: ArmFigures, capacity: Mapping[int, CapacityBound]) -> dict[str, str]:
+    """The cells of an arm in the tables of all arms, by the names of their columns in summary.md."""
+    work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
+    host = capacity.get(arm.cpus)
+    is_of_lane = host is not None and host.lane is series.lane
+    return {
+        "arm": arm.name,
+        "runs": arm.counted_runs,
+        "work, median": shown(arm.work.median, arm.unit) if arm.work else "-",
+        "min .. max": span(arm.work, arm.unit) if arm.work else "-",
+        "CV": percent(arm.work.cv if arm.work else None),
+        "speedup of work": speedup_of(arm, work),
+        "gate": gate(work, is_broken=arm.is_broken),
+        "host capacity": with_interval(host.ratio, host.low, host.high, "x") if host and is_of_lane else "-",
+        "time step": step(arm),
+        "late at most": blur(arm),
+        "out of order": disorder(arm),
+        "total, median": shown(arm.total.median, arm.unit) if arm.total else "-",
+        "speedup of total": speedup_of(arm, total),
+        "CPUs": f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
+    }
+
+
+def ratio_of(slow: ArmFigures, fast: ArmFigures, alpha: float, digits: int) -> str:
+    """`1.92x [1.90, 1.94]`: how many times the work of one arm takes that of another; with too few runs it
+    has no interval."""
+    tops, bottoms = ([float(work) for work, _ in arm.samples] for arm in (slow, fast))
+    ratio = f"{stats.ratio_of_medians(tops, bottoms):.{digits}f}x"
+    if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
+        return ratio
+    seen = stats.ratio_interval(tops, bottoms, alpha, (slow.printed_step, fast.printed_step))
+    return f"{ratio} [{seen.low:.{digits}f}, {seen.high:.{digits}f}]"
 
 
 def unit_of(verdict: Verdict) -> str:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchgate.base.gates import SMALLEST_LOOK
-from benchgate.base.statistics import stats
-from benchgate.base.text import visible, with_interval
-from benchgate.render.escape import markdown
-from benchgate.render.figures import ArmFigures, ArmSeries, series_of
+from benchgate.base import grouped
+from benchgate.base.text import visible
+from benchgate.render.escape import markdown, markdown_table
+from benchgate.render.figures import ArmSeries, series_of
 from benchgate.render.tables import columns, units
 from benchgate.render.view import SessionView
 
@@ -35,9 +34,7 @@ def text(view: SessionView, room: int) -> list[str]:
 def lines_of_markdown(view: SessionView) -> list[str]:
     lines: list[str] = []
     for name, rows in _tables(view):
-        drawn = [f"| {' | '.join(map(markdown, row))} |" for row in rows]
-        rule = "|---" + "|--:" * (len(rows[0]) - 1) + "|"
-        lines += [f"## {TITLE}: {markdown(name)}", "", ABOUT, "", drawn[0], rule, *drawn[1:], ""]
+        lines += [f"## {TITLE}: {markdown(name)}", "", ABOUT, "", *markdown_table(rows), ""]
     return lines
 
 
@@ -47,10 +44,7 @@ def _stacked(heading: Sequence[str], row: Sequence[str], room: int) -> list[str]
 
 
 def _tables(view: SessionView) -> list[tuple[str, list[tuple[str, ...]]]]:
-    groups: dict[tuple[object, ...], list[ArmSeries]] = {}
-    for series in series_of(view):
-        key = (_plain(series), series.workload, series.params, series.mode, series.lane)
-        groups.setdefault(key, []).append(series)
+    groups = grouped(series_of(view), key=lambda series: (_plain(series), *series.key[1:]))
     return [_table(group, view.alpha) for group in groups.values() if len(group) > 1]
 
 
@@ -70,23 +64,10 @@ def _table(group: Sequence[ArmSeries], alpha: float) -> tuple[str, list[tuple[st
 
 
 def _cell(base: ArmSeries, series: ArmSeries, name: str, alpha: float) -> str:
-    arm, plain = _arm(series, name), _arm(base, name)
+    arm, plain = series.arm(name), base.arm(name)
     if arm is None or arm.work is None or arm.is_broken:
         return "INVALID" if arm is not None and arm.is_broken else "-"
     shown = units.shown(arm.work.median, arm.unit)
     if series is base or plain is None or plain.work is None or plain.is_broken or plain.unit != arm.unit:
         return shown
-    return f"{shown}, {_ratio(arm, plain, alpha)}"
-
-
-def _ratio(arm: ArmFigures, plain: ArmFigures, alpha: float) -> str:
-    tops, bottoms = ([float(work) for work, _ in figures.samples] for figures in (arm, plain))
-    ratio = stats.ratio_of_medians(tops, bottoms)
-    if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
-        return f"{ratio:.2f}x"
-    interval = stats.ratio_interval(tops, bottoms, alpha, (arm.printed_step, plain.printed_step))
-    return with_interval(ratio, interval.low, interval.high, "x")
-
-
-def _arm(series: ArmSeries, name: str) -> ArmFigures | None:
-    return next((arm for arm in series.arms if arm.name == name), None)
+    return f"{shown}, {units.ratio_of(arm, plain, alpha, 2)}"

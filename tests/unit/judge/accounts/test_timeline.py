@@ -84,7 +84,7 @@ def test_call_stacks_are_found_in_the_folders_of_verified_runs(tmp_path: Path) -
     assert flames(runs) == ()
     (runs[1].run.folder / "stacks.folded").write_text("main;work 7\n")
     (flame,) = flames(runs)
-    assert (flame.run, flame.folder, flame.stacks) == (2, "runs/0002-primes", {("main", "work"): 7})
+    assert (flame.run, flame.folder, flame.content) == (2, "runs/0002-primes", {("main", "work"): 7})
     assert flames([replace(runs[1], verified=None)]) == ()
     (runs[1].run.folder / "stacks.folded").write_text("main;work x\n")
     with pytest.raises(VerifyError, match=r"stacks.folded:1: this is not a folded stack"):

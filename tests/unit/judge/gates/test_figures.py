@@ -87,8 +87,10 @@ def test_runs_without_noise_see_every_effect_and_the_clocks_delays_hide_some() -
 
 
 def test_an_interval_without_an_end_states_no_effect() -> None:
-    assert figures.effect_of_median([1.0, 2.0, 3.0], Interval(float("-inf"), float("inf")), 0.0) is None
-    assert figures.effect_of_median([0.0, 0.0, 1.0], Interval(0.0, 1.0), 0.0) is None
+    bottoms = [1.0, 1.0, 1.0]
+    everything = Interval(float("-inf"), float("inf"))
+    assert figures.effect_of_ratio([1.0, 2.0, 3.0], bottoms, everything, 0.0) is None
+    assert figures.effect_of_ratio([1.0, 2.0, 3.0], bottoms, Interval(0.0, 1.0), 0.0) is None
     assert figures.effect_of_value(0.1, Interval(0.0, 0.2), Interval(0.05, 0.15), 0.0) is None
 
 

@@ -31,7 +31,7 @@ def test_each_run_is_in_the_time_of_one_case() -> None:
     given = scaled_view()
     of = {True: 1_000_000_000, False: 2_000_000_000}
     rows = tuple(
-        replace(row, host_span_ns=3_000_000_000 if row.cpus == 2 else of[row.outcome is Outcome.WARMUP])
+        replace(row, host_span_ns=3_000_000_000 if row.cell.cpus == 2 else of[row.outcome is Outcome.WARMUP])
         for row in given.rows
     )
     first = given.verdicts[0]
@@ -51,7 +51,7 @@ def test_a_percentile_is_the_median_of_the_runs_and_that_of_all_together() -> No
         one.get("name"): one.get("value")
         for one in ET.fromstring(junit.render(replace(given, rows=counted, merged=merged))).iter("property")
     }
-    of_two = sorted(4.0 + row.run for row in given.rows if row.cpus == 2)
+    of_two = sorted(4.0 + row.run for row in given.rows if row.cell.cpus == 2)
     assert result["benchgate.metric.wake_p99"] == f"{of_two[len(of_two) // 2]:g} ns"
     assert result["benchgate.metric.wake_p99.merged"] == "9.25 ns"
 

@@ -52,7 +52,10 @@ def legend(panel: ElementTree.Element) -> dict[str | None, str | None]:
 
 def test_a_system_has_the_same_colour_in_every_panel() -> None:
     both = [*measured(1, 100), *measured(1, 110, "kernel")]
-    other = [replace(row, workload="other", label="other", run=row.run + 50) for row in reversed(both)]
+    other = [
+        replace(row, cell=replace(row.cell, workload="other", label="other"), run=row.run + 50)
+        for row in reversed(both)
+    ]
     result = [legend(panel) for panel in panels(drawn(*both, *other))]
     assert len(result) == 4
     assert [*result[0]] == [*reversed(result[2])]  # the other workload's systems are in the other order

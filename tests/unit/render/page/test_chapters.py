@@ -42,19 +42,19 @@ def test_every_part_is_there_and_well_formed() -> None:
 
 def test_efficiency_has_a_panel_a_workload_and_a_dot_a_run() -> None:
     (drawn,) = curves.panels_of(PAGE)
-    assert [line.name for line in drawn.panel.lines] == ["linux, tcg", "kernel, tcg"]
-    linux, kernel = drawn.panel.lines
+    assert [line.name for line in drawn.lines] == ["linux, tcg", "kernel, tcg"]
+    linux, kernel = drawn.lines
     assert [point.cpus for point in linux.points] == [1, 2]  # smp4 is broken
     assert [point.cpus for point in kernel.points] == [1, 2, 4]
     assert [len(point.runs) for point in kernel.points] == [5, 5, 5]
     assert kernel.points[2].value == pytest.approx(1_202_000_000 / 352_000_000 / 4)
-    assert drawn.panel.host == ((2, 0.97),)
+    assert drawn.host == ((2, 0.97),)
 
 
 def test_a_workload_that_runs_for_a_fixed_time_has_no_efficiency() -> None:
-    timed = [replace(row, params=(("time_ns", 1000),)) for row in FULL.rows]
+    timed = [replace(row, cell=replace(row.cell, params=(("time_ns", 1000),))) for row in FULL.rows]
     assert curves.panels_of(page_view(replace(FULL, rows=tuple(timed)))) == ()
-    untimed = [replace(row, params=(("time_ns", 0),)) for row in FULL.rows]
+    untimed = [replace(row, cell=replace(row.cell, params=(("time_ns", 0),))) for row in FULL.rows]
     assert len(curves.panels_of(page_view(replace(FULL, rows=tuple(untimed))))) == 1
 
 

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 from benchgate.explore.exploration_result import FOUND, ExplorationResult
+from benchgate.explore.switch import Segment
 from benchgate.render.page import exploration_page
 from benchgate.render.page.exploration_page import (
     CROSSES,
@@ -15,7 +16,6 @@ from benchgate.render.page.exploration_page import (
     NARROW,
     RUNS_TOP,
     Dot,
-    Stretch,
 )
 from tests import pagekit
 from tests.unit.explore.test_exploration_result import FIND, LINE
@@ -75,10 +75,10 @@ def test_finds_alone_and_nothing_at_all_can_be_drawn() -> None:
 DRAWN = exploration_page.draw_lanes(
     "what was executed",
     [
-        Stretch(0, 0, 100, "unpark", "CPU 0, unpark"),
-        Stretch(1, 0, 25, "park", "CPU 1, park"),
-        Stretch(1, 25, 75, "", "CPU 1, stopped"),
-        Stretch(1, 75, 75.01, "park", "one instruction"),
+        Segment(0, 0, 10_000, "unpark"),
+        Segment(1, 0, 2_500, "park"),
+        Segment(1, 2_500, 7_500, ""),
+        Segment(1, 7_500, 7_501, "park"),
     ],
     str,
 )

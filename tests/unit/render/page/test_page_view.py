@@ -45,7 +45,7 @@ def test_a_part_keeps_colours_and_has_only_its_own_cells() -> None:
     assert part.looks == WIDE.looks
     assert part.every == WIDE.every
     assert {run_row.cell.label for run_row in part.view.rows} == {row.name} or {
-        run_row.workload for run_row in part.view.rows
+        run_row.cell.workload for run_row in part.view.rows
     } == {row.name}
     assert len(part.view.timelines) == len(WIDE.view.timelines) / 3
     assert len(part.view.attributions or ()) == 4

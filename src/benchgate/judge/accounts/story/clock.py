@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from benchgate.base.errors import VerifyError
 from benchgate.base.text import one_line
 from benchgate.insn.activity import Activity
-from benchgate.insn.events import Events, Halt, Kick, Turn, read_events
+from benchgate.insn.events import Events, Halt, read_events
 from benchgate.insn.log import ClockLog, MarkKind
 from benchgate.judge.accounts.story import words
 from benchgate.judge.accounts.story.threads import threads_part
-from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track
+from benchgate.judge.accounts.story.words import Arrow, Counter, Instant, Story, StorySpan, Track, told
 from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.run_files import RunFiles
 
@@ -40,9 +40,9 @@ def parts(files: RunFiles) -> Iterator[Story]:
     if log.problem:
         yield Story(notes=(log.problem,))
     yield _marks(log)
-    yield _console(files, log)
-    yield _workers(files, log)
-    yield _threads(files)
+    yield told(lambda: _console(files, log))
+    yield told(lambda: _workers(files, log), "no workers: ")
+    yield told(lambda: _threads(files))
     yield from _vcpus(files, log)
 
 
@@ -51,12 +51,8 @@ def vcpu(number: int) -> Track:
 
 
 def _marks(log: ClockLog) -> Story:
-    return Story(
-        instants=tuple(
-            Instant(vcpu(mark.vcpu), _MARKS.get(mark.kind, f"mark {mark.kind:#04x}"), mark.time)
-            for mark in log.marks
-        )
-    )
+    named = [(_MARKS.get(mark.kind, f"mark {mark.kind:#04x}"), mark) for mark in log.marks]
+    return Story(instants=tuple(Instant(vcpu(mark.vcpu), name, mark.time) for name, mark in named))
 
 
 def _console(files: RunFiles, log: ClockLog) -> Story:
@@ -64,19 +60,12 @@ def _console(files: RunFiles, log: ClockLog) -> Story:
     track, begin, instants = Track("console", "printed"), 0, []
     if not log.lines:
         return Story()
-    try:
-        console = files.console
-    except VerifyError as error:
-        return Story(notes=(str(error),))
     for line in log.lines:
-        if text := one_line(console[begin : line.end]):
+        if text := one_line(files.console[begin : line.end]):
             instants.append(Instant(track, text, line.time))
         begin = line.end
     typed = Track("console", "typed")
-    inputs = [
-        Instant(typed, f"{console_input.count} bytes are typed", console_input.time)
-        for console_input in log.inputs
-    ]
+    inputs = [Instant(typed, f"{of.count} bytes are typed", of.time) for of in log.inputs]
     return Story(instants=(*instants, *inputs))
 
 
@@ -85,19 +74,13 @@ def _workers(files: RunFiles, log: ClockLog) -> Story:
     begin, end = map(log.first_mark, (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END))
     if begin is None or end is None or end <= begin:
         return Story()
-    try:
-        return words.workers_part(files.transcript, begin, end)
-    except VerifyError as error:
-        return Story(notes=(f"no workers: {error}",))
+    return words.workers_part(files.transcript, begin, end)
 
 
 def _threads(files: RunFiles) -> Story:
     """Only of a run whose threads were recorded."""
-    try:
-        books = books_of_run(files, explained=0)
-        return threads_part(books) if books else Story()
-    except VerifyError as error:
-        return Story(notes=(str(error),))
+    books = books_of_run(files, explained=0)
+    return threads_part(books) if books else Story()
 
 
 def _vcpus(files: RunFiles, log: ClockLog) -> Iterator[Story]:
@@ -133,20 +116,18 @@ def _columns(seen: Activity) -> Story:
 
 
 def _events(seen: Events) -> Story:
-    spans = [*map(_turn, seen.turns), *(_halt(halt) for halt in seen.halts if halt.begin < halt.end)]
-    notes = []
-    if seen.full is not None:
-        notes.append(f"the file of events was full at {seen.full} ns; what came later is missing")
+    spans = [
+        StorySpan(vcpu(of.vcpu), "works" if of.works else "spins", of.begin, of.end) for of in seen.turns
+    ]
+    spans += [_halt(halt) for halt in seen.halts if halt.begin < halt.end]
+    kicks = (Instant(vcpu(of.vcpu), f"interrupted by {_sender(of.by)}", of.time) for of in seen.kicks)
+    full = f"the file of events was full at {seen.full} ns; what came later is missing"
     return Story(
         spans=tuple(sorted(spans, key=lambda span: (span.begin, span.end))),
         arrows=tuple(_woken(halt) for halt in seen.halts if halt.by is not None),
-        instants=tuple(map(_kick, seen.kicks)),
-        notes=tuple(notes),
+        instants=tuple(kicks),
+        notes=() if seen.full is None else (full,),
     )
-
-
-def _turn(turn: Turn) -> StorySpan:
-    return StorySpan(vcpu(turn.vcpu), "works" if turn.works else "spins", turn.begin, turn.end)
 
 
 def _halt(halt: Halt) -> StorySpan:
@@ -157,10 +138,6 @@ def _halt(halt: Halt) -> StorySpan:
 def _woken(halt: Halt) -> Arrow:
     assert halt.by is not None  # see _events
     return Arrow("wakes", vcpu(halt.by), halt.end, vcpu(halt.vcpu), halt.end)
-
-
-def _kick(kick: Kick) -> Instant:
-    return Instant(vcpu(kick.vcpu), f"interrupted by {_sender(kick.by)}", kick.time)
 
 
 def _sender(by: int | None) -> str:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from benchgate.base.errors import VerifyError
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.judge.accounts.story import words
-from benchgate.judge.accounts.story.words import Counter, Instant, Story, StorySpan, Track
+from benchgate.judge.accounts.story.words import Counter, Instant, Story, StorySpan, Track, told
 from benchgate.judge.run_files import Moment, RunFiles
 
 _MS = 1e6
@@ -28,7 +28,7 @@ def parts(files: RunFiles) -> Iterator[Story]:
     zero = moments[0].t_ns if moments else 0
     yield _moments(moments, zero)
     yield _threads(moments, zero)
-    yield _workers(files, moments, zero)
+    yield told(lambda: _workers(files, moments, zero), "no workers: ")
 
 
 def _moments(moments: Sequence[Moment], zero: int) -> Story:
@@ -59,10 +59,7 @@ def _threads(moments: Sequence[Moment], zero: int) -> Story:
 
 
 def _workers(files: RunFiles, moments: Sequence[Moment], zero: int) -> Story:
-    try:
-        seen = files.transcript
-    except VerifyError as error:
-        return Story(notes=(f"no workers: {error}",))
+    seen = files.transcript
     if seen.hz is None:
         return Story(notes=("no workers: the guest does not say how long its unit of time is",))
     length = (seen.total_end - seen.total_start) * SECOND_NS // seen.hz

@@ -1,14 +1,15 @@
 """What a story consists of: frozen data, with all times in ns on the story's axis.
 
-`merged` takes parts of a story; gives the whole. `workers_part` takes a console's transcript; gives the part
-of its workers. Neither fails.
+`merged` takes parts of a story; gives the whole. `told` takes what reads a part; gives it, or a note.
+`workers_part` takes a console's transcript; gives the part of its workers. None fails.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from benchgate.base.errors import VerifyError
 from benchgate.judge.wire import Transcript
 
 
@@ -65,6 +66,14 @@ class Story:
     counters: tuple[Counter, ...] = ()
     notes: tuple[str, ...] = ()
     """What the reader must know: what is missing, and where two clocks meet."""
+
+
+def told(read: Callable[[], Story], what: str = "") -> Story:
+    """A part of a story; if its files cannot be read, a note that says so."""
+    try:
+        return read()
+    except VerifyError as error:
+        return Story(notes=(f"{what}{error}",))
 
 
 def merged(title: str, parts: Iterable[Story]) -> Story:

@@ -74,6 +74,7 @@ def thread_books(
         if mine:
             books.append(_book(schedule, life, mine, phases, places))
             slices += mine
+    wakes = (wake for life in schedule.lives for wake in life.wakes if _is_in(schedule, wake.time))
     return ThreadBooks(
         vcpus=schedule.vcpus,
         begin=schedule.begin,
@@ -83,12 +84,7 @@ def thread_books(
         threads=tuple(_checked(events, books)),
         cpus=tuple(_cpu_book(events, schedule, cpu, wasted, phases) for cpu in range(schedule.vcpus)),
         slices=tuple(slices),
-        wakes=tuple(
-            sorted(
-                (wake for life in schedule.lives for wake in life.wakes if _is_in(schedule, wake.time)),
-                key=lambda wake: (wake.time, wake.waker_cpu),
-            )
-        ),
+        wakes=tuple(sorted(wakes, key=lambda wake: (wake.time, wake.waker_cpu))),
         queues=tuple(_queue_steps(schedule)),
         wasted=tuple(wasted),
         excused=tuple(pauses.excused),

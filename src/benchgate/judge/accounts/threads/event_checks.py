@@ -123,11 +123,8 @@ class _CpuCheck:
         if mask is None or mask >> cpu & 1:
             self.excused.discard(thread)
         elif thread not in self.excused:
-            refuse(
-                self.path,
-                event,
-                f"thread {thread} comes to CPU {cpu}, but may run on the CPUs {mask:#x} only",
-            )
+            may = f"may run on the CPUs {mask:#x} only"
+            refuse(self.path, event, f"thread {thread} comes to CPU {cpu}, but {may}")
 
 
 def _is_read(event: AllowEvent, events: tuple[ThreadEvent, ...], at: int) -> bool:
@@ -158,10 +155,8 @@ def _check_ends(events: ThreadEvents) -> None:
             case _:
                 pass
     if not died and len(ending) > _MOST_ENDING * events.vcpus:
-        refuse(
-            *(events.path, next(iter(ending.values()))),
-            f"{len(ending)} threads begin to end, but no switch from one says that it is dead",
-        )
+        what = f"{len(ending)} threads begin to end, but no switch from one says that it is dead"
+        refuse(events.path, next(iter(ending.values())), what)
 
 
 def _check_names(events: ThreadEvents) -> None:
@@ -177,45 +172,29 @@ def checked_lengths(
 ) -> tuple[tuple[int, int, int], ...]:
     """(time, CPU, number) after each change, by time. `path` is for messages; `counts` has the number of each
     CPU at the begin."""
-    return _Lengths(path, effects, counts).check()
-
-
-class _Lengths:
-    def __init__(self, path: str, effects: list[QueueEffect], counts: list[int]) -> None:
-        self.path = path
-        self.effects = effects
-        self.counts = counts
-        self.late = _Changes(len(counts))
-        self.early = _Changes(len(counts))
-
-    def check(self) -> tuple[tuple[int, int, int], ...]:
-        steps = [(0, cpu, count) for cpu, count in enumerate(self.counts)]
-        coming, first = _coming(self.effects)
-        leaving = _leaving(self.effects, len(self.counts))
-        for vcpu, changes in first.items():
-            self.early.put(vcpu, changes)
-        for at, effect in enumerate(self.effects):
-            for cpu, change in effect.changes:
-                self.counts[cpu] += change
-            vcpu = effect.event.vcpu
-            self.late.put(vcpu, ())
-            self.early.put(vcpu, ())
-            if effect.read is not None:
-                self._check(effect, effect.read, leaves=leaving[at])
-            self.late.put(vcpu, effect.changes)
-            self.early.put(vcpu, coming[at])
-            steps += [(effect.event.time, cpu, self.counts[cpu]) for cpu, change in effect.changes if change]
-        return tuple(sorted(steps, key=lambda step: step[0]))
-
-    def _check(self, effect: QueueEffect, read: int, *, leaves: bool) -> None:
-        cpu, count = effect.cpu, self.counts[effect.cpu]
-        low = count - self.late.more[cpu] - self.early.less[cpu] - leaves
-        high = count + self.late.less[cpu] + self.early.more[cpu]
-        if not low <= read <= high:
+    steps = [(0, cpu, count) for cpu, count in enumerate(counts)]
+    late, early = _Changes(len(counts)), _Changes(len(counts))
+    coming, first = _coming(effects)
+    leaving = _leaving(effects, len(counts))
+    for vcpu, changes in first.items():
+        early.put(vcpu, changes)
+    for at, effect in enumerate(effects):
+        for cpu, change in effect.changes:
+            counts[cpu] += change
+        vcpu, cpu, count = effect.event.vcpu, effect.cpu, counts[effect.cpu]
+        late.put(vcpu, ())
+        early.put(vcpu, ())
+        low = count - late.more[cpu] - early.less[cpu] - leaving[at]
+        high = count + late.less[cpu] + early.more[cpu]
+        if effect.read is not None and not low <= effect.read <= high:
             raise VerifyError(
-                f"{self.path}:{effect.event.line}: the guest counts {read} runnable threads on CPU {cpu}, "
+                f"{path}:{effect.event.line}: the guest counts {effect.read} runnable threads on CPU {cpu}, "
                 f"but by the events there are {count}. {ADVICE}"
             )
+        late.put(vcpu, effect.changes)
+        early.put(vcpu, coming[at])
+        steps += [(effect.event.time, at_cpu, counts[at_cpu]) for at_cpu, change in effect.changes if change]
+    return tuple(sorted(steps, key=lambda step: step[0]))
 
 
 class _Changes:

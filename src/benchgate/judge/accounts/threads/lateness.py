@@ -56,7 +56,7 @@ def _of_life(schedule: Schedule, place: int, life: ThreadLife) -> Iterator[Plain
 
 
 def explain_waits(schedule: Schedule, waits: Sequence[PlainWait]) -> tuple[ThreadWait, ...]:
-    return _Explainer(schedule).explain(waits)
+    return tuple(map(_Explainer(schedule).explained, waits))
 
 
 class _Explainer:
@@ -64,10 +64,7 @@ class _Explainer:
         self.schedule = schedule
         self.begins = [[run.begin for run in runs] for runs in schedule.runs]
 
-    def explain(self, waits: Sequence[PlainWait]) -> tuple[ThreadWait, ...]:
-        return tuple(map(self._explained, waits))
-
-    def _explained(self, wait: PlainWait) -> ThreadWait:
+    def explained(self, wait: PlainWait) -> ThreadWait:
         life = self.schedule.lives[wait.life]
         following = life.phases[wait.last + 1] if wait.last + 1 < len(life.phases) else None
         ended = following if following and following.begin <= self.schedule.end else None

@@ -157,9 +157,7 @@ class _Repeater:
         self.effects: list[QueueEffect] = []
         self.prompted: list[SwitchCause | None] = [None] * events.vcpus
         """By CPU: the last thing, since its last switch, for which it may switch again."""
-        self.sees_ticks = any(
-            isinstance(event, PromptEvent) and not event.is_yield for event in events.events
-        )
+        self.sees_ticks = any(isinstance(of, PromptEvent) and not of.is_yield for of in events.events)
         self.sent: dict[int, tuple[int, SendEvent]] = {}
         """By thread that another CPU shall wake: who asked for that, and where."""
 
@@ -369,8 +367,9 @@ class _Repeater:
         if life.now.state != "blocked":
             self._refuse(event, f"thread {life.thread} is woken, but is {life.now.state}")
         waker, asked = self.sent.pop(event.thread, (self.current[event.vcpu], event))
+        sent = asked.time if isinstance(asked, SendEvent) else 0
         wake = ThreadWake(
-            event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail, _sent(asked), asked.read
+            event.time, waker, asked.vcpu, life.thread, event.cpu, asked.trail, sent, asked.read
         )
         life.wakes.append(wake)
         if life.last_cpu not in (None, event.cpu):
@@ -402,10 +401,6 @@ class _Repeater:
     def _change(self, life: ThreadLife, phase: Phase) -> None:
         begin = life.now.begin
         life.phases.append(phase if phase.begin >= begin else replace(phase, begin=begin))
-
-
-def _sent(asked: SendEvent | WakeEvent) -> int:
-    return asked.time if isinstance(asked, SendEvent) else 0
 
 
 def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:

@@ -95,17 +95,10 @@ def worker_sleeps(schedule: Schedule, log: ClockLog, run: VerifiedRun) -> Worker
         return None
     threads = list(_threads(schedule, log))
     shift = _shift(run, log, run.hz)
-    return WorkerSleeps(
-        {worker.id: _may_be(worker, threads, run.hz, shift) for worker in run.workers},
-        tuple(threads),
-        frozenset(
-            address
-            for life in schedule.lives
-            for wake in life.wakes
-            if wake.waker == IDLE
-            for address in wake.trail[GENERIC:]
-        ),
-    )
+    may_be = {worker.id: _may_be(worker, threads, run.hz, shift) for worker in run.workers}
+    by_interrupts = (wake for life in schedule.lives for wake in life.wakes if wake.waker == IDLE)
+    places = frozenset(address for wake in by_interrupts for address in wake.trail[GENERIC:])
+    return WorkerSleeps(may_be, tuple(threads), places)
 
 
 def _threads(schedule: Schedule, log: ClockLog) -> Iterator[ThreadSleeps]:
@@ -118,11 +111,8 @@ def _threads(schedule: Schedule, log: ClockLog) -> Iterator[ThreadSleeps]:
         if mark.kind == MarkKind.WORK_BEGIN:
             begun[thread] = mark
         elif begin := begun.pop(thread, None):
-            yield from (
-                _slept(live, begin, mark)
-                for live in schedule.lives
-                if live.thread == thread and _lives(live, begin.time)
-            )
+            mine = [life for life in schedule.lives if life.thread == thread and _lives(life, begin.time)]
+            yield from (_slept(life, begin, mark) for life in mine)
 
 
 def _lives(life: ThreadLife, time: int) -> bool:

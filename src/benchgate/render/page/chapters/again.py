@@ -26,11 +26,6 @@ def body(page: PageView) -> Html | None:
     )
     facts = [f"benchgate {view.version}"] if view.version else []
     facts += [f"commit {view.commit}"] if view.commit else []
-    return join(
-        [
-            tag("p", told),
-            commands(f"benchgate verify {shlex.quote(view.home)}"),
-            tag("p", f"To measure again ({', '.join(facts)}), and to decide again from the files:"),
-            commands(*view.repeat),
-        ]
-    )
+    check = commands(f"benchgate verify {shlex.quote(view.home)}")
+    again = tag("p", f"To measure again ({', '.join(facts)}), and to decide again from the files:")
+    return join([tag("p", told), check, again, commands(*view.repeat)])

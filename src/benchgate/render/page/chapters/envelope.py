@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from benchgate.base.gates import SMALLEST_LOOK
 from benchgate.base.text import with_interval
-from benchgate.render.files.summary import lane_notes
+from benchgate.render.files.summary import lane_notes, placed
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import listed, more, table
@@ -22,10 +22,8 @@ ORDER = 60
 
 def body(page: PageView) -> Html | None:
     view, every = page.view, page.every
-    lanes = sorted({series.lane for series in every})
-    placements = sorted({arm.placement for series in every for arm in series.arms})
     told = [
-        f"lane: {', '.join(lanes) or 'none'}; placement: {', '.join(placements) or 'none'}",
+        placed(every),
         *lane_notes(every),
         *unwitnessed(view),
         *view.repeats,
@@ -35,10 +33,11 @@ def body(page: PageView) -> Html | None:
         *view.notes,
         *sensitivity.wall_time_sentences(view),
         f"intervals are exact bootstraps of ratios of medians, alpha {view.alpha:g} per side and look; no "
-        "interval "
-        f"below {SMALLEST_LOOK} runs",
+        f"interval below {SMALLEST_LOOK} runs",
     ]
-    return join([listed(told), _facts(view.machine), _capacity(view), _all(view)])
+    every_fact = more(f"All {len(view.envelope)} facts of session.json", _facts(view.envelope))
+    parts = [listed(told), _facts(view.machine), _capacity(view), every_fact if view.envelope else None]
+    return join(parts)
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Html | None:
@@ -55,11 +54,3 @@ def _capacity(view: SessionView) -> Html | None:
     ]
     caption = "Host capacity: the throughput of probe guests side by side, over that of one"
     return table(caption, ("probe guests", "as much as one"), rows)
-
-
-def _all(view: SessionView) -> Html | None:
-    return (
-        more(f"All {len(view.envelope)} facts of session.json", _facts(view.envelope))
-        if view.envelope
-        else None
-    )

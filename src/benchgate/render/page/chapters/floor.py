@@ -6,7 +6,7 @@ Takes a PageView; gives the chapter, or None if there is nothing of it. Does not
 
 from __future__ import annotations
 
-from benchgate.base.gates import Verdict, Word
+from benchgate.base.gates import Word
 from benchgate.base.text import percent
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import PageView
@@ -26,36 +26,26 @@ EFFECT = (
 def body(page: PageView) -> Html | None:
     view = page.view
     tables = [*_floors(view), *_effects(view)]
-    parts = [*_ungated(view), more("Noise floor of each arm, smallest effect of each gate", *tables)]
-    return join(parts if tables else parts[:-1]) if tables or view.ungated else None
+    ungated = listed([str(row) for row in view.ungated]) if view.ungated else None
+    shown = more("Noise floor of each arm, smallest effect of each gate", *tables) if tables else None
+    return join([ungated, shown]) if ungated or shown else None
 
 
 def _floors(view: SessionView) -> list[Html]:
     if not view.floors:
         return []
     rows = [sensitivity.cells(floor) for floor in view.floors]
-    return [
-        table("Noise floor of each arm", sensitivity.HEADS, rows),
-        tag("p", sensitivity.ABOUT, class_="soft"),
-    ]
+    whole = table("Noise floor of each arm", sensitivity.HEADS, rows)
+    return [whole, tag("p", sensitivity.ABOUT, class_="soft")]
 
 
 def _effects(view: SessionView) -> list[Html]:
-    decided = [verdict for verdict in view.shown_verdicts if verdict.outcome in (Word.PASS, Word.FAIL)]
+    decided = [of for of in view.shown_verdicts if of.outcome in (Word.PASS, Word.FAIL)]
+    known = [(of, of.smallest_effect) for of in decided if of.smallest_effect is not None]
     rows = [
-        (verdict.id, word(str(verdict.outcome)), units.limit(verdict) or NOTHING, _effect(verdict))
-        for verdict in decided
-        if _effect(verdict)
+        (of.id, word(str(of.outcome)), units.limit(of) or NOTHING, percent(effect)) for of, effect in known
     ]
     if not rows:
         return []
     heads = ("gate", "verdict", "threshold", "smallest effect")
     return [table("Smallest effect of each decision", heads, rows, texts=2), tag("p", EFFECT, class_="soft")]
-
-
-def _effect(verdict: Verdict) -> str:
-    return "" if verdict.smallest_effect is None else percent(verdict.smallest_effect)
-
-
-def _ungated(view: SessionView) -> list[Html]:
-    return [listed([str(row) for row in view.ungated])] if view.ungated else []

@@ -6,9 +6,10 @@ not fail.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchgate.base import grouped
 from benchgate.base.cells import Window
 from benchgate.base.gates import VERIFIED, Verdict, Word
 from benchgate.base.text import counted
@@ -63,9 +64,8 @@ class MatrixCell:
         verdict = self.deciding
         if verdict is None:
             return Word.INVALID if self.arm and self.arm.is_broken else "measured"
-        return (
-            "verified" if (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS) else str(verdict.outcome)
-        )
+        is_right = (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS)
+        return "verified" if is_right else str(verdict.outcome)
 
     @property
     def shown(self) -> str:
@@ -98,31 +98,24 @@ def _order(page: PageView, column: Column) -> tuple[int, str, int, str]:
 
 
 def _cells(row: PageRow) -> Mapping[Column, MatrixCell]:
+    arms = [(series, arm) for series in row.series for arm in series.arms]
     cells = {
-        (series.place, arm.cpus, arm.name): MatrixCell(
-            arm, tuple(_of_arm(row, series.system, series.lane, arm))
-        )
-        for series in row.series
-        for arm in series.arms
+        (of.place, arm.cpus, arm.name): MatrixCell(arm, _of_arm(row, of.system, of.lane, arm))
+        for of, arm in arms
     }
     known = {id(verdict) for cell in cells.values() for verdict in cell.verdicts}
-    rest: dict[Column, list[Verdict]] = {}
-    for verdict in row.verdicts:
-        if id(verdict) not in known:
-            rest.setdefault((_place(row, verdict), verdict.cpus, f"smp{verdict.cpus}"), []).append(verdict)
+    unknown = (verdict for verdict in row.verdicts if id(verdict) not in known)
+    rest = grouped(unknown, key=lambda one: (_place(row, one), one.cpus, f"smp{one.cpus}"))
     return {**{column: MatrixCell(None, tuple(of)) for column, of in rest.items()}, **cells}
 
 
-def _of_arm(row: PageRow, system: str, lane: str, arm: ArmFigures) -> Iterable[Verdict]:
+def _of_arm(row: PageRow, system: str, lane: str, arm: ArmFigures) -> tuple[Verdict, ...]:
     """The verdicts about this arm; a variant has none."""
     if arm.is_variant:
         return ()
     key = (system, arm.cpus)
-    return (
-        verdict
-        for verdict in row.verdicts
-        if (verdict.system, verdict.cpus) == key and (verdict.lane or lane) == lane
-    )
+    mine = (verdict for verdict in row.verdicts if (verdict.system, verdict.cpus) == key)
+    return tuple(verdict for verdict in mine if (verdict.lane or lane) == lane)
 
 
 def _place(row: PageRow, verdict: Verdict) -> str:
@@ -134,10 +127,8 @@ def _heads(page: PageView, columns: Sequence[Column]) -> list[Html]:
     places = list(dict.fromkeys(place for place, _, _ in columns))
     top = [tag("th", "row", scope="col", rowspan=2)]
     for place in places:
-        span = sum(column[0] == place for column in columns)
-        top.append(
-            tag("th", place, scope="colgroup", colspan=span, class_="first", data_place=page.looks.get(place))
-        )
+        span, look = sum(column[0] == place for column in columns), page.looks.get(place)
+        top.append(tag("th", place, scope="colgroup", colspan=span, class_="first", data_place=look))
     below = [
         tag("th", _count(arm, cpus), scope="col", class_=_edge(columns, n), data_place=page.looks.get(place))
         for n, (place, cpus, arm) in enumerate(columns)
@@ -168,7 +159,8 @@ def _line(
 
 def _cell(row: PageRow, column: Column, cell: MatrixCell, edge: str | None, place: int | None) -> Html:
     word = cell.word.lower()
-    kind = " ".join(filter(None, (word, "control" if _is_control(cell) else "", edge)))
+    is_control = any(verdict.gate == "control" for verdict in cell.verdicts)
+    kind = " ".join(filter(None, (word, "control" if is_control else "", edge)))
     sign = SIGNS.get(cell.word, "")
     label = f"{row.name}, {column[0]}, {column[2]}: {cell.word} {_told(cell)}".strip()
     shown: list[Child] = [tag("b", sign, aria_hidden="true") if sign else None, f" {cell.shown}".rstrip()]
@@ -176,17 +168,12 @@ def _cell(row: PageRow, column: Column, cell: MatrixCell, edge: str | None, plac
     return tag("td", link, class_=kind, data_place=place, data_word=word)
 
 
-def _is_control(cell: MatrixCell) -> bool:
-    return any(verdict.gate == "control" for verdict in cell.verdicts)
-
-
 def _told(cell: MatrixCell) -> str:
     verdict = cell.deciding
     if verdict is None or verdict.threshold is None:
         return cell.shown
-    return f"{cell.shown} {units.limit(verdict)}" + (
-        " (negative control)" if verdict.gate == "control" else ""
-    )
+    control = " (negative control)" if verdict.gate == "control" else ""
+    return f"{cell.shown} {units.limit(verdict)}{control}"
 
 
 def _legend(words: Sequence[str]) -> Html:

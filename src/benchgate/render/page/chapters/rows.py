@@ -7,13 +7,12 @@ row; a part without anything to show is left out. Does not fail.
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
 
 from benchgate.base.cells import Window
 from benchgate.base.gates import Word
+from benchgate.base.pyfile import modules_of
 from benchgate.base.text import counted
 from benchgate.render.figures import ArmSeries
 from benchgate.render.page import details
@@ -35,11 +34,7 @@ MOST_PASSED = 6
 
 @functools.cache
 def all_details() -> tuple[ModuleType, ...]:
-    types = [
-        importlib.import_module(f"{details.__name__}.{module.name}")
-        for module in pkgutil.iter_modules(details.__path__)
-    ]
-    return tuple(sorted(types, key=lambda part: part.ORDER))
+    return tuple(sorted(modules_of(details), key=lambda part: part.ORDER))
 
 
 def body(page: PageView) -> Html | None:
@@ -81,9 +76,8 @@ def _line(row: PageRow) -> list[Child]:
     passed = sum(threshold.outcome is Word.PASS for threshold in row.thresholds)
     gates = f"{passed} of {counted(len(row.thresholds), 'gate')} passed" if row.thresholds else "no threshold"
     said = ", ".join(filter(None, (f"{row.mode} mode", settings, gates)))
-    ratios = (
-        [(series.place, _ratio(series)) for series in row.series] if len(row.series) <= MOST_RATIOS else []
-    )
+    few = row.series if len(row.series) <= MOST_RATIOS else ()
+    ratios = [(series.place, _ratio(series)) for series in few]
     return [
         tag("strong", row.name),
         " ",
@@ -107,13 +101,9 @@ def _sentences(page: PageView, row: PageRow) -> Html | None:
     passed = tag("ul", *good, class_="verdicts")
     if len(good) > MOST_PASSED:
         passed = more(f"{len(good)} sentences of verdicts that are PASS", passed)
-    return join(
-        [
-            tag("ul", *bad, class_="verdicts") if bad else None,
-            passed if good else None,
-            listed([fit.said for fit in page.view.fits]) if page.view.fits else None,
-        ]
-    )
+    failed = tag("ul", *bad, class_="verdicts") if bad else None
+    laws = listed([fit.said for fit in page.view.fits]) if page.view.fits else None
+    return join([failed, passed if good else None, laws])
 
 
 def _sentence(page: PageView, told: ToldVerdicts) -> Html:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Outcome
@@ -20,7 +19,7 @@ from benchgate.base.system.machines import unit_on
 from benchgate.base.void_rule import said
 from benchgate.evidence.rows import RunRow
 from benchgate.judge.noise import RunNoise
-from benchgate.render.page.html import Child, Html, join, tag
+from benchgate.render.page.html import Child, Html, join, rect, tag
 from benchgate.render.page.look import colour_class, legend, marker
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures.frame import WIDTH, level, picture, ticks
@@ -53,17 +52,7 @@ PLACES = (
 )
 FEW = 60
 """So few runs are drawn at once, more of them on request."""
-HEADS = (
-    "run",
-    "cell",
-    "seed",
-    "outcome",
-    "work",
-    "total",
-    "the host during the run",
-    "why",
-    "repeat it",
-)
+HEADS = ("run", "cell", "seed", "outcome", "work", "total", "the host during the run", "why", "repeat it")
 NO_NOISE = RunNoise(None, None, {}, ())
 LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
 """What is drawn as a full bar at least; 1 for counts."""
@@ -76,32 +65,25 @@ def body(page: PageView) -> Html | None:
         return None
     places = {(series.system, series.lane): series.place for series in page.every}
     medians = _medians(rows)
-    marks = [_mark(row, looks[places[row.system, row.lane]], medians.get(row.cell.id)) for row in rows]
+    row_looks = [looks[places[row.cell.system, row.lane]] for row in rows]
+    marks = [_mark(row, look, medians.get(row.cell.id)) for row, look in zip(rows, row_looks, strict=True)]
     lanes = _lanes(view, rows)
     pictures = (figure(drawn, name) for name, drawn in draw(TITLE, marks, lanes))
     heads, cells = used(HEADS, [_row(view, row) for row in rows])
     lines = [
-        TableLine(line, row.cell.id, looks[places[row.system, row.lane]], str(row.outcome))
-        for line, row in zip(cells, rows, strict=True)
+        TableLine(line, row.cell.id, look, str(row.outcome))
+        for line, row, look in zip(cells, rows, row_looks, strict=True)
     ]
     named = [head for head in HEADS[-3:] if head in heads]
     whole = table("Every run", heads, lines, texts=4 if "seed" in heads else 3, prose=len(named))
     void = tag("p", f"Void: {view.void_rule}.", class_="soft") if view.void_rule else None
     entries = legend([(look, place) for place, look in looks.items()])
     drawn = tag("div", *pictures, class_="panels")
-    return join(
-        [
-            tag("p", _counts(rows)),
-            listed(view.outliers) if view.outliers else None,
-            void,
-            more("Every run as a picture", tag("p", ABOUT), entries, drawn, is_open=len(rows) <= FEW),
-            more(
-                f"All {len(rows)} runs with their figures and commands",
-                tag("p", PLACES),
-                tag("div", whole, class_="tall sort"),
-            ),
-        ]
-    )
+    outliers = listed(view.outliers) if view.outliers else None
+    seen = more("Every run as a picture", tag("p", ABOUT), entries, drawn, is_open=len(rows) <= FEW)
+    every = f"All {len(rows)} runs with their figures and commands"
+    told = more(every, tag("p", PLACES), tag("div", whole, class_="tall sort"))
+    return join([tag("p", _counts(rows)), outliers, void, seen, told])
 
 
 def replay_command(view: SessionView, row: RunRow) -> str:
@@ -128,24 +110,21 @@ def _medians(rows: Sequence[RunRow]) -> Mapping[str, float]:
 
 def _mark(row: RunRow, look: int, median: float | None) -> StripPoint:
     value = row.work / median if row.work and median else None
-    state = STATES.get(row.outcome, StripState.BROKEN)
     shown = _shown(row, row.work)
     why = f": {row.reason}" if row.reason else ""
-    return StripPoint(
-        row.run, look, value, state, f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
-    )
+    told = f"run {row.run}, {row.cell.id}, {row.outcome} {shown}{why}"[:300]
+    return StripPoint(row.run, look, value, row.outcome, told)
 
 
 def _shown(row: RunRow, value: int | None) -> str:
-    return units.shown(value, unit_on(row.system, row.unit)) if value else ""
+    return units.shown(value, unit_on(row.cell.system, row.unit)) if value else ""
 
 
 def _lanes(view: SessionView, rows: Sequence[RunRow]) -> list[Bars]:
     """One for each counter that the host offered in any run."""
     seen = [view.noise.get(row.run, NO_NOISE) for row in rows]
-    names = dict.fromkeys(
-        name for noise in seen for name, value in noise.figures.items() if value is not None
-    )
+    figures = [pair for noise in seen for pair in noise.figures.items()]
+    names = dict.fromkeys(name for name, value in figures if value is not None)
     return [
         Bars(
             name=name.replace("_", " "),
@@ -197,16 +176,6 @@ PITCH = 6.5
 LEFT, TOP, HIGH, LANE, FOOT = 84, 10, 110, 26, 18
 
 
-class StripState(Enum):
-    COUNTS = auto()
-    WARMUP = auto()
-    VOID = auto()
-    BROKEN = auto()
-
-
-STATES = {Outcome.OK: StripState.COUNTS, Outcome.WARMUP: StripState.WARMUP, Outcome.VOID: StripState.VOID}
-
-
 @dataclass(frozen=True, slots=True)
 class StripPoint:
     number: int
@@ -214,7 +183,7 @@ class StripPoint:
     look: int
     value: float | None
     """Its figure divided by its arm's median; None for a run without a figure."""
-    state: StripState
+    outcome: Outcome
     title: str
 
 
@@ -264,24 +233,17 @@ def _axis(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]
 def _marks(part: Sequence[StripPoint], levels: Sequence[float]) -> Iterator[Html]:
     for place, point in enumerate(part):
         x = _x(place)
-        if point.value is None or point.state is StripState.BROKEN:
-            y: float = TOP + HIGH - 4
-            cross = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
-            yield tag(
-                "path",
-                tag("title", point.title),
-                class_="bad",
-                d=cross,
-                stroke="currentColor",
-                stroke_width=2,
-            )
+        if point.value is None or point.outcome in (Outcome.INVALID, Outcome.CRASHED):
+            cross = f"M{x - 3:.1f} {TOP + HIGH - 7.0:.1f}l6 6m0 -6l-6 6"
+            told = tag("title", point.title)
+            yield tag("path", told, class_="bad", d=cross, stroke="currentColor", stroke_width=2)
             continue
         y = _y(point.value, levels)
-        hollow = point.state is not StripState.COUNTS
-        kind = {StripState.VOID: "void", StripState.WARMUP: "soft"}.get(point.state, colour_class(point.look))
+        hollow, colour = point.outcome is not Outcome.OK, colour_class(point.look)
+        kind = {Outcome.VOID: "void", Outcome.WARMUP: "soft"}.get(point.outcome, colour)
         line = tag("path", d=f"M{x:.1f} {TOP}V{TOP + HIGH}", stroke="currentColor", opacity=0.5)
         mark = marker(point.look, x, y, 2.6, hollow=hollow, title=point.title)
-        yield tag("g", line if point.state is StripState.VOID else None, mark, class_=kind)
+        yield tag("g", line if point.outcome is Outcome.VOID else None, mark, class_=kind)
 
 
 def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:
@@ -295,13 +257,5 @@ def _lane(lane: Bars, start: int, number: int) -> Iterator[Html]:
             continue
         tall = max(high * value / most, 1)
         x, y = _x(place) - PITCH / 2 + 0.8, bottom - tall
-        yield tag(
-            "rect",
-            tag("title", lane.shown[start + place]),
-            x=x,
-            y=y,
-            width=PITCH - 1.6,
-            height=tall,
-            fill="currentColor",
-            class_="void" if lane.above[start + place] else "soft",
-        )
+        told, kind = tag("title", lane.shown[start + place]), "void" if lane.above[start + place] else "soft"
+        yield rect(x, y, PITCH - 1.6, tall, told, fill="currentColor", class_=kind)

@@ -10,10 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane, Window
-from benchgate.base.gates import SMALLEST_LOOK
-from benchgate.base.statistics import stats
 from benchgate.base.statistics.stats import Spread
-from benchgate.base.text import with_interval
 from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.page.details.phases import Leads, leads_of, shares
 from benchgate.render.page.html import Child, Html, join, tag
@@ -104,14 +101,8 @@ class SideLines:
         work = arm.speedups.get(Window.WORK)
         shown = "INVALID" if arm.is_broken else work.word if work else ""
         first = self.references.get((series.lane, series.machine), series.system)
-        other = next(
-            (
-                arm_series
-                for arm_series in row.series
-                if (arm_series.system, arm_series.lane) == (first, series.lane)
-            ),
-            None,
-        )
+        same = (of for of in row.series if (of.system, of.lane) == (first, series.lane))
+        other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
         text = f"{series.label} {arm.name}"
         name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
@@ -122,26 +113,20 @@ class SideLines:
 def _cells(
     view: SessionView, other: ArmSeries | None, leads: Leads, series: ArmSeries, arm: ArmFigures
 ) -> list[Child]:
-    work, total = arm.speedups.get(Window.WORK), arm.speedups.get(Window.TOTAL)
-    host = view.capacity.get(arm.cpus)
-    gate = units.gate(work, is_broken=arm.is_broken)
-    return [
-        series.place,
-        arm.counted_runs,
-        _median(arm.work, arm.unit),
-        units.speedup_of(arm, work),
-        gate if gate == NOTHING else word_of(gate),
-        f"{work.ratio * work.base_cpus / arm.cpus:.2%}" if work else NOTHING,
-        _faster(view, other, arm) if other else NOTHING,
-        _median(arm.total, arm.unit),
-        *_around(series, arm, leads),
-        units.speedup_of(arm, total),
-        with_interval(host.ratio, host.low, host.high, "x") if host and host.lane is series.lane else NOTHING,
-        units.step(arm),
-        units.blur(arm),
-        units.disorder(arm),
-        f"{' '.join(map(str, arm.pins)) or 'not pinned'} ({arm.placement})",
-    ]
+    work = arm.speedups.get(Window.WORK)
+    usual = units.cells_of(series, arm, view.capacity)
+    start, ending = _around(series, arm, leads)
+    own: dict[str, Child] = {
+        "system, lane": series.place,
+        "work": _median(arm.work, arm.unit),
+        "gate": usual["gate"] if usual["gate"] == NOTHING else word_of(usual["gate"]),
+        "efficiency": f"{work.ratio * work.base_cpus / arm.cpus:.2%}" if work else NOTHING,
+        "faster": _faster(view, other, arm) if other else NOTHING,
+        "total": _median(arm.total, arm.unit),
+        "start": start,
+        "join": ending,
+    }
+    return [own.get(head, usual.get(head)) for head in HEADS[1:]]
 
 
 def word_of(gate: str) -> Html:
@@ -172,14 +157,9 @@ def _around(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[str, str]
 
 
 def _faster(view: SessionView, first: ArmSeries, arm: ArmFigures) -> str:
-    other = next((figures for figures in first.arms if figures.name == arm.name), None)
+    other = first.arm(arm.name)
     if other is None or not (arm.samples and other.samples) or arm.is_broken or other.is_broken:
         return NOTHING
     if (arm.unit, arm.placement) != (other.unit, other.placement):
         return NOTHING
-    tops, bottoms = ([float(work) for work, _ in figures.samples] for figures in (other, arm))
-    ratio = stats.ratio_of_medians(tops, bottoms)
-    if min(len(tops), len(bottoms)) < SMALLEST_LOOK:
-        return f"{ratio:.3f}x"
-    seen = stats.ratio_interval(tops, bottoms, view.alpha, (other.printed_step, arm.printed_step))
-    return f"{ratio:.3f}x [{seen.low:.3f}, {seen.high:.3f}]"
+    return units.ratio_of(other, arm, view.alpha, 3)

@@ -36,11 +36,8 @@ def body(page: PageView) -> Html | None:
 
 def _by_phase(every: Sequence[Table]) -> Html:
     """All cells of the row in one table."""
-    known = [
-        (one, name, {phase: one.value(name, phase) for phase in PHASES})
-        for one in every
-        for name in one.buckets
-    ]
+    pairs = [(one, name) for one in every for name in one.buckets]
+    known = [(one, name, {phase: one.value(name, phase) for phase in PHASES}) for one, name in pairs]
     phases = [phase for phase in PHASES if any(values[phase] is not None for _, _, values in known)]
     rows: list[list[Child]] = [
         [one.cell, name, one.unit, *(shown(values[phase]) for phase in phases)]

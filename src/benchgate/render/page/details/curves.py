@@ -7,8 +7,8 @@ those of negative controls another. `panels_of` serves speedup.svg, too. Does no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane, Window
 from benchgate.render.figures import ArmFigures, ArmSeries, Speedup
 from benchgate.render.page.html import Html, join
@@ -33,15 +33,6 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePanel:
-    """One panel: its heading, the data of its picture, and the names of its lines."""
-
-    heading: str
-    panel: Panel
-    names: tuple[tuple[int, str], ...]
-
-
 def about(page: PageView) -> str:
     return ABOUT if any(_points(series) for series in page.every) else ""
 
@@ -50,32 +41,24 @@ def body(page: PageView) -> Html | None:
     drawn = panels_of(page)
     if not drawn:
         return None
-    return join([figure(by_cpus.draw(curve_panel.panel, percent), TITLE) for curve_panel in drawn])
+    return join([figure(by_cpus.draw(panel, percent), TITLE) for panel in drawn])
 
 
 def percent(value: float) -> str:
     return f"{short(100 * value)}%"
 
 
-def panels_of(page: PageView) -> tuple[CurvePanel, ...]:
+def panels_of(page: PageView) -> tuple[Panel, ...]:
     """One for each workload and mode of this part of the page."""
     every = _families(page, page.every)
-    panels: list[CurvePanel] = []
-    for family, mine in _families(page, page.series).items():
-        drawn = by_cpus.on_one_axis(
-            [curve_panel.panel for curve_panel in mine], [curve_panel.panel for curve_panel in every[family]]
-        )
-        panels += [replace(curve_panel, panel=panel) for curve_panel, panel in zip(mine, drawn, strict=True)]
-    return tuple(panels)
+    families = _families(page, page.series).items()
+    return tuple(panel for family, of in families for panel in by_cpus.on_one_axis(of, every[family]))
 
 
-def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[CurvePanel]]:
+def _families(page: PageView, series: Sequence[ArmSeries]) -> dict[bool, list[Panel]]:
     """The panels of negative controls, and the others."""
-    groups: dict[str, list[ArmSeries]] = {}
-    for arm_series in series:
-        if _points(arm_series):
-            groups.setdefault(f"{arm_series.label}, {arm_series.mode} mode", []).append(arm_series)
-    result: dict[bool, list[CurvePanel]] = {}
+    groups = grouped(filter(_points, series), key=lambda row: f"{row.label}, {row.mode} mode")
+    result: dict[bool, list[Panel]] = {}
     for heading, group in groups.items():
         is_control = any(seen.sign.startswith("<") for _, seen in _limited(group))
         result.setdefault(is_control, []).append(_drawn(page, heading, group))
@@ -99,25 +82,21 @@ def _limits(group: Sequence[ArmSeries]) -> tuple[PlotLimit, ...]:
     return tuple(PlotLimit(*place, f"threshold: {title}") for place, title in result.items())
 
 
-def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> CurvePanel:
+def _drawn(page: PageView, heading: str, group: Sequence[ArmSeries]) -> Panel:
     looks, view = page.looks, page.view
     lines = tuple(
         PlotLine(looks[series.place], series.place, _points(series), _fitted(page, series))
         for series in group
     )
     counts = {point.cpus for line in lines for point in line.points}
-    lanes = {series.lane for series in group}
-    host = tuple(
-        (cpus, bound.ratio / cpus)
-        for cpus, bound in sorted(view.capacity.items())
-        if cpus in counts and cpus > 1 and bound.lane in lanes and bound.lane is not Lane.INSN
-    )
+    lanes = {series.lane for series in group} - {Lane.INSN}
+    known = [(cpus, of.ratio) for cpus, of in sorted(view.capacity.items()) if of.lane in lanes]
+    host = tuple((cpus, ratio / cpus) for cpus, ratio in known if cpus in counts and cpus > 1)
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
     lowest = min(value for line in lines for point in line.points for value in _values(point))
     title = f"Efficiency of {heading}. {told}"
-    limits = _limits(group)
-    panel = Panel(title, lines, ideal=1.0, host=host, limits=limits, least=min(lowest, 0.9), most=1.0)
-    return CurvePanel(heading, panel, tuple((line.look, line.name) for line in lines))
+    limits, least = _limits(group), min(lowest, 0.9)
+    return Panel(title, lines, 1.0, host, limits, least, most=1.0, heading=heading)
 
 
 STEPS = 24
@@ -126,10 +105,11 @@ STEPS = 24
 def _fitted(page: PageView, series: ArmSeries) -> tuple[tuple[float, float], ...]:
     """The curve of the simplest law that describes the row; empty if none does."""
     key = (series.system, series.label, series.lane)
-    laws = [fit for fit in page.view.fits if (fit.system, fit.label, fit.lane) == key and fit.is_shaped]
-    if not laws:
+    every = [fit.scaling for fit in page.view.fits if (fit.system, fit.label, fit.lane) == key]
+    fits = [fit for fit in every if fit.is_shaped]
+    if not fits:
         return ()
-    law, most = laws[0], max(laws[0].cpus)
+    law, most = fits[0].law, max(fits[0].counts)
     counts = [most ** (step / STEPS) for step in range(STEPS + 1)]
     return tuple((cpus, law.speedup(cpus) / cpus) for cpus in counts)
 

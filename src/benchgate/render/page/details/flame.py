@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from benchgate.insn.profile import KERNEL, Stacks
-from benchgate.judge.accounts.timeline import Flame
+from benchgate.judge.judged_run import Recording
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.page_view import PageView
@@ -45,15 +45,15 @@ def body(page: PageView) -> Html | None:
     return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(flame: Flame) -> Html:
-    total = sum(flame.stacks.values()) or 1
+def _recording(flame: Recording[Stacks]) -> Html:
+    total = sum(flame.content.values()) or 1
     name = f"{flame.cell}, run {flame.run:04}"
     label = f"Flame graph of {name}; the table below has the same functions"
-    wide = scrolling(f"flame graph of {name}", picture(flame.stacks, label, MOST_BOXES))
+    wide = scrolling(f"flame graph of {name}", picture(flame.content, label, MOST_BOXES))
     caption = f"{total:,} instructions; folded stacks for other programs: {flame.folder}/stacks.folded"
     rows = [
         [function, f"{own:,}", f"{own / total:.2%}", f"{whole / total:.2%}"]
-        for function, own, whole in by_function(flame.stacks, MOST_FUNCTIONS)
+        for function, own, whole in by_function(flame.content, MOST_FUNCTIONS)
     ]
     functions = table("The functions that executed most instructions themselves", HEADS, rows)
     return more(name, figure(wide, caption), functions)

@@ -23,6 +23,10 @@ TITLE = "What the CPUs waited for in the window"
 ORDER = 40
 IS_PICTURE = False
 MOST_CPUS = 32
+ORDER_HEADS = (
+    *("cell", "accesses", "of these writes before a write", "worst, ns", "all, ns"),
+    "the worst one's line",
+)
 BALANCE = (
     "The books balance, or the run is invalid: each vCPU's time is its start and what it executed, paused, "
     "skipped, was halted and stalled, to the ns; stalled is the sum of the classes; accesses are the sum of "
@@ -59,41 +63,18 @@ def _orders(view: SessionView) -> Mapping[str, Disorder]:
 def _order(view: SessionView) -> Html | None:
     """How many accesses were out of order, and at which line the worst one was."""
     cells = {row.cell.id: (row.cell.row, row.cell.cpus) for row in view.rows}
-    disorders = _orders(view)
-    seen = [
-        (cell, disorders[cell]) for cell in sorted(disorders, key=lambda cell: cells.get(cell, (cell, 0)))
-    ]
-    rows = [
-        [
-            cell,
-            f"{disorder.count:,}",
-            f"{disorder.crossed:,}",
-            f"{disorder.worst_ns:,}",
-            f"{disorder.total_ns:,}",
-            line,
-        ]
-        for cell, disorder in seen
-        for line in [_line(view, cell, disorder) if disorder.count else NOTHING]
-    ]
-    heads = (
-        "cell",
-        "accesses",
-        "of these writes before a write",
-        "worst, ns",
-        "all, ns",
-        "the worst one's line",
-    )
-    return table("Accesses out of order", heads, rows, prose=1) if rows else None
+    disorders, rows = _orders(view), []
+    for cell in sorted(disorders, key=lambda cell: cells.get(cell, (cell, 0))):
+        disorder = disorders[cell]
+        figures = (disorder.count, disorder.crossed, disorder.worst_ns, disorder.total_ns)
+        line = _line(view, cell, disorder) if disorder.count else NOTHING
+        rows.append([cell, *(f"{figure:,}" for figure in figures), line])
+    return table("Accesses out of order", ORDER_HEADS, rows, prose=1) if rows else None
 
 
 def _line(view: SessionView, cell: str, seen: Disorder) -> str:
     """The line of memory, with its variables if it is among those whose moves were recorded."""
-    lines = (
-        line
-        for moved_line in view.moved_lines
-        if moved_line.cell == cell
-        for line in moved_line.sharing.lines
-    )
+    lines = (line for of in view.moved_lines if of.cell == cell for line in of.content.lines)
     known = next((line for line in lines if line.physical == seen.worst_line), None)
     where = f"physical {seen.worst_line:#x}"
     return f"{name_of(known)}, {where}" if known else where

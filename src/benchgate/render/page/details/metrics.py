@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from benchgate.base import grouped
 from benchgate.base.workload.metrics import NS, SHARE, Metric, time_size
 from benchgate.judge.accounts.distributions import Distribution
-from benchgate.render.figures import ArmFigures, ArmSeries
+from benchgate.render.figures import ArmFigures, ArmSeries, key_of
 from benchgate.render.metrics import MetricFigures
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.look import colour_class, dash, marker
@@ -46,11 +47,9 @@ SHAPES = (
 
 @dataclass(frozen=True, slots=True)
 class MetricPanel:
-    heading: str
     panel: Panel
     metric: str
     unit: str
-    names: tuple[tuple[int, str], ...]
 
 
 def about(page: PageView) -> str:
@@ -63,8 +62,7 @@ def body(page: PageView) -> Html | None:
     if not drawn and not shapes:
         return None
     pictures = [
-        figure(by_cpus.draw(metric_panel.panel, partial(shown, unit=metric_panel.unit)), metric_panel.heading)
-        for metric_panel in drawn
+        figure(by_cpus.draw(of.panel, partial(shown, unit=of.unit)), of.panel.heading) for of in drawn
     ]
     panels = tag("div", *pictures, class_="panels") if drawn else None
     return join([panels, _table(page), *_histograms(shapes)])
@@ -82,13 +80,11 @@ def shown(value: float, unit: str) -> str:
 
 def panels_of(page: PageView) -> tuple[MetricPanel, ...]:
     """One panel per workload and metric."""
-    every: dict[tuple[str, str], list[Panel]] = {}
-    for metric_panel in _panels(page, page.every):
-        every.setdefault((metric_panel.metric, metric_panel.unit), []).append(metric_panel.panel)
+    every = grouped(_panels(page, page.every), key=lambda panel: (panel.metric, panel.unit))
     return tuple(
-        replace(metric_panel, panel=panel)
-        for metric_panel in _panels(page, page.series)
-        for panel in by_cpus.on_one_axis([metric_panel.panel], every[metric_panel.metric, metric_panel.unit])
+        replace(mine, panel=panel)
+        for mine in _panels(page, page.series)
+        for panel in by_cpus.on_one_axis([mine.panel], [one.panel for one in every[mine.metric, mine.unit]])
     )
 
 
@@ -131,9 +127,8 @@ def _drawn(
     said = f", {unit}" if unit not in ("", NS, SHARE) else ""
     heading = f"{label}: {metric.name}{said} ({metric.better} is better)"
     told = "; ".join(f"{line.name}: {', '.join(point.title for point in line.points)}" for line in lines)
-    names = tuple((line.look, line.name) for line in lines)
-    panel = Panel(f"{heading}. {told}", lines, limits=tuple(limits.values()))
-    return MetricPanel(heading, panel, metric.name, unit, names)
+    panel = Panel(f"{heading}. {told}", lines, limits=tuple(limits.values()), heading=heading)
+    return MetricPanel(panel, metric.name, unit)
 
 
 def _table(page: PageView) -> Html | None:
@@ -152,7 +147,9 @@ def _table(page: PageView) -> Html | None:
 
 @dataclass(frozen=True, slots=True)
 class ShownDistribution:
-    shape: HistogramShape
+    look: int
+    name: str
+    """The system, the lane and the arm."""
     of: Distribution
     step: int
     """The largest step of the instruction clock, in ns; 0: wall time."""
@@ -170,7 +167,7 @@ class ShownDistribution:
         if self.below < MUCH:
             return ""
         return (
-            f"{self.shape.name}: {self.below:.0%} of the values are below the clock's step of "
+            f"{self.name}: {self.below:.0%} of the values are below the clock's step of "
             f"{units.shown(self.step, NS)}, so how they differ from each other is the clock's doing"
         )
 
@@ -187,19 +184,15 @@ def _shapes(page: PageView) -> Shapes:
             step = arm.resolution.step if arm.resolution else 0
             for distribution in view.distributions.get(_cell_id(view, series, arm), ()):
                 name = f"{series.place}, {arm.name}"
-                shape = HistogramShape(looks[series.place], name, distribution.columns, distribution.count)
-                key = series.label, distribution.name, arm.cpus
-                result.setdefault(key, []).append(ShownDistribution(shape, distribution, step))
+                shape = ShownDistribution(looks[series.place], name, distribution, step)
+                result.setdefault((series.label, distribution.name, arm.cpus), []).append(shape)
     return result
 
 
 def _cell_id(view: SessionView, series: ArmSeries, arm: ArmFigures) -> str:
     """The rows of an arm share their cell."""
-    key = (series.system, series.workload, series.params, series.mode, series.lane)
     for row in view.rows:
-        if (row.system, row.workload, row.params, row.mode, row.lane) == key and row.cell.id.endswith(
-            f"-{arm.name}"
-        ):
+        if key_of(row) == series.key and row.cell.id.endswith(f"-{arm.name}"):
             return row.cell.id
     return ""
 
@@ -208,26 +201,16 @@ def _histograms(shapes: Shapes) -> list[Html]:
     if not shapes:
         return []
     pictures = (_histogram(key, some) for key, some in shapes.items())
-    rows = [
-        _percentiles(key, distribution.shape, distribution.of)
-        for key, some in shapes.items()
-        for distribution in some
-    ]
+    rows = [_percentiles(key, shape) for key, some in shapes.items() for shape in some]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
-    return [
-        tag("div", *pictures, class_="panels"),
-        table("Percentiles of all counted runs together", heads, rows, texts=2),
-    ]
+    whole = table("Percentiles of all counted runs together", heads, rows, texts=2)
+    return [tag("div", *pictures, class_="panels"), whole]
 
 
 def _histogram(key: tuple[str, str, int], some: Sequence[ShownDistribution]) -> Html:
     axis = partial(shown, unit=some[0].of.unit)
-    warnings = (
-        tag("p", distribution.warning, class_="warning") for distribution in some if distribution.warning
-    )
-    return figure(
-        draw(_heading(key), [distribution.shape for distribution in some], axis), _heading(key), *warnings
-    )
+    warnings = (tag("p", shape.warning, class_="warning") for shape in some if shape.warning)
+    return figure(draw(_heading(key), some, axis), _heading(key), *warnings)
 
 
 def _heading(key: tuple[str, str, int]) -> str:
@@ -235,9 +218,9 @@ def _heading(key: tuple[str, str, int]) -> str:
     return f"{label}: {name}, {cpus} CPU{'s' if cpus > 1 else ''}"
 
 
-def _percentiles(key: tuple[str, str, int], shape: HistogramShape, distribution: Distribution) -> list[Child]:
-    values = (units.shown(value, distribution.unit) for _, value in distribution.percentiles)
-    return [f"{key[0]}: {key[1]}", shape.name, f"{distribution.count:,}", *values]
+def _percentiles(key: tuple[str, str, int], shape: ShownDistribution) -> list[Child]:
+    values = (units.shown(value, shape.of.unit) for _, value in shape.of.percentiles)
+    return [f"{key[0]}: {key[1]}", shape.name, f"{shape.of.count:,}", *values]
 
 
 # ---- the picture
@@ -245,15 +228,6 @@ def _percentiles(key: tuple[str, str, int], shape: HistogramShape, distribution:
 HEIGHT, BOTTOM = 170, 24
 EDGE = 24
 """No value is written below the axis so near to the right edge: it would leave the picture."""
-
-
-@dataclass(frozen=True, slots=True)
-class HistogramShape:
-    look: int
-    name: str
-    columns: tuple[tuple[float, float, int], ...]
-    """Tuples of (from, to, how many values), ascending."""
-    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +245,8 @@ class _HistogramScale:
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * share / self.marks[-1]
 
 
-def draw(title: str, shapes: Sequence[HistogramShape], shown: Callable[[float], str]) -> Html:
-    filled = [shape for shape in shapes if shape.count and shape.columns]
+def draw(title: str, shapes: Sequence[ShownDistribution], shown: Callable[[float], str]) -> Html:
+    filled = [shape for shape in shapes if shape.of.count and shape.of.columns]
     if not filled:
         return picture(title, HEIGHT)
     scale = _scale(filled)
@@ -289,38 +263,27 @@ def draw(title: str, shapes: Sequence[HistogramShape], shown: Callable[[float], 
     return picture(title, HEIGHT, *levels, *places, axis, *(_outline(shape, scale) for shape in filled))
 
 
-def _scale(shapes: Sequence[HistogramShape]) -> _HistogramScale:
-    columns = [column for shape in shapes for column in shape.columns]
+def _scale(shapes: Sequence[ShownDistribution]) -> _HistogramScale:
+    columns = [column for shape in shapes for column in shape.of.columns]
     low = math.floor(math.log2(max(min(column[0] for column in columns), 1.0)))
     high = math.ceil(math.log2(max(column[1] for column in columns)))
-    most = max(count / shape.count for shape in shapes for _, _, count in shape.columns)
+    most = max(count / shape.of.count for shape in shapes for _, _, count in shape.of.columns)
     return _HistogramScale(float(low), float(max(high, low + 1)), ticks(0.0, most, 4))
 
 
-def _outline(shape: HistogramShape, scale: _HistogramScale) -> Html:
-    before = shape.columns[0][0]
+def _outline(shape: ShownDistribution, scale: _HistogramScale) -> Html:
+    columns = [(left, right, scale.y(count / shape.of.count)) for left, right, count in shape.of.columns]
+    before = columns[0][0]
     points = [(scale.x(before), scale.y(0))]
-    for left, right, count in shape.columns:
+    for left, right, top in columns:
         if left > before * (1 + 1e-9):
             points += [(scale.x(before), scale.y(0)), (scale.x(left), scale.y(0))]
-        points += [
-            (scale.x(left), scale.y(count / shape.count)),
-            (scale.x(right), scale.y(count / shape.count)),
-        ]
+        points += [(scale.x(left), top), (scale.x(right), top)]
         before = right
     points.append((scale.x(before), scale.y(0)))
-    line = tag(
-        "path",
-        tag("title", shape.name),
-        d=path(points),
-        fill="currentColor",
-        fill_opacity=0.12,
-        stroke="currentColor",
-        stroke_width=1.3,
-        stroke_dasharray=dash(shape.look),
-    )
-    left, right, count = max(shape.columns, key=lambda column: column[2])
-    peak = marker(
-        shape.look, (scale.x(left) + scale.x(right)) / 2, scale.y(count / shape.count), 4, title=shape.name
-    )
+    paint: dict[str, str | float | None] = {"fill": "currentColor", "fill_opacity": 0.12}
+    paint |= {"stroke": "currentColor", "stroke_width": 1.3, "stroke_dasharray": dash(shape.look)}
+    line = tag("path", tag("title", shape.name), d=path(points), **paint)
+    left, right, top = min(columns, key=lambda column: column[2])
+    peak = marker(shape.look, (scale.x(left) + scale.x(right)) / 2, top, 4, title=shape.name)
     return tag("g", line, peak, class_=colour_class(shape.look))

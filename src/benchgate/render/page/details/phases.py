@@ -49,7 +49,7 @@ def body(page: PageView) -> Html | None:
         )
         drawn.append(Bar(page.looks[series.place], arm.name, parts, f"{beyond:.2%}"))
     told = ", ".join(f"{bar.name} {bar.shown}" for bar in drawn)
-    return figure(bars.draw(f"{TITLE}: {told}", drawn, _percent), TITLE)
+    return figure(bars.draw(f"{TITLE}: {told}", drawn, lambda value: f"{100 * value:.3g}%"), TITLE)
 
 
 Leads = Mapping[tuple[str, str, str], float]
@@ -69,11 +69,8 @@ def leads_of(rows: Sequence[RunRow]) -> Leads:
 
 
 def _key(row: RunRow) -> tuple[str, str, str]:
-    return (
-        row.system,
-        str(row.lane),
-        f"{row.cell.row} smp{row.cpus}" + (f"-{row.variant}" if row.variant else ""),
-    )
+    variant = f"-{row.cell.variant}" if row.cell.variant else ""
+    return row.cell.system, str(row.lane), f"{row.cell.row} smp{row.cell.cpus}{variant}"
 
 
 def shares(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[float, float | None]:
@@ -87,7 +84,3 @@ def shares(series: ArmSeries, arm: ArmFigures, leads: Leads) -> tuple[float, flo
         and cell.startswith(f"{series.label}-")
     ]
     return beyond, min(result[0], beyond) if len(result) == 1 else None
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.3g}%"

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 
 from benchgate.insn.sharing import LineCpu, Sharing
-from benchgate.judge.accounts.sharing import Recording, SharedLine, SharingKind
-from benchgate.render.page.html import Html, join, tag
+from benchgate.judge.accounts.sharing import SharedLine, SharingKind
+from benchgate.judge.judged_run import Recording
+from benchgate.render.page.html import Html, join, rect, tag
 from benchgate.render.page.look import PICTURES, VARIABLES
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures.frame import short
@@ -45,8 +46,8 @@ def body(page: PageView) -> Html | None:
     return join([*map(Html, drawn), cut_of(cut)])
 
 
-def _recording(view: SessionView, recording: Recording) -> Html:
-    name, seen = f"{recording.cell}, run {recording.run:04}", recording.sharing
+def _recording(view: SessionView, recording: Recording[Sharing]) -> Html:
+    name, seen = f"{recording.cell}, run {recording.run:04}", recording.content
     paste = commands(f"benchgate replay {run_folder(view, recording.folder)} --lines")
     if not seen.lines:
         return more(name, tag("p", "No line of memory moved between CPUs in the window."))
@@ -82,18 +83,10 @@ def picture(seen: Sharing, label: str, most: int = MOST_LINES) -> Html:
     top = max((_taken(cpu) for line in lines for cpu in line.line.cpus), default=1)
     width, height = LEFT + wide * seen.vcpus + 110, TOP + ROW * len(lines) + FOOT
     rows = (_row(line, number, seen, wide, top) for number, line in enumerate(lines))
-    return tag(
-        "svg",
-        tag("title", label),
-        *_heads(seen.vcpus, wide),
-        *rows,
-        _legend(height),
-        viewBox=f"0 0 {width:g} {height:g}",
-        width=width,
-        height=height,
-        role="img",
-        aria_label=f"{label}: " + "; ".join(line.said for line in lines[:8]),
-    )
+    inner = (tag("title", label), *_heads(seen.vcpus, wide), *rows, _legend(height))
+    box: dict[str, str | float] = {"viewBox": f"0 0 {width:g} {height:g}", "width": width, "height": height}
+    told = f"{label}: " + "; ".join(line.said for line in lines[:8])
+    return tag("svg", *inner, **box, role="img", aria_label=told)
 
 
 def standalone(seen: Sharing, label: str) -> str:
@@ -107,14 +100,12 @@ def standalone(seen: Sharing, label: str) -> str:
 def _heads(cpus: int, wide: float) -> list[Html]:
     """The number of each CPU, or of every so many where they would touch."""
     every = max(1, math.ceil(2.6 * LETTER / wide))
-    return [
-        tag("text", "line", x=4, y=TOP - 8),
-        tag("text", "moved; by CPU", x=LEFT - 8, y=TOP - 8, text_anchor="end"),
-        *(
-            tag("text", str(cpu), x=LEFT + wide * (cpu + 0.5), y=TOP - 8, text_anchor="middle")
-            for cpu in range(0, cpus, every)
-        ),
-    ]
+    numbers = (
+        tag("text", str(cpu), x=LEFT + wide * (cpu + 0.5), y=TOP - 8, text_anchor="middle")
+        for cpu in range(0, cpus, every)
+    )
+    moved = tag("text", "moved; by CPU", x=LEFT - 8, y=TOP - 8, text_anchor="end")
+    return [tag("text", "line", x=4, y=TOP - 8), moved, *numbers]
 
 
 def _row(line: SharedLine, number: int, seen: Sharing, wide: float, top: int) -> Html:
@@ -124,28 +115,13 @@ def _row(line: SharedLine, number: int, seen: Sharing, wide: float, top: int) ->
     moves = tag("text", short(line.line.moves), x=LEFT - 8, y=y + 15, text_anchor="end")
     boxes = (_box(cpu, y, wide, top, f"{line.name}: ") for cpu in line.line.cpus)
     right = LEFT + wide * seen.vcpus
-    frame = tag(
-        "rect",
-        x=LEFT - 1,
-        y=y,
-        width=wide * seen.vcpus + 2,
-        height=ROW - 2,
-        fill="none",
-        stroke="currentColor",
-        stroke_width=1.6,
-        stroke_dasharray="5 3",
-    )
+    paint = {"fill": "none", "stroke": "currentColor", "stroke_dasharray": "5 3"}
+    frame = rect(LEFT - 1, y, wide * seen.vcpus + 2, ROW - 2, stroke_width=1.6, **paint)
     word = tag("text", WORDS[line.kind], x=right + 8, y=y + 15, class_="strong" if line.is_false else None)
-    return tag(
-        "g",
-        tag("title", line.said),
-        tag("text", name, x=4, y=y + 15, class_="strong"),
-        moves,
-        tag("rect", x=LEFT, y=y + 1, width=wide * seen.vcpus, height=ROW - 4, class_="halted"),
-        *boxes,
-        tag("g", frame, class_=FALSE_COLOUR) if line.is_false else None,
-        word,
-    )
+    named = tag("text", name, x=4, y=y + 15, class_="strong")
+    ground = rect(LEFT, y + 1, wide * seen.vcpus, ROW - 4, class_="halted")
+    framed = tag("g", frame, class_=FALSE_COLOUR) if line.is_false else None
+    return tag("g", tag("title", line.said), named, moves, ground, *boxes, framed, word)
 
 
 def _box(cpu: LineCpu, y: float, wide: float, top: int, name: str) -> Html:
@@ -153,25 +129,13 @@ def _box(cpu: LineCpu, y: float, wide: float, top: int, name: str) -> Html:
     writes = sum(touch.writes for touch in cpu.touches) + cpu.more_writes
     told = f"{name}CPU {cpu.cpu} took it {taken:,} times; {cpu.accesses - writes:,} reads, {writes:,} writes"
     strength = PALEST + (1 - PALEST) * math.sqrt(taken / top) if taken else 0
-    box = tag(
-        "rect",
-        tag("title", told),
-        x=x + 0.5,
-        y=y + 1,
-        width=wide - 1,
-        height=ROW - 4,
-        fill="currentColor",
-        fill_opacity=0.75 * strength,
-    )
+    title = tag("title", told)
+    box = rect(x + 0.5, y + 1, wide - 1, ROW - 4, title, fill="currentColor", fill_opacity=0.75 * strength)
     corner = tag("path", d=f"M{x + 1:.1f} {y + 1.5:.1f}h6l-6 6z", fill="currentColor") if writes else None
     number = short(taken)
     fits = taken and wide >= LETTER * len(number) + 8
-    said = (
-        tag("text", number, x=x + wide / 2 + 2, y=y + 15, text_anchor="middle", class_="strong")
-        if fits
-        else None
-    )
-    return join([tag("g", box, corner, class_=COLOUR), said])
+    said = tag("text", number, x=x + wide / 2 + 2, y=y + 15, text_anchor="middle", class_="strong")
+    return join([tag("g", box, corner, class_=COLOUR), said if fits else None])
 
 
 def _legend(height: float) -> Html:

@@ -13,20 +13,12 @@ from itertools import groupby
 
 from benchgate.base.text import counted
 from benchgate.judge.accounts.thread_timeline import ThreadTimeline
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, join, rect, tag
+from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
-from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, Paints, ThreadPaint
-from benchgate.render.page.tables import (
-    NOTHING,
-    commands,
-    cut_of,
-    more,
-    run_folder,
-    scrolling,
-    table,
-    used,
-)
+from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, ThreadPaint
+from benchgate.render.page.tables import NOTHING, commands, cut_of, more, run_folder, scrolling, table, used
 from benchgate.render.tables import threads, units
 from benchgate.render.tables.threads import ThreadView
 from benchgate.render.view import SessionView
@@ -91,9 +83,8 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
         for thread in timeline.threads:
             ran[thread.name] += thread.book.running
     result: dict[str, int] = {}
-    for place, (name, _) in enumerate(
-        sorted(ran.items(), key=lambda item: (-item[1], item[0]))[:MOST_COLOURS]
-    ):
+    longest = sorted(ran, key=lambda name: (-ran[name], name))
+    for place, name in enumerate(longest[:MOST_COLOURS]):
         first, count = (0, len(HUES)) if place < len(HUES) else (len(HUES), MOST_COLOURS - len(HUES))
         wanted = zlib.crc32(name.encode()) % count
         free = (first + (wanted + step) % count for step in range(count))
@@ -101,28 +92,19 @@ def _colours(every: Sequence[ThreadTimeline]) -> Colours:
     return result
 
 
-def _paints(timeline: ThreadTimeline, colours: Colours) -> Paints:
-    return {named.book.thread: ThreadPaint(named.name, colours.get(named.name)) for named in timeline.threads}
-
-
 def _legend(every: Sequence[ThreadTimeline], colours: Colours) -> Html:
     entries = [_key(ThreadPaint(name, colour), name) for name, colour in colours.items()]
     if any(named.name not in colours for timeline in every for named in timeline.threads):
         entries.append(_key(thread_lanes.UNNAMED, "other threads"))
     if any(timeline.conserved.wasted for timeline in every):
-        bar = tag("rect", x=1, y=10, width=14, height=4, fill="currentColor")
-        entries.append(_sample(bar, "bad", "wasted"))
+        bar = rect(1, 10, 14, 4, fill="currentColor")
+        entries.append(entry(bar, "bad", "wasted"))
     return tag("ul", *entries, class_="legend")
 
 
 def _key(paint: ThreadPaint, name: str) -> Html:
-    box = tag("rect", x=1, y=3, width=14, height=10, fill="currentColor", fill_opacity=paint.opacity)
-    return _sample(box, paint.kind, name)
-
-
-def _sample(shape: Html, kind: str, name: str) -> Html:
-    svg = tag("svg", shape, viewBox="0 0 16 16", width=16, height=16, class_=kind, aria_hidden="true")
-    return tag("li", svg, tag("span", name))
+    box = rect(1, 3, 14, 10, fill="currentColor", fill_opacity=paint.opacity)
+    return entry(box, paint.kind, name)
 
 
 def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> Html:
@@ -134,23 +116,16 @@ def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> 
 
 
 def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
-    name = f"{timeline.cell}, {timeline.which} run {timeline.run:04}"
+    run = f"{timeline.which} run {timeline.run:04}"
+    name = f"{timeline.cell}, {run}"
     work = units.shown(timeline.work, "ns" if timeline.unit == "insn" else timeline.unit)
-    paints = _paints(timeline, colours)
+    paints = {of.book.thread: ThreadPaint(of.name, colours.get(of.name)) for of in timeline.threads}
     lanes = thread_lanes.by_cpu(timeline.sketch, paints, f"{name}, by CPU: {_cpus_told(timeline)}")
     rows = thread_lanes.by_thread(timeline.sketch, paints, f"{name}, by thread: {_threads_told(timeline)}")
     return [
         tag("p", threads.conserved_sentence(timeline.conserved)),
-        _wide(
-            f"{name} by CPU",
-            lanes,
-            f"{timeline.which} run {timeline.run:04}, seed {timeline.seed}: work {work}{_said(timeline)}",
-        ),
-        _wide(
-            f"{name} by thread",
-            rows,
-            f"{timeline.which} run {timeline.run:04} by thread{_rows_said(timeline)}",
-        ),
+        _wide(f"{name} by CPU", lanes, f"{run}, seed {timeline.seed}: work {work}{_said(timeline)}"),
+        _wide(f"{name} by thread", rows, f"{run} by thread{_rows_said(timeline)}"),
         _threads(timeline, name),
         *_late(timeline),
     ]
@@ -211,9 +186,8 @@ def _part(ns: int, whole: int) -> str:
 
 
 def _threads(timeline: ThreadTimeline, name: str) -> Html:
-    shown = sorted(timeline.threads, key=lambda named: -(named.book.running + named.book.runnable))[
-        :MOST_THREADS
-    ]
+    by_time = sorted(timeline.threads, key=lambda named: -(named.book.running + named.book.runnable))
+    shown = by_time[:MOST_THREADS]
     caption = f"Threads of {name}"
     if len(shown) < timeline.count:
         caption += f": the {len(shown)} of {timeline.count:,} that ran or waited longest"

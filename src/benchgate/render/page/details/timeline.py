@@ -8,13 +8,13 @@ not fail.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from benchgate.base.text import counted
 from benchgate.insn.activity import Activity, Wakes
 from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
-from benchgate.render.page.html import Child, Html, join, number, tag
+from benchgate.render.page.html import Child, Html, join, number, rect, tag
+from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import NOTHING, commands, cut_of, figure, more, run_folder, table
 from benchgate.render.tables import units
@@ -63,9 +63,7 @@ def _legend(every: Sequence[Timeline]) -> Html:
 
 def _key(colour: str, name: str) -> Html:
     paint = {"class_": colour} if colour == "halted" else {"fill": "currentColor"}
-    box = tag("rect", x=1, y=3, width=14, height=10, **paint)
-    svg = tag("svg", box, viewBox="0 0 16 16", width=16, height=16, class_=colour, aria_hidden="true")
-    return tag("li", svg, tag("span", name))
+    return entry(rect(1, 3, 14, 10, **paint), colour, name)
 
 
 def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
@@ -94,8 +92,8 @@ def _figure(timeline: Timeline, longest: float) -> Html:
     label = f"{timeline.cell}, {timeline.which} run: " + "; ".join(
         f"worker {bar.worker} on CPU {bar.cpu} from {bar.begin} to {bar.end}" for bar in timeline.workers[:8]
     )
-    ends = ("0", _length(longest, timeline.unit))
-    return figure(picture(lanes[:MOST_LANES], longest, ends, label), caption)
+    drawn = picture(lanes[:MOST_LANES], timeline.activity, longest, timeline.unit, label)
+    return figure(drawn, caption)
 
 
 def _length(length: float, unit: str) -> str:
@@ -103,37 +101,13 @@ def _length(length: float, unit: str) -> str:
     return units.shown(length, "ns" if unit == "insn" else unit)
 
 
-def _lanes(timeline: Timeline) -> list[WorkerTrack]:
+def _lanes(timeline: Timeline) -> list[Lane]:
     """A native worker's CPUs are the host's, so the others are not shown."""
     vcpus = timeline.activity.vcpus if timeline.activity else ()
     seen = {bar.cpu for bar in timeline.workers}
     guest = range(timeline.cpus) if max(seen, default=0) < timeline.cpus else ()
     every = seen.union(range(len(vcpus)), guest)
-    return [
-        WorkerTrack(
-            f"CPU {cpu}",
-            tuple(_piece(bar, timeline.unit) for bar in timeline.workers if bar.cpu == cpu),
-            _steps(timeline.activity, cpu) if timeline.activity and cpu < len(vcpus) else None,
-        )
-        for cpu in sorted(every)
-    ]
-
-
-def _piece(bar: WorkerSpan, unit: str) -> Piece:
-    moved = bar.cpu != bar.cpu_end
-    told = f"worker {bar.worker}: {_length(bar.end - bar.begin, unit)} from {_length(bar.begin, unit)}"
-    told += f", began on CPU {bar.cpu}, ended on CPU {bar.cpu_end}" if moved else f" on CPU {bar.cpu}"
-    return Piece(bar.worker, bar.begin, bar.end, moved, told)
-
-
-def _steps(activity: Activity, cpu: int) -> Steps:
-    columns = activity.vcpus[cpu]
-    return Steps(
-        activity.width,
-        activity.end - activity.begin,
-        tuple(column.worked for column in columns),
-        tuple(column.spun for column in columns),
-    )
+    return [(cpu, [bar for bar in timeline.workers if bar.cpu == cpu]) for cpu in sorted(every)]
 
 
 def _wakes(timeline: Timeline) -> Html | None:
@@ -171,45 +145,22 @@ WORKERS, WORKED, SPUN = "s0", "s2", "s1"
 """Classes that set the colour (render/page/look.py)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One worker's bar. `moved`: it ended on another CPU, so only the time is certain."""
-
-    worker: int
-    begin: float
-    end: float
-    moved: bool
-    title: str
+Lane = tuple[int, Sequence[WorkerSpan]]
+"""A CPU, and the workers that began there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """Shares of 1 in columns from 0 on; the last one ends at `end`."""
-
-    width: float
-    end: float
-    worked: tuple[float, ...]
-    spun: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerTrack:
-    name: str
-    pieces: tuple[Piece, ...]
-    steps: Steps | None
-
-
-def picture(lanes: Sequence[WorkerTrack], length: float, ends: tuple[str, str], label: str) -> Html:
-    """`ends`: the texts at both ends of the axis. `label`: what a screen reader says."""
-    y, body = float(TOP), []
-    for lane in lanes:
-        rows = _rows(lane.pieces)
-        height = len(rows) * ROW + (STRIP if lane.steps else 0)
-        body.append(_lane(lane, rows, y, _scale(length)))
-        y += max(height, ROW) + GAP
+def picture(lanes: Sequence[Lane], activity: Activity | None, length: float, unit: str, label: str) -> Html:
+    """`label`: what a screen reader says."""
+    y, body = float(TOP), list[Html]()
+    for cpu, workers in lanes:
+        rows = _rows(workers)
+        drawn = activity if activity and cpu < len(activity.vcpus) else None
+        body.append(_lane(cpu, rows, unit, y, _scale(length)))
+        body += [_strip(drawn, cpu, y + ROW * len(rows), _scale(length))] if drawn else []
+        y += max(len(rows) * ROW + (STRIP if drawn else 0), ROW) + GAP
     axis = tag("path", d=f"M{LEFT} {TOP - 4}V{number(y)}H{WIDTH - RIGHT}", class_="axis")
-    begin = tag("text", ends[0], x=LEFT, y=10)
-    end = tag("text", ends[1], x=WIDTH - RIGHT, y=10, text_anchor="end")
+    begin = tag("text", "0", x=LEFT, y=10)
+    end = tag("text", _length(length, unit), x=WIDTH - RIGHT, y=10, text_anchor="end")
     grid = "".join(f"M{number(_scale(1)(part))} {TOP - 4}V{number(y)}" for part in (0.25, 0.5, 0.75, 1))
     inner = (tag("path", d=grid, class_="grid"), axis, begin, end, *body)
     return tag("svg", *inner, viewBox=f"0 0 {WIDTH} {number(y + 4)}", role="img", aria_label=label)
@@ -219,72 +170,66 @@ def _scale(length: float) -> Callable[[float], float]:
     return lambda time: LEFT + (WIDTH - LEFT - RIGHT) * time / (length or 1)
 
 
-def _rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
+def _rows(workers: Sequence[WorkerSpan]) -> list[list[WorkerSpan]]:
     """Workers that overlap are in rows below each other."""
-    rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda one: (one.begin, one.worker)):
-        for row in rows:
-            if row[-1].end <= piece.begin:
-                row.append(piece)
-                break
+    rows: list[list[WorkerSpan]] = []
+    for bar in sorted(workers, key=lambda span: (span.begin, span.worker)):
+        free = next((row for row in rows if row[-1].end <= bar.begin), None)
+        if free is None:
+            rows.append([bar])
         else:
-            rows.append([piece])
+            free.append(bar)
     return rows
 
 
-def _lane(lane: WorkerTrack, rows: Sequence[Sequence[Piece]], y: float, x: Callable[[float], float]) -> Html:
-    name = tag("text", lane.name, x=LEFT - 6, y=y + 9, text_anchor="end")
-    bars = [_bar(piece, y + ROW * at, x) for at, row in enumerate(rows) for piece in row]
-    strip = _strip(lane.steps, y + ROW * len(rows), x) if lane.steps else None
-    return join([name, *bars, strip])
+def _lane(
+    cpu: int, rows: Sequence[Sequence[WorkerSpan]], unit: str, y: float, x: Callable[[float], float]
+) -> Html:
+    name = tag("text", f"CPU {cpu}", x=LEFT - 6, y=y + 9, text_anchor="end")
+    return join([name, *(_bar(bar, unit, y + ROW * at, x) for at, row in enumerate(rows) for bar in row)])
 
 
-def _bar(piece: Piece, y: float, x: Callable[[float], float]) -> Html:
-    begin, wide = x(piece.begin), max(x(piece.end) - x(piece.begin), 1.5)
+def _bar(bar: WorkerSpan, unit: str, y: float, x: Callable[[float], float]) -> Html:
+    """Of a worker that ended on another CPU only the time is certain."""
+    begin, wide = x(bar.begin), max(x(bar.end) - x(bar.begin), 1.5)
+    told = f"worker {bar.worker}: {_length(bar.end - bar.begin, unit)} from {_length(bar.begin, unit)}"
     paint: dict[str, str | float | None] = {"fill": "currentColor", "fill_opacity": 0.75}
-    if piece.moved:
-        paint = {"fill": "currentColor", "fill_opacity": 0.2, "stroke": "currentColor"}
-        paint["stroke_dasharray"] = "3 2"
-    box = tag("rect", tag("title", piece.title), x=begin, y=y, width=wide, height=ROW - 2, **paint)
-    short = str(piece.worker)
+    if bar.cpu != bar.cpu_end:
+        told += f", began on CPU {bar.cpu}, ended on CPU {bar.cpu_end}"
+        paint |= {"fill_opacity": 0.2, "stroke": "currentColor", "stroke_dasharray": "3 2"}
+    else:
+        told += f" on CPU {bar.cpu}"
+    box = rect(begin, y, wide, ROW - 2, tag("title", told), **paint)
+    short = str(bar.worker)
     fits = wide > 7 * len(short) + 4
     said = tag("text", short, x=begin + 3, y=y + 7.5, class_="tiny strong") if fits else None
     return tag("g", box, said, class_=WORKERS)
 
 
-def _strip(steps: Steps, y: float, x: Callable[[float], float]) -> Html:
+def _strip(activity: Activity, cpu: int, y: float, x: Callable[[float], float]) -> Html:
     """Work from the bottom, waiting on top of it; what is left free is halted."""
-    bottom = y + STRIP - 2
-    work = _stacked(steps, [0.0] * len(steps.worked), steps.worked, bottom, x)
-    both = [a + b for a, b in zip(steps.worked, steps.spun, strict=True)]
-    wait = _stacked(steps, steps.worked, both, bottom, x)
-    ground = tag("rect", x=x(0), y=y, width=x(steps.end) - x(0), height=STRIP - 2, class_="halted")
-    return join([ground, _area(work, WORKED), _area(wait, SPUN)])
-
-
-def _area(path: str, colour: str) -> Html | None:
-    return tag("path", d=path, fill="currentColor", class_=colour) if path else None
+    bottom, end = y + STRIP - 2, activity.end - activity.begin
+    columns = activity.vcpus[cpu]
+    work = [(0.0, column.worked) for column in columns]
+    wait = [(column.worked, column.worked + column.spun) for column in columns]
+    ground = rect(x(0), y, x(end) - x(0), STRIP - 2, class_="halted")
+    areas = ((_stacked(activity, part, bottom, x), colour) for part, colour in ((work, WORKED), (wait, SPUN)))
+    drawn = (tag("path", d=path, fill="currentColor", class_=colour) for path, colour in areas if path)
+    return join([ground, *drawn])
 
 
 def _stacked(
-    steps: Steps,
-    low: Sequence[float],
-    high: Sequence[float],
-    bottom: float,
-    x: Callable[[float], float],
+    activity: Activity, shares: Sequence[tuple[float, float]], bottom: float, x: Callable[[float], float]
 ) -> str:
-    """One closed box for each stretch of equal columns; heights are whole pixels."""
-    levels = [
-        (round(bottom - a * (STRIP - 2)), round(bottom - b * (STRIP - 2)))
-        for a, b in zip(low, high, strict=True)
-    ]
-    path, since = [], 0
+    """One closed box for each stretch of columns from one share to another; heights are whole pixels."""
+    levels = [(round(bottom - low * (STRIP - 2)), round(bottom - high * (STRIP - 2))) for low, high in shares]
+    path, since, end = [], 0, activity.end - activity.begin
     for at in range(1, len(levels) + 1):
         if at < len(levels) and levels[at] == levels[since]:
             continue
         floor, top = levels[since]
         if top < floor:
-            left, right = x(since * steps.width), x(min(at * steps.width, steps.end))
+            left, right = x(since * activity.width), x(min(at * activity.width, end))
             path.append(f"M{number(left)} {floor}V{top}H{number(right)}V{floor}z")
         since = at
     return "".join(path)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from benchgate.render.page.html import Html, tag
-from benchgate.render.page.look import colour_class, dash, marker
+from benchgate.render.page.look import colour_class, marker, outline
 from benchgate.render.page.pictures.frame import Frame, path, picture, ticks
 
 MOST_SHIFT = 16.0
@@ -65,6 +65,12 @@ class Panel:
     """The axis ends here or above."""
     below: str = "CPUs"
     """What the columns are."""
+    heading: str = ""
+
+    @property
+    def names(self) -> tuple[tuple[int, str], ...]:
+        """(look, name) of each line, for a legend."""
+        return tuple((line.look, line.name) for line in self.lines)
 
 
 def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
@@ -81,12 +87,8 @@ def draw(panel: Panel, shown: Callable[[float], str]) -> Html:
         under.append(tag("path", what, class_="host", d=f"M{x - half:.1f} {y:.1f}h{2 * half:.1f}"))
     under += [_limit(limit, frame) for limit in panel.limits]
     shifts = _shifts(len(panel.lines), frame.pitch)
-    return picture(
-        panel.title,
-        frame.height,
-        *under,
-        *(_line(line, frame, shift) for line, shift in zip(panel.lines, shifts, strict=True)),
-    )
+    lines = (_line(line, frame, shift) for line, shift in zip(panel.lines, shifts, strict=True))
+    return picture(panel.title, frame.height, *under, *lines)
 
 
 def _frame(panel: Panel) -> Frame:
@@ -99,12 +101,8 @@ def _frame(panel: Panel) -> Frame:
 def reach(panel: Panel) -> tuple[float, float]:
     """The least and the largest value of all that is drawn, and the ends that the axis has at least."""
     points = [point for line in panel.lines for point in line.points]
-    ends = [
-        end
-        for point in points
-        for end in (point.value, point.low, point.high, point.level)
-        if end is not None
-    ]
+    every = (end for point in points for end in (point.value, point.low, point.high, point.level))
+    ends = [end for end in every if end is not None]
     values = [*ends, *(run for point in points for run in point.runs), *(value for _, value in panel.host)]
     values += [limit.value for limit in panel.limits]
     return min([*values, panel.least]), max([*values, panel.most])
@@ -131,18 +129,7 @@ def _shifts(count: int, pitch: float) -> list[float]:
 
 def _line(line: PlotLine, frame: Frame, shift: float) -> Html:
     track = [(frame.x(point.cpus) + shift, frame.y(point.value)) for point in line.points]
-    parts: list[Html | None] = [
-        tag(
-            "path",
-            d=path(track),
-            fill="none",
-            stroke="currentColor",
-            stroke_width=1.5,
-            stroke_dasharray=dash(line.look),
-        )
-        if len(track) > 1
-        else None
-    ]
+    parts = [outline(path(track), line.look, 1.5)] if len(track) > 1 else []
     if line.fitted:
         curve = [(frame.x(cpus) + shift, frame.y(value)) for cpus, value in line.fitted]
         what = tag("title", f"fitted, {line.name}")

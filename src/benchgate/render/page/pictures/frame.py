@@ -105,33 +105,27 @@ class Frame:
             tag("text", str(column), x=self.x(column), y=bottom + 14, text_anchor="middle")
             for column in self.columns
         ]
-        middle = (LEFT + right) / 2
-        return [
-            *lines,
-            tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{right}"),
-            tag("text", below, x=middle, y=self.height - 5, text_anchor="middle"),
-        ]
+        axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{right}")
+        told = tag("text", below, x=(LEFT + right) / 2, y=self.height - 5, text_anchor="middle")
+        return [*lines, axis, told]
 
 
 def level(y: float, shown: str, left: float = LEFT) -> Html:
     """One line of the grid with its value."""
-    return tag(
-        "g",
-        tag("path", class_="grid", d=f"M{left:.1f} {y:.1f}H{WIDTH - RIGHT}"),
-        tag("text", shown, x=left - 5, y=y + 4, text_anchor="end"),
-    )
+    line = tag("path", class_="grid", d=f"M{left:.1f} {y:.1f}H{WIDTH - RIGHT}")
+    return tag("g", line, tag("text", shown, x=left - 5, y=y + 4, text_anchor="end"))
+
+
+def upright(x: float, top: float, bottom: float, shown: str) -> Html:
+    """One line of the grid of a picture whose values are below it."""
+    line = tag("path", class_="grid", d=f"M{x:.1f} {top}V{bottom}")
+    return tag("g", line, tag("text", shown, x=x, y=bottom + 14, text_anchor="middle"))
 
 
 def picture(title: str, height: float, *children: Child, width: float = WIDTH) -> Html:
     """`title` is what a screen reader says instead of the picture."""
-    return tag(
-        "svg",
-        tag("title", title),
-        *children,
-        viewBox=f"0 0 {width:g} {height:g}",
-        role="img",
-        aria_label=title,
-    )
+    view = f"0 0 {width:g} {height:g}"
+    return tag("svg", tag("title", title), *children, viewBox=view, role="img", aria_label=title)
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:

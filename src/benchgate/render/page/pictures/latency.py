@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchgate.render.page.html import Html, tag
-from benchgate.render.page.look import colour_class, dash, marker
+from benchgate.render.page.look import colour_class, marker, outline
 from benchgate.render.page.pictures.frame import LEFT, RIGHT, WIDTH, level, path, picture
 
 HEIGHT, TOP, BOTTOM = 240, 24, 34
@@ -67,9 +67,8 @@ def draw(title: str, curves: Sequence[Curve], stairs: Sequence[Stair]) -> Html:
 
 
 def _scale(curves: Sequence[Curve], stairs: Sequence[Stair]) -> _LatencyScale:
-    values = [ns for curve in curves for point in curve.points for ns in point[1:]] + [
-        stair.ns for stair in stairs
-    ]
+    values = [ns for curve in curves for point in curve.points for ns in point[1:]]
+    values += [stair.ns for stair in stairs]
     places = [point[0] for curve in curves for point in curve.points]
     marks = _marks(min(values), max(values))
     return _LatencyScale((min(places), max(places)), marks[0], marks[-1])
@@ -128,32 +127,11 @@ def _staircase(stairs: Sequence[Stair], scale: _LatencyScale) -> list[Html]:
 
 def _curve(curve: Curve, scale: _LatencyScale) -> Html:
     track = [(scale.x(size), scale.y(lowest)) for size, lowest, _ in curve.points]
-    line = tag(
-        "path",
-        tag("title", curve.name),
-        d=path(track),
-        fill="none",
-        stroke="currentColor",
-        stroke_width=1.2,
-        stroke_dasharray=dash(curve.look),
-    )
-    bars = [
-        tag(
-            "path",
-            d=f"M{scale.x(size):.1f} {scale.y(low):.1f}V{scale.y(high):.1f}",
-            stroke="currentColor",
-            opacity=0.5,
-        )
-        for size, low, high in curve.points
-    ]
-    dots = [
-        marker(
-            curve.look,
-            scale.x(size),
-            scale.y(low),
-            2,
-            title=f"{size_text(size)}: {low:.2f} ns, typically {high:.2f} ns",
-        )
-        for size, low, high in curve.points
-    ]
+    line = outline(path(track), curve.look, 1.2, tag("title", curve.name))
+    bars, dots = [], []
+    for (size, low, high), (x, y) in zip(curve.points, track, strict=True):
+        bar = f"M{x:.1f} {y:.1f}V{scale.y(high):.1f}"
+        bars.append(tag("path", d=bar, stroke="currentColor", opacity=0.5))
+        told = f"{size_text(size)}: {low:.2f} ns, typically {high:.2f} ns"
+        dots.append(marker(curve.look, x, y, 2, title=told))
     return tag("g", line, *bars, *dots, class_=colour_class(curve.look))

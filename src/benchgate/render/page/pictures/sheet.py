@@ -41,18 +41,11 @@ def drawn(title: str, tiles: Sequence[Tile]) -> str:
         inner = tag("svg", tile.picture, y=below, width=WIDTH, height=tile.height, overflow="visible")
         parts.append(tag("g", *lines, inner, transform=f"translate(0 {top:g})"))
         top += below + tile.height + GAP
-    whole = tag(
-        "svg",
-        tag("title", title),
-        tag("style", Html(VARIABLES + PICTURES + GROUND)),
-        tag("rect", class_="ground", width="100%", height="100%"),
-        *(join([part, Html("\n")]) for part in parts),
-        xmlns=SVG,
-        viewBox=f"0 0 {WIDTH} {max(top, LINE):g}",
-        width=2 * WIDTH,
-        role="img",
-    )
-    return f"{whole}\n"
+    style = tag("style", Html(VARIABLES + PICTURES + GROUND))
+    ground = tag("rect", class_="ground", width="100%", height="100%")
+    every = (tag("title", title), style, ground, *(join([part, Html("\n")]) for part in parts))
+    view = f"0 0 {WIDTH} {max(top, LINE):g}"
+    return f"{tag('svg', *every, xmlns=SVG, viewBox=view, width=2 * WIDTH, role='img')}\n"
 
 
 def _above(tile: Tile) -> tuple[list[Html], float]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.look import colour_class, marker
-from benchgate.render.page.pictures.frame import WIDTH, picture, ticks
+from benchgate.render.page.pictures.frame import WIDTH, picture, ticks, upright
 
 TOP, ROW, BOTTOM, EDGE, LETTER = 6, 19, 22, 14, 6.0
 
@@ -46,7 +46,7 @@ def draw(of: Spans, shown: Callable[[float], str]) -> Html:
     def x(value: float) -> float:
         return left + (WIDTH - left - EDGE) * (value - marks[0]) / (marks[-1] - marks[0])
 
-    grid = [_mark(x(mark), bottom, "grid", shown(mark)) for mark in marks]
+    grid = [upright(x(mark), TOP, bottom, shown(mark)) for mark in marks]
     levels = [
         tag("path", tag("title", name), class_="ideal", d=f"M{x(value):.1f} {TOP}V{bottom}")
         for value, name in of.levels
@@ -58,11 +58,6 @@ def draw(of: Spans, shown: Callable[[float], str]) -> Html:
 def room(names: Sequence[str]) -> float:
     """Left of the axis, for names of this length."""
     return min(30 + LETTER * max((len(name) for name in names), default=0), 0.6 * WIDTH)
-
-
-def _mark(x: float, bottom: float, kind: str, words: str) -> Html:
-    line = tag("path", class_=kind, d=f"M{x:.1f} {TOP}V{bottom}")
-    return tag("g", line, tag("text", words, x=x, y=bottom + 14, text_anchor="middle"))
 
 
 def _span(span: ValueSpan, y: float, left: float, x: Callable[[float], float]) -> Html:

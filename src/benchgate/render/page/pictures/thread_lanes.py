@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchgate.base import grouped
 from benchgate.judge.accounts.thread_sketch import LEVELS, LaneBox, SketchRow, ThreadSketch, joined
 from benchgate.render.page.html import Html, join, number, tag
 from benchgate.render.page.look import colour_class
@@ -123,7 +124,7 @@ def _boxes(seen: ThreadSketch, paints: Paints, heights: _Heights) -> Iterator[Ht
     paths: dict[_Layer, list[str]] = {}
     for cpu, lane in enumerate(seen.lanes):
         floor = heights.top(cpu) + heights.lane
-        for layer, boxes in _layers(lane, paints).items():
+        for layer, boxes in grouped(lane, key=lambda box: _layer(box, paints)).items():
             pieces = ((box.begin, box.end, (0, box.level)) for box in boxes)
             paths.setdefault(layer, []).append(_outline(pieces, unit, floor, heights.lane))
     for layer in sorted(paths, key=lambda one: (one.kind, one.opacity)):
@@ -141,16 +142,11 @@ class _Layer:
     name: str
 
 
-def _layers(lane: Sequence[LaneBox], paints: Paints) -> Mapping[_Layer, list[LaneBox]]:
-    result: dict[_Layer, list[LaneBox]] = {}
-    for box in lane:
-        paint = paints.get(box.thread, UNNAMED)
-        if paint.colour is None:
-            layer = _Layer(OTHERS, GREYS[box.thread % len(GREYS)], "other threads")
-        else:
-            layer = _Layer(paint.kind, paint.opacity, paint.name)
-        result.setdefault(layer, []).append(box)
-    return result
+def _layer(box: LaneBox, paints: Paints) -> _Layer:
+    paint = paints.get(box.thread, UNNAMED)
+    if paint.colour is None:
+        return _Layer(OTHERS, GREYS[box.thread % len(GREYS)], "other threads")
+    return _Layer(paint.kind, paint.opacity, paint.name)
 
 
 def _outline(pieces: Iterable[tuple[int, int, tuple[int, int]]], unit: int, floor: int, height: int) -> str:

@@ -31,7 +31,7 @@ def test_a_row_has_one_card_a_word_and_the_worst_is_first() -> None:
 def test_the_cause_is_said_once_with_the_command_for_the_run_at_fault() -> None:
     broken = cards(problems.body(page_view(wide_view(6, 2, 3))) or "")[0]
     assert broken.count("Kernel panic") == 2  # once for each system; their thresholds are not said again
-    runs = [row.run for row in wide_view(6, 2, 3).rows if row.workload == "wake" and row.cpus == 4]
+    runs = [row.run for row in wide_view(6, 2, 3).rows if row.cell.workload == "wake" and row.cell.cpus == 4]
     assert f"benchgate replay {HOME}/runs/{runs[4]:04}-wake-linux-smp4" in broken
 
 

@@ -42,7 +42,7 @@ def test_explanations_are_there_once_and_only_of_what_is_shown() -> None:
 
 
 def test_thresholds_are_drawn_at_their_counts() -> None:
-    panels = {curve_panel.heading: curve_panel.panel for curve_panel in curves.panels_of(WIDE)}
+    panels = {panel.heading: panel for panel in curves.panels_of(WIDE)}
     drawn = panels["primes, process mode"].limits
     assert [(limit.cpus, round(limit.value, 3)) for limit in drawn] == [(2, 0.9), (4, 0.9)]
     assert drawn[0].title == "threshold: smp2 > 1.8x"
@@ -51,9 +51,7 @@ def test_thresholds_are_drawn_at_their_counts() -> None:
 
 
 def test_all_panels_have_one_axis_but_controls_their_own() -> None:
-    panels = {
-        curve_panel.heading.partition(",")[0]: curve_panel.panel for curve_panel in curves.panels_of(WIDE)
-    }
+    panels = {panel.heading.partition(",")[0]: panel for panel in curves.panels_of(WIDE)}
     control = panels.pop("primes.split-one")
     ends = {(panel.least, panel.most) for panel in panels.values()}
     assert len(ends) == 1

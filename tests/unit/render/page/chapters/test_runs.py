@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from benchgate.render.page.chapters.runs import MOST, Bars, StripPoint, StripState, draw
+from benchgate.base.runs import Outcome
+from benchgate.render.page.chapters.runs import MOST, Bars, StripPoint, draw
 
 
 def marks(count: int) -> list[StripPoint]:
-    return [StripPoint(n + 1, n % 3, 1.0 + n / 1000, StripState.COUNTS, f"run {n + 1}") for n in range(count)]
+    return [StripPoint(n + 1, n % 3, 1.0 + n / 1000, Outcome.OK, f"run {n + 1}") for n in range(count)]
 
 
 def test_long_sessions_continue_in_the_next_picture() -> None:
@@ -21,7 +22,8 @@ def test_long_sessions_continue_in_the_next_picture() -> None:
 
 
 def test_each_state_looks_different() -> None:
-    states = [StripPoint(n, 0, 1.0, state, "x") for n, state in enumerate(StripState)]
+    shown = (Outcome.OK, Outcome.WARMUP, Outcome.VOID, Outcome.CRASHED)
+    states = [StripPoint(n, 0, 1.0, state, "x") for n, state in enumerate(shown)]
     ((_, picture),) = draw("runs", states, [])
     drawn = [
         one.partition(">")[0]

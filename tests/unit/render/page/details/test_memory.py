@@ -10,7 +10,7 @@ import pytest
 
 from benchgate.base.cells import Lane
 from benchgate.base.runs import Disorder, Resolution
-from benchgate.judge.accounts.sharing import Recording
+from benchgate.judge.judged_run import Recording
 from benchgate.render.page.details import memory
 from benchgate.render.page.page_view import page_view
 from benchgate.render.view import SessionView

@@ -8,10 +8,10 @@ from dataclasses import replace
 from benchgate.base.cells import Lane
 from benchgate.base.gates import Gate, GateInput
 from benchgate.base.runs import Resolution
-from benchgate.judge.accounts.distributions import distributions
+from benchgate.judge.accounts.distributions import Distribution, distributions
 from benchgate.judge.gates import judge
 from benchgate.render.page.details import metrics
-from benchgate.render.page.details.metrics import HistogramShape, draw
+from benchgate.render.page.details.metrics import ShownDistribution, draw
 from benchgate.render.page.page_view import page_view
 from benchgate.render.view import SessionView
 from tests.pageviews import P99, judged_with_histogram
@@ -63,7 +63,12 @@ def test_panels_of_one_metric_have_one_axis() -> None:
     assert len({(metric_panel.panel.least, metric_panel.panel.most) for metric_panel in panels}) == 1
 
 
-TWO = HistogramShape(0, "linux", ((8.0, 9.0, 30), (64.0, 70.0, 10)), 40)
+def shape(look: int, *columns: tuple[float, float, int]) -> ShownDistribution:
+    count = sum(values for _, _, values in columns)
+    return ShownDistribution(look, "linux", Distribution("wake", "ns", count, 0.0, 0.0, columns, ()), 0)
+
+
+TWO = shape(0, (8.0, 9.0, 30), (64.0, 70.0, 10))
 
 
 def test_the_height_is_the_share_of_the_values() -> None:
@@ -78,7 +83,7 @@ def test_the_height_is_the_share_of_the_values() -> None:
 
 
 def test_every_system_has_its_outline_and_an_empty_one_none() -> None:
-    empty = HistogramShape(1, "own", (), 0)
-    picture = draw("wake", [TWO, empty, HistogramShape(2, "tern", ((1.0, 2.0, 1),), 1)], str)
+    empty = shape(1)
+    picture = draw("wake", [TWO, empty, shape(2, (1.0, 2.0, 1))], str)
     assert re.findall(r'<g class="(s\d)">', picture) == ["s0", "s2"]
     assert "<path" not in draw("wake", [empty], str)

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchgate.judge.accounts.sharing import Recording
+from benchgate.insn.sharing import Sharing
+from benchgate.judge.judged_run import Recording
 from benchgate.render.page.details import shared_lines
 from benchgate.render.page.page_view import page_view
 from tests import pagekit
@@ -15,7 +16,7 @@ from tests.unit.factories import view
 from tests.unit.moved_lines import sharing
 
 
-def recording(number: int, vcpus: int = 4) -> Recording:
+def recording(number: int, vcpus: int = 4) -> Recording[Sharing]:
     return Recording(f"counters-linux-smp{number}", number, f"runs/000{number}-counters", sharing(vcpus))
 
 
@@ -39,7 +40,7 @@ def test_each_recording_has_its_picture_sentences_table_and_command() -> None:
 
 
 def test_a_recording_without_moves_says_so_and_what_does_not_fit_is_named() -> None:
-    still = replace(recording(1), sharing=replace(sharing(), lines=(), known=0))
+    still = replace(recording(1), content=replace(sharing(), lines=(), known=0))
     assert "No line of memory moved" in text_of(shared_lines.body(page_view(view(moved_lines=(still,)))))
     many = tuple(recording(n, 256) for n in range(1, 9))
     assert "Not drawn, because the page would be too large: runs/000" in text_of(

@@ -8,9 +8,10 @@ from xml.etree import ElementTree
 
 from benchgate.insn.activity import Activity, Column, Wakes
 from benchgate.insn.profile import Stacks
-from benchgate.judge.accounts.timeline import Flame, Timeline, WorkerSpan
+from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
+from benchgate.judge.judged_run import Recording
 from benchgate.render.page.details import flame, timeline
-from benchgate.render.page.details.timeline import Piece, Steps, WorkerTrack, picture
+from benchgate.render.page.details.timeline import picture
 from benchgate.render.page.page import session_page
 from benchgate.render.page.page_view import page_view
 from tests import pagekit
@@ -77,23 +78,22 @@ def test_a_timeline_of_many_cpus_has_its_first_lanes() -> None:
 
 def test_workers_that_overlap_on_a_cpu_are_below_each_other() -> None:
     """The picture shows two workers on one CPU and none on the other."""
-    both = (Piece(0, 0, 10, moved=False, title="a"), Piece(1, 5, 15, moved=False, title="b"))
-    after = Piece(2, 12, 20, moved=False, title="c")
-    svg = ElementTree.fromstring(picture([WorkerTrack("CPU 0", (*both, after), None)], 20, ("0", "20"), "x"))
-    tops = {rect.findtext("title"): rect.get("y") for rect in svg.iter("rect")}
-    assert tops["a"] == tops["c"] != tops["b"]
+    workers = [WorkerSpan(0, 0, 0, 0, 10), WorkerSpan(1, 0, 0, 5, 15), WorkerSpan(2, 0, 0, 12, 20)]
+    svg = ElementTree.fromstring(picture([(0, workers)], None, 20, "ns", "x"))
+    tops = {str(rect.findtext("title"))[:8]: rect.get("y") for rect in svg.iter("rect")}
+    assert tops["worker 0"] == tops["worker 2"] != tops["worker 1"]
 
 
 def test_columns_are_drawn_from_the_bottom_and_halted_ones_are_not() -> None:
-    lane = WorkerTrack("CPU 0", (), Steps(10, 30, (1.0, 0.5, 0.0), (0.0, 0.5, 0.0)))
-    svg = ElementTree.fromstring(picture([lane], 30, ("0", "30"), "x"))
+    columns = (Column(1.0, 0.0), Column(0.5, 0.5), Column(0.0, 0.0))
+    svg = ElementTree.fromstring(picture([(0, [])], Activity(0, 30, 10, (columns,)), 30, "ns", "x"))
     works, waits = (path.get("d", "") for path in svg.iter("path") if path.get("fill") == "currentColor")
     assert len(re.findall("M", works)) == 2
     assert len(re.findall("M", waits)) == 1
 
 
 def test_a_flame_graph_has_a_box_for_each_function_with_its_share() -> None:
-    page = page_of(flames=(Flame("primes-linux-smp2", 1, "runs/0001-x", STACKS),))
+    page = page_of(flames=(Recording("primes-linux-smp2", 1, "runs/0001-x", STACKS),))
     assert flame.TITLE in page.text
     assert "main (user): 100 instructions, 100.00%" in page.text
     assert "work (user): 90 instructions, 90.00%" in page.text
@@ -117,7 +117,7 @@ def test_names_are_text_and_a_file_of_its_own_is_valid_xml() -> None:
     root = ElementTree.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert "<script" not in svg
-    pagekit.read(session_page(replace(scaled_view(), flames=(Flame("c", 1, "f", evil),))))
+    pagekit.read(session_page(replace(scaled_view(), flames=(Recording("c", 1, "f", evil),))))
 
 
 def test_a_flame_graph_is_bounded() -> None:
@@ -125,5 +125,5 @@ def test_a_flame_graph_is_bounded() -> None:
     deep: Stacks = {tuple(f"f{number}" for number in range(250)): 1}
     assert str(flame.picture(wide, "x")).count("<rect") == 1  # each callee is too narrow to see
     assert str(flame.picture(deep, "x")).count("<rect") <= flame.MOST_ROWS
-    many = tuple(Flame(f"c{number}", number, "f", STACKS) for number in range(3_000))
+    many = tuple(Recording(f"c{number}", number, "f", STACKS) for number in range(3_000))
     assert len(str(flame.body(page_view(replace(scaled_view(), flames=many))))) < flame.MOST_BYTES + 200_000
