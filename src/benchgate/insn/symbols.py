@@ -123,10 +123,7 @@ def _places(path: Path, guest: Architecture) -> list[tuple[int, int, int]]:
     try:
         with path.open("rb") as stream:
             loaded = [segment.header for segment in ELFFile(stream).iter_segments("PT_LOAD")]
-        return [
-            (container.p_paddr, container.p_paddr + container.p_memsz, container.p_vaddr - container.p_paddr)
-            for container in loaded
-        ]
+        return [(one.p_paddr, one.p_paddr + one.p_memsz, one.p_vaddr - one.p_paddr) for one in loaded]
     except DAMAGE as error:
         raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
 

@@ -122,9 +122,7 @@ def slowdown(part: str, lone: Sequence[Fraction], mixed: Sequence[Fraction]) -> 
     if min(mixed) <= 0:
         between = Interval(float(min(mixed) / max(lone)), float(max(mixed) / min(lone)))
     else:
-        between = ratio_interval(
-            [float(fraction) for fraction in mixed], [float(fraction) for fraction in lone], ALPHA
-        )
+        between = ratio_interval([float(one) for one in mixed], [float(fraction) for fraction in lone], ALPHA)
     return Slowdown(
         part=part,
         alone=tuple(lone),

@@ -77,10 +77,8 @@ class StudyOutcome:
     @property
     def scaling(self) -> tuple[ScalingPoint, ...]:
         return tuple(
-            _scaling_point(
-                study_input.name, study_input.workers, self.with_role(scaling_role(study_input.name))
-            )
-            for study_input in self.study.inputs_of(self.study.scaling)
+            _scaling_point(one.name, one.workers, self.with_role(scaling_role(one.name)))
+            for one in self.study.inputs_of(self.study.scaling)
         )
 
 
@@ -139,9 +137,7 @@ def _mix(
     study: Study, runs: Runs, found: Sequence[Vector], applications: Applications | None, planned: MixPlan
 ) -> MixResult:
     isolated = isolation.compute(study, runs, found, planned.counts)
-    if applications is None or not planned.counts.keys() <= {
-        application_input.name for application_input in applications.inputs
-    }:
+    if applications is None or not planned.counts.keys() <= {one.name for one in applications.inputs}:
         return MixResult(planned, Fraction(0), {}, isolated)
     mix = applications.mix(planned.counts)
     totals = dict(zip(applications.resources, mix.totals, strict=True))

@@ -83,11 +83,7 @@ class Applications:
 
     def mix(self, counts: Mapping[str, int]) -> MixChoice:
         """The mix with so many instances of each input, by name."""
-        run = tuple(
-            (application_input, counts[application_input.name])
-            for application_input in self.inputs
-            if counts.get(application_input.name)
-        )
+        run = tuple((one, counts[one.name]) for one in self.inputs if counts.get(one.name))
         return MixChoice(
             counts=run,
             objective=sum(
@@ -135,11 +131,7 @@ def _programme(
 ) -> tuple[Programme, tuple[ApplicationInput, ...]]:
     limits = tuple(capacity.get(name, FULL) for name in applications.resources)
     # An input that adds nothing to the objective would make mixes that differ in nothing else.
-    candidates = tuple(
-        application_input
-        for application_input in applications.inputs
-        if applications.worth(application_input) or application_input.name in need
-    )
+    candidates = tuple(one for one in applications.inputs if applications.worth(one) or one.name in need)
     programme = Programme(
         use=tuple(candidate.use for candidate in candidates),
         worth=tuple(applications.worth(candidate) for candidate in candidates),
@@ -170,12 +162,9 @@ def is_maximal(mix: MixChoice, applications: Applications, capacity: Mapping[str
     """Whether no further instance of an input that adds to the objective fits into the mix."""
     limits = [capacity.get(name, FULL) for name in applications.resources]
     return not any(
-        applications.worth(application_input)
-        and all(
-            total + use <= most
-            for total, use, most in zip(mix.totals, application_input.use, limits, strict=True)
-        )
-        for application_input in applications.inputs
+        applications.worth(one)
+        and all(total + use <= most for total, use, most in zip(mix.totals, one.use, limits, strict=True))
+        for one in applications.inputs
     )
 
 

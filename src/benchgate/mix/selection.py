@@ -156,12 +156,10 @@ def _drawn(
     by_sigma = {(sigma.application, sigma.resource): sigma for sigma in sigmas}
     inputs = tuple(
         replace(
-            application_input,
-            use=tuple(
-                _one_of(by_input[application_input.name].use[name], source) for name in applications.resources
-            ),
+            one,
+            use=tuple(_one_of(by_input[one.name].use[name], source) for name in applications.resources),
         )
-        for application_input in applications.inputs
+        for one in applications.inputs
     )
     sensitivity = {
         name: tuple(_one_of(by_sigma[name, resource].figure, source) for resource in applications.resources)

@@ -92,9 +92,7 @@ def uses_enough(study: Study, vector: Vector, resource: str) -> bool:
 
 def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: Mapping[str, Vector]) -> Sigma:
     mine = [study_input for study_input in study.limited if study_input.application == application]
-    unknown = [
-        study_input.name for study_input in mine if vectors[study_input.name].use.get(resource) is None
-    ]
+    unknown = [one.name for one in mine if vectors[one.name].use.get(resource) is None]
     if unknown:
         reason = vectors[unknown[0]].missing.get(resource) or vectors[unknown[0]].missing.get("score", "")
         return Sigma(application, resource, None, missing=reason)

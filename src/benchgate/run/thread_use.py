@@ -69,9 +69,7 @@ def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | No
     stamp = time.monotonic_ns()
     seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
     uses = (
-        ThreadUse(vcpus.index(counters.thread) if counters.thread in vcpus else None, counters)
-        for counters in seen
-        if counters.name
+        ThreadUse(vcpus.index(one.thread) if one.thread in vcpus else None, one) for one in seen if one.name
     )
     return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
@@ -85,11 +83,7 @@ def host_span_ns(samples: Sequence[UseSample]) -> int | None:
 
 def keep_samples(folder: Path, samples: Sequence[UseSample]) -> None:
     write_json(folder / "threads.json", [as_json(use_sample) for use_sample in samples])
-    hosts = tuple(
-        HostMoment(use_sample.moment, use_sample.host)
-        for use_sample in samples
-        if use_sample.host is not None
-    )
+    hosts = tuple(HostMoment(sample.moment, sample.host) for sample in samples if sample.host is not None)
     if hosts:
         write_json(folder / "host.json", as_json(HostRecord(os.sysconf("SC_CLK_TCK"), hosts)))
 

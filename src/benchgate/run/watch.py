@@ -189,11 +189,7 @@ class Scanner:
         if any(name == "end" for name, _ in self._wanted):  # it counts only when all of them were seen
             return tuple(pattern_match for pattern_match in pattern_matches if pattern_match.name != "end")
         ends = [pattern_match for pattern_match in pattern_matches if pattern_match.name == "end"]
-        return tuple(
-            pattern_match
-            for pattern_match in pattern_matches
-            if pattern_match.name != "end" or pattern_match is ends[-1]
-        )
+        return tuple(entry for entry in pattern_matches if entry.name != "end" or entry is ends[-1])
 
 
 def _first_new(

@@ -92,11 +92,7 @@ def _linux() -> str:
 
 def _others() -> str:
     """The architectures of guests besides this host's. Nothing is fetched for this."""
-    return "; ".join(
-        f"{architecture}: {_other(architecture)}"
-        for architecture in ARCHITECTURES.values()
-        if not architecture.is_host
-    )
+    return "; ".join(f"{one}: {_other(one)}" for one in ARCHITECTURES.values() if not one.is_host)
 
 
 def _other(guest: Architecture) -> str:
@@ -212,10 +208,9 @@ def _topology_rows(topology: HostTopology, pins: Sequence[int]) -> list[ScreenRo
 
 def _capacity_row(host: Host) -> ScreenRow:
     shown = [
-        f"{capacity.cpus} CPUs {with_interval(capacity.ratio, capacity.low, capacity.high)} "
-        f"({capacity.accel.value})"
-        for capacity in host.capacities.values()
-        if capacity.cpus > 1
+        f"{one.cpus} CPUs {with_interval(one.ratio, one.low, one.high)} ({one.accel.value})"
+        for one in host.capacities.values()
+        if one.cpus > 1
     ]
     shown += [f"{n} CPUs {UNAVAILABLE} ({accel}): {why}" for (accel, n), why in host.unmeasured.items()]
     return ScreenRow("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))

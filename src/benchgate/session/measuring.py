@@ -122,9 +122,7 @@ class MeasuringSession:
             fleets.require_makeable(self.options, (cell for sweep in self._sweeps for cell in sweep.runnable))
         emulators = self.bench.emulators
         seen = self._host.envelope(emulators.main, emulators.probes, self.bench.ground.pins)
-        kinds = (
-            planned_gate.gate for sweep in sweeps for planned_gate in sweep.gates if planned_gate.gate.file
-        )
+        kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
         self._trusted = TrustedPrograms(
             workloads={
@@ -326,11 +324,7 @@ class MeasuringSession:
 
     def profile(self, sweep: SweepPlan) -> None:
         """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
-        runnable = [
-            planned_cell
-            for planned_cell in sweep.runnable
-            if planned_cell.system.script is None and not planned_cell.cell.variant
-        ]
+        runnable = [one for one in sweep.runnable if one.system.script is None and not one.cell.variant]
         guests = [cell for cell in runnable if cell.system.kind is SystemKind.QEMU]
         if not guests:
             why = "only guests that are not asked at a prompt can be profiled"

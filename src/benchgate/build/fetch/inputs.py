@@ -211,9 +211,7 @@ def _own_qemu(path: Path, guest: Architecture, origin: str, named: str) -> Qemu:
 
 def target_of(program: Path) -> Architecture | None:
     """The architecture that a QEMU emulates, by its usual name; None if the name does not tell."""
-    return next(
-        (architecture for architecture in ARCHITECTURES.values() if architecture.qemu == program.name), None
-    )
+    return next((one for one in ARCHITECTURES.values() if one.qemu == program.name), None)
 
 
 def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:

@@ -95,11 +95,7 @@ class GuestMaker:
             raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
         planned_cells = tuple(self._seated(cell, cell.cell.cpus) for cell in cells)
         if refused := next(
-            (
-                f"{planned_cell.cell.id}: {planned_cell.skip}"
-                for planned_cell in planned_cells
-                if planned_cell.skip
-            ),
+            (f"{one.cell.id}: {one.skip}" for one in planned_cells if one.skip),
             "",
         ):
             raise UsageError(refused)

@@ -76,11 +76,7 @@ def _placed(trials: Trials, point: StallPoint) -> tuple[StallPoint, int]:
 
 def _at(points: Sequence[StallPoint], point: StallPoint) -> StallPoint:
     """Finds the stall at the same instruction, whatever its length is now."""
-    return next(
-        stall_point
-        for stall_point in points
-        if (stall_point.vcpu, stall_point.instruction) == (point.vcpu, point.instruction)
-    )
+    return next(one for one in points if (one.vcpu, one.instruction) == (point.vcpu, point.instruction))
 
 
 # ---- what is executed meanwhile

@@ -138,9 +138,7 @@ class Trials:
         try:
             candidates = next(search)
             while True:
-                candidates = search.send(
-                    self.first([case(candidate) for candidate in candidates], adopts=adopts)
-                )
+                candidates = search.send(self.first([case(one) for one in candidates], adopts=adopts))
         except StopIteration as end:
             result: T = end.value
             return result

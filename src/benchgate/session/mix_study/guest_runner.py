@@ -88,9 +88,7 @@ def ways_of(machine: Machine | None) -> int | None:
 def with_place(reason: str, study: Study) -> str:
     """Puts before the reason the file and line of the input whose part it is about."""
     part = _PART.match(reason)
-    result = [
-        study_input.where for study_input in study.inputs if part and study_input.name == input_of(part[1])
-    ]
+    result = [one.where for one in study.inputs if part and one.name == input_of(part[1])]
     return f"{result[0]}: {reason}" if result else reason
 
 
@@ -129,9 +127,7 @@ def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
 
 
 def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
-    units = {
-        study_input.name: study_input.units for study_input in study.inputs if study_input.units is not None
-    }
+    units = {one.name: one.units for one in study.inputs if one.units is not None}
     parts = tuple(
         PartMeasurement(
             part.name, part.score * units.get(input_of(part.name), 1), part.runs, _use(part.use), part.starved
