@@ -13,20 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchgate.base.mix_runs import (
-    CACHE,
-    COLD_RUNS,
-    CPU,
-    MEMORY,
-    MOVED,
-    NETWORK,
-    READ,
-    WRITTEN,
-    Mix,
-    MixRun,
-    Part,
-    PartLimits,
-)
+from benchgate.base import mix_runs
 from benchgate.base.system.machines import IDEAL, Cache, Machine
 from benchgate.base.system.systems import System
 from benchgate.base.text import visible
@@ -92,27 +79,29 @@ def with_place(reason: str, study: Study) -> str:
     return f"{result[0]}: {reason}" if result else reason
 
 
-def mix_of(job: MixJob, system: System) -> Mix:
+def mix_of(job: MixJob, system: System) -> mix_runs.Mix:
     parts = tuple(
-        _part(part, job.study, limits_of(job.limit) if n == 0 else PartLimits())
+        _part(part, job.study, limits_of(job.limit) if n == 0 else mix_runs.PartLimits())
         for n, part in enumerate(job.order.parts)
     )
-    return Mix(system, job.study.cpus, parts, COLD_RUNS + job.study.least, job.study.limit_ms)
+    return mix_runs.Mix(
+        system, job.study.cpus, parts, mix_runs.COLD_RUNS + job.study.least, job.study.limit_ms
+    )
 
 
-def limits_of(limit: Amount | None) -> PartLimits:
+def limits_of(limit: Amount | None) -> mix_runs.PartLimits:
     """Limits the part; cache and bandwidth are limited in the machine instead."""
     if limit is None:
-        return PartLimits()
+        return mix_runs.PartLimits()
     # What a part used is both directions together, and each has a limit of its own.
     half = max(1, limit.amount // 2)
     named = {
-        "cpu": PartLimits(cpu_ppm=limit.amount),
-        "memory": PartLimits(memory_bytes=limit.amount),
-        "disk": PartLimits(disk_bytes_per_s=half),
-        "network": PartLimits(network_bytes_per_s=half),
+        "cpu": mix_runs.PartLimits(cpu_ppm=limit.amount),
+        "memory": mix_runs.PartLimits(memory_bytes=limit.amount),
+        "disk": mix_runs.PartLimits(disk_bytes_per_s=half),
+        "network": mix_runs.PartLimits(network_bytes_per_s=half),
     }
-    return named.get(limit.resource, PartLimits())
+    return named.get(limit.resource, mix_runs.PartLimits())
 
 
 def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
@@ -126,7 +115,7 @@ def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
     return machine
 
 
-def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
+def measured(run: mix_runs.MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
     units = {one.name: one.units for one in study.inputs if one.units is not None}
     parts = tuple(
         PartMeasurement(
@@ -138,7 +127,7 @@ def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasureme
     return MixMeasurement(
         window_ns=run.window_ns,
         parts=parts,
-        use={"cache": run.use.get(CACHE), "bandwidth": run.use.get(MOVED)},
+        use={"cache": run.use.get(mix_runs.CACHE), "bandwidth": run.use.get(mix_runs.MOVED)},
         capacity={
             "cpu": run.window_ns * run.cpus,
             "memory": run.memory_bytes,
@@ -149,11 +138,11 @@ def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasureme
     )
 
 
-def _part(order: PartOrder, study: Study, limits: PartLimits) -> Part:
+def _part(order: PartOrder, study: Study, limits: mix_runs.PartLimits) -> mix_runs.Part:
     if order.input == DUMMY:
-        return Part(order.name, None)
+        return mix_runs.Part(order.name, None)
     of = study.input_named(order.input)
-    return Part(
+    return mix_runs.Part(
         name=order.name,
         workload=catalog.load_workload(of.workload),
         params=of.params,
@@ -165,12 +154,12 @@ def _part(order: PartOrder, study: Study, limits: PartLimits) -> Part:
 
 
 def _use(found: Mapping[str, int | None]) -> Mapping[str, int | None]:
-    read, written = found.get(READ), found.get(WRITTEN)
+    read, written = found.get(mix_runs.READ), found.get(mix_runs.WRITTEN)
     return {
-        "cpu": found.get(CPU),
-        "memory": found.get(MEMORY),
+        "cpu": found.get(mix_runs.CPU),
+        "memory": found.get(mix_runs.MEMORY),
         "disk": None if read is None or written is None else read + written,
-        "network": found.get(NETWORK),
+        "network": found.get(mix_runs.NETWORK),
     }
 
 
@@ -182,16 +171,16 @@ def _movable_bytes(machine: Machine | None, window_ns: int) -> int | None:
 
 
 _SOURCES = {
-    "cpu": (CPU,),
-    "memory": (MEMORY,),
-    "disk": (READ, WRITTEN),
-    "network": (NETWORK,),
-    "cache": (CACHE,),
-    "bandwidth": (MOVED,),
+    "cpu": (mix_runs.CPU,),
+    "memory": (mix_runs.MEMORY,),
+    "disk": (mix_runs.READ, mix_runs.WRITTEN),
+    "network": (mix_runs.NETWORK,),
+    "cache": (mix_runs.CACHE,),
+    "bandwidth": (mix_runs.MOVED,),
 }
 
 
-def _missing(run: MixRun, machine: Machine | None) -> Mapping[str, str]:
+def _missing(run: mix_runs.MixRun, machine: Machine | None) -> Mapping[str, str]:
     """Gives the reasons by resource; MixRun has them by what is counted."""
     result = {}
     for resource, keys in _SOURCES.items():
