@@ -111,12 +111,7 @@ def kept(given: CheckedAnswer, request: RunRequest) -> RawRun:
     who = {"worker": given.answer.worker, "host": given.answer.host}
     write_json(folder / WORKER, {**who, "argv": list(run.argv), "environment": dict(run.environment)})
     write_command(request)
-    raw = replace(
-        unfinished(request),
-        ending=run.raw.ending,
-        exit_status=run.raw.exit_status,
-        host_span_ns=run.raw.host_span_ns,
-        detail=run.raw.detail,
-    )
+    ended = {name: getattr(run.raw, name) for name in ("ending", "exit_status", "host_span_ns", "detail")}
+    raw = replace(unfinished(request), **ended)
     record.save(raw)
     return raw

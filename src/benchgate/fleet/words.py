@@ -31,6 +31,7 @@ from benchgate.fleet.task import (
     GuestFile,
     KeptFile,
     Part,
+    Place,
     Task,
     Word,
     WorkerPath,
@@ -139,10 +140,8 @@ _WHY: Mapping[str, str] = {
     "-semihosting-config": "semihosting gives the guest the worker's files: run this system here",
     "-semihosting": "semihosting gives the guest the worker's files: run this system here",
 }
-_HINT = (
-    "the worker starts only options that reach no file, network or device of its machine "
-    "(`benchgate docs fleet`)"
-)
+_HINT = "the worker starts only options that reach no file, network or device of its machine"
+_HINT += " (`benchgate docs fleet`)"
 
 
 def why_not(task: Task) -> str:
@@ -157,12 +156,11 @@ def why_not(task: Task) -> str:
 def require(task: Task) -> None:
     """RefusedError unless every word is known to be harmless."""
     roles = _roles(task)
-    if not task.argv or task.argv[0] != (WorkerPath("qemu"),):
-        raise RefusedError(
-            "the first word of its argv is not the worker's QEMU; a worker starts nothing else"
-        )
     seen = set()
-    words = iter(task.argv[1:])
+    words = iter(task.argv)
+    if next(words, None) != (WorkerPath("qemu"),):
+        why = "the first word of its argv is not the worker's QEMU"
+        raise RefusedError(f"{why}; a worker starts nothing else")
     for word in words:
         option = _marked(word, roles)
         seen.add(option)
@@ -218,12 +216,16 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
             return _WORDS if name == WORDS else _RUN
         case KeptFile(name):
             return _CACHES if name == CACHES else _RAM
-        case GuestFile(sha256):
+        case Place(sha256):
             # A file with two roles, such as an empty one, is rare enough to be refused.
             return roles.get(sha256, "") or "\ue008"
 
 
 def _shown(word: Word) -> str:
     """Shows the word in messages."""
-    names = (text if isinstance(text, str) else f"<{getattr(text, 'name', '') or 'input'}>" for text in word)
+    names = (part if isinstance(part, str) else f"<{_place(part)}>" for part in word)
     return one_line("".join(names), 200)
+
+
+def _place(part: Place) -> str:
+    return "input" if isinstance(part, GuestFile) else part.name

@@ -50,9 +50,7 @@ class ResumingRunner:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         self._inner.ahead(request for request in requests if _key(request) not in self._old)
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         """Makes all runs of this round from the first one that the folder lacks."""
         waiting = iter(jobs)
         for index, job in enumerate(waiting):
