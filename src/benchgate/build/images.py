@@ -81,10 +81,8 @@ def require_counts(system: System, counts: Collection[int]) -> None:
             if word and "{" not in word and word not in _WORDS and not path.is_file():
                 missing.append(f"{key}: {path}, for {counted(cpus, 'CPU')}")
     if missing:
-        raise BuildError(
-            f"{system.file}: there is no file {'; '.join(missing)}; build it first, or leave that CPU "
-            "count out with --smp or `cpus`"
-        )
+        advice = "build it first, or leave that CPU count out with --smp or `cpus`"
+        raise BuildError(f"{system.file}: there is no file {'; '.join(missing)}; {advice}")
 
 
 def _process(workload: Workload, tool: ToolFiles | None) -> Image:

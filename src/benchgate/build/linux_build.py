@@ -212,10 +212,8 @@ def require_tools() -> None:
     if not _has_header():
         lacks.append(_HEADERS)
     if lacks:
-        raise BuildError(
-            f"a build of Linux needs what this host does not have; as root: apt-get install "
-            f"{' '.join(lacks)} (Fedora has {_HEADER} in elfutils-libelf-devel)"
-        )
+        advice = f"as root: apt-get install {' '.join(lacks)} (Fedora has {_HEADER} in elfutils-libelf-devel)"
+        raise BuildError(f"a build of Linux needs what this host does not have; {advice}")
 
 
 def _has_header() -> bool:

@@ -204,8 +204,8 @@ def _tree(word: str, folder: Path) -> SourceTree:
     else:
         if (folder / "include/config").exists() or (folder / ".config").exists():
             raise BuildError(
-                f"a kernel was built in {folder}, whose files cannot be told from the source: "
-                f"run `make mrproper` there, or give a git checkout"
+                f"a kernel was built in {folder}, whose files cannot be told from the source: run `make "
+                "mrproper` there, or give a git checkout"
             )
         indexed, changed = {}, set(_walked(folder))
     result = {name: value for name, value in indexed.items() if name not in changed}
@@ -343,10 +343,8 @@ def _fetched(package: str, *, locked: bool, session: FetchSession) -> SourcePack
 def newest_set(package: str, client: Apt, release: Release) -> PinnedSet:
     result = next(iter(client.versions(package)), None)
     if result is None:
-        raise FetchError(
-            f"this host's package source has no {package}; `apt-cache search linux-source` lists those that "
-            "there are, or give a source tree of Linux"
-        )
+        advice = "`apt-cache search linux-source` lists those that there are, or give a source tree of Linux"
+        raise FetchError(f"this host's package source has no {package}; {advice}")
     return PinnedSet(release.name, newest.upstream(result.version), (Pin(result),))
 
 

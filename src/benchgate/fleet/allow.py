@@ -135,10 +135,8 @@ def _signed(text: str) -> SignedText:
 
 def _item(words: list[str], where: str) -> Item:
     if len(words) != 2 or words[0] not in ROLES or not SHA256.fullmatch(words[1]):
-        raise CatalogError(
-            f"{where}: `{one_line(' '.join(words))}` is not a role ({', '.join(ROLES)}) and a SHA-256 in 64 "
-            "lower-case hex digits"
-        )
+        form = f"a role ({', '.join(ROLES)}) and a SHA-256 in 64 lower-case hex digits"
+        raise CatalogError(f"{where}: `{one_line(' '.join(words))}` is not {form}")
     return Item(words[0], words[1])
 
 

@@ -165,10 +165,8 @@ def security(folder: Path, role: str) -> Security:
     files = {name: here / name for name in (CA, CERTIFICATE, KEY)}
     for path in files.values():
         if not path.is_file():
-            raise UsageError(
-                f"--certificates {folder} has no {path.name}; name the folder `{role}` that `benchgate fleet "
-                "certificates DIR` made, or DIR itself"
-            )
+            advice = f"name the folder `{role}` that `benchgate fleet certificates DIR` made, or DIR itself"
+            raise UsageError(f"--certificates {folder} has no {path.name}; {advice}")
     if files[KEY].stat().st_mode & 0o077:
         raise UsageError(f"{files[KEY]} can be read by others; `chmod 600 {files[KEY]}`")
     return Security(

@@ -302,7 +302,7 @@ def _held_of(value: object) -> tuple[bool, str]:
 
 def _nobody(patience_s: float, others: Iterable[str]) -> str:
     reasons = "".join(f"\n  {why}" for why in others)
-    return (
-        f"no worker of the fleet was a measuring host within {patience_s:.0f} s: start one with "
-        f"`benchgate fleet worker --measuring` on a machine that does nothing else{reasons}"
+    advice = (
+        f"start one with `benchgate fleet worker --measuring` on a machine that does nothing else{reasons}"
     )
+    return f"no worker of the fleet was a measuring host within {patience_s:.0f} s: {advice}"

@@ -78,10 +78,8 @@ def _run(files: Mapping[str, bytes], task: Task) -> ReceivedRun:
 def _require_same(raw: RawRun, task: Task) -> None:
     for name in ("cell", "nonce", "seed", "lane", "pins"):
         if getattr(raw, name) != getattr(task, name):
-            raise FleetError(
-                f"its folder is of another run: {name} is {one_line(str(getattr(raw, name)), 80)}, and must "
-                f"be {getattr(task, name)}"
-            )
+            differs = f"{name} is {one_line(str(getattr(raw, name)), 80)}, and must be {getattr(task, name)}"
+            raise FleetError(f"its folder is of another run: {differs}")
     if (raw.exploration.text if raw.exploration else "") != task.exploration:
         raise FleetError("its folder is of another run: it was not explored as the task says")
 

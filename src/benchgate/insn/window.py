@@ -60,10 +60,8 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     if log.problem:
         raise VerifyError(log.problem)
     if unknown := [mark for mark in log.marks if mark.kind not in _NAMES]:
-        raise VerifyError(
-            f"unknown mark (kind {unknown[0].kind:#04x}) on vCPU {unknown[0].vcpu}: "
-            "something in the guest executes bytes that look like marks"
-        )
+        cause = "something in the guest executes bytes that look like marks"
+        raise VerifyError(f"unknown mark (kind {unknown[0].kind:#04x}) on vCPU {unknown[0].vcpu}: {cause}")
     _count(log.marks, workers)
     _order(log.marks)
     begins = tuple(mark for mark in log.marks if mark.kind == MarkKind.WORK_BEGIN)
@@ -118,10 +116,8 @@ def _count(marks: Iterable[ClockMark], workers: int) -> None:
     for kind, count in wanted.items():
         if found[kind] != count:
             what = "missing" if found[kind] < count else "duplicate"
-            raise VerifyError(
-                f"{what} marks: {found[kind]} {_NAMES[kind]} on the instruction clock, "
-                f"expected {count} for {workers} workers"
-            )
+            due = f"expected {count} for {workers} workers"
+            raise VerifyError(f"{what} marks: {found[kind]} {_NAMES[kind]} on the instruction clock, {due}")
 
 
 def _order(marks: Iterable[ClockMark]) -> None:
@@ -157,10 +153,8 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
     ):
         marked = Counter(mark.vcpu for mark in marks)
         if marked != Counter(cpus):
-            raise VerifyError(
-                f"the guest reports that workers {what} on CPUs {sorted(cpus)}, "
-                f"but the marks were executed on vCPUs {sorted(marked.elements())}"
-            )
+            found_on = f"the marks were executed on vCPUs {sorted(marked.elements())}"
+            raise VerifyError(f"the guest reports that workers {what} on CPUs {sorted(cpus)}, but {found_on}")
     if hz is None or not workers:
         return
     work = max(report.end for report in workers) - min(report.start for report in workers)
@@ -168,6 +162,6 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
         reported = length * SECOND_NS // hz
         if abs(reported - counted) > max(AGREEMENT_NS, AGREEMENT * counted):
             raise VerifyError(
-                f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: "
-                "the guest's clock does not follow its instructions"
+                f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: the "
+                "guest's clock does not follow its instructions"
             )

@@ -205,10 +205,8 @@ class _Search:
         if result.status == _INFEASIBLE:
             return None
         if result.status != _OPTIMAL or result.x is None:
-            raise UsageError(
-                f"{programme.where}: the solver found no mix ({result.message}); "
-                "next: leave out inputs, or give smaller capacities"
-            )
+            advice = "next: leave out inputs, or give smaller capacities"
+            raise UsageError(f"{programme.where}: the solver found no mix ({result.message}); {advice}")
         return tuple(round(value) for value in result.x)
 
 

@@ -137,10 +137,8 @@ def explained(error: OSError, folder: Path) -> EvidenceError | HostError:
         return HostError(f"a run needs more open files: {error.strerror}; {MORE_FILES}")
     named = isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
     if named or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}:
-        return EvidenceError(
-            f"cannot write the files of a run to {folder}: {error.strerror}. "
-            "Free disk space there, or give another folder with --reports."
-        )
+        why = f"{error.strerror}. Free disk space there, or give another folder with --reports."
+        return EvidenceError(f"cannot write the files of a run to {folder}: {why}")
     return HostError(
         f"the host refused a resource that a run needs (pipes, processes, memory): {error.strerror}."
     )

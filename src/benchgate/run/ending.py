@@ -64,10 +64,8 @@ _ADVICE = {
 }
 
 
-_SILENT = (
-    ". If it prints on the screen, let it use the first serial port (`boot.append`). If it needs another "
-    "machine or another device, see `qemu` in its YAML"
-)
+_OTHERWISE = "If it needs another machine or another device, see `qemu` in its YAML"
+_SILENT = f". If it prints on the screen, let it use the first serial port (`boot.append`). {_OTHERWISE}"
 
 
 def ending_of(  # noqa: PLR0911 - one return per cause
@@ -162,10 +160,8 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
 
 
 def _suspect(seen: Observation) -> str:
-    return (
-        f"this line looks like a panic that its YAML does not name: `{seen.suspect}`. "
-        "Name it in `console.failures`, or in `console.harmless` if it is none"
-    )
+    advice = "Name it in `console.failures`, or in `console.harmless` if it is none"
+    return f"this line looks like a panic that its YAML does not name: `{seen.suspect}`. {advice}"
 
 
 def _where(stage: Stage) -> str:

@@ -127,7 +127,5 @@ def _require_space(work: Path) -> None:
     """QEMU has made the files of the guest's memory, in their whole size; it dies if the disk is full."""
     most, free = sum(path.stat().st_size for path in work.glob(f"{RAM}*")), shutil.disk_usage(work).free
     if free < most:
-        raise HostError(
-            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; "
-            "free more, or set BENCHGATE_CACHE to another disk"
-        )
+        room = f"{free >> 20} MiB are free; free more, or set BENCHGATE_CACHE to another disk"
+        raise HostError(f"a snapshot may need {most >> 20} MiB in {work.parent}, and {room}")

@@ -121,10 +121,8 @@ def _trusted_gate(gate: Gate, trusted: TrustedPrograms) -> Gate:
     if not gate.file:
         return gate
     if gate.kind not in trusted.gates:
-        raise NeedsFilesError(
-            f"gate {gate.kind} is not built in, and its rule is a program: "
-            f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
-        )
+        advice = f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
+        raise NeedsFilesError(f"gate {gate.kind} is not built in, and its rule is a program: {advice}")
     return replace(gate, file=str(trusted.gates[gate.kind]))
 
 

@@ -116,7 +116,5 @@ def require_makeable(options: Options, cells: Iterable[PlannedCell]) -> None:
                 "of which a worker makes no run: leave the row out, or measure it here"
             )
         if planned.system.ports:
-            raise UsageError(
-                f"--fleet: guests of {planned.cell.system} have ports of their host: measure "
-                f"{planned.cell.row} here"
-            )
+            advice = f"measure {planned.cell.row} here"
+            raise UsageError(f"--fleet: guests of {planned.cell.system} have ports of their host: {advice}")

@@ -78,8 +78,8 @@ def courses(place: Place, wanted: CourseQuery) -> tuple[Course, ...]:
             raise HistoryError(_unknown(connection, place, wanted))
         if len(result) > MOST_COURSES:
             raise HistoryError(
-                f"{wanted.name} has {counted(len(result), 'course')} of {wanted.metric}; name a cell "
-                f"such as {result[0].series.cell}, or one --lane"
+                f"{wanted.name} has {counted(len(result), 'course')} of {wanted.metric}; name a cell such "
+                f"as {result[0].series.cell}, or one --lane"
             )
         return tuple(_course(connection, series, wanted) for series in result)
 
@@ -203,10 +203,8 @@ def _verified(folder: Path, trusted: TrustedPrograms, *, unverified: bool) -> En
     why = f"verify says {found.text.splitlines()[1] if len(found.messages) > 1 else found.text}"
     if not unverified:
         kind = NeedsFilesError if found.exit_code == check.NEEDS_FILES else HistoryError
-        raise kind(
-            f"{folder} is not imported: {why}; next: benchgate verify {folder}, or --unverified, which marks "
-            "it in every course"
-        )
+        advice = f"next: benchgate verify {folder}, or --unverified, which marks it in every course"
+        raise kind(f"{folder} is not imported: {why}; {advice}")
     return _unverified(folder, why)
 
 

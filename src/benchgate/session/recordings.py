@@ -98,10 +98,8 @@ def _missing(kernel: Path | None) -> str:
     if kernel is not None and _symbols(kernel) != NO_SYMBOLS:
         return ""
     what = "no file has" if kernel is None else f"{kernel} does not have"
-    return (
-        f"\nnote: {what} the symbols of the kernel, so its functions have no names; next: --symbols FILE, "
-        "its System.map or an ELF file of the same build that has symbols"
-    )
+    advice = "next: --symbols FILE, its System.map or an ELF file of the same build that has symbols"
+    return f"\nnote: {what} the symbols of the kernel, so its functions have no names; {advice}"
 
 
 def write_trace(folder: Path, out: Path) -> list[str]:
@@ -187,9 +185,8 @@ class RecordKeeper:
         wants_threads = options.threads or planned.cell.id in self.needs_threads
         if planned.seats.lane is not Lane.INSN:
             if wants_threads:
-                self._note_once(
-                    f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them"
-                )
+                why = "only the instruction clock sees them"
+                self._note_once(f"no threads of {planned.cell.id} are recorded: {why}")
             return NO_RECORDS
         is_new = planned.cell.id not in self._recorded
         is_first, is_looked_at = options.measure and is_new, is_new and planned.cell.id in self.needs_look

@@ -229,9 +229,8 @@ def profiled(order: ReplayRequest, notice: Notice) -> Profile:
 def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
     raw = load(order.folder)
     if raw.lane is not Lane.INSN or raw.clock_log is None:
-        raise UsageError(
-            f"{order.folder}: only runs on lane insn can be repeated; this one is on lane {raw.lane}"
-        )
+        lane = f"this one is on lane {raw.lane}"
+        raise UsageError(f"{order.folder}: only runs on lane insn can be repeated; {lane}")
     clock = read_log(raw.clock_log)
     if order.lines and not clock.machine:
         raise UsageError(
@@ -272,10 +271,8 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
     """A built-in system by name, or a user's own by the path in --system, with the settings of the run."""
     name = plain_name(raw.cell.system)
     if order.system is None and name not in catalog.names("system"):
-        raise NeedsFilesError(
-            f"{order.folder}: system {name} is not built in; next: "
-            f"{shlex.join([*order.verb, str(order.folder), '--system'])} PATH, its YAML file"
-        )
+        advice = f"next: {shlex.join([*order.verb, str(order.folder), '--system'])} PATH, its YAML file"
+        raise NeedsFilesError(f"{order.folder}: system {name} is not built in; {advice}")
     word, given = catalog.split_system(order.system or name)
     recorded = _settings(facts, raw)
     known = catalog.system_with(word, {}).settings
@@ -292,9 +289,8 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
         where = str(order.folder.parent.parent / order.facts)
         system = system.on(read_machine(facts, raw.cell.machine, where))
     if raw.cell.system not in (system.name, choice.by_content(system).name):
-        raise UsageError(
-            f"--system {order.system} is {system.name}, but the run was made on {raw.cell.system}"
-        )
+        made = f"the run was made on {raw.cell.system}"
+        raise UsageError(f"--system {order.system} is {system.name}, but {made}")
     return system
 
 

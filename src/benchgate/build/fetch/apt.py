@@ -219,10 +219,8 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
         why = errors[0][2:].strip() if errors else f"status {done.returncode}"
         if full := full_disk(cache_root(), done.stderr):
             raise FetchError(f"apt could not write its files: {full}")
-        raise FetchError(
-            f"apt could not read this host's package source: {why[:300]}; "
-            "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
-        )
+        advice = "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
+        raise FetchError(f"apt could not read this host's package source: {why[:300]}; {advice}")
 
 
 def available() -> bool:

@@ -273,10 +273,8 @@ def _own_kernel(path: Path, guest: Architecture, named: str) -> LinuxKernel:
     try:
         version, digest = _kernel_version(image, guest), file_digest(image)
     except OSError as error:
-        raise FetchError(
-            f"{named} {path}: cannot be read: {error.strerror}; "
-            "give a bzImage that this user can read (often only root can read /boot/vmlinuz-*: copy it)"
-        ) from error
+        advice = "give a bzImage that this user can read (often only root can read /boot/vmlinuz-*: copy it)"
+        raise FetchError(f"{named} {path}: cannot be read: {error.strerror}; {advice}") from error
     config = image.with_name(f"config-{version}")
     known = file_digest(config) if config.is_file() else UNAVAILABLE
     return LinuxKernel(image, version, digest, None, known, ("user kernel",))

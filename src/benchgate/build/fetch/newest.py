@@ -154,8 +154,6 @@ def libraries_of(package: Package) -> Iterator[tuple[str, str, str]]:
 def _newest(apt: Apt, name: str) -> Package:
     versions = apt.versions(name)
     if not versions:
-        raise FetchError(
-            f"this host's package source has no {name}: give --qemu PATH and --linux-kernel PATH, "
-            "or add the distribution's main component"
-        )
+        advice = "give --qemu PATH and --linux-kernel PATH, or add the distribution's main component"
+        raise FetchError(f"this host's package source has no {name}: {advice}")
     return versions[0]

@@ -134,10 +134,8 @@ def disagreements(
     inner = 0
     for statement, level, edge in zip(stated, latency_levels, edges, strict=False):
         if not fitting(edge, statement.size, inner):
-            said.append(
-                f"{statement.name}: {_kib(statement.size)}, but the step is between {_kib(edge.low)} and "
-                f"{_kib(edge.high)}"
-            )
+            step = f"the step is between {_kib(edge.low)} and {_kib(edge.high)}"
+            said.append(f"{statement.name}: {_kib(statement.size)}, but {step}")
         if statement.ns is not None and not _near(statement.ns, level):
             said.append(_differs(statement.name, statement.ns, level))
         inner += statement.size

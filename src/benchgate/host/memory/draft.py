@@ -100,10 +100,8 @@ def _order(sockets: known.Groups, nodes: known.Groups, clusters: known.Groups) -
 def _say_kind(of: known.Evidence) -> None:
     if of.seen.kind != HUGE:
         share = f"{100 * of.seen.huge_share:.0f}%"
-        of.say(
-            f"the host gave huge pages for {share} of the memory only, so the latencies beyond l1d "
-            "contain the misses of the TLB (pages of 4 KiB)"
-        )
+        so = "so the latencies beyond l1d contain the misses of the TLB (pages of 4 KiB)"
+        of.say(f"the host gave huge pages for {share} of the memory only, {so}")
 
 
 # ---- CPUs
@@ -117,17 +115,13 @@ def cores_of(of: known.Evidence) -> known.Groups:
         same = [pair for pair, spread in of.seen.transfers.items() if spread.low < limit]
         hidden = [pair for pair in same if known.group_of(cores, pair[0]) != known.group_of(cores, pair[1])]
         if hidden:
-            of.say(
-                f"CPUs {_pairs(hidden)} are hyperthreads of one core, which the host does not tell: "
-                "their lines move at the speed of the first level"
-            )
+            so = "their lines move at the speed of the first level"
+            of.say(f"CPUs {_pairs(hidden)} are hyperthreads of one core, which the host does not tell: {so}")
         cores = known.joined(cores, hidden)
     together = [core for core in cores if len(core) > 1]
     if together:
-        of.say(
-            f"CPUs {', '.join(map(as_list, together))} share a core; a machine has no hyperthreads, so "
-            "their transfers are left out and each is a CPU of its own"
-        )
+        so = "a machine has no hyperthreads, so their transfers are left out and each is a CPU of its own"
+        of.say(f"CPUs {', '.join(map(as_list, together))} share a core; {so}")
     if of.told.is_virtual:
         of.say(
             "this is a virtual machine: sockets and cores are as its host shows them, its CPUs may "
@@ -225,8 +219,6 @@ def _kept(
             good[key] = one
             continue
         place = key if isinstance(key, str) else as_list(key)
-        missing.append(
-            f"{what} {place}: {one.value / unit:,.0f} was measured, which is not usable: a machine file "
-            f"takes {low:,g} to {high:,g}"
-        )
+        takes = f"a machine file takes {low:,g} to {high:,g}"
+        missing.append(f"{what} {place}: {one.value / unit:,.0f} was measured, which is not usable: {takes}")
     return good

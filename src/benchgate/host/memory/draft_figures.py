@@ -176,8 +176,8 @@ def bandwidth(of: Evidence) -> DraftFigure | None:
         return None
     spread = of.seen.streams[groups[0]]
     why = (
-        f"{spread.low / 1e9:.1f} to {spread.high / 1e9:.1f}, reading with {_cpus(groups[0])} together, "
-        "the highest counts. The memory may feed more CPUs: a lower limit"
+        f"{spread.low / 1e9:.1f} to {spread.high / 1e9:.1f}, reading with {_cpus(groups[0])} together, the "
+        "highest counts. The memory may feed more CPUs: a lower limit"
     )
     return DraftFigure(spread.high / 1e9, Basis.MEASURED, why)
 
@@ -221,10 +221,8 @@ def _transfer(
         why += f"; a handover of one line takes {range_text(handovers)}"
     value = median(values)
     if value < floor:
-        of.say(
-            f"transfer.{key}: {value:.1f} ns were measured, less than from a nearer place, "
-            f"{floor:.1f} ns, which the file has in its place"
-        )
+        instead = f"less than from a nearer place, {floor:.1f} ns, which the file has in its place"
+        of.say(f"transfer.{key}: {value:.1f} ns were measured, {instead}")
     return DraftFigure(max(value, floor), Basis.MEASURED, why)
 
 

@@ -81,15 +81,12 @@ def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> Bise
     session = _session_in(folder)
     if status not in _MEASURED or session is None:
         what = text or "see its output"
-        raise UsageError(
-            f"testing {commit[:10]}: pytest ended with status {status}: {what}; output: {folder / _OUTPUT}"
-        )
+        where = f"output: {folder / _OUTPUT}"
+        raise UsageError(f"testing {commit[:10]}: pytest ended with status {status}: {what}; {where}")
     letters = read_object(session, SESSION).get("letters", {})
     if letters != dict(pair.letters):
-        raise UsageError(
-            f"testing {commit[:10]}: the session has other systems, {letters!r:.200}; remove --system from "
-            "the tests' own options (addopts)"
-        )
+        advice = "remove --system from the tests' own options (addopts)"
+        raise UsageError(f"testing {commit[:10]}: the session has other systems, {letters!r:.200}; {advice}")
     term, why = judged(_verdicts(session), pair)
     return BisectStep(commit, term, why, str(session.relative_to(folder.parent.parent)))
 

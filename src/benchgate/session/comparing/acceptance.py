@@ -169,9 +169,8 @@ def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str
             return f"its {name} is not that of {asked.folder}"
     mine, other = ({arm.cell.id: arm for arm in of.arms} for of in (made, baseline))
     if mine.keys() != other.keys():
-        return (
-            f"it does not have the cells of {asked.folder}: {', '.join(sorted(mine.keys() ^ other.keys()))}"
-        )
+        differing = ", ".join(sorted(mine.keys() ^ other.keys()))
+        return f"it does not have the cells of {asked.folder}: {differing}"
     for cell_id, baseline_arm in mine.items():
         symbols = baseline_arm.symbols if asked.profile else other[cell_id].symbols
         if baseline_file.as_written(replace(baseline_arm, symbols=symbols)) != baseline_file.as_written(

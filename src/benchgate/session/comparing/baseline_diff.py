@@ -60,10 +60,8 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
         and (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
     ]
     if not pairs:
-        raise UsageError(
-            f"{asked.folder} has no cell of the baseline, which has "
-            f"{', '.join(arm.cell.id for arm in baseline.arms)}"
-        )
+        cells = ", ".join(arm.cell.id for arm in baseline.arms)
+        raise UsageError(f"{asked.folder} has no cell of the baseline, which has {cells}")
     lines = [f"baseline: session {baseline.session} of {baseline.finished}, commit {baseline.commit}"]
     for pair in pairs:
         lines += ["", *_cell(pair)]
@@ -153,9 +151,8 @@ def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice) -
 def table(then: SymbolCounts, now: SymbolCounts) -> Iterator[str]:
     """The symbols whose counts changed most, in instructions of the window of one seed."""
     current = folded(now.counts, then.counts)
-    changes = {
-        key: (then.counts.get(key, 0), current.get(key, 0)) for key in dict.fromkeys((*then.counts, *current))
-    }
+    keys = dict.fromkeys((*then.counts, *current))
+    changes = {key: (then.counts.get(key, 0), current.get(key, 0)) for key in keys}
     differing = {key: pair for key, pair in changes.items() if pair[0] != pair[1]}
     if not differing:
         yield f"  symbols of seed {then.seed}: all counts are equal"

@@ -92,9 +92,8 @@ def _alike(a: ComparisonSide, b: ComparisonSide) -> tuple[ComparisonSide, Compar
     if not a.samples.keys() & b.samples.keys():
         a, b = a.operations, b.operations
     if not a.samples.keys() & b.samples.keys():
-        raise UsageError(
-            f"{a.name} and {b.name} have no figure of the same workload, parameters, CPU count and metric"
-        )
+        lack = "no figure of the same workload, parameters, CPU count and metric"
+        raise UsageError(f"{a.name} and {b.name} have {lack}")
     return a, b
 
 
@@ -192,6 +191,5 @@ class _Worsening:
 def _worse(base: Samples, other: Samples, alpha: float) -> _Worsening:
     top, bottom = (other, base) if base.better is MetricDirection.LESS else (base, other)
     steps = top.step or 0.0, bottom.step or 0.0
-    return _Worsening(
-        ratio_of_medians(top.values, bottom.values), ratio_interval(top.values, bottom.values, alpha, steps)
-    )
+    ratio = ratio_of_medians(top.values, bottom.values)
+    return _Worsening(ratio, ratio_interval(top.values, bottom.values, alpha, steps))

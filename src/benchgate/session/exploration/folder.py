@@ -63,10 +63,8 @@ class ExplorationFolder:
         for name in names:
             if before.get(name) != json.loads(json.dumps(facts[name])):
                 other = "asks for something else" if name == "asked" else "had another QEMU or other guests"
-                raise UsageError(
-                    f"{self.path}: this exploration {other}; its runs would not fit; next: give another "
-                    "folder with --out"
-                )
+                advice = "its runs would not fit; next: give another folder with --out"
+                raise UsageError(f"{self.path}: this exploration {other}; {advice}")
 
     def facts(self) -> dict[str, Any]:
         if not (self.path / PLAN).is_file():

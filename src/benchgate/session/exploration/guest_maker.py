@@ -157,8 +157,8 @@ class GuestMaker:
                 job = taken[number]
                 if raw.ending is Ending.NO_START:
                     raise BootError(
-                        f"{job.planned.cell.id}: no guest ran: {raw.detail} That says nothing of its kernel; "
-                        f"next: the same command makes the runs that are missing"
+                        f"{job.planned.cell.id}: no guest ran: {raw.detail} That says nothing of its "
+                        "kernel; next: the same command makes the runs that are missing"
                     )
                 seconds = time.monotonic() - self._began.pop(job.folder, time.monotonic())
                 yield MakerResult(self._made(job, raw), seconds)

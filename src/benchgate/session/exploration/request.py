@@ -97,9 +97,8 @@ def strategies(word: str) -> tuple[str, ...]:
     for strategy in result:
         if strategy not in STRATEGIES:
             known = f"a strategy is {ALL} or of {', '.join(STRATEGIES)}"
-            raise UsageError(
-                f"--strategy {word:.80}: `{strategy:.40}` is none; {suggestion(strategy, STRATEGIES, known)}"
-            )
+            advice = suggestion(strategy, STRATEGIES, known)
+            raise UsageError(f"--strategy {word:.80}: `{strategy:.40}` is none; {advice}")
     if not result or len(set(result)) != len(result):
         raise UsageError(f"--strategy {word!r:.80}: name at least one, each once")
     return result
@@ -128,8 +127,8 @@ def checked(asked: ExplorationRequest) -> None:
     begin, end = given.get("from_ns", 0), given.get("until_ns", 0)
     if 0 < end <= begin:
         raise UsageError(
-            f"--with: from_ns {begin} is not before until_ns {end}, so no run could have a stall; next: give "
-            "a later until_ns, or none for the whole run"
+            f"--with: from_ns {begin} is not before until_ns {end}, so no run could have a stall; next: "
+            "give a later until_ns, or none for the whole run"
         )
     for strategy in asked.strategies:
         asked.exploration(str(Strategy.SYNC) if strategy == PLAIN else strategy, asked.first_seed, steps=1)

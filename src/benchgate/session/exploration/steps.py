@@ -185,9 +185,8 @@ def replay_find(order: ReplayRequest, notice: Notice) -> tuple[str, bool]:
     limit = find.deadline_ns or None
     if name != find.name and find.small is not None and find.small.cell != find.cell:
         limit = None  # another cell has another deadline
-    text, same = replay.replay(
-        replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB), notice
-    )
+    again = replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB)
+    text, same = replay.replay(again, notice)
     return "\n".join([text, *_left_of(find, order.folder)]), same
 
 

@@ -94,9 +94,8 @@ def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactR
     if file.is_linux and not order.given.has_programs:
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
         kernel = relative(file.path, order.given.out)
-        result = FirstContactResult(
-            linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes"
-        )
+        text = linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch])
+        result = FirstContactResult(text, "primes")
     else:
         result = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
     system = systemfile.parse(result.text, order.given.out, {})
@@ -159,10 +158,8 @@ def _came_up(booting: _BootTrials, file: KernelFile, arch: str) -> tuple[System,
 
 def advice(furthest: BootObservation) -> str:
     if furthest.text.strip():
-        return (
-            "Its own documentation says which machine and devices it needs: give them by --machine, "
-            "--memory, --disk, --append, --firmware"
-        )
+        advice = "give them by --machine, --memory, --disk, --append, --firmware"
+        return f"Its own documentation says which machine and devices it needs: {advice}"
     return (
         "On no machine did it print anything on the first serial port. If it prints on the screen, its own "
         "documentation says how to send its console to the serial port, often by a word on the command line: "
@@ -180,11 +177,8 @@ def _tried(booting: _BootTrials, systems: tuple[System, ...]) -> Iterator[tuple[
 
 def _rank(boot: BootObservation) -> tuple[int, int]:
     """Ranks how far it came: by its end, then by how much it printed."""
-    fails = (
-        boot.stop not in _RANK
-        or not boot.text.strip()
-        or (boot.stop is ListeningEnd.EXITED and _was_reset(boot))
-    )
+    reset = boot.stop is ListeningEnd.EXITED and _was_reset(boot)
+    fails = boot.stop not in _RANK or not boot.text.strip() or reset
     return 0 if fails else _RANK[boot.stop], len(boot.text)
 
 
@@ -261,9 +255,8 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(result.text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"{out} cannot be written: {error.strerror}; name another file with --out"
-        ) from error
+        advice = "name another file with --out"
+        raise UsageError(f"{out} cannot be written: {error.strerror}; {advice}") from error
     return _next(out, result, _seen(order, result, say))
 
 
@@ -340,9 +333,8 @@ def _next(out: Path, result: FirstContactResult, seen: Sequence[str]) -> str:
     if seen:
         lines += ["what a workload of it could promise (`benchgate docs write-a-workload`):"]
         lines += [f"  {line}" for line in seen]
-    return "\n".join(
-        [*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, result)]
-    )
+    plan = f"then: pytest --plan --system {file}, and a test such as:"
+    return "\n".join([*lines, plan, _test(out, result)])
 
 
 def _test(out: Path, result: FirstContactResult) -> str:

@@ -122,9 +122,8 @@ def compare(folder: StudyFolder, other: StudyFolder) -> StudyComparison:
             files += 2
             different += [*_attempts(key, *(place for place in places if place))]
     if not files:
-        raise UsageError(
-            f"{folder.path} and {other.path} have nothing in common; next: benchgate mix vectors"
-        )
+        advice = "next: benchgate mix vectors"
+        raise UsageError(f"{folder.path} and {other.path} have nothing in common; {advice}")
     return StudyComparison(files, tuple(different))
 
 

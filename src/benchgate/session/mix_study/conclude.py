@@ -36,10 +36,8 @@ def tables_of(folder: StudyFolder) -> tuple[str, str]:
 
 def _tables(study: Study, single: ApplicationFigures) -> tuple[str, str]:
     vectors, sigmas, refused = single.vectors, single.sigmas, single.refused
-    return (
-        files.vectors_csv(study, vectors, refused),
-        files.sensitivity_csv(study, vectors, sigmas, refused),
-    )
+    table = files.vectors_csv(study, vectors, refused)
+    return (table, files.sensitivity_csv(study, vectors, sigmas, refused))
 
 
 def write_tables(folder: StudyFolder, study: Study, single: ApplicationFigures) -> None:

@@ -84,9 +84,8 @@ def mix_of(job: MixJob, system: System) -> mix_runs.Mix:
         _part(part, job.study, limits_of(job.limit) if n == 0 else mix_runs.PartLimits())
         for n, part in enumerate(job.order.parts)
     )
-    return mix_runs.Mix(
-        system, job.study.cpus, parts, mix_runs.COLD_RUNS + job.study.least, job.study.limit_ms
-    )
+    runs = mix_runs.COLD_RUNS + job.study.least
+    return mix_runs.Mix(system, job.study.cpus, parts, runs, job.study.limit_ms)
 
 
 def limits_of(limit: Amount | None) -> mix_runs.PartLimits:

@@ -111,10 +111,8 @@ def _refuse_unverified(study: Study) -> None:
     for study_input in study.inputs:
         tool = catalog.load_workload(study_input.workload).tool
         if tool and not tool.verifies:
-            raise UsageError(
-                f"{study_input.where}: workload: {study_input.workload} is {UNVERIFIED}, so no gate may use "
-                "its figures: leave it out of this study"
-            )
+            so = "so no gate may use its figures: leave it out of this study"
+            raise UsageError(f"{study_input.where}: workload: {study_input.workload} is {UNVERIFIED}, {so}")
 
 
 def _folder(options: Options, study: Study) -> Path:

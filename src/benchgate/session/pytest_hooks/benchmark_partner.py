@@ -55,8 +55,8 @@ def add(config: pytest.Config, view: SessionView) -> str:
     if lost := missing(session):
         version = metadata.version("pytest-benchmark")
         return (
-            f"pytest-benchmark {version} has no {', '.join(lost)}, so its session has no cells of benchgate; "
-            "benchmark.json in the session's folder has them"
+            f"pytest-benchmark {version} has no {', '.join(lost)}, so its session has no cells of "
+            "benchgate; benchmark.json in the session's folder has them"
         )
     if not (session.disabled or session.skip) and view.is_verified:
         session.benchmarks.extend(

@@ -106,9 +106,8 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, sta
     else:
         systems = choice.systems_of(request, options)
         planned_cells = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
-        metafunc.parametrize(
-            "image", planned_cells, ids=[cell.test_cell.row for cell in planned_cells], indirect=True
-        )
+        ids = [cell.test_cell.row for cell in planned_cells]
+        metafunc.parametrize("image", planned_cells, ids=ids, indirect=True)
 
 
 def _param(item: pytest.Item, name: str) -> object:

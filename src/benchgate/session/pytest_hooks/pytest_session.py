@@ -110,9 +110,8 @@ class PytestSession:
         planner.check_sets(self.options, self.collected)
         planner.check_names((*arms, *images))
         planner.check_kinds(gates)
-        self._sweeps = {
-            sweep.row: sweep for sweep in planner.sweeps(cells, gates, threads=self.options.threads)
-        }
+        rows = planner.sweeps(cells, gates, threads=self.options.threads)
+        self._sweeps = {sweep.row: sweep for sweep in rows}
         self._images = tuple(images)
         self.picked = bool(gates)
 
@@ -165,9 +164,8 @@ class PytestSession:
     def _measure(self, row: str) -> None:
         measuring = self._open()
         sweep = self._sweeps[row]
-        result = run_sweep(
-            sweep, self.options, measuring.policy_of(sweep), measuring, self.options.order_seed
-        )
+        policy = measuring.policy_of(sweep)
+        result = run_sweep(sweep, self.options, policy, measuring, self.options.order_seed)
         self._results[row] = result
         if self.options.profile_host:
             measuring.profile(sweep)
@@ -180,9 +178,8 @@ class PytestSession:
             with ExitStack() as undo:
                 undo.callback(measuring.close, missing="it could not be started")
                 measuring.open(tuple(self._sweeps.values()), self._images)
-                self._sweeps = {
-                    row: reseat(s, measuring.bench.ground, self.options) for row, s in self._sweeps.items()
-                }
+                ground = measuring.bench.ground
+                self._sweeps = {row: reseat(s, ground, self.options) for row, s in self._sweeps.items()}
                 measuring.begin(tuple(self._sweeps.values()))
                 if self.beside:
                     measuring.keep(self.beside)

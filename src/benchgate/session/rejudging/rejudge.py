@@ -116,10 +116,8 @@ def find_workload(facts: Mapping[str, Any], name: str, trusted: TrustedPrograms)
         return trusted.workloads[name]
     word = str(facts["workloads"][name])
     if word != name or not catalog.is_built_in_workload(name):  # `x.yaml` is a path, too
-        raise NeedsFilesError(
-            f"workload {name} is not built in, and its oracle is a program: "
-            f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
-        )
+        advice = f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
+        raise NeedsFilesError(f"workload {name} is not built in, and its oracle is a program: {advice}")
     return catalog.load_workload(name)
 
 
@@ -128,9 +126,8 @@ def _judge(
 ) -> JudgedRun:
     raw = load(folder)
     if folder.name != f"{raw.attempt:04d}-{raw.cell.id}":
-        raise EvidenceError(
-            f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
-        )
+        who = f"of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
+        raise EvidenceError(f"{folder / 'run.json'} is {who}")
     _require_placement(raw, facts, where)
     if raw.cell.clock and clock_of(raw.lane) != raw.cell.clock:
         raise EvidenceError(f"{folder / 'run.json'}: its lane {raw.lane} is not one of its clock")
@@ -247,9 +244,8 @@ def write_page(session: Path, out: Path | None, trusted: TrustedPrograms) -> Pat
     try:
         place.write_text(report_html.render(view), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise UsageError(
-            f"{place} cannot be written ({error.strerror}); name another file with --out"
-        ) from None
+        advice = "name another file with --out"
+        raise UsageError(f"{place} cannot be written ({error.strerror}); {advice}") from None
     return place
 
 

@@ -125,9 +125,8 @@ def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, t
 
 def system_of(folder: Path, name: str) -> tuple[str | None, tuple[str, ...]]:
     """The word for the system of a cell; None: it was not kept, or has changed, as the sentence says."""
-    record = next(
-        (record for record in _recalled(folder) if (record.option, record.name) == (SYSTEM, name)), None
-    )
+    wanted = (SYSTEM, name)
+    record = next((record for record in _recalled(folder) if (record.option, record.name) == wanted), None)
     if record is None:
         return None, ()
     return (None, (record.changed,)) if record.changed else (record.word, ())

@@ -37,10 +37,8 @@ class TrustedPrograms:
         )
         gates = (("--gate", kind, path, path) for kind, path in self.gates.items())
         own = (("--extra-report", reports.name_of(path), path, path) for path in self.reports)
-        return tuple(
-            Program(option, name, str(path), _digest(file))
-            for option, name, path, file in (*oracles, *gates, *own)
-        )
+        rows = (*oracles, *gates, *own)
+        return tuple(Program(option, name, str(path), _digest(file)) for option, name, path, file in rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         return [asdict(program) for program in self.programs]
@@ -77,10 +75,8 @@ def require_programs(
             f"{program.option} {program.name} (its Python file had SHA-256 {program.sha256})"
             for program in missing
         )
-        raise NeedsFilesError(
-            f"programs of its user judged this session, and only programs that you name are run: "
-            f"{', '.join(texts)}; next, if you trust them: {words}"
-        )
+        only = f"only programs that you name are run: {', '.join(texts)}; next, if you trust them: {words}"
+        raise NeedsFilesError(f"programs of its user judged this session, and {only}")
 
 
 def compared(facts: Mapping[str, Any], where: str, trusted: TrustedPrograms) -> tuple[str, ...]:
@@ -97,7 +93,5 @@ def _comparison(given: Program, sha256: str) -> str:
     subject = f"{given.option} {given.name}"
     if given.sha256 == sha256:
         return f"{subject} is the program that judged the session"
-    return (
-        f"{subject} is not the program that judged the session: its Python file has SHA-256 {given.sha256}, "
-        f"the session's had {sha256}"
-    )
+    differ = f"its Python file has SHA-256 {given.sha256}, the session's had {sha256}"
+    return f"{subject} is not the program that judged the session: {differ}"
