@@ -150,23 +150,13 @@ def side_of(session: StoredSession, system: str = "") -> ComparisonSide:
         key = _key(series, session.name)
         if key in result:  # two clocks, or two placements of one CPU count
             key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
-        result[key] = Samples(
-            series.lane, series.shown_unit, MetricDirection(series.better), values, session.steps[series]
-        )
+        better, step = MetricDirection(series.better), session.steps[series]
+        result[key] = Samples(series.lane, series.shown_unit, better, values, step)
     mark = "" if session.verified else ", UNVERIFIED"
     name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
-    host = next(
-        (
-            course_series.machine
-            for course_series, _ in kept
-            if course_series.machine and course_series.lane != Lane.INSN
-        ),
-        "",
-    )
-    models = {
-        course_series.machine if course_series.lane == Lane.INSN and course_series.machine else IDEAL
-        for course_series, _ in kept
-    }
+    hosts = (series.machine for series, _ in kept if series.machine and series.lane != Lane.INSN)
+    host = next(hosts, "")
+    models = {series.machine if series.lane == Lane.INSN and series.machine else IDEAL for series, _ in kept}
     return ComparisonSide(name, chosen, result, host, tuple(sorted(models)))
 
 
@@ -246,13 +236,9 @@ def _with_metrics(
         known = [labels[key] for clock in clocks if (key := _place(row.cell, clock, smt)) in labels]
         named = replace(row, label=known[0].label, variant=known[0].variant) if known else row
         known_steps = steps.get(row.run)
-        labelled.append(
-            replace(
-                named,
-                metrics=tuple(found.get(row.run, ())),
-                steps=None if known_steps is None else tuple(known_steps),
-            )
-        )
+        metrics = tuple(found.get(row.run, ()))
+        kept = None if known_steps is None else tuple(known_steps)
+        labelled.append(replace(named, metrics=metrics, steps=kept))
     return tuple(labelled)
 
 

@@ -102,16 +102,15 @@ class _Replay:
     """The run was made on a machine with a memory system."""
 
     def request(self, records: Records = NO_RECORDS) -> RunRequest:
-        raw = self.raw
-        start = RunFiles(raw).start
+        raw, files = self.raw, RunFiles(self.raw)
         boot = BootOptions(
             raw.nonce,
             seed=raw.seed,
             measure=self.measure,
             records=records,
             exploration=raw.exploration,
-            boot=None if start is None else start.boot,
-            keeps_memory=RunFiles(raw).end_memory is not None,
+            boot=None if files.start is None else files.start.boot,
+            keeps_memory=files.end_memory is not None,
         )
         request = self.bench.smoke_request if raw.cell.is_smoke else self.bench.request
         made = request(self.planned, boot, self.order.out, attempt=raw.attempt)
@@ -244,10 +243,8 @@ def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
         )
     facts = read_object(order.folder.parent.parent, order.facts)
     system = _system(_with_system(order, raw, notice), facts, raw)
-    if raw.cell.is_smoke:
-        workload = smoke.stand_in(system)
-    else:
-        workload = find_workload(facts, raw.cell.workload, order.trusted)
+    is_smoke, name = raw.cell.is_smoke, raw.cell.workload
+    workload = smoke.stand_in(system) if is_smoke else find_workload(facts, name, order.trusted)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, raw.placement, ()))
     bench = Workbench(Options(), ThisHost(), notice)
     if guest_digest(bench.image(planned)) != raw.guest_digest:

@@ -53,11 +53,11 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
     where = str(folder / SESSION)
     of = acceptance.measured_arms(session, where)
     here = origin_of(session.facts, where)
+    shown = [arm for arm in of.values() if run is None or run.name.endswith(f"-{arm.cell.id}")]
     pairs = [
         _Pair(then, arm, _runs(session, arm), here, baseline.origin)
-        for arm in of.values()
-        if (run is None or run.name.endswith(f"-{arm.cell.id}"))
-        and (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
+        for arm in shown
+        if (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
     ]
     if not pairs:
         cells = ", ".join(arm.cell.id for arm in baseline.arms)
@@ -103,12 +103,8 @@ def _cell(pair: _Pair) -> Iterator[str]:
 def _metric(pair: _Pair, name: str) -> list[str]:
     then, now = pair.then.measurements[name], pair.now.measurements[name]
     unit = f" {unit_on(now.cell.system, now.unit)}".rstrip()
-    return [
-        name,
-        f"{exact(median(then.samples))}{unit}",
-        f"{exact(median(now.samples))}{unit}",
-        worse(then, now),
-    ]
+    medians = (f"{exact(median(each.samples))}{unit}" for each in (then, now))
+    return [name, *medians, worse(then, now)]
 
 
 def worse(then: Measurement, now: Measurement) -> str:

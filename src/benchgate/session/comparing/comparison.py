@@ -71,11 +71,8 @@ def _side(word: str, db: str) -> ComparisonSide:
 
 def _alone(a: ComparisonSide, b: ComparisonSide) -> list[tuple[str, str]]:
     """What has no partner, each once: a row that one side skipped is missing here, too."""
-    left = a.samples.keys() - b.samples.keys(), b.samples.keys() - a.samples.keys()
-    return [
-        (name, ", ".join(sorted(set(map(figures_file.short, keys)))))
-        for name, keys in zip("AB", left, strict=True)
-    ]
+    left = {"A": a.samples.keys() - b.samples.keys(), "B": b.samples.keys() - a.samples.keys()}
+    return [(name, ", ".join(sorted(set(map(short, keys))))) for name, keys in left.items()]
 
 
 def _alike(a: ComparisonSide, b: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:

@@ -157,9 +157,7 @@ class ExplorationFolder:
             "notes": list(state.notes),
             "runs": [as_json(line) for line in state.lines],
             "finds": [as_json(find) for find in state.finds],
-            "groups": [
-                {"group": name, "finds": [find.name for find in finds]} for name, finds in state.groups
-            ],
+            "groups": [{"group": name, "finds": [one.name for one in finds]} for name, finds in state.groups],
         }
         write_whole(self.path / STATE, json.dumps(value, indent=1) + "\n")
         write_whole(self.path / PAGE, page)

@@ -61,11 +61,8 @@ class ExplorationRequest:
         free = ["runs", "stop_at_first", "jobs", "small", "small_runs"]
         free += ["start"] if self.smoke or self.start == StartKind.COLD else []
         whole = asdict(self) | {"parameters": dict(self.parameters or {})}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in whole.items()
-            if name not in free
-        }
+        kept = {name: value for name, value in whole.items() if name not in free}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
 
     def exploration(self, strategy: str, seed: int, steps: int, begin_ns: int | None = None) -> Exploration:
         """The exploration of one run, which has `steps` synchronising instructions. Its window begins at

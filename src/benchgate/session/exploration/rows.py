@@ -60,15 +60,10 @@ def _of_tests(asked: ExplorationRequest) -> RowSelection:
 
 
 def _words(asked: ExplorationRequest) -> list[str]:
-    given = [f"--system={system}" for system in asked.systems]
+    given = ["--clock=insn", f"--start={asked.start}", *(f"--system={one}" for one in asked.systems)]
     given += [f"--smp={asked.smp}"] if asked.smp else []
-    return [
-        "--clock=insn",
-        f"--start={asked.start}",
-        *given,
-        *(["--quick"] if asked.quick else []),
-        *asked.words,
-    ]
+    given += ["--quick"] if asked.quick else []
+    return [*given, *asked.words]
 
 
 def has_window(system: System) -> bool:
