@@ -49,6 +49,10 @@ _RANK = {ListeningEnd.PROMPT: 4, ListeningEnd.EXITED: 3, ListeningEnd.QUIET: 2, 
 _GOOD = 3
 """A kernel of this rank came up; others may come further on another machine."""
 _LONGEST_S = 3600.0
+_FURTHER = (
+    "with {cpus} CPUs it came further than with 1: some kernels wait for as many CPUs as they were built "
+    "for. A speedup needs runs at several counts: build it so that it comes up with 1, too"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +181,9 @@ def _tried(booting: _BootTrials, systems: tuple[System, ...]) -> Iterator[tuple[
 
 def _rank(boot: BootObservation) -> tuple[int, int]:
     """Ranks how far it came: by its end, then by how much it printed."""
-    reset = boot.stop is ListeningEnd.EXITED and _was_reset(boot)
+    reset = boot.stop is ListeningEnd.EXITED and "guest-reset" in boot.ends
     fails = boot.stop not in _RANK or not boot.text.strip() or reset
     return 0 if fails else _RANK[boot.stop], len(boot.text)
-
-
-def _was_reset(boot: BootObservation) -> bool:
-    return "guest-reset" in boot.ends
 
 
 def _with_more(
@@ -203,7 +203,7 @@ def _with_more(
                 break
         further = [count for count, boot in boots.items() if _rank(boot)[0] > _rank(first)[0]]
         if further:
-            booting.say(_further(further[0]))
+            booting.say(_FURTHER.format(cpus=further[0]))
         found = guesses(boots)
         if found.online or found.online_lines:
             return one, boots
@@ -218,26 +218,14 @@ def _lacks(system: System, cpus: int) -> str:
     return str(kernel) if system.has_guest_per_count and not kernel.is_file() else ""
 
 
-def _further(cpus: int) -> str:
-    return (
-        f"with {cpus} CPUs it came further than with 1: some kernels wait for as many CPUs as they were "
-        "built for. A speedup needs runs at several counts: build it so that it comes up with 1, too"
-    )
-
-
 def _how_it_went(boot: BootObservation) -> str:
-    ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
+    ended = "by a reset or a triple fault" if "guest-reset" in boot.ends else f"with status {boot.status}"
+    typed = [f"`{step.line}`: {step.how}" for step in boot.steps]
+    silent = "it prints nothing more" if boot.text.strip() else "it printed nothing on the serial port"
     return {
-        ListeningEnd.PROMPT: "; ".join(
-            [
-                f"it waits at its prompt `{boot.prompt}`",
-                *(f"`{step.line}`: {step.how}" for step in boot.steps),
-            ]
-        ),
+        ListeningEnd.PROMPT: "; ".join([f"it waits at its prompt `{boot.prompt}`", *typed]),
         ListeningEnd.EXITED: f"it ended QEMU {ended}",
-        ListeningEnd.QUIET: "it prints nothing more"
-        if boot.text.strip()
-        else "it printed nothing on the serial port",
+        ListeningEnd.QUIET: silent,
         ListeningEnd.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
         ListeningEnd.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
         ListeningEnd.BUSY: "it was still printing when the time was over",

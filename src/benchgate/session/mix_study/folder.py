@@ -24,10 +24,8 @@ from benchgate.mix.study import Study
 from benchgate.mix.study_orders import StudyOrder
 
 FORMAT, VERSION = "benchgate-mix-study", 4
-STUDY, PLAN, MIXES, RUNS, RESULT, TOOK = (
-    *("study.yaml", "plan.json", "mixes.json"),
-    *("runs", "result.json", "seconds.txt"),
-)
+STUDY, PLAN, MIXES = "study.yaml", "plan.json", "mixes.json"
+RUNS, RESULT, TOOK = "runs", "result.json", "seconds.txt"
 MOST_ATTEMPTS = 1000
 
 
@@ -56,8 +54,7 @@ class StudyFolder:
         self.plan(study, orders)
 
     def plan(self, study: Study, orders: Sequence[StudyOrder]) -> None:
-        value: dict[str, object] = {"format": FORMAT, "version": VERSION}
-        value |= as_json(_Plan(study, tuple(orders)))
+        value = {"format": FORMAT, "version": VERSION, **as_json(_Plan(study, tuple(orders)))}
         write_whole(self.path / PLAN, json.dumps(value, indent=1) + "\n")
 
     def study(self) -> Study:

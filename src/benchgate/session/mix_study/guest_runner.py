@@ -116,12 +116,11 @@ def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
 
 def measured(run: mix_runs.MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
     units = {one.name: one.units for one in study.inputs if one.units is not None}
+    scores = {part.name: part.score * units.get(input_of(part.name), 1) for part in run.parts}
     parts = tuple(
-        PartMeasurement(
-            part.name, part.score * units.get(input_of(part.name), 1), part.runs, _use(part.use), part.starved
-        )
+        PartMeasurement(part.name, scores[part.name], part.runs, _use(part.use), part.starved)
         for part in run.parts
-        if not part.name.startswith(f"{DUMMY}#")
+        if input_of(part.name) != DUMMY
     )
     return MixMeasurement(
         window_ns=run.window_ns,

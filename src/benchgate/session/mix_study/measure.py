@@ -77,11 +77,8 @@ class Bench:
     def _limited(self, wanted: Sequence[StudyOrder]) -> None:
         known = self.folder.runs()
         found = {one.input.name: one for one in vectors.compute(self.study, known)}
-        limited = [
-            (order, order.limit, found[order.parts[0].input])
-            for order in wanted
-            if order.limit and uses_enough(self.study, found[order.parts[0].input], order.limit.resource)
-        ]
+        every = [(order, order.limit, found[order.parts[0].input]) for order in wanted if order.limit]
+        limited = [row for row in every if uses_enough(self.study, row[2], row[1].resource)]
         self.progress.expect(len(limited) - len(wanted))
         for order, limit, vector in limited:
             lone = [*alone(self.study, known, vector.input.name).values()]
@@ -101,10 +98,9 @@ class Bench:
             return
         found, attempt = self._attempt(job)
         for _ in range(MOST_VOID):
-            if not isinstance(found, VoidMixRun):
-                break
-            self.progress.note(f"{key}: void, so it is made again: {found.reason}")
-            found, attempt = self._attempt(job)
+            if isinstance(found, VoidMixRun):
+                self.progress.note(f"{key}: void, so it is made again: {found.reason}")
+                found, attempt = self._attempt(job)
         if isinstance(found, VoidMixRun):
             found = f"the host disturbed {1 + MOST_VOID} attempts, the last one by {found.reason}"
         where = f"{RUNS}/{key}/{attempt.name}"
