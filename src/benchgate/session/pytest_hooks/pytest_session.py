@@ -135,11 +135,11 @@ class PytestSession:
         given QEMU refuses. A QEMU that would have to be fetched is not tried."""
         cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
         require_counts(cells)
-        alone = is_alone(cell.system for cell in cells)
-        given = [(cell, given_qemu(cell.system, self.options, alone=alone)) for cell in largest(cells)]
-        require_machines(
-            (cell, qemu_of(cell.system, path, locked=self.options.locked)) for cell, path in given if path
-        )
+        alone, qemus = is_alone(cell.system for cell in cells), []
+        for cell in largest(cells):
+            if path := given_qemu(cell.system, self.options, alone=alone):
+                qemus.append((cell, qemu_of(cell.system, path, locked=self.options.locked)))
+        require_machines(qemus)
 
     # ---- measuring
 
@@ -147,12 +147,10 @@ class PytestSession:
         """The results of the row's sweep; it is measured now unless it was measured before."""
         row = next(sweep.row for sweep in self._sweeps.values() if row in sweep.rows)
         if row in self._interrupted:
-            pytest.fail(
-                f"INVALID: {row}: measuring it was interrupted ({self._interrupted[row]}), and it is not "
-                "measured again in this session; next: allow these tests more time, because the first test "
-                "of a row waits until the whole row is measured",
-                pytrace=False,
-            )
+            why = f"measuring it was interrupted ({self._interrupted[row]})"
+            again = "it is not measured again in this session; next: allow these tests more time"
+            cause = "the first test of a row waits until the whole row is measured"
+            pytest.fail(f"INVALID: {row}: {why}, and {again}, because {cause}", pytrace=False)
         if row not in self._results:
             try:
                 self._measure(row)
@@ -196,11 +194,9 @@ class PytestSession:
         instruction clock. All guests end with the block."""
         measuring = self._open()
         if self.host.runner is not None:
-            pytest.fail(
-                "a test that boots guests of its own talks with them on this machine, and wall time is "
-                "measured on a worker: leave out --fleet for it",
-                pytrace=False,
-            )
+            why = "talks with them on this machine, and wall time is measured on a worker"
+            advice = "leave out --fleet for it"
+            pytest.fail(f"a test that boots guests of its own {why}: {advice}", pytrace=False)
         with ExitStack() as stack:
 
             def start(cpus: int = 1, clock: str | None = None) -> RunningGuest:

@@ -32,9 +32,7 @@ class TrustedPrograms:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        oracles = (
-            ("--workload", name, workload.file, workload.oracle) for name, workload in self.workloads.items()
-        )
+        oracles = (("--workload", name, one.file, one.oracle) for name, one in self.workloads.items())
         gates = (("--gate", kind, path, path) for kind, path in self.gates.items())
         own = (("--extra-report", reports.name_of(path), path, path) for path in self.reports)
         rows = (*oracles, *gates, *own)
@@ -71,10 +69,7 @@ def require_programs(
     if missing:
         named = [given.get(key, program) for key, program in recorded.items()]
         words = shlex.join([*command, *(word for program in named for word in program.words)])
-        texts = (
-            f"{program.option} {program.name} (its Python file had SHA-256 {program.sha256})"
-            for program in missing
-        )
+        texts = [f"{one.option} {one.name} (its Python file had SHA-256 {one.sha256})" for one in missing]
         only = f"only programs that you name are run: {', '.join(texts)}; next, if you trust them: {words}"
         raise NeedsFilesError(f"programs of its user judged this session, and {only}")
 
@@ -82,11 +77,8 @@ def require_programs(
 def compared(facts: Mapping[str, Any], where: str, trusted: TrustedPrograms) -> tuple[str, ...]:
     """Says for each given program whether it is the one that judged the session."""
     recorded = {(program.option, program.name): program.sha256 for program in read_programs(facts, where)}
-    return tuple(
-        _comparison(program, recorded[program.option, program.name])
-        for program in trusted.programs
-        if (program.option, program.name) in recorded
-    )
+    pairs = ((program, recorded.get((program.option, program.name))) for program in trusted.programs)
+    return tuple(_comparison(program, sha256) for program, sha256 in pairs if sha256 is not None)
 
 
 def _comparison(given: Program, sha256: str) -> str:
