@@ -73,9 +73,7 @@ def listing() -> tuple[CacheEntry, ...]:
     """Every folder in the cache, least recently used first."""
     with cache_storage.storage_trouble(cache_storage.cache_root()):
         entries = [_describe(place) for place in _places()]
-    return tuple(
-        sorted((entry for entry in entries if entry), key=lambda entry: (entry.used_s, entry.digest))
-    )
+    return tuple(sorted(filter(None, entries), key=lambda entry: (entry.used_s, entry.digest)))
 
 
 def collect_garbage(keep_bytes: int) -> tuple[CacheEntry, ...]:
@@ -98,11 +96,9 @@ def _places() -> Iterator[Path]:
     if root.exists() and not root.is_dir():
         raise HostError(f"the cache {root} is not a folder: set BENCHGATE_CACHE to a folder")
     if root.is_dir():
-        for kind in sorted(root.iterdir()):
-            if cache_storage.KIND.fullmatch(kind.name) and kind.is_dir():
-                yield from (
-                    path for path in sorted(kind.iterdir()) if cache_storage.DIGEST.fullmatch(path.name)
-                )
+        for path in sorted(root.glob("*/*")):
+            if cache_storage.KIND.fullmatch(path.parent.name) and cache_storage.DIGEST.fullmatch(path.name):
+                yield path
 
 
 def _describe(place: Path) -> CacheEntry | None:
@@ -123,12 +119,11 @@ def _exclusive(place: Path) -> Iterator[bool]:
     """Gives whether no process uses the folder; if so, none can during the block. A folder that cannot be
     locked counts as used."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    free = False
     try:
-        free = True
-        try:
+        with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            free = False
+            free = True
         yield free
     finally:
         os.close(descriptor)

@@ -94,10 +94,8 @@ class Apt:
             "Dir::Cache::pkgcache": "pkgcache.bin",
             "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
         }
-        lines = [
-            f'{name} "{place if place.endswith(".bin") else folder / place}";\n'
-            for name, place in places.items()
-        ]
+        paths = {name: place if place.endswith(".bin") else folder / place for name, place in places.items()}
+        lines = [f'{name} "{path}";\n' for name, path in paths.items()]
         self._settings.write_text(_SETTINGS % (architecture, architecture) + "".join(lines))
 
     def update(self) -> None:
@@ -208,9 +206,8 @@ class Apt:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise FetchError(
-                f"`{argv[0]} {argv[-1]}` did not end within {timeout_s:.0f} s: run this again"
-            ) from error
+            late = f"did not end within {timeout_s:.0f} s: run this again"
+            raise FetchError(f"`{argv[0]} {argv[-1]}` {late}") from error
 
 
 def _check(done: subprocess.CompletedProcess[str]) -> None:
