@@ -129,9 +129,8 @@ class MemoryLogReader:
 
     def _order(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 7 or words[1] not in PHASES or words[1] in self._orders:
-            raise ValueError(
-                "expected `order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED`, once a phase"
-            )
+            form = "`order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED`, once a phase"
+            raise ValueError(f"expected {form}")
         if not ADDRESS.fullmatch(words[4]):
             raise ValueError(f"`{words[4][:20]}` is not an address")
         count, worst, total, crossed = (number(words[at]) for at in (2, 3, 5, 6))

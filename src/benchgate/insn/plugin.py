@@ -136,6 +136,5 @@ def is_dynamic(program: Path) -> bool:
         size, count = (int.from_bytes(head[at : at + 2], "little") for at in (54, 56))
         stream.seek(offset)
         table = stream.read(size * count)
-    return any(
-        int.from_bytes(table[at : at + 4], "little") == _PT_INTERP for at in range(0, len(table), size or 1)
-    )
+    places = range(0, len(table), size or 1)
+    return any(int.from_bytes(table[at : at + 4], "little") == _PT_INTERP for at in places)

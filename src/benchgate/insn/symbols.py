@@ -133,9 +133,8 @@ def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:
     result: dict[str, list[int]] = {}
     if is_elf(path):
         try:
-            table = [
-                (text, value) for _, _, value, _, text in _elf_table(ELFFile(BytesIO(path.read_bytes())))
-            ]
+            elf = ELFFile(BytesIO(path.read_bytes()))
+            table = [(text, value) for _, _, value, _, text in _elf_table(elf)]
         except DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
     else:

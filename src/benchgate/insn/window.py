@@ -68,9 +68,8 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     ends = tuple(mark for mark in log.marks if mark.kind == MarkKind.WORK_END)
     first, last = min(mark.time for mark in begins), max(mark.time for mark in ends)
     if first >= last:
-        raise VerifyError(
-            "the work window is empty: the last work-end mark is not after the first work-begin"
-        )
+        why = "the last work-end mark is not after the first work-begin"
+        raise VerifyError(f"the work window is empty: {why}")
     total_begin, total_end = (
         next(mark.time for mark in log.marks if mark.kind == kind)
         for kind in (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END)

@@ -250,9 +250,8 @@ def _memory_file(name: str, place: int, boot: BootOptions) -> str:
         return f"{end_memory.path_of(place)},share=on"
     if boot.kept is None:
         return ""
-    path = comma_safe(
-        str(boot.kept / (snapshots.RAM if name == snapshots.RAM else f"{snapshots.RAM}-{name}"))
-    )
+    file = snapshots.RAM if name == snapshots.RAM else f"{snapshots.RAM}-{name}"
+    path = comma_safe(str(boot.kept / file))
     return f"{path},{_own_words(boot).memory}"
 
 

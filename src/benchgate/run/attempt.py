@@ -139,6 +139,5 @@ def explained(error: OSError, folder: Path) -> EvidenceError | HostError:
     if named or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}:
         why = f"{error.strerror}. Free disk space there, or give another folder with --reports."
         return EvidenceError(f"cannot write the files of a run to {folder}: {why}")
-    return HostError(
-        f"the host refused a resource that a run needs (pipes, processes, memory): {error.strerror}."
-    )
+    what = f"(pipes, processes, memory): {error.strerror}."
+    return HostError(f"the host refused a resource that a run needs {what}")

@@ -45,9 +45,8 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> PerfReco
     """Boots once and keeps perf's recording of the vCPU threads."""
     perf = shutil.which("perf")
     if perf is None:
-        return PerfRecording(
-            None, "`perf` is not on PATH; install it (Debian and Ubuntu: linux-perf, linux-tools)"
-        )
+        advice = "install it (Debian and Ubuntu: linux-perf, linux-tools)"
+        return PerfRecording(None, f"`perf` is not on PATH; {advice}")
     try:
         folder.mkdir(parents=True)
         with started(spec, folder, mark=mark, limits=ConsoleLimits()) as guest:

@@ -94,9 +94,8 @@ class Qmp:
     def execute(
         self, name: str, arguments: Mapping[str, object] | None = None, *, seconds: float = 10.0
     ) -> object:
-        answer: object = self._run(
-            self._client.execute(name, dict(arguments) if arguments else None), seconds, name
-        )
+        given = dict(arguments) if arguments else None
+        answer: object = self._run(self._client.execute(name, given), seconds, name)
         return answer
 
     def cpu_threads(self, seconds: float) -> tuple[int, ...]:
@@ -185,9 +184,8 @@ def _refuse_running_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise UsageError(
-        "a guest cannot be booted inside a running event loop; boot it in a thread, with asyncio.to_thread."
-    )
+    advice = "boot it in a thread, with asyncio.to_thread."
+    raise UsageError(f"a guest cannot be booted inside a running event loop; {advice}")
 
 
 async def _cancel_rest() -> None:

@@ -100,9 +100,8 @@ def kept(boot: BootToKeep, notice: Notice) -> GuestSnapshot:
         raise EvidenceError(f"{folder} has no snapshot: {error}") from error
     if (record.boot, record.inputs) != (boot.boot, inputs):
         differs = next((name for name in inputs if inputs[name] != record.inputs.get(name)), "boot")
-        raise EvidenceError(
-            f"{folder} has the snapshot of another guest ({differs} differs): remove {folder.parent}"
-        )
+        advice = f"remove {folder.parent}"
+        raise EvidenceError(f"{folder} has the snapshot of another guest ({differs} differs): {advice}")
     return GuestSnapshot(folder, record)
 
 

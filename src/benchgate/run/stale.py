@@ -50,9 +50,8 @@ def runtime_folder() -> Path:
             return _private(Path(root) / f"benchgate-{os.getuid()}")
         except OSError as error:
             problem = f"{error.filename}: {error.strerror}"
-    raise HostError(
-        f"cannot create a folder for the records of running guests: {problem}. Set XDG_RUNTIME_DIR."
-    )
+    advice = "Set XDG_RUNTIME_DIR."
+    raise HostError(f"cannot create a folder for the records of running guests: {problem}. {advice}")
 
 
 def _private(folder: Path) -> Path:

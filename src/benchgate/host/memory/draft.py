@@ -87,14 +87,8 @@ def draft(told: HostDescription, seen: SurveyResult) -> Draft:
 
 def _order(sockets: known.Groups, nodes: known.Groups, clusters: known.Groups) -> tuple[int, ...]:
     """The host's CPUs, neighbours together."""
-    return tuple(
-        cpu
-        for socket in sockets
-        for node in nodes
-        for group in clusters
-        for cpu in group
-        if cpu in socket and cpu in node
-    )
+    places = itertools.product(sockets, nodes, clusters)
+    return tuple(cpu for socket, node, group in places for cpu in group if cpu in socket and cpu in node)
 
 
 def _say_kind(of: known.Evidence) -> None:
@@ -145,11 +139,8 @@ def clusters_of(of: known.Evidence, cores: known.Groups) -> tuple[known.Groups, 
     one_core = [pair for core in cores for pair in itertools.combinations(core, 2)]
     # Either is enough: other work evicts what was loaded, so a disturbance can only hide that they share.
     transfers = of.seen.transfers
-    near = [
-        pair
-        for pair, ns in shares.items()
-        if ns < limit or (pair in transfers and transfers[pair].low < limit)
-    ]
+    far = {pair for pair in shares if pair not in transfers or transfers[pair].low >= limit}
+    near = [pair for pair, ns in shares.items() if ns < limit or pair not in far]
     clusters = tuple(known.joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
     seen = ", ".join(f"{one}-{two} {ns:.1f} ns" for (one, two), ns in list(shares.items())[:6])
     why = f"measured: what one CPU has loaded into the last cache costs the other {seen}"
@@ -178,9 +169,8 @@ def sockets_why(of: known.Evidence) -> str:
 
 def nodes_why(of: known.Evidence) -> str:
     equal = "the shares of memory are assumed to be equal"
-    return (
-        f"{known.Basis.TOLD}; {equal}" if of.told.nodes else f"{known.Basis.ASSUMED}: the host does not tell"
-    )
+    untold = f"{known.Basis.ASSUMED}: the host does not tell"
+    return f"{known.Basis.TOLD}; {equal}" if of.told.nodes else untold
 
 
 def _pairs(pairs: Iterable[tuple[int, int]]) -> str:

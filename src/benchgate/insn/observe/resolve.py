@@ -196,13 +196,11 @@ class _Resolver:
         if tree.is_pointer and of.type.c_kind is CKind.POINTER:
             of = _Code(self._loaded(of), self._target(of.type), is_place=True)
         elif tree.is_pointer:
-            raise VerifyError(
-                f"what is before `->{tree.name}` is no pointer of a known type; cast it: (type *)"
-            )
+            advice = "cast it: (type *)"
+            raise VerifyError(f"what is before `->{tree.name}` is no pointer of a known type; {advice}")
         if of.type.c_kind is not CKind.STRUCTURE or not of.is_place:
-            raise VerifyError(
-                f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
-            )
+            advice = "cast it: (type *)"
+            raise VerifyError(f"what is before `{tree.name}` is no structure of a known type; {advice}")
         field = self._field(of.type, tree.name)
         return _Code(_plus(of.steps, field.offset), field.type, is_place=True, bits=field.bits)
 
