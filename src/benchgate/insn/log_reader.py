@@ -20,7 +20,7 @@ from benchgate.insn import log
 from benchgate.insn.activity import ActivityReader
 from benchgate.insn.counts import CountsReader
 from benchgate.insn.explore_log import StallLogReader as ExploreReader
-from benchgate.insn.log_text import number
+from benchgate.insn.log_text import number, whole_lines
 from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
 
@@ -84,9 +84,7 @@ class _LogReader:
             raise self.fail(str(error)) from None
 
     def read(self, text: str) -> log.ClockLog:
-        lines = text.split("\n")
-        if lines and lines[-1]:
-            lines.pop()  # QEMU died while it wrote this line
+        lines = whole_lines(text)
         header = self._header(lines)
         self.vcpus = header.vcpus
         self.work = (log.VcpuWork(),) * header.vcpus
@@ -215,18 +213,14 @@ class _LogReader:
     def _vcpu(self, words: list[str]) -> None:
         spent = PARTS if self.memory.machine else PARTS[:-1]
         names = ("time", *spent, *((DELAYED,) if self.explore.began else ()))
-        if (
-            tuple(words[2::2]) != names
-            or len(words) != 2 + 2 * len(names)
-            or words[1] != str(len(self.totals))
-        ):
+        is_next = len(words) == 2 + 2 * len(names) and words[1] == str(len(self.totals))
+        if not is_next or tuple(words[2::2]) != names:
             parts = " ".join(f"{name} {name[0].upper()}" for name in names)
             raise self.fail(f"expected `vcpu N {parts}`, in order of the vCPUs")
         if len(self.totals) >= self.vcpus:
             raise self.fail("totals for a vCPU that does not exist")
-        self.totals.append(
-            log.VcpuTotals(**{name: number(words[3 + 2 * at]) for at, name in enumerate(names)})
-        )
+        values = map(number, words[3::2])
+        self.totals.append(log.VcpuTotals(**dict(zip(names, values, strict=True))))
 
     def _counter(self, words: list[str]) -> None:
         counters = self.counters[words[0]]

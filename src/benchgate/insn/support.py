@@ -126,21 +126,14 @@ def check_trial(probe: Probe, cpus: int, console: bytes, log: ClockLog) -> str:
             due = f"expected {figure.low} to {figure.high}"
             raise VerifyError(f"{figure.what} advanced by {figures[name]}, {due}")
     used = {**log.checks, **log.host}
-    for name in probe.hooks:
-        if not used.get(name):
-            raise VerifyError(f"this QEMU never used one of the clock's hooks ({name})")
+    if unused := [name for name in probe.hooks if not used.get(name)]:
+        raise VerifyError(f"this QEMU never used one of the clock's hooks ({unused[0]})")
     return ", ".join(f"{name}={figures[name]}" for name in probe.figures)
 
 
 def probe_guest(cpus: int, guest: Architecture = X86_64) -> Path:
     """Builds the probe guest for one or two CPUs."""
-    probe = clock_guest(guest).probe
-    flags = [f"-DCPUS={cpus}", *probe.flags]
-    return compiled(
-        guest.kind("insn-probe"),
-        f"probe{cpus}.elf",
-        SOURCE / "guests",
-        [probe.source],
-        flags,
-        compiler=cross.compiler(guest),
-    )
+    probe, kind = clock_guest(guest).probe, guest.kind("insn-probe")
+    flags, folder = [f"-DCPUS={cpus}", *probe.flags], SOURCE / "guests"
+    compiler = cross.compiler(guest)
+    return compiled(kind, f"probe{cpus}.elf", folder, [probe.source], flags, compiler=compiler)

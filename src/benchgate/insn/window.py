@@ -70,10 +70,8 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     if first >= last:
         why = "the last work-end mark is not after the first work-begin"
         raise VerifyError(f"the work window is empty: {why}")
-    total_begin, total_end = (
-        next(mark.time for mark in log.marks if mark.kind == kind)
-        for kind in (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END)
-    )
+    times = {mark.kind: mark.time for mark in log.marks}
+    total_begin, total_end = times[MarkKind.TOTAL_BEGIN], times[MarkKind.TOTAL_END]
     slack = _slack(log)
     if total_begin > first + slack or total_end < last - slack:
         raise VerifyError("the total window does not enclose the work window on the instruction clock")
@@ -106,12 +104,8 @@ def _slack(log: ClockLog) -> int:
 
 def _count(marks: Iterable[ClockMark], workers: int) -> None:
     found = Counter(mark.kind for mark in marks)
-    wanted = {
-        MarkKind.TOTAL_BEGIN: 1,
-        MarkKind.WORK_BEGIN: workers,
-        MarkKind.WORK_END: workers,
-        MarkKind.TOTAL_END: 1,
-    }
+    wanted = {MarkKind.TOTAL_BEGIN: 1, MarkKind.WORK_BEGIN: workers}
+    wanted |= {MarkKind.WORK_END: workers, MarkKind.TOTAL_END: 1}
     for kind, count in wanted.items():
         if found[kind] != count:
             what = "missing" if found[kind] < count else "duplicate"
@@ -146,10 +140,9 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
     second. `total` is the total window as the guest timed it.
     """
     workers = tuple(reports)
-    for what, marks, cpus in (
-        ("began", seen.begins, [report.cpu for report in workers]),
-        ("ended", seen.ends, [report.cpu_end for report in workers]),
-    ):
+    began = "began", seen.begins, [report.cpu for report in workers]
+    ended = "ended", seen.ends, [report.cpu_end for report in workers]
+    for what, marks, cpus in (began, ended):
         marked = Counter(mark.vcpu for mark in marks)
         if marked != Counter(cpus):
             found_on = f"the marks were executed on vCPUs {sorted(marked.elements())}"

@@ -119,11 +119,10 @@ class _Resolver:
     def _places(self, hook: observe.Hook, name: str) -> tuple[int, ...]:
         places = self._addresses.get(name.rstrip("?"), ())
         if not places and not name.endswith("?"):
-            raise VerifyError(
-                f"observe.{hook.kind}.at: this kernel has no symbol `{name}`{self._near(name)}; "
-                "a function that the compiler inlined or renamed cannot be observed: name another one that "
-                "it calls, or that calls it"
-            )
+            gone = "a function that the compiler inlined or renamed cannot be observed"
+            advice = f"{gone}: name another one that it calls, or that calls it"
+            lacks = f"this kernel has no symbol `{name}`{self._near(name)}"
+            raise VerifyError(f"observe.{hook.kind}.at: {lacks}; {advice}")
         return places
 
     def _values(
@@ -333,13 +332,8 @@ def observe_file(
 ) -> str:
     """The text of the plugin's file for this kernel; `symbols` names its addresses."""
     own = "".join(map(file_digest, sorted(Path(__file__).parent.glob("*.py"))))
-    key = {
-        "observe": repr(observation),
-        "kernel": file_digest(kernel),
-        "of": file_digest(symbols),
-        "code": own,
-        "threads": str(threads),
-    }
+    key = {"observe": repr(observation), "kernel": file_digest(kernel), "of": file_digest(symbols)}
+    key |= {"code": own, "threads": str(threads)}
 
     def make(files: Path) -> None:
         try:
