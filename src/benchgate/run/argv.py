@@ -68,22 +68,15 @@ def manifest(  # noqa: PLR0913 - keyword arguments
 ) -> str:
     """The words that tell the guest which workload to run (`benchgate docs wire`). An empty nonce is
     left out: each run of a part of a mix gets its own nonce in the guest."""
-    words = {
-        "workload": cell.program,
-        "mode": cell.mode,
-        "workers": cell.cpus,
-        "cpus": cell.cpus,
-        **({"nonce": nonce} if nonce else {}),
-        **dict(cell.params),
+    own = {"workload": cell.program, "mode": cell.mode, "workers": cell.cpus, "cpus": cell.cpus}
+    words = {**own, **({"nonce": nonce} if nonce else {}), **dict(cell.params)}
+    more = {
+        "needs": ",".join(needs),
+        GUEST_FILES: files,
+        "measure": int(measure),
+        "pin": ",".join(map(str, pins)),
     }
-    if needs:
-        words["needs"] = ",".join(needs)
-    if files:
-        words[GUEST_FILES] = files
-    if measure:
-        words["measure"] = 1
-    if pins:
-        words["pin"] = ",".join(map(str, pins))
+    words |= {key: value for key, value in more.items() if value}
     return " ".join(f"bench.{key}={value}" for key, value in words.items())
 
 
@@ -267,9 +260,8 @@ def _append(planned: PlannedCell, image: Image, boot: BootOptions) -> str:
     words = boot.words
     if words is None:
         needs, asks = planned.workload.needs, planned.system.ask is AskMethod.CMDLINE
-        request = manifest(
-            planned.cell, boot.nonce, needs=needs, measure=boot.measure, files=image.data_folder
-        )
+        measure, files = boot.measure, image.data_folder
+        request = manifest(planned.cell, boot.nonce, needs=needs, measure=measure, files=files)
         words = " ".join(filter(None, (planned.system.boot.append, request if asks else "")))
     return filled(words, {name: str(port) for name, port in port_values(boot.ports).items()})
 

@@ -99,10 +99,8 @@ def ending_of(  # noqa: PLR0911 - one return per cause
         case Cause.DEADLINE if seen.stage is Stage.ENDED:
             return Ending.RUN_DEADLINE, "it printed its end line but did not exit, and was stopped"
         case Cause.DEADLINE:
-            return (
-                Ending.RUN_DEADLINE,
-                f"not finished within its deadline ({_deadline_text(watch, deadlines)}{seen.note}){last}",
-            )
+            deadline = f"{_deadline_text(watch, deadlines)}{seen.note}"
+            return Ending.RUN_DEADLINE, f"not finished within its deadline ({deadline}){last}"
         case Cause.FINISHED:
             return Ending.DONE, ""
         case _:
@@ -148,10 +146,10 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
     if status in watch.success:
         if finished:
             return Ending.DONE, ""
+        before = f"conversation was over: {seen.note}" if seen.note else "end line"
         return (
             Ending.EOF,
-            f"the process exited with status {status} {_where(seen.stage)}, before its "
-            + (f"conversation was over: {seen.note}" if seen.note else "end line"),
+            f"the process exited with status {status} {_where(seen.stage)}, before its {before}",
         )
     if status == 1:
         # QEMU exits with 1 if it fails itself; a guest's failure through isa-debug-exit gives 3 or more.
@@ -165,11 +163,8 @@ def _suspect(seen: Observation) -> str:
 
 
 def _where(stage: Stage) -> str:
-    return {
-        Stage.BOOTING: "while it booted",
-        Stage.RUNNING: "while it ran",
-        Stage.ENDED: "after its end line",
-    }[stage]
+    during = {Stage.BOOTING: "while it booted", Stage.RUNNING: "while it ran"}
+    return during.get(stage, "after its end line")
 
 
 def _deadline_text(watch: Watch, deadlines: Deadlines) -> str:

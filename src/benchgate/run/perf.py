@@ -74,9 +74,8 @@ def _attach(perf: str, threads: tuple[int, ...], folder: Path, stack: ExitStack)
     argv += ["--tid", ",".join(map(str, threads))]
     environment = process.base_environment({})
     with (folder / LOG).open("wb") as log, Path(os.devnull).open("rb") as nothing, held():
-        child = process.start(
-            argv, environment, stdin=nothing.fileno(), stdout=log.fileno(), stderr=log.fileno()
-        )
+        said = log.fileno()
+        child = process.start(argv, environment, stdin=nothing.fileno(), stdout=said, stderr=said)
         stack.callback(child.stop, _FINISH_S)  # on SIGTERM perf writes its data
     deadline = time.monotonic() + _ATTACH_S
     while not child.has_ended() and not (folder / DATA).exists() and time.monotonic() < deadline:

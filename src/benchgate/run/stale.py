@@ -135,11 +135,9 @@ def _read(path: Path) -> Record | None:
 def _is_still(record: Record) -> bool:
     if start_time(record.pid) != record.started:
         return False
-    try:
-        words = Path(f"/proc/{record.pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-    return record.mark.encode() in words
+    with contextlib.suppress(OSError):
+        return record.mark.encode() in Path(f"/proc/{record.pid}/cmdline").read_bytes()
+    return False
 
 
 def _end(record: Record) -> None:

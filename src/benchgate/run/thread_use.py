@@ -67,10 +67,9 @@ class HostRecord:
 def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
     """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all, None for none."""
     stamp = time.monotonic_ns()
+    number = {thread: vcpu for vcpu, thread in enumerate(vcpus)}
     seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
-    uses = (
-        ThreadUse(vcpus.index(one.thread) if one.thread in vcpus else None, one) for one in seen if one.name
-    )
+    uses = (ThreadUse(number.get(counters.thread), counters) for counters in seen if counters.name)
     return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
 
