@@ -215,9 +215,8 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
         with place as where:
             toolchain.run_all(argvs, where, name, timeout_s)
         if not any(files.iterdir()):
-            advice = "correct them"
             raise BuildError(
-                f"building {name}: the commands succeeded but wrote nothing into {{out}}; {advice}"
+                f"building {name}: the commands succeeded but wrote nothing into {{out}}; correct them"
             )
 
     return cache.entry("system", key, make, wait_s=timeout_s + 60)

@@ -140,8 +140,10 @@ _WHY: Mapping[str, str] = {
     "-semihosting-config": "semihosting gives the guest the worker's files: run this system here",
     "-semihosting": "semihosting gives the guest the worker's files: run this system here",
 }
-_HINT = "the worker starts only options that reach no file, network or device of its machine"
-_HINT += " (`benchgate docs fleet`)"
+_HINT = (
+    "the worker starts only options that reach no file, network or device of its machine "
+    "(`benchgate docs fleet`)"
+)
 
 
 def why_not(task: Task) -> str:
