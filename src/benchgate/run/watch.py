@@ -115,8 +115,8 @@ class Watch:
     """The console may repeat itself for this many bytes (run/suspicion.py); 0 for no limit."""
 
     def __post_init__(self) -> None:
-        every = (self.ready, self.result, *self.ends, *self.panics, *self.failures, *self.harmless)
-        for pattern in filter(None, every):
+        said = [pattern for pattern in (self.ready, self.result) if pattern is not None]
+        for pattern in (*said, *self.ends, *self.panics, *self.failures, *self.harmless):
             try:
                 expression = re.compile(pattern)
             except re.error as error:
