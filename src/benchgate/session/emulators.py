@@ -146,8 +146,8 @@ class Emulators:
         self._choices[system.emulator] = VmChoice({lane: vm}, Accel.TCG, {})
 
     def _chosen(self, options: Options, pins: tuple[int, ...]) -> dict[str, VmChoice]:
-        choose = partial(vm_choice.choose_vm, options=options, place=self.host, pins=pins, note=self.note)
-        return {name: choose(qemu) for name, qemu in self.qemus.items()}
+        how = options, self.host, pins, self.note
+        return {name: vm_choice.choose_vm(qemu, *how) for name, qemu in self.qemus.items()}
 
     # ---- what was chosen
 
