@@ -33,7 +33,7 @@ from benchgate.fleet.task import (
     GuestFile,
     Item,
     KeptFile,
-    Place,
+    StandIn,
     Task,
     WorkerPath,
     filled,
@@ -107,9 +107,9 @@ def packed(
     return TaskPackage(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 
-def _places(request: RunRequest, uses: Uses, files: Mapping[Path, str]) -> dict[str, Place]:
+def _places(request: RunRequest, uses: Uses, files: Mapping[Path, str]) -> dict[str, StandIn]:
     start = request.spec.start
-    places: dict[Path, Place] = {path: WorkerPath(f"data{n}") for n, path in enumerate(uses.qemu.data)}
+    places: dict[Path, StandIn] = {path: WorkerPath(f"data{n}") for n, path in enumerate(uses.qemu.data)}
     places |= {request.folder / name: FolderFile(name) for name in MADE}
     places |= {path: GuestFile(sha256) for path, sha256 in files.items()}
     if uses.plugin:
@@ -129,13 +129,13 @@ def unpacked(
 ) -> RunRequest:
     """`files`: where this worker has the guest's, by SHA-256. The folder exists and is empty. `start`: the
     snapshot of a task that has one."""
-    places: dict[Place, Path] = {FolderFile(name): folder / name for name in MADE}
+    places: dict[StandIn, Path] = {FolderFile(name): folder / name for name in MADE}
     places |= {WorkerPath(QEMU): equipment.qemu.binary, WorkerPath(_PLUGIN): equipment.plugin}
     places |= {WorkerPath(f"data{n}"): path for n, path in enumerate(equipment.qemu.data)}
     places |= {GuestFile(sha256): path for sha256, path in files.items()}
     kept = folder if start is None else start.folder
 
-    def path_of(place: Place) -> str:
+    def path_of(place: StandIn) -> str:
         if isinstance(place, KeptFile):
             return str(kept / place.name)
         if place not in places:

@@ -69,30 +69,30 @@ LARGEST = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StandIn:
     """What stands for a path."""
 
     name: str
 
 
-class WorkerPath(Place):
+class WorkerPath(StandIn):
     """A path of the worker's own: its QEMU, a folder that QEMU reads (-L), its plugin."""
 
 
-class GuestFile(Place):
+class GuestFile(StandIn):
     """A file of the guest; its name is the SHA-256 of its content."""
 
 
-class FolderFile(Place):
+class FolderFile(StandIn):
     """A file in the run's folder."""
 
 
-class KeptFile(Place):
+class KeptFile(StandIn):
     """A file of the snapshot from which the guest starts."""
 
 
-Part = str | Place
-_PLACES: Mapping[str, tuple[type[Place], re.Pattern[str]]] = {
+Part = str | StandIn
+_PLACES: Mapping[str, tuple[type[StandIn], re.Pattern[str]]] = {
     "own": (WorkerPath, OWN),
     "input": (GuestFile, SHA256),
     "run": (FolderFile, re.compile("|".join(map(re.escape, MADE)))),
@@ -201,7 +201,7 @@ def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def templated(argv: Sequence[str], places: Mapping[str, Place]) -> tuple[Word, ...]:
+def templated(argv: Sequence[str], places: Mapping[str, StandIn]) -> tuple[Word, ...]:
     """Replaces each of these paths by what it stands for, except in the kernel's command line. fleet/words.py
     refuses paths that are left."""
     names = {name: place for path, place in places.items() for name in (path, comma_safe(path))}
@@ -209,7 +209,7 @@ def templated(argv: Sequence[str], places: Mapping[str, Place]) -> tuple[Word, .
     return tuple((word,) if option == APPEND else _parts(word, names) for option, word in pairs)
 
 
-def _parts(word: str, names: Mapping[str, Place]) -> Word:
+def _parts(word: str, names: Mapping[str, StandIn]) -> Word:
     """Each run has other paths, so a regular expression of them would be compiled for every run."""
     present = [name for name in names if name in word]
     parts: list[Part] = []
@@ -234,7 +234,7 @@ def _whole(word: str, path: str, at: int) -> int:
     return len(word)
 
 
-def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str, ...]:
+def filled(words: Iterable[Word], path_of: Callable[[StandIn], str]) -> tuple[str, ...]:
     """The words with this machine's paths, each of which must be plain."""
     return tuple("".join(text if isinstance(text, str) else path_of(text) for text in word) for word in words)
 

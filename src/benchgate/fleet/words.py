@@ -31,7 +31,7 @@ from benchgate.fleet.task import (
     GuestFile,
     KeptFile,
     Part,
-    Place,
+    StandIn,
     Task,
     Word,
     WorkerPath,
@@ -218,7 +218,7 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
             return _WORDS if name == WORDS else _RUN
         case KeptFile(name):
             return _CACHES if name == CACHES else _RAM
-        case Place(sha256):
+        case StandIn(sha256):
             # A file with two roles, such as an empty one, is rare enough to be refused.
             return roles.get(sha256, "") or "\ue008"
 
@@ -229,5 +229,5 @@ def _shown(word: Word) -> str:
     return one_line("".join(names), 200)
 
 
-def _place(part: Place) -> str:
+def _place(part: StandIn) -> str:
     return "input" if isinstance(part, GuestFile) else part.name
