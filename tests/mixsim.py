@@ -9,7 +9,7 @@ same part of what they need, but for those that the system starves on purpose.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +20,7 @@ from benchgate.mix.sensitivity import uses_enough
 from benchgate.mix.study import DUMMY, Study
 from benchgate.mix.study_orders import Counts, PartOrder
 from benchgate.mix.vectors import amount
-from benchgate.session.mix_study.measure import MixJob
+from benchgate.session.mix_study.measure import MixAnswer, MixAttemptJob, MixJob
 
 WINDOW_NS = 100_000_000
 CPUS_NS = 2 * WINDOW_NS
@@ -70,9 +70,10 @@ class Simulated:
 
     ways: int = WAYS
 
-    def run(self, job: MixJob, folder: Path) -> MixMeasurement | str:
-        (folder / "serial.log").write_text(f"{job.order.key}\n")
-        return self.measured(job)
+    def run_all(self, attempts: Iterable[MixAttemptJob]) -> Generator[tuple[MixAttemptJob, MixAnswer]]:
+        for attempt in attempts:
+            (attempt.folder / "serial.log").write_text(f"{attempt.job.order.key}\n")
+            yield attempt, self.measured(attempt.job)
 
     def measured(self, job: MixJob) -> MixMeasurement | str:
         if len(self.ran) >= self.stop_after:

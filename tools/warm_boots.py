@@ -2,8 +2,9 @@
 
 `python -m tools.warm_boots [WORKLOAD ...]` runs rows at 2 CPUs with short parameters: each seed cold, and
 each seed from each of five boots, warm. It prints the work window's median of both, how far medians of boots
-lie apart, how far seeds of one boot do, and the CPU time that QEMU took for a run. WARM_SEEDS says how many
-seeds (default 5). Snapshots are made, and kept in the cache, before anything is timed.
+lie apart, how far seeds of one boot do, and the CPU time that QEMU took for a run; on standard error the
+window of each run. WARM_SEEDS says how many seeds (default 5). Snapshots are made, and kept in the cache,
+before anything is timed.
 """
 
 from __future__ import annotations
@@ -55,6 +56,15 @@ class Row:
     cold: tuple[TimedRun, ...]
     warm: tuple[tuple[TimedRun, ...], ...]
     """The seeds of each boot."""
+
+    @property
+    def each(self) -> str:
+        """The windows of all runs."""
+        kinds = {
+            "cold": self.cold,
+            **{f"boot {boot}": runs for boot, runs in zip(BOOTS, self.warm, strict=True)},
+        }
+        return "\n".join(f"{self.name}, {kind}: {[run.work for run in runs]}" for kind, runs in kinds.items())
 
     @property
     def text(self) -> str:
@@ -121,7 +131,9 @@ def main(names: Sequence[str]) -> int:
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for name in names or ROWS:
-        print(measured(name).text, flush=True)
+        row = measured(name)
+        print(row.text, flush=True)
+        print(row.each, file=sys.stderr)
     return 0
 
 

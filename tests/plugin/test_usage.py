@@ -142,6 +142,23 @@ def test_an_invalid_mark_is_a_collection_error_that_names_it(rig: Rig, mark: str
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.parametrize(("clock", "is_said"), [("auto", True), ("wall", True), ("insn", False)])
+def test_warm_starts_where_possible_need_the_instruction_clock_by_name(
+    rig: Rig, clock: str, is_said: bool
+) -> None:
+    rig.pytester.makepyfile(
+        test_scaling="""
+        import pytest
+
+        @pytest.mark.workload("primes")
+        def test_right(cell):
+            cell.require_verified()
+        """
+    )
+    result = rig.run("--plan", "--start=auto", f"--clock={clock}", play="cannot-start")
+    assert ("--start auto: all runs start cold" in result.stderr.str()) is is_said
+
+
 def test_an_unknown_workload_is_answered_with_a_suggestion(rig: Rig) -> None:
     rig.pytester.makepyfile(
         test_scaling="""

@@ -114,7 +114,8 @@ class Images:
     _made: dict[tuple[str, str, BootDefinition, Build | None], Image] = field(default_factory=dict)
     _checked: dict[Path, tuple[int, ...]] = field(default_factory=dict)
     """The stamp of each file when its content was last compared with its digest."""
-    _told: set[str] = field(default_factory=set)
+    _builds: dict[tuple[str, Build, tuple[tuple[str, Path], ...]], Path] = field(default_factory=dict)
+    """Maps a system's plain name, its build and the workloads in it to the folder of what was built."""
 
     def of(self, system: System, workload: Workload) -> Image:
         program = f"{workload.program} with {', '.join(sorted(workload.services))}"
@@ -253,10 +254,6 @@ class Images:
         if recipe is None or not recipe.mix or "{out}" not in system.boot.kernel:
             lack = "no command `mix`, which a kernel for mixes needs"
             raise BuildError(f"{system.file}: build: there is {lack}")
-        told = f"building {plain_name(system.name)} for {', '.join(part.name for part in parts)}"
-        if told not in self._told:
-            self.notice(told)
-            self._told.add(told)
         recipe = replace(recipe, commands=recipe.mix)
         out = self._run(system, recipe, None, tuple(sorted(parts, key=lambda workload: workload.name)))
         path = Path(system.boot.kernel.replace("{out}", str(out)))
@@ -290,9 +287,6 @@ class Images:
         if "{out}" in word:
             if system.build is None:
                 raise BuildError(f"{system.file}: {key}: {{out}} needs the key `build`, which is missing")
-            of = f" for {workload.name}" if system.build.per_workload else ""
-            self.notice(f"building {system.name}{of}")
-            # The key has the plain name: settings that change no command share one build.
             out = self._run(system, system.build, workload if system.build.per_workload else None)
             path = Path(word.replace("{out}", str(out)))
         else:
@@ -305,14 +299,21 @@ class Images:
     def _run(
         self, system: System, recipe: Build, workload: Workload | None, parts: Sequence[Workload] = ()
     ) -> Path:
-        return programs.run_build(
-            recipe.commands,
-            recipe.folder,
-            recipe.sources,
-            name=plain_name(system.name),
-            workload=workload,
-            files=recipe.files,
-            commit=sources_of(recipe.folder, recipe.revision) if recipe.revision else None,
-            parts=parts,
-            part=recipe.part if parts else (),
-        )
+        """The build folder. Its key has the plain name: settings that change no command share one build."""
+        name, within = plain_name(system.name), [workload] if workload else parts
+        key = name, recipe, tuple((part.program, part.source) for part in within)
+        if key not in self._builds:
+            of = f" for {', '.join(part.name for part in within)}" if within else ""
+            self.notice(f"building {name}{of}")
+            self._builds[key] = programs.run_build(
+                recipe.commands,
+                recipe.folder,
+                recipe.sources,
+                name=name,
+                workload=workload,
+                files=recipe.files,
+                commit=sources_of(recipe.folder, recipe.revision) if recipe.revision else None,
+                parts=parts,
+                part=recipe.part if parts else (),
+            )
+        return self._builds[key]

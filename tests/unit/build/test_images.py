@@ -294,7 +294,9 @@ def test_a_kernel_that_contains_the_workload_is_built_for_each_workload(
     images_of_session, shipped = Images(False, told.append), own(tmp_path, text)
     other = replace(shipped, workload=replace(shipped.workload, name="sums", source=mine))
     assert images_of_session.of(other.system, other.workload).digests == {"kernel": sha256(b"int sums;")}
-    assert told == [f"building {other.system.name} for sums"]
+    again = replace(other.system, boot=replace(other.system.boot, symbols="{out}/sums"))
+    assert images_of_session.symbols(again, other.workload)
+    assert told == [f"building {other.system.name} for sums"], "the session asks for its symbols in each run"
     assert images_of_session.of(shipped.system, shipped.workload).digests == {
         "kernel": sha256(shipped.workload.source.read_bytes())
     }

@@ -80,15 +80,27 @@ class MixBooter:
         on_phase: Callable[[str], None] = lambda _: None,
     ) -> MixAttempt:
         """One boot. `folder` exists, and nothing else uses it."""
+        raw = execute(self.request(mix, folder, seed=seed, attempt=attempt), on_phase)
+        return self.judged(raw, mix)
+
+    def request(self, mix: Mix, folder: Path, *, seed: int = 1, attempt: int = 1) -> RunRequest:
+        """What `run` executes."""
         self.require_oracles(part.workload for part in mix.parts if part.workload)
         planned = self._planned(mix)
         image = mix_image.image(mix, mix_guest.plan_text(mix), self._bench.images, self._folder)
         write_json(folder / MIX_FILE, mix.as_json())
-        raw = execute(self._request(mix, planned, image, folder, seed=seed, attempt=attempt), on_phase)
+        return self._request(mix, planned, image, folder, seed=seed, attempt=attempt)
+
+    def judged(self, raw: RawRun, mix: Mix) -> MixAttempt:
         try:
             return MixAttempt(raw, verify_mix(raw, mix, self.rule))
         except VerifyError as error:
             return MixAttempt(raw, None, visible(str(error)))
+
+    def at_once(self, mix: Mix) -> int:
+        """How many boots such as this one may run at once: on wall time one."""
+        planned = self._planned(mix)
+        return self._bench.at_once(planned) if planned.seats.lane is Lane.INSN else 1
 
     def require_oracles(self, workloads: Iterable[Workload]) -> None:
         """UsageError if one cannot be loaded. Each is loaded once."""

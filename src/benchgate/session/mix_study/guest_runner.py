@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from benchgate.base import mix_runs
 from benchgate.base.system.machines import IDEAL, Cache, Machine
@@ -23,8 +23,9 @@ from benchgate.mix.study_orders import PartOrder, input_of
 from benchgate.mix.vectors import MILLIONTHS, Amount
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
-from benchgate.session.mix_study.booter import MixBooter
-from benchgate.session.mix_study.measure import MixJob, MixRunner, VoidMixRun
+from benchgate.run.parallel import AttemptJob, execute_all
+from benchgate.session.mix_study.booter import MixAttempt, MixBooter
+from benchgate.session.mix_study.measure import MixAnswer, MixAttemptJob, MixJob, MixRunner, VoidMixRun
 
 _PART = re.compile(r"part ([^ ]+): ")
 NO_MACHINE = "only the instruction clock with a machine that has a memory system tells it: name a `machine`"
@@ -50,19 +51,53 @@ class GuestRunner:
     def ways(self) -> int | None:
         return ways_of(self.machine)
 
-    def run(self, job: MixJob, folder: Path) -> MixMeasurement | VoidMixRun | str:
+    def run_all(self, attempts: Iterable[MixAttemptJob]) -> Generator[tuple[MixAttemptJob, MixAnswer]]:
+        waiting: deque[tuple[MixAttemptJob, mix_runs.Mix | str]] = deque()
+
+        def requests() -> Iterator[AttemptJob]:
+            for asked in attempts:
+                mix = self._mix(asked.job)
+                waiting.append((asked, mix))
+                if not isinstance(mix, str):
+                    request = self.booter.request(mix, asked.folder, seed=asked.job.order.seed)
+                    yield AttemptJob(request, lambda _: None)
+
+        with closing(execute_all(requests(), self.booter.at_once(self._smallest))) as results:
+            for _, raw in results:
+                yield from _refused(waiting)
+                asked, mix = waiting.popleft()
+                if not isinstance(mix, str):
+                    yield asked, self._answer(self.booter.judged(raw, mix), asked.job.study)
+        yield from _refused(waiting)
+
+    @property
+    def _smallest(self) -> mix_runs.Mix:
+        return mix_runs.Mix(self.system, 1, (mix_runs.Part(DUMMY, None),))
+
+    def _mix(self, job: MixJob) -> mix_runs.Mix | str:
+        """The reason if a part needs what the system lacks."""
         machine = None if self.machine is None else limited_machine(self.machine, job.limit)
         system = self.system if machine is None else self.system.on(machine)
         try:
-            asked = mix_of(job, system)
-        except ValueError as error:  # a part needs what the system lacks
+            return mix_of(job, system)
+        except ValueError as error:
             return with_place(str(error), job.study)
-        attempt = self.booter.run(asked, folder, seed=job.order.seed)
+
+    def _answer(self, attempt: MixAttempt, study: Study) -> MixAnswer:
         if attempt.run is None:
-            return with_place(attempt.reason, job.study)
+            return with_place(attempt.reason, study)
         if attempt.run.void:
             return VoidMixRun(attempt.run.void)
-        return measured(attempt.run, self.machine, job.study)
+        return measured(attempt.run, self.machine, study)
+
+
+def _refused(
+    waiting: deque[tuple[MixAttemptJob, mix_runs.Mix | str]],
+) -> Iterator[tuple[MixAttemptJob, MixAnswer]]:
+    """Those at the front that are not run."""
+    while waiting and isinstance(waiting[0][1], str):
+        asked, reason = waiting.popleft()
+        yield asked, str(reason)
 
 
 def ways_of(machine: Machine | None) -> int | None:

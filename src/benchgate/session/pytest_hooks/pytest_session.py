@@ -20,6 +20,7 @@ from benchgate.base.errors import BenchgateError
 from benchgate.base.gates import Word
 from benchgate.base.interrupts import Interruptions
 from benchgate.base.runs import Image
+from benchgate.base.snapshots import AUTO
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.text import one_line
 from benchgate.host import topology
@@ -119,6 +120,11 @@ class PytestSession:
         """A note, not a warning: with `-W error` advice would stop a session whose gates may be meant so."""
         for line in idle_cpus_notes(self._sweeps.values()):
             self.progress.note(line)
+        if self.options.start == AUTO and self.options.clock != "insn":
+            self.progress.note(
+                "--start auto: all runs start cold, because the rows are planned before the clock is chosen; "
+                "add --clock insn"
+            )
 
     def describe(self) -> str:
         policy = catalog.load_policy(self.options.policy)

@@ -1,19 +1,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from benchgate.base.mix_runs import MixRun, PartLimits, PartRun
+from benchgate.base.mix_runs import Mix, MixRun, PartLimits, PartRun
 from benchgate.base.system.machines import Machine
 from benchgate.mix import study_orders
 from benchgate.mix.vectors import Amount
 from benchgate.plan import catalog
+from benchgate.run.parallel import AttemptJob
 from benchgate.session.mix_study import guest_runner
-from benchgate.session.mix_study.measure import MixJob
+from benchgate.session.mix_study.booter import MixAttempt
+from benchgate.session.mix_study.measure import MixAttemptJob, MixJob
 from tests import mixsim
 
 
@@ -71,12 +74,40 @@ def test_a_score_in_units_of_work() -> None:
     assert guest_runner.measured(run, None, study).parts[0].score == 10
 
 
-def test_a_part_that_the_system_cannot_run_has_a_reason() -> None:
-    study = replace(mixsim.study(), inputs=(replace(mixsim.study().inputs[0], workload="files", params=()),))
-    runner = guest_runner.GuestRunner(None, catalog.load_system("kernel"), None)  # type: ignore[arg-type]
-    result = runner.run(MixJob(next(study_orders.alone(study)), study), Path())
-    assert isinstance(result, str)
-    assert re.search("^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", result)
+class Booter:
+    """Gives the name of a mix's first part instead of booting it."""
+
+    def at_once(self, mix: Mix) -> int:
+        return 1 + mix.cpus
+
+    def request(self, mix: Mix, folder: Path, *, seed: int) -> str:
+        return f"{mix.parts[0].name} {folder} {seed}"
+
+    def judged(self, raw: str, mix: Mix) -> MixAttempt:
+        assert raw.startswith(mix.parts[0].name)
+        return MixAttempt(None, None, f"no result of {raw}")  # type: ignore[arg-type]
+
+
+def test_answers_are_in_the_order_of_the_attempts_also_of_those_that_the_system_cannot_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def executed(jobs: Iterable[AttemptJob], at_once: int) -> Iterator[tuple[int, object]]:
+        assert at_once == 2
+        yield from [(index, job.request) for index, job in enumerate(jobs)]  # all begin before one ends
+
+    monkeypatch.setattr(guest_runner, "execute_all", executed)
+    usual = mixsim.study()
+    study = replace(usual, inputs=(replace(usual.inputs[0], workload="files", params=()), *usual.inputs[1:]))
+    jobs = [MixJob(order, study) for order in study_orders.alone(study) if order.seed == 1]
+    first, second, *_ = jobs
+    asked = [MixAttemptJob(job, Path(str(n))) for n, job in enumerate([second, first, second, first])]
+    runner = guest_runner.GuestRunner(Booter(), catalog.load_system("kernel"), None)  # type: ignore[arg-type]
+    answers = [*runner.run_all(asked)]
+    assert [attempt for attempt, _ in answers] == asked
+    reasons = [str(reason) for _, reason in answers]
+    assert [reasons[0], reasons[2]] == [f"no result of {second.order.parts[0].name} {n} 1" for n in (0, 2)]
+    for refused in (reasons[1], reasons[3]):
+        assert re.search("^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", refused)
 
 
 def test_a_reason_has_the_file_and_line_of_its_input() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -17,7 +17,7 @@ from benchgate.mix.outcome import StudyOutcome
 from benchgate.mix.study import Antagonists, Study
 from benchgate.session.mix_study import conclude, steps
 from benchgate.session.mix_study.folder import StudyFolder
-from benchgate.session.mix_study.measure import MixJob, MixRunner, VoidMixRun
+from benchgate.session.mix_study.measure import MixAnswer, MixAttemptJob, MixJob, MixRunner, VoidMixRun
 from benchgate.session.mix_study.steps import MixRequest, OpenRunner
 from benchgate.session.progress import Progress
 from tests import mixsim
@@ -158,9 +158,11 @@ class Noisy:
     voids: int
     ways: int = mixsim.WAYS
 
-    def run(self, job: MixJob, folder: Path) -> MixMeasurement | VoidMixRun | str:
-        (folder / "serial.log").write_text(f"{job.order.key}\n")
-        return VoidMixRun("run delay 4.1%") if int(folder.name) <= self.voids else self.system.measured(job)
+    def run_all(self, attempts: Iterable[MixAttemptJob]) -> Generator[tuple[MixAttemptJob, MixAnswer]]:
+        for attempt in attempts:
+            (attempt.folder / "serial.log").write_text(f"{attempt.job.order.key}\n")
+            is_void = int(attempt.folder.name) <= self.voids
+            yield attempt, VoidMixRun("run delay 4.1%") if is_void else self.system.measured(attempt.job)
 
 
 def test_a_void_run_is_made_again(tmp_path: Path) -> None:
