@@ -69,10 +69,18 @@ def entry(
                 remove_folder(place)
                 _make(place, kind, key, make)
                 if not _take(place):
-                    raise HostError(
-                        f"the cache folder {place} changed while it was being made: run this again"
-                    )
+                    advice = "run this again"
+                    raise HostError(f"the cache folder {place} changed while it was being made: {advice}")
     return place / "files"
+
+
+def file_of(kind: str, key: Mapping[str, str], name: str, content: Callable[[], bytes]) -> Path:
+    """The one file of a folder for this kind and key; `content` is called if it does not exist yet."""
+
+    def make(files: Path) -> None:
+        (files / name).write_bytes(content())
+
+    return entry(kind, key, make) / name
 
 
 def existing(kind: str, key: Mapping[str, str]) -> Path | None:
@@ -165,9 +173,8 @@ def _share(descriptor: int, place: Path, patience_s: float) -> bool:
             if not patience_s:
                 return False
             if time.monotonic() >= deadline:
-                raise HostError(
-                    f"another process has locked {place}: wait until it ends, then run this again"
-                ) from None
+                advice = "wait until it ends, then run this again"
+                raise HostError(f"another process has locked {place}: {advice}") from None
             time.sleep(0.05)
             continue
         except OSError as error:

@@ -45,9 +45,8 @@ def cache_root() -> Path:
             return base / "benchgate"
         return (Path.home() / ".cache" / "benchgate").absolute()
     except RuntimeError as error:
-        raise HostError(
-            "this user has no home folder: set BENCHGATE_CACHE to a folder that this user can write"
-        ) from error
+        advice = "set BENCHGATE_CACHE to a folder that this user can write"
+        raise HostError(f"this user has no home folder: {advice}") from error
 
 
 def _on_stderr(text: str) -> None:

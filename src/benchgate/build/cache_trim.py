@@ -17,16 +17,7 @@ from types import MappingProxyType
 from benchgate.base.errors import HostError
 from benchgate.base.files import count_and_size
 from benchgate.base.text import filled, visible
-from benchgate.build.cache_storage import (
-    DIGEST,
-    KIND,
-    cache_root,
-    collect_temporaries,
-    making,
-    record_of,
-    remove_folder,
-    storage_trouble,
-)
+from benchgate.build import cache_storage
 
 PURPOSES = {
     "accel": "whether an accelerator works on this host: {accel}",
@@ -80,18 +71,16 @@ class CacheEntry:
 
 def listing() -> tuple[CacheEntry, ...]:
     """Every folder in the cache, least recently used first."""
-    with storage_trouble(cache_root()):
+    with cache_storage.storage_trouble(cache_storage.cache_root()):
         entries = [_describe(place) for place in _places()]
-    return tuple(
-        sorted((entry for entry in entries if entry), key=lambda entry: (entry.used_s, entry.digest))
-    )
+    return tuple(sorted(filter(None, entries), key=lambda entry: (entry.used_s, entry.digest)))
 
 
 def collect_garbage(keep_bytes: int) -> tuple[CacheEntry, ...]:
     """Removes stale temporary folders, damaged folders, and then the least recently used ones until
     `keep_bytes` are left. Never removes a folder in use. Gives what was removed."""
-    with storage_trouble(cache_root()):
-        collect_temporaries()
+    with cache_storage.storage_trouble(cache_storage.cache_root()):
+        cache_storage.collect_temporaries()
         kept = listing()
         excess = sum(entry.size_bytes for entry in kept) - keep_bytes
         gone: list[CacheEntry] = []
@@ -103,17 +92,17 @@ def collect_garbage(keep_bytes: int) -> tuple[CacheEntry, ...]:
 
 
 def _places() -> Iterator[Path]:
-    root = cache_root()
+    root = cache_storage.cache_root()
     if root.exists() and not root.is_dir():
         raise HostError(f"the cache {root} is not a folder: set BENCHGATE_CACHE to a folder")
     if root.is_dir():
-        for kind in sorted(root.iterdir()):
-            if KIND.fullmatch(kind.name) and kind.is_dir():
-                yield from (path for path in sorted(kind.iterdir()) if DIGEST.fullmatch(path.name))
+        for path in sorted(root.glob("*/*")):
+            if cache_storage.KIND.fullmatch(path.parent.name) and cache_storage.DIGEST.fullmatch(path.name):
+                yield path
 
 
 def _describe(place: Path) -> CacheEntry | None:
-    record = record_of(place)
+    record = cache_storage.record_of(place)
     try:
         used = (place / "record.json" if record else place).stat().st_mtime
         size = count_and_size(place)[1]
@@ -130,12 +119,11 @@ def _exclusive(place: Path) -> Iterator[bool]:
     """Gives whether no process uses the folder; if so, none can during the block. A folder that cannot be
     locked counts as used."""
     descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    free = False
     try:
-        free = True
-        try:
+        with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            free = False
+            free = True
         yield free
     finally:
         os.close(descriptor)
@@ -143,9 +131,9 @@ def _exclusive(place: Path) -> Iterator[bool]:
 
 def _discard(place: Path) -> bool:
     """Removes one folder unless it is in use or being made."""
-    with contextlib.suppress(HostError, FileNotFoundError), making(place, 0.0, None):
+    with contextlib.suppress(HostError, FileNotFoundError), cache_storage.making(place, 0.0, None):
         with _exclusive(place) as free:
             if free:
-                remove_folder(place)
+                cache_storage.remove_folder(place)
         return free
     return False

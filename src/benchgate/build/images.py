@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from benchgate.base import identity
@@ -81,25 +82,18 @@ def require_counts(system: System, counts: Collection[int]) -> None:
             if word and "{" not in word and word not in _WORDS and not path.is_file():
                 missing.append(f"{key}: {path}, for {counted(cpus, 'CPU')}")
     if missing:
-        raise BuildError(
-            f"{system.file}: there is no file {'; '.join(missing)}; build it first, or leave that CPU "
-            "count out with --smp or `cpus`"
-        )
+        advice = "build it first, or leave that CPU count out with --smp or `cpus`"
+        raise BuildError(f"{system.file}: there is no file {'; '.join(missing)}; {advice}")
 
 
 def _process(workload: Workload, tool: ToolFiles | None) -> Image:
     """The image of a system that is a process on this host."""
     program = workload_files.tool_runner(workload) if tool else programs.guest_program(workload)
-    more = workload_files.tool_digest(workload, tool) if tool else {}
-    return Image(
-        None,
-        None,
-        program,
-        {"program": file_digest(program), **more, **workload_files.data_digest(workload)},
-        _labels(workload, tool),
-        tool.folder if tool else None,
-        str(workload_files.data_for_process(workload)) if workload.files else "",
-    )
+    digests = {"program": file_digest(program), **workload_files.data_digest(workload)}
+    digests |= workload_files.tool_digest(workload, tool) if tool else {}
+    data = str(workload_files.data_for_process(workload)) if workload.files else ""
+    labels = _labels(workload, tool)
+    return Image(None, None, program, digests, labels, tool.folder if tool else None, data)
 
 
 def _labels(workload: Workload, tool: ToolFiles | None) -> tuple[str, ...]:
@@ -155,9 +149,8 @@ class Images:
         """The ELF file that resolves addresses of the program; None if the system has none."""
         if not system.boot.symbols:
             return None
-        return self._file(
-            system, workload, system.boot.symbols.replace("{workload}", workload.program), "boot.symbols"
-        )
+        name = system.boot.symbols.replace("{workload}", workload.program)
+        return self._file(system, workload, name, "boot.symbols")
 
     def program(self, system: System, workload: Workload) -> Path | None:
         """The same ELF file for a profile, also on our Linux guest, where `symbols` gives None."""
@@ -168,27 +161,22 @@ class Images:
     def linux(self, system: System) -> LinuxKernel:
         kernel, guest, boot = system.boot.kernel, system.arch, system.boot
         key = kernel, boot.source, boot.config, guest.name
-        if key not in self._linux:
-            path = None if kernel == FETCHED_LINUX else system.file.parent / kernel
-            self._linux[key] = (
-                self._built_linux(system)
-                if boot.source
-                else inputs.linux_kernel(
-                    path, guest, locked=self.locked, notice=self.notice, named=f"the kernel of {system.name}:"
-                )
-            )
+        if key not in self._linux and boot.source:
+            self._linux[key] = self._built_linux(system)
+        elif key not in self._linux:
+            path, named = system.file.parent / kernel, f"the kernel of {system.name}:"
+            fetched = partial(inputs.linux_kernel, locked=self.locked, notice=self.notice, named=named)
+            self._linux[key] = fetched(None if kernel == FETCHED_LINUX else path, guest)
         return self._linux[key]
 
     def _built_linux(self, system: System) -> LinuxKernel:
         source, home = system.boot.source, system.file.parent
         source = source if SettingForm.SOURCE.path(source) == "" else str(home / source)
-        linux = linux_build.build(
-            source, system.boot.config, system.arch, locked=self.locked, notice=self.notice
-        )
+        config = system.boot.config
+        linux = linux_build.build(source, config, system.arch, locked=self.locked, notice=self.notice)
         labels, config = (linux.label,), file_digest(linux.config)
-        return LinuxKernel(
-            linux.image, linux.version, file_digest(linux.image), linux.symbols, config, labels
-        )
+        digest = file_digest(linux.image)
+        return LinuxKernel(linux.image, linux.version, digest, linux.symbols, config, labels)
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self.tool_files(workload)
@@ -247,6 +235,7 @@ class Images:
     def kernel(
         self, system: System, workload: Workload
     ) -> tuple[Path | None, Mapping[str, str], tuple[str, ...]]:
+        """The file, its digests and its labels."""
         if not system.boot.kernel:
             return None, {}, ()
         if system.boot.is_linux:
@@ -263,9 +252,8 @@ class Images:
         """Builds a kernel with these programs and its own conductor."""
         recipe = system.build
         if recipe is None or not recipe.mix or "{out}" not in system.boot.kernel:
-            raise BuildError(
-                f"{system.file}: build: there is no command `mix`, which a kernel for mixes needs"
-            )
+            lack = "no command `mix`, which a kernel for mixes needs"
+            raise BuildError(f"{system.file}: build: there is {lack}")
         recipe = replace(recipe, commands=recipe.mix)
         out = self._run(system, recipe, None, tuple(sorted(parts, key=lambda workload: workload.name)))
         path = Path(system.boot.kernel.replace("{out}", str(out)))
@@ -299,16 +287,14 @@ class Images:
         if "{out}" in word:
             if system.build is None:
                 raise BuildError(f"{system.file}: {key}: {{out}} needs the key `build`, which is missing")
-            path = Path(word.replace("{out}", str(self._built(system, system.build, workload))))
+            out = self._run(system, system.build, workload if system.build.per_workload else None)
+            path = Path(word.replace("{out}", str(out)))
         else:
             path = system.file.parent / word
         if not path.is_file() or not os.access(path, os.R_OK):
             why = "cannot be read" if path.exists() else "does not exist"
             raise BuildError(f"{system.file}: {key}: {path} {why}; build it first, or correct the path")
         return path
-
-    def _built(self, system: System, recipe: Build, workload: Workload) -> Path:
-        return self._run(system, recipe, workload if recipe.per_workload else None)
 
     def _run(
         self, system: System, recipe: Build, workload: Workload | None, parts: Sequence[Workload] = ()

@@ -102,15 +102,13 @@ def _x86_elf(path: Path, about: str, bits: int, entries: frozenset[str]) -> Kern
     with_entries = f"{about}, {' and '.join(sorted(entries)) or 'without a multiboot header or a PVH note'}"
     if "PVH" in entries or ("multiboot" in entries and bits == 32) or "multiboot (flat)" in entries:
         return KernelFile(path, with_entries, _X86)
+    advice = (
+        "QEMU cannot load it as a kernel. Give the disk image with its boot loader in place of it "
+        "(a CD image by grub-mkrescue for multiboot2 or Limine), or add a PVH note to the kernel"
+    )
     if "multiboot" in entries:
-        advice = (
-            "QEMU loads multiboot kernels in 32-bit ELF files only: `objcopy -O elf32-i386 KERNEL KERNEL32`"
-        )
-    else:
-        advice = (
-            "QEMU cannot load it as a kernel. Give the disk image with its boot loader in place of it "
-            "(a CD image by grub-mkrescue for multiboot2 or Limine), or add a PVH note to the kernel"
-        )
+        command = "`objcopy -O elf32-i386 KERNEL KERNEL32`"
+        advice = f"QEMU loads multiboot kernels in 32-bit ELF files only: {command}"
     return KernelFile(path, with_entries, _X86, Media.NONE, advice=advice)
 
 
@@ -181,9 +179,8 @@ def _packed(path: Path, head: bytes) -> KernelFile | None:
             advice = f"unpack it first: `{tool} < {path.name} > kernel`"
             return KernelFile(path, "a compressed file", media=Media.NONE, advice=advice)
     if head.startswith(b"\x27\x05\x19\x56"):
-        return KernelFile(
-            path, "a U-Boot image", media=Media.NONE, advice="give the kernel that it was made of"
-        )
+        advice = "give the kernel that it was made of"
+        return KernelFile(path, "a U-Boot image", media=Media.NONE, advice=advice)
     return None
 
 

@@ -155,9 +155,8 @@ def _part(word: str) -> Path:
     known = sorted(path.stem for path in (data_root() / PARTS).glob("*.config"))
     if word not in known:
         near = suggestion(word, known, f"there are {', '.join(known)}")
-        raise BuildError(
-            f"`{word}` is no part of a configuration of Linux ({near}); the path of a file has a /"
-        )
+        form = "the path of a file has a /"
+        raise BuildError(f"`{word}` is no part of a configuration of Linux ({near}); {form}")
     return data_root() / PARTS / f"{word}.config"
 
 
@@ -180,13 +179,11 @@ def missing(options: Sequence[LinuxOption], effective: str) -> str:
     last = {option.name: option for option in options}
     lacks = []
     for name, option in {option.name: option for option in options if option.reason}.items():
-        if has.get(name, "n") == option.value:
-            continue
-        other = last[name]
         why = "this source has no such option, or another one rules it out"
-        if other.value != option.value:
-            why = f"{other.file} has {other.line}"
-        lacks.append(f"  {option.line}, {option.reason}: {why}")
+        if last[name].value != option.value:
+            why = f"{last[name].file} has {last[name].line}"
+        if has.get(name, "n") != option.value:
+            lacks.append(f"  {option.line}, {option.reason}: {why}")
     return "\n".join(lacks)
 
 
@@ -212,10 +209,8 @@ def require_tools() -> None:
     if not _has_header():
         lacks.append(_HEADERS)
     if lacks:
-        raise BuildError(
-            f"a build of Linux needs what this host does not have; as root: apt-get install "
-            f"{' '.join(lacks)} (Fedora has {_HEADER} in elfutils-libelf-devel)"
-        )
+        advice = f"as root: apt-get install {' '.join(lacks)} (Fedora has {_HEADER} in elfutils-libelf-devel)"
+        raise BuildError(f"a build of Linux needs what this host does not have; {advice}")
 
 
 def _has_header() -> bool:
@@ -234,9 +229,8 @@ def _pahole(*, locked: bool, session: FetchSession) -> tuple[str, ...]:
     try:
         folder = fetch_tool(PAHOLE, locked=locked, session=session).folder
     except FetchError as error:
-        raise BuildError(
-            f"BTF, which sched_ext needs, is written by pahole: {error}; as root: apt-get install dwarves"
-        ) from error
+        why = f"{error}; as root: apt-get install dwarves"
+        raise BuildError(f"BTF, which sched_ext needs, is written by pahole: {why}") from error
     libraries = str(folder / "lib")
     return (f"{libraries}/{LOADER}", "--library-path", libraries, str(folder / "bin" / PAHOLE))
 

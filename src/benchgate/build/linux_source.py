@@ -16,12 +16,12 @@ import re
 import stat
 import subprocess
 import tarfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from benchgate.base.errors import BuildError, FetchError, UsageError
 from benchgate.base.files import file_digest
@@ -55,24 +55,18 @@ class SourceFile(NamedTuple):
     """None: it is read only if it is needed."""
 
 
-class LinuxSource(Protocol):
-    @property
-    def word(self) -> str:
-        """How the user names it."""
-
-    @property
-    def digest(self) -> str:
-        """Equal digests mean equal files."""
-
-    @property
-    def label(self) -> str:
-        """What every row says of a kernel that is built of it."""
-
-    def files(self) -> Iterator[SourceFile]:
-        """All files that a build may need, in any order."""
-
-    def read(self, names: list[str]) -> Iterator[bytes]:
-        """The contents of files that `files` gave without their content."""
+@dataclass(frozen=True, slots=True)
+class LinuxSource:
+    word: str
+    """How the user names it."""
+    digest: str
+    """Equal digests mean equal files."""
+    label: str
+    """What every row says of a kernel that is built of it."""
+    files: Callable[[], Iterable[SourceFile]]
+    """Gives all files that a build may need, in any order."""
+    read: Callable[[list[str]], Iterable[bytes]] = lambda _: ()
+    """Gives the contents of files that `files` gave without their content."""
 
 
 def find(word: str, *, locked: bool, session: FetchSession) -> LinuxSource:
@@ -83,11 +77,18 @@ def find(word: str, *, locked: bool, session: FetchSession) -> LinuxSource:
     path, at, commit = word.rpartition("@")
     has_commit = at and not Path(word).exists()
     folder = _linux_folder(path if has_commit else word, word)
-    source = (
-        GitCommit(word, folder, revision.commit_of(folder, commit)) if has_commit else _tree(word, folder)
-    )
-    _require_linux(word, source.known)
-    return source
+    known = _committed(folder, revision.commit_of(folder, commit)) if has_commit else _present(folder)
+    _require_linux(word, known)
+
+    def files() -> Iterator[SourceFile]:
+        return (SourceFile(name, value, None) for name, value in known.items())
+
+    def read(names: list[str]) -> Iterable[bytes]:
+        if has_commit:
+            return _of_commit(word, folder, {name: known[name] for name in names})
+        return (_content(folder / name) for name in names)
+
+    return LinuxSource(word, _digest(known), f"Linux built from {Path(word).name}", files, read)
 
 
 def _require_linux(word: str, names: Collection[str]) -> None:
@@ -115,10 +116,6 @@ def is_used(name: str) -> bool:
 def identity(mode: str, content: bytes) -> str:
     head = b"blob %d\0" % len(content)
     return f"{mode} {hashlib.sha1(head + content, usedforsecurity=False).hexdigest()}"
-
-
-def _label(word: str) -> str:
-    return f"Linux built from {Path(word).name}"
 
 
 def _digest(files: Mapping[str, str]) -> str:
@@ -165,30 +162,6 @@ def _put(path: Path, of: str, content: bytes) -> None:
 # ---- a folder
 
 
-@dataclass(frozen=True, slots=True)
-class SourceTree:
-    """Files as they are in a folder now."""
-
-    word: str
-    folder: Path
-    known: Mapping[str, str]
-    """Maps each file to its identity."""
-
-    @property
-    def label(self) -> str:
-        return _label(self.word)
-
-    @property
-    def digest(self) -> str:
-        return _digest(self.known)
-
-    def files(self) -> Iterator[SourceFile]:
-        return (SourceFile(name, value, None) for name, value in self.known.items())
-
-    def read(self, names: list[str]) -> Iterator[bytes]:
-        return (_content(self.folder / name) for name in names)
-
-
 def _content(path: Path) -> bytes:
     try:
         return os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
@@ -196,7 +169,8 @@ def _content(path: Path) -> bytes:
         raise BuildError(f"the source {path} cannot be read: {error.strerror}") from error
 
 
-def _tree(word: str, folder: Path) -> SourceTree:
+def _present(folder: Path) -> dict[str, str]:
+    """The identities of the files as they are in a folder now."""
     if (folder / ".git").exists():
         indexed = _indexed(folder)
         changed = {*_listed(folder, "diff-files", "--name-only", "-z")}
@@ -205,7 +179,7 @@ def _tree(word: str, folder: Path) -> SourceTree:
         if (folder / "include/config").exists() or (folder / ".config").exists():
             raise BuildError(
                 f"a kernel was built in {folder}, whose files cannot be told from the source: "
-                f"run `make mrproper` there, or give a git checkout"
+                "run `make mrproper` there, or give a git checkout"
             )
         indexed, changed = {}, set(_walked(folder))
     result = {name: value for name, value in indexed.items() if name not in changed}
@@ -213,7 +187,7 @@ def _tree(word: str, folder: Path) -> SourceTree:
         path = folder / name
         if os.path.lexists(path) and not (path.is_dir() and not path.is_symlink()):
             result[name] = identity(_mode(path), _content(path))
-    return SourceTree(word, folder, result)
+    return result
 
 
 def _mode(path: Path) -> str:
@@ -255,98 +229,71 @@ def _indexed(folder: Path) -> dict[str, str]:
 # ---- a commit
 
 
-@dataclass(frozen=True)
-class GitCommit:
-    """The files of a commit, which need not be checked out."""
+def _committed(folder: Path, commit: str) -> dict[str, str]:
+    """The identities of the files of a commit, which need not be checked out."""
+    result = {}
+    for line in _listed(folder, "ls-tree", "-r", "-z", "--full-tree", commit):
+        about, _, name = line.partition("\t")
+        mode, kind, blob = about.split(" ")
+        if kind == "blob" and is_used(name):
+            result[name] = f"{mode} {blob}"
+    return result
 
-    word: str
-    folder: Path
-    commit: str
 
-    @property
-    def label(self) -> str:
-        return _label(self.word)
-
-    @property
-    def digest(self) -> str:
-        return _digest(self.known)
-
-    @cached_property
-    def known(self) -> Mapping[str, str]:
-        result = {}
-        for line in _listed(self.folder, "ls-tree", "-r", "-z", "--full-tree", self.commit):
-            about, _, name = line.partition("\t")
-            mode, kind, blob = about.split(" ")
-            if kind == "blob" and is_used(name):
-                result[name] = f"{mode} {blob}"
-        return result
-
-    def files(self) -> Iterator[SourceFile]:
-        return (SourceFile(name, value, None) for name, value in self.known.items())
-
-    def read(self, names: list[str]) -> Iterator[bytes]:
-        argv = ("git", "-C", str(self.folder), "cat-file", "--batch", "--buffer")
-        with TemporaryFile() as asked:
-            asked.writelines(f"{self.known[name].partition(' ')[2]}\n".encode() for name in names)
-            asked.seek(0)
-            with subprocess.Popen(argv, stdin=asked, stdout=subprocess.PIPE) as process:
-                assert process.stdout is not None
-                for name in names:
-                    words = process.stdout.readline().split()
-                    if len(words) != 3:
-                        raise BuildError(f"{self.word}: git has no content of {name}: run `git fsck`")
-                    yield process.stdout.read(int(words[2]) + 1)[:-1]
+def _of_commit(word: str, folder: Path, known: Mapping[str, str]) -> Iterator[bytes]:
+    """The contents of files by their identity."""
+    argv = ("git", "-C", str(folder), "cat-file", "--batch", "--buffer")
+    with TemporaryFile() as asked:
+        asked.writelines(f"{value.partition(' ')[2]}\n".encode() for value in known.values())
+        asked.seek(0)
+        with subprocess.Popen(argv, stdin=asked, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            for name in known:
+                words = process.stdout.readline().split()
+                if len(words) != 3:
+                    raise BuildError(f"{word}: git has no content of {name}: run `git fsck`")
+                yield process.stdout.read(int(words[2]) + 1)[:-1]
 
 
 # ---- the distribution's own package
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePackage:
+def packaged(word: str, archive: Path, digest: str, label: str) -> LinuxSource:
     """The archive in a package, which is unpacked only for a build."""
 
-    word: str
-    archive: Path
-    digest: str
-    label: str
-
-    def files(self) -> Iterator[SourceFile]:
+    def files() -> Iterator[SourceFile]:
         try:
-            yield from self._members()
+            yield from _members(archive)
         except (lzma.LZMAError, tarfile.TarError, EOFError) as error:
-            raise BuildError(f"{self.word} cannot be unpacked: {error}") from error
+            raise BuildError(f"{word} cannot be unpacked: {error}") from error
 
-    def _members(self) -> Iterator[SourceFile]:
-        with lzma.open(self.archive) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
-            for member in archive:
-                name = member.name.partition("/")[2]
-                if not is_used(name) or not (member.isreg() or member.issym()):
-                    continue
-                opened = archive.extractfile(member) if member.isreg() else None
-                content = os.fsencode(member.linkname) if opened is None else opened.read()
-                mode = _LINK if opened is None else _PROGRAM if member.mode & 0o100 else _FILE
-                yield SourceFile(name, identity(mode, content), content)
-
-    def read(self, names: list[str]) -> Iterator[bytes]:
-        assert not names
-        return iter(())
+    return LinuxSource(word, digest, label, files)
 
 
-def _fetched(package: str, *, locked: bool, session: FetchSession) -> SourcePackage:
-    kept = store.fetch(
-        KIND, partial(newest_set, package), _fill, locked=locked, session=session, first=package
-    )
+def _members(path: Path) -> Iterator[SourceFile]:
+    with lzma.open(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        for member in archive:
+            name = member.name.partition("/")[2]
+            if not is_used(name) or not (member.isreg() or member.issym()):
+                continue
+            opened = archive.extractfile(member) if member.isreg() else None
+            content = os.fsencode(member.linkname) if opened is None else opened.read()
+            mode = _LINK if opened is None else _PROGRAM if member.mode & 0o100 else _FILE
+            yield SourceFile(name, identity(mode, content), content)
+
+
+def _fetched(package: str, *, locked: bool, session: FetchSession) -> LinuxSource:
+    newest = partial(newest_set, package)
+    kept = store.fetch(KIND, newest, _fill, locked=locked, session=session, first=package)
     label = " ".join((f"{package} {kept.about['version']}", *kept.labels))
-    return SourcePackage(package, kept.folder / _ARCHIVE, kept.about["digest"], label)
+    return packaged(package, kept.folder / _ARCHIVE, kept.about["digest"], label)
 
 
 def newest_set(package: str, client: Apt, release: Release) -> PinnedSet:
     result = next(iter(client.versions(package)), None)
     if result is None:
-        raise FetchError(
-            f"this host's package source has no {package}; `apt-cache search linux-source` lists those that "
-            "there are, or give a source tree of Linux"
-        )
+        advice = "`apt-cache search linux-source` lists those that there are, or give a source tree of Linux"
+        raise FetchError(f"this host's package source has no {package}; {advice}")
     return PinnedSet(release.name, newest.upstream(result.version), (Pin(result),))
 
 

@@ -49,11 +49,10 @@ def empty_ext2(size: int) -> Mapping[int, bytes]:
     blocks = size // BLOCK
     if size % BLOCK or not 2 * _USED_BLOCKS <= blocks <= MOST_BLOCKS:
         raise ValueError(f"{size} bytes are not {2 * _USED_BLOCKS} to {MOST_BLOCKS} blocks of {BLOCK}")
+    free = blocks - _USED_BLOCKS, _INODES - _RESERVED_INODES
     return {
         1024: _superblock(blocks),
-        BLOCK: struct.pack(
-            "<IIIHHH", _BLOCK_BITMAP, _INODE_BITMAP, _TABLE, blocks - _USED_BLOCKS, _free(), 1
-        ),
+        BLOCK: struct.pack("<IIIHHH", _BLOCK_BITMAP, _INODE_BITMAP, _TABLE, *free, 1),
         _BLOCK_BITMAP * BLOCK: _bitmap(_USED_BLOCKS, blocks),
         _INODE_BITMAP * BLOCK: _bitmap(_RESERVED_INODES, _INODES),
         _TABLE * BLOCK + (_ROOT - 1) * _INODE: _root_inode(),
@@ -61,17 +60,10 @@ def empty_ext2(size: int) -> Mapping[int, bytes]:
     }
 
 
-def _free() -> int:
-    return _INODES - _RESERVED_INODES
-
-
 def _superblock(blocks: int) -> bytes:
     log_block = BLOCK.bit_length() - 11
-    head = struct.pack(
-        "<13I",
-        *(_INODES, blocks, 0, blocks - _USED_BLOCKS, _free(), 0, log_block, log_block),
-        *(MOST_BLOCKS, MOST_BLOCKS, _INODES, 0, 0),
-    )
+    counts = _INODES, blocks, 0, blocks - _USED_BLOCKS, _INODES - _RESERVED_INODES, 0
+    head = struct.pack("<13I", *counts, log_block, log_block, MOST_BLOCKS, MOST_BLOCKS, _INODES, 0, 0)
     state = struct.pack("<HHHHHHIIIIHH", 0, 0xFFFF, _MAGIC, _CLEAN, _GO_ON, 0, 0, 0, 0, 1, 0, 0)
     extended = struct.pack("<IHHIII", _RESERVED_INODES + 1, _INODE, 0, 0, _HAS_TYPES, 0)
     return head + state + extended
@@ -102,9 +94,8 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     content = {"init": first, "bench": programs.conductor(), **_modules(mix, images), **tuning}
     for place, workload in mix.programs.items():
         content |= {f"{place}/{name}": path for name, path in _files(workload, images).items()}
-    result, digests, labels = images.kernel(
-        mix.system.at(mix.cpus), next(iter(mix.programs.values()), mix.program)
-    )
+    workload = next(iter(mix.programs.values()), mix.program)
+    result, digests, labels = images.kernel(mix.system.at(mix.cpus), workload)
     digests = {**digests, **{name: file_digest(path) for name, path in content.items()}}
     archive = folder / f"{mix.digest}.cpio"
     if not archive.is_file():
@@ -114,9 +105,8 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     digests |= asked
     digests |= {"disk": f"an empty ext2 file system of {DISK_BYTES} bytes"} if disks else {}
     digests |= {"start": file_digest(start)} if start else {}
-    return Image(
-        result, archive, None, digests, labels, disks=disks, start=start, later=frozenset({PLAN, *content})
-    )
+    later = frozenset({PLAN, *content})
+    return Image(result, archive, None, digests, labels, disks=disks, start=start, later=later)
 
 
 def disk() -> Path:

@@ -8,7 +8,7 @@ compiler's first lines.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache as once
@@ -64,13 +64,17 @@ RECIPES = YamlFile(
 )
 
 
+SourceFlags = tuple[str, tuple[str, ...]]
+"""A source, and the flags with which it is compiled."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """One program of guest/build.yaml: every source with its flags, and how they are linked."""
 
-    sources: tuple[tuple[str, tuple[str, ...]], ...]
+    sources: tuple[SourceFlags, ...]
     link: tuple[str, ...]
-    services: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]]
+    services: Mapping[str, tuple[SourceFlags, ...]]
     """Maps a service to the sources that a program has only if its workload needs the service."""
 
     def serving(self, needs: Collection[str]) -> Recipe:
@@ -78,7 +82,11 @@ class Recipe:
         more = sorted(name for name in self.services if name in needs)
         flags = tuple(f"-DBENCH_NEEDS_{name.upper()}" for name in more)
         sources = [*self.sources, *(service for name in more for service in self.services[name])]
-        return replace(self, sources=tuple((text, given + flags) for text, given in sources))
+        return replace(self, sources=_with_flags(sources, flags))
+
+
+def _with_flags(sources: Iterable[SourceFlags], more: tuple[str, ...]) -> tuple[SourceFlags, ...]:
+    return tuple((source, flags + more) for source, flags in sources)
 
 
 def guest_program(workload: Workload, compiler: Compiler | None = None) -> Path:
@@ -111,11 +119,7 @@ def start(compiler: Compiler | None = None) -> Path:
     """The archive with the PID 1 that waits in a snapshot for the archive of its run."""
     program = _program("start", "start", None, compiler)
     key = {"format": "newc-1", "init": file_digest(program)}
-
-    def make(files: Path) -> None:
-        (files / "start.cpio").write_bytes(initramfs({"init": program.read_bytes()}))
-
-    return cache.entry("initramfs", key, make) / "start.cpio"
+    return cache.file_of("initramfs", key, "start.cpio", lambda: initramfs({"init": program.read_bytes()}))
 
 
 def conductor() -> Path:
@@ -135,11 +139,10 @@ def linux_initramfs(
     content = {**more, "init": init(compiler, first), "bench": program}
     key = {"format": "newc-1", **{name: file_digest(path) for name, path in content.items()}}
 
-    def make(files: Path) -> None:
-        archive = initramfs({name: path.read_bytes() for name, path in content.items()})
-        (files / "initramfs.cpio").write_bytes(archive)
+    def archive() -> bytes:
+        return initramfs({name: path.read_bytes() for name, path in content.items()})
 
-    return cache.entry("initramfs", key, make) / "initramfs.cpio"
+    return cache.file_of("initramfs", key, "initramfs.cpio", archive)
 
 
 def compiled(  # noqa: PLR0913 - what a compiler command consists of
@@ -222,9 +225,9 @@ def run_build(  # noqa: PLR0913 - a build has this many inputs
 def _values(workload: Workload | None, out: Path) -> Mapping[str, str]:
     """The values of the words in braces in a system's build commands."""
     values = {"out": str(out)}
-    return values if workload is None else {
-        **values, "source": str(_source_of(workload)), "workload": workload.program
-    }  # fmt: skip
+    if workload is not None:
+        values |= {"source": str(_source_of(workload)), "workload": workload.program}
+    return values
 
 
 def _source_of(workload: Workload) -> Path:
@@ -266,7 +269,8 @@ def _program(
         "program": program,
         "name": name,
         "workload": _digest_with_headers(workload) if workload else "",
-        "guest": _guest_digest(guest),
+        # Without the workloads: adding one must not rebuild the others.
+        "guest": tree_digest(guest, (*_NOT_SOURCES, "workloads")),
         "recipe": repr(recipe),
         "compiler": compiler.identity,
     }
@@ -278,11 +282,6 @@ def _program(
             path.unlink()
 
     return cache.entry("guest", key, make) / program
-
-
-def _guest_digest(guest: Path) -> str:
-    """The digest without the workloads: adding a workload must not rebuild the others."""
-    return tree_digest(guest, (*_NOT_SOURCES, "workloads"))
 
 
 def _commands(
@@ -319,11 +318,8 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
                 sources = [*other.sources] if other else []
                 sources += [(text, common + portable) for text in words.texts("portable")]
                 sources += [(text, common) for text in words.texts("hosted")]
-                flags = words.texts("flags")
-                own = {
-                    name: tuple((text, given + flags) for text, given in of) for name, of in services.items()
-                }
-            recipes[name] = Recipe(tuple((text, given + flags) for text, given in sources), link, own)
+                own = {one: _with_flags(of, words.texts("flags")) for one, of in services.items()}
+                recipes[name] = Recipe(_with_flags(sources, words.texts("flags")), link, own)
     top.close()
     return recipes
 

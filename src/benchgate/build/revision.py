@@ -108,9 +108,8 @@ def exported(sources: Sources, to: Path) -> Iterator[Path]:
         for words in (("read-tree", sources.commit), ("checkout-index", "--all")):
             done = git(to, *place, *words, more=index)
             if done.returncode:
-                raise BuildError(
-                    f"git cannot write the files of {sources.commit[:10]} to {to}: {one_line(done.stderr)}"
-                )
+                why = one_line(done.stderr)
+                raise BuildError(f"git cannot write the files of {sources.commit[:10]} to {to}: {why}")
         folder = to / sources.folder
         if not folder.is_dir():
             raise BuildError(f"building revision {sources.commit[:10]}: it has no folder {sources.folder}")

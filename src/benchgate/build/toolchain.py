@@ -61,9 +61,8 @@ def _compiler(requested: str, path: str) -> Compiler:
     try:
         candidates = [shlex.split(requested)] if requested.strip() else [[name] for name in _NAMES]
     except ValueError as error:
-        raise BuildError(
-            f"CC is `{requested}`, which cannot be parsed: {error}; correct or unset it"
-        ) from None
+        advice = "correct or unset it"
+        raise BuildError(f"CC is `{requested}`, which cannot be parsed: {error}; {advice}") from None
     for argv in candidates:
         if result := shutil.which(argv[0], path=path):
             return described((result, *argv[1:]))
@@ -120,7 +119,15 @@ def run_all(
     log = cache_root() / "logs" / f"build-{name}-{os.getpid()}.log"
     with storage_trouble(log):
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _run_each(commands, _Place(folder, name, log, timeout_s, told))
+        try:
+            for argv in commands:
+                _run(argv, _Place(folder, name, log, timeout_s, told))
+        except BuildError:
+            # Only the last failure's log of each name is kept, so that repeated failures do not add files.
+            log.replace(log.with_name(f"build-{name}.log"))
+            raise
+        finally:
+            log.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +141,6 @@ class _Place:
     told: Told | None
 
 
-def _run_each(commands: Sequence[Sequence[str]], place: _Place) -> None:
-    name, log = place.name, place.log
-    try:
-        for argv in commands:
-            _run(argv, place)
-    except BuildError:
-        # Only the last failure's log of each name is kept, so that repeated failures do not add files.
-        log.replace(log.with_name(f"build-{name}.log"))
-        raise
-    finally:
-        log.unlink(missing_ok=True)
-
-
 def _run(argv: Sequence[str], place: _Place) -> None:
     folder, name, log, timeout_s = place.folder, place.name, place.log, place.timeout_s
     with log.open("ab") as stream, Path(os.devnull).open("rb") as nothing:
@@ -154,9 +148,8 @@ def _run(argv: Sequence[str], place: _Place) -> None:
         stream.flush()
         begin, output = stream.tell(), stream.fileno()
         try:
-            child = start(
-                argv, environment(), stdin=nothing.fileno(), stdout=output, stderr=output, folder=folder
-            )
+            where = environment()
+            child = start(argv, where, stdin=nothing.fileno(), stdout=output, stderr=output, folder=folder)
         except BootError as error:
             why = f"{error} {install_hint()}"
             stream.write(f"{why}\n".encode(errors="replace"))

@@ -99,9 +99,8 @@ def _data_digests(paths: dict[str, Path]) -> dict[str, str]:
         try:
             result[name] = file_digest(path)
         except OSError as error:
-            raise BuildError(
-                f"{path} cannot be read: {error.strerror}; correct the key `files` of the workload"
-            ) from error
+            advice = "correct the key `files` of the workload"
+            raise BuildError(f"{path} cannot be read: {error.strerror}; {advice}") from error
     return result
 
 
@@ -110,11 +109,7 @@ def tool_runner(
 ) -> Path:
     """The static program that executes the tool; it depends on the YAML, not on the tool's files."""
     text = tool_source(workload)
-
-    def make(files: Path) -> None:
-        (files / "tool.c").write_text(text)
-
-    return program(workload, cache.entry("tool-source", {"text": text}, make) / "tool.c")
+    return program(workload, cache.file_of("tool-source", {"text": text}, "tool.c", text.encode))
 
 
 def tool_source(workload: Workload) -> str:
@@ -182,10 +177,7 @@ def settings_for_guest(files: Sequence[SettingFile]) -> dict[str, Path]:
 
 
 def _kept_text(name: str, text: str) -> Path:
-    def make(files: Path) -> None:
-        (files / name).write_text(text)
-
-    return cache.entry(f"guest-{name}", {"text": text}, make) / name
+    return cache.file_of(f"guest-{name}", {"text": text}, name, text.encode)
 
 
 def scheduler_for_guest(command: str) -> dict[str, Path]:
@@ -215,9 +207,8 @@ def _libraries_of(program: Path) -> dict[str, Path]:
         return {}
     loader = next((path for path in map(Path, _LOADERS) if path.is_file()), None)
     if loader is None:
-        raise BuildError(
-            f"{program} needs shared libraries, and this host has no {_LOADERS[0]}: link it statically"
-        )
+        advice = "link it statically"
+        raise BuildError(f"{program} needs shared libraries, and this host has no {_LOADERS[0]}: {advice}")
     done = capture((str(loader), "--list", str(program)), _ASK_S, toolchain.environment())
     if done.returncode or "not found" in done.stdout:
         why = next((line for line in done.stdout.splitlines() if "not found" in line), done.stderr)

@@ -48,23 +48,20 @@ def _declare_replays(parser: argparse.ArgumentParser, about: str) -> None:
     declare_trusted(parser)
 
 
-def _request(words: argparse.Namespace, verb: str) -> AcceptanceRequest:
+def _request(action: str, words: argparse.Namespace) -> AcceptanceRequest:
     from benchgate.session.comparing import acceptance
 
     systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
     folder = Path(words.folder)
+    verb = f"baseline {action}" + (f" {shlex.quote(words.file)}" if "file" in words else "")
     return acceptance.AcceptanceRequest(folder, trusted(words, folder), profile, tuple(systems), verb)
-
-
-def _request_of(action: str, words: argparse.Namespace) -> AcceptanceRequest:
-    return _request(words, f"baseline {action} {shlex.quote(words.file)}")
 
 
 def _accept(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import acceptance
 
-    result = acceptance.accept(_request(words, "baseline accept"), say)
+    result = acceptance.accept(_request("accept", words), say)
     baseline_file.write(Path(words.out), result.baseline)
     cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in result.baseline.arms)
     print(visible(f"wrote {words.out}, of session {result.baseline.session}: {cells}"))
@@ -77,7 +74,7 @@ def _check(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import acceptance
 
-    wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request_of("check", words), say)
+    wrong = acceptance.differs(baseline_file.read(Path(words.file)), _request("check", words), say)
     print(visible(wrong or f"{words.file} is the baseline of {words.folder}"))
     return 1 if wrong else 0
 
@@ -86,5 +83,5 @@ def _diff(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import baseline_diff
 
-    print(baseline_diff.text(baseline_file.read(Path(words.file)), _request_of("diff", words), say))
+    print(baseline_diff.text(baseline_file.read(Path(words.file)), _request("diff", words), say))
     return 0

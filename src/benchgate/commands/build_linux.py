@@ -15,17 +15,15 @@ from benchgate.commands.shared import say
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "source", metavar="SOURCE", help="PATH, PATH@REVISION, or a package: linux-source-6.12"
-    )
+    about = "PATH, PATH@REVISION, or a package: linux-source-6.12"
+    parser.add_argument("source", metavar="SOURCE", help=about)
     about = (
         "what is put over our small base: names of our parts (sched_ext, realtime, debug) and paths of your "
         "own files, joined by + (default: sched_ext)"
     )
     parser.add_argument("--config", metavar="FILE", help=about)
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="copy vmlinux, bzImage, System.map, config there"
-    )
+    about = "copy vmlinux, bzImage, System.map, config there"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=about)
     parser.add_argument("--locked", action="store_true", help="a reviewed package only")
 
 

@@ -23,9 +23,8 @@ def run(_: argparse.Namespace) -> int:
         what = f"{entry.purpose} (in use)" if entry.in_use else entry.purpose
         print(f"{entry.size_bytes / 2**20:9.1f} MiB  {entry.kind:12} {entry.digest[:8]}  {what}".rstrip())
     total = sum(entry.size_bytes for entry in entries)
-    print(
-        f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; `benchgate cache gc` removes old entries"
-    )
+    advice = "`benchgate cache gc` removes old entries"
+    print(f"{total / 2**20:9.1f} MiB  in {cache_storage.cache_root()}; {advice}")
     return 0
 
 

@@ -11,22 +11,18 @@ from benchgate.commands.shared import declare_history, real
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
+    about = "a session's folder, FOLDER:SYSTEM, history:SESSION (latest, latest~N, an id, commit=SHA), "
+    about += "JSON of Kevlar's runner, or a file of BENCH lines"
     for side in ("a", "b"):
-        about = (
-            "a session's folder, FOLDER:SYSTEM, history:SESSION (latest, latest~N, an id, commit=SHA), "
-            "JSON of Kevlar's runner, or a file of BENCH lines"
-        )
         parser.add_argument(side, metavar=side.upper(), help=about)
     about = "only this metric; repeatable"
     parser.add_argument("--metric", action="append", default=[], metavar="NAME", help=about)
-    parser.add_argument(
-        "--fail-on",
-        type=real(1, 1000, "a ratio from 1 to 1000, such as 1.02"),
-        default=None,
-        metavar="RATIO",
-        help="exit with 1 if B is worse than A by more than this, by the whole interval; with 5 if a figure "
-        "of A could not be decided",
+    about = (
+        "exit with 1 if B is worse than A by more than this, by the whole interval; with 5 if a figure of A "
     )
+    about += "could not be decided"
+    ratio = real(1, 1000, "a ratio from 1 to 1000, such as 1.02")
+    parser.add_argument("--fail-on", type=ratio, default=None, metavar="RATIO", help=about)
     declare_history(parser)
 
 

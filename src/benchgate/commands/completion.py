@@ -60,12 +60,8 @@ def _offered(command: commands.Command) -> OfferedWords:
     parser = argparse.ArgumentParser()
     command.declare(parser)
     options = [word for action in parser._actions for word in action.option_strings if word.startswith("--")]
-    choices = [
-        str(choice)
-        for action in parser._actions
-        if not action.option_strings
-        for choice in action.choices or ()
-    ]
+    positional = [action for action in parser._actions if not action.option_strings]
+    choices = [str(choice) for action in positional for choice in action.choices or ()]
     pages = command.module().names() if command.name == "docs" else ()
     return OfferedWords(tuple(options), (*choices, *pages))
 

@@ -22,7 +22,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
-    pages = _pages(data_root() / "docs")
+    pages = _pages()
     if words.page is None:
         print(_list(pages))
         return 0
@@ -35,10 +35,11 @@ def run(words: argparse.Namespace) -> int:
 
 
 def names() -> tuple[str, ...]:
-    return tuple(_pages(data_root() / "docs"))
+    return tuple(_pages())
 
 
-def _pages(docs: Path) -> dict[str, Path]:
+def _pages() -> dict[str, Path]:
+    docs = data_root() / "docs"
     return {path.stem: path for part in PARTS for path in sorted((docs / part).glob("*.md"))}
 
 

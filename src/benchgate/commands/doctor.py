@@ -12,11 +12,8 @@ from pathlib import Path
 
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--qemu", metavar="PATH", help="use this QEMU instead of the pinned one")
-    parser.add_argument(
-        "--kvm-report",
-        metavar="FILE",
-        help="also write what was found of KVM, as JSON that names neither host nor user",
-    )
+    about = "also write what was found of KVM, as JSON that names neither host nor user"
+    parser.add_argument("--kvm-report", metavar="FILE", help=about)
 
 
 def run(words: argparse.Namespace) -> int:

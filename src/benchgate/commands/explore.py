@@ -15,15 +15,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchgate.commands.shared import (
-    declare_fleet,
-    declare_jobs,
-    declare_small_runs,
-    fleet_of,
-    free_name,
-    real,
-    whole,
-)
+from benchgate.commands import shared
 
 if TYPE_CHECKING:
     from benchgate.explore.exploration_result import ExplorationResult
@@ -45,22 +37,22 @@ def declare(parser: argparse.ArgumentParser) -> None:
     about = "as for pytest: cold, warm or auto; cold also explores the boot (default: auto)"
     parser.add_argument("--start", choices=("cold", "warm", "auto"), default="auto", help=about)
     about = "runs of each cell (default: 1000)"
-    parser.add_argument("--seeds", type=whole(1, 10**6), metavar="N", help=about)
+    parser.add_argument("--seeds", type=shared.whole(1, 10**6), metavar="N", help=about)
     about = "the seed of the first run; the others count on from it (default: 1)"
-    parser.add_argument("--first-seed", type=whole(1, 10**9), default=1, metavar="N", help=about)
+    parser.add_argument("--first-seed", type=shared.whole(1, 10**9), default=1, metavar="N", help=about)
     about = "plain, sync, pct, anywhere, interrupt or all; several take turns (default: sync,pct)"
     parser.add_argument("--strategy", default="", metavar="NAME,NAME", help=about)
     about = "a parameter of the strategies, e.g. depth=4 or longest_ns=20000; repeatable"
     parser.add_argument("--with", action="append", default=[], dest="given", metavar="KEY=N", help=about)
     parser.add_argument("--window", action="store_true", help="stalls in the timed window only")
-    above_1 = real(math.nextafter(1, 2), 1e6, "a number above 1, such as 4")
+    above_1 = shared.real(math.nextafter(1, 2), 1e6, "a number above 1, such as 4")
     about = "a run is a find if it is K times the median (default: 4)"
     parser.add_argument("--slower", type=above_1, metavar="K", help=about)
-    declare_jobs(parser)
+    shared.declare_jobs(parser)
     parser.add_argument("--stop-at-first", action="store_true", help="end at the first find")
     parser.add_argument("--no-small", action="store_true", help="do not make finds small")
-    declare_small_runs(parser)
-    declare_fleet(parser)
+    shared.declare_small_runs(parser)
+    shared.declare_fleet(parser)
     about = "its folder, where it also goes on (default: a new one, reports/explored)"
     parser.add_argument("--out", metavar="DIR", help=about)
     parser.add_argument("--plan", action="store_true", help="print what would be run; boot nothing")
@@ -76,8 +68,8 @@ def run(words: argparse.Namespace) -> int:
     from benchgate.session.exploration.request import checked
     from benchgate.session.progress import on_stderr
 
-    asked, fleet = _asked(words), fleet_of(words)
-    out = Path(words.out or free_name(str(Path("reports") / "explored"))).absolute()
+    asked, fleet = _asked(words), shared.fleet_of(words)
+    out = Path(words.out or shared.free_name(str(Path("reports") / "explored"))).absolute()
     checked(asked)
     require_place(out)
     if words.plan:
@@ -151,9 +143,9 @@ def run_replay(words: argparse.Namespace) -> int:
 
 def declare_small(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("find", type=Path, help="DIR/finds/find-N")
-    declare_jobs(parser)
-    declare_small_runs(parser)
-    declare_fleet(parser)
+    shared.declare_jobs(parser)
+    shared.declare_small_runs(parser)
+    shared.declare_fleet(parser)
 
 
 def run_small(words: argparse.Namespace) -> int:
@@ -161,7 +153,7 @@ def run_small(words: argparse.Namespace) -> int:
     from benchgate.session.exploration.guest_maker import opened
     from benchgate.session.progress import on_stderr
 
-    fleet, shown = fleet_of(words), on_stderr()
+    fleet, shown = shared.fleet_of(words), on_stderr()
     wanted = request.ExplorationRequest(jobs=words.jobs, small_runs=words.small_runs or request.SMALL_RUNS)
     try:
         find = steps.make_small(words.find, wanted, opened(shown, fleet), shown)

@@ -17,15 +17,11 @@ from benchgate.commands.shared import say, whole
 
 def declare(parser: argparse.ArgumentParser) -> None:
     found = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    making = "make the certificates of a fleet's scheduler, workers and clients"
     for name, about, declared, run in (
         ("scheduler", "hand out runs to workers, until Ctrl-C", _declare_scheduler, _scheduler),
         ("worker", "make runs for sessions elsewhere, until Ctrl-C", _declare_worker, _worker),
-        (
-            "certificates",
-            "make the certificates of a fleet's scheduler, workers and clients",
-            _declare_making,
-            _certificates,
-        ),
+        ("certificates", making, _declare_making, _certificates),
         ("allow", "add digests to the list of what a worker runs", _declare_allow, _allow),
     ):
         sub = found.add_parser(name, help=about, description=about)
@@ -94,19 +90,17 @@ def _worker(words: argparse.Namespace) -> int:
     from benchgate.fleet import processes
 
     name = words.name or socket.gethostname()
-    processes.run_worker(
-        processes.Orders(
-            address=where,
-            folder=(words.dir or cache_root() / "fleet-workers" / name).absolute(),
-            name=name,
-            slots=1 if words.measuring else words.slots or len(os.sched_getaffinity(0)),
-            guests=tuple(filter(None, words.guests.split(","))),
-            require=policy.require,
-            measuring=words.measuring,
-            security=certificates.security(words.certificates, "worker") if words.certificates else None,
-        ),
-        say,
+    orders = processes.Orders(
+        address=where,
+        folder=(words.dir or cache_root() / "fleet-workers" / name).absolute(),
+        name=name,
+        slots=1 if words.measuring else words.slots or len(os.sched_getaffinity(0)),
+        guests=tuple(filter(None, words.guests.split(","))),
+        require=policy.require,
+        measuring=words.measuring,
+        security=certificates.security(words.certificates, "worker") if words.certificates else None,
     )
+    processes.run_worker(orders, say)
     return 0
 
 

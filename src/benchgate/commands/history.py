@@ -23,13 +23,9 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lane", default="", metavar="NAME", help="only on this lane")
     about = "the newest N sessions (at most 1000)"
     parser.add_argument("--last", type=whole(1, 1000), default="1000", metavar="N", help=about)
-    parser.add_argument(
-        "--error",
-        type=real(1e-6, 0.5, "a probability from 0.000001 to 0.5"),
-        default="0.05",
-        metavar="P",
-        help="at most this probability that a course without a change shows one (default: 0.05)",
-    )
+    about = "at most this probability that a course without a change shows one (default: 0.05)"
+    chance = real(1e-6, 0.5, "a probability from 0.000001 to 0.5")
+    parser.add_argument("--error", type=chance, default="0.05", metavar="P", help=about)
     about = "write a page: of the row, or of all rows"
     parser.add_argument("--html", type=Path, default=None, metavar="FILE", help=about)
 

@@ -31,14 +31,11 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def _show(words: argparse.Namespace) -> int:
     from benchgate.plan import catalog
-    from benchgate.session import calibration
+    from benchgate.render.tables.machine import machine_table
 
     machine = catalog.load_machine(words.machine)
-    print(
-        calibration.show(machine)
-        if machine
-        else f"{words.machine}: no memory system; one instruction takes 1 ns"
-    )
+    ideal = f"{words.machine}: no memory system; one instruction takes 1 ns"
+    print(machine_table(machine) if machine else ideal)
     return 0
 
 

@@ -147,14 +147,8 @@ def _tables(words: argparse.Namespace) -> tuple[Path, Path]:
 
 def _declare_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="the study's folder")
-    parser.add_argument(
-        "--mix",
-        action="append",
-        default=[],
-        dest="mix_words",
-        metavar="A.X=N,B.Y=M",
-        help="run this mix only; repeatable (default: all that the report needs)",
-    )
+    about, form = "run this mix only; repeatable (default: all that the report needs)", "A.X=N,B.Y=M"
+    parser.add_argument("--mix", action="append", default=[], dest="mix_words", metavar=form, help=about)
     about = "run the N best mixes only"
     parser.add_argument("--best", type=whole(1, 100), default=0, metavar="N", help=about)
     parser.add_argument("--plan", action="store_true", help="print the runs and their cost; make none")

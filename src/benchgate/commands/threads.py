@@ -14,9 +14,8 @@ from benchgate.commands.shared import whole
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "run", type=Path, help="reports/runs/SESSION/runs/NNNN-..., or the folder of a replay"
-    )
+    about = "reports/runs/SESSION/runs/NNNN-..., or the folder of a replay"
+    parser.add_argument("run", type=Path, help=about)
     about = "explain so many of the longest waits (default: 3)"
     parser.add_argument("--most", type=whole(0, 10_000), default=3, metavar="N", help=about)
     about = "explain all waits of at least this length, such as 1ms"
@@ -45,8 +44,7 @@ def run(words: argparse.Namespace) -> int:
     if words.witness:
         print(report_witness(words.run.absolute()))
         return 0
-    asked = ThreadReportRequest(
-        words.run.absolute(), words.most, words.late, words.symbols, words.json, words.phases
-    )
+    run = words.run.absolute()
+    asked = ThreadReportRequest(run, words.most, words.late, words.symbols, words.json, words.phases)
     print(report_threads(asked))
     return 0

@@ -48,9 +48,8 @@ def schedule(
     of them, and one that goes on with more runs continues the same list. `seed`: of run 1."""
     for number in range(1, runs + 1):
         for cell in cells:
-            yield ExplorationAttempt(
-                cell, number, strategies[(number - 1) % len(strategies)], seed + number - 1
-            )
+            strategy = strategies[(number - 1) % len(strategies)]
+            yield ExplorationAttempt(cell, number, strategy, seed + number - 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ def kernel_report(lines: Sequence[str]) -> tuple[str, ...]:
     first = next((number for number, line in enumerate(bare) if _HEADLINE.match(line)), None)
     if first is None:
         return ()
-    locks = [
-        f"{match[1]} at {match[2]}" for line in bare[first : first + _NEAR] if (match := _LOCK.search(line))
-    ]
+    near = bare[first : first + _NEAR]
+    locks = [f"{match[1]} at {match[2]}" for line in near if (match := _LOCK.search(line))]
     places = [f"in {match[1]}" for line in bare[first : first + _FAR] if (match := _PLACE.match(line))]
     return (bare[first][:LONGEST].rstrip(), *(locks[:_MOST_LOCKS] or places[:1]))

@@ -42,15 +42,12 @@ class Allowance:
     def require(self, task: Task) -> None:
         """RefusedError unless each item of the task is allowed."""
         items = set(task.items)
-        if {item.role for item in items} & set(PROGRAMS) != set(PROGRAMS):
+        if not {item.role for item in items}.issuperset(PROGRAMS):
             raise RefusedError(f"the task does not name its {' and '.join(PROGRAMS)} by digest")
         if self.any_guest:
             return
         missing = items - (read(self.file) if self.file else frozenset())
-        if not missing:
-            return
-        unsigned = self._unsigned(task)
-        if unsigned:
+        if missing and (unsigned := self._unsigned(task)):
             raise RefusedError(self._why(sorted(missing), unsigned))
 
     def _unsigned(self, task: Task) -> str:
@@ -69,15 +66,13 @@ class Allowance:
         named = ", ".join(map(str, missing))
         ways = []
         if self.file:
-            ways.append(
-                f"`benchgate fleet allow {self.file} {' '.join(f'{m.role}={m.sha256}' for m in missing)}`"
-            )
+            words = " ".join(f"{item.role}={item.sha256}" for item in missing)
+            ways.append(f"`benchgate fleet allow {self.file} {words}`")
         if self.signers:
             ways.append(f"a signature by one of {self.signers.file} (the session's --fleet-key)")
         where = f"not in {self.file}" if self.file else "not allowed"
-        return (
-            f"{named}: {where}, and {unsigned}; the operator of this worker allows it by {' or '.join(ways)}"
-        )
+        by = " or ".join(ways)
+        return f"{named}: {where}, and {unsigned}; the operator of this worker allows it by {by}"
 
 
 def policy(file: Path | None, signers: Path | None, *, any_guest: bool) -> Allowance:
@@ -102,9 +97,8 @@ def read(file: Path) -> frozenset[Item]:
         text = read_start(file, _LARGEST, follow=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise CatalogError(
-            f"the list {file} cannot be read: {why}; next: `benchgate fleet allow` writes one"
-        ) from error
+        advice = "next: `benchgate fleet allow` writes one"
+        raise CatalogError(f"the list {file} cannot be read: {why}; {advice}") from error
     if len(text) > _LARGEST:
         raise CatalogError(f"the list {file} has more than {_LARGEST} bytes")
     lines = (line.partition("#")[0].split() for line in text.splitlines())
@@ -120,9 +114,8 @@ def add(file: Path, items: Iterable[Item], comment: str = "") -> tuple[Item, ...
         with file.open("a", encoding="utf-8") as stream:
             stream.write("".join(f"{item}{behind}\n" for item in fresh))
     except OSError as error:
-        raise UsageError(
-            f"the list {file} cannot be written: {error.strerror}; next: name one where you can write"
-        ) from error
+        why = f"{error.strerror}; next: name one where you can write"
+        raise UsageError(f"the list {file} cannot be written: {why}") from error
     return fresh
 
 
@@ -142,10 +135,8 @@ def _signed(text: str) -> SignedText:
 
 def _item(words: list[str], where: str) -> Item:
     if len(words) != 2 or words[0] not in ROLES or not SHA256.fullmatch(words[1]):
-        raise CatalogError(
-            f"{where}: `{one_line(' '.join(words))}` is not a role ({', '.join(ROLES)}) and a SHA-256 in 64 "
-            "lower-case hex digits"
-        )
+        form = f"a role ({', '.join(ROLES)}) and a SHA-256 in 64 lower-case hex digits"
+        raise CatalogError(f"{where}: `{one_line(' '.join(words))}` is not {form}")
     return Item(words[0], words[1])
 
 

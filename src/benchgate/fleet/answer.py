@@ -53,11 +53,9 @@ class WorkerAnswer:
 def made(key: str, worker: str, host: str, folder: Path) -> bytes:
     files = {name: (folder / name).read_bytes() for name in files_below(folder)}
     packed = {name: zlib.compress(content, _LEVEL) for name, content in files.items()}
-    listed = (
-        (name, hashlib.sha256(content).hexdigest(), len(content), len(packed[name]))
-        for name, content in files.items()
-    )
-    return WorkerAnswer(key, worker, host, listed=tuple(listed)).line + b"".join(packed.values())
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    listed = tuple((name, digests[name], len(files[name]), len(packed[name])) for name in files)
+    return WorkerAnswer(key, worker, host, listed=listed).line + b"".join(packed.values())
 
 
 def read(data: object) -> WorkerAnswer:

@@ -50,9 +50,8 @@ _FORM = re.compile(r"(?:(tcp|tls)://)?(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+|\*)(?::
 def make(folder: Path, days: int = DAYS) -> None:
     """Makes all of them. Only their owner can read the keys."""
     if shutil.which("openssl") is None:
-        raise HostError(
-            "certificates are made by openssl, which is not installed; install the package openssl"
-        )
+        why = "certificates are made by openssl, which is not installed"
+        raise HostError(f"{why}; install the package openssl")
     fresh = [parent for parent in (folder, *folder.parents) if not os.path.lexists(parent)]
     try:
         _make_folder(folder)
@@ -68,13 +67,11 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True)
     except FileExistsError as error:
-        raise UsageError(
-            f"{folder}: {error.strerror}; name a new folder: certificates that are in use are not overwritten"
-        ) from error
+        advice = "name a new folder: certificates that are in use are not overwritten"
+        raise UsageError(f"{folder}: {error.strerror}; {advice}") from error
     except OSError as error:
-        raise UsageError(
-            f"{folder} cannot be made: {error.strerror}; next: name a new folder where you can write"
-        ) from error
+        advice = "next: name a new folder where you can write"
+        raise UsageError(f"{folder} cannot be made: {error.strerror}; {advice}") from error
 
 
 def _fill(folder: Path, days: int) -> None:
@@ -168,11 +165,9 @@ def security(folder: Path, role: str) -> Security:
     files = {name: here / name for name in (CA, CERTIFICATE, KEY)}
     for path in files.values():
         if not path.is_file():
-            raise UsageError(
-                f"--certificates {folder} has no {path.name}; name the folder `{role}` that `benchgate fleet "
-                "certificates DIR` made, or DIR itself"
-            )
-    if KEY in files and files[KEY].stat().st_mode & 0o077:
+            advice = f"name the folder `{role}` that `benchgate fleet certificates DIR` made, or DIR itself"
+            raise UsageError(f"--certificates {folder} has no {path.name}; {advice}")
+    if files[KEY].stat().st_mode & 0o077:
         raise UsageError(f"{files[KEY]} can be read by others; `chmod 600 {files[KEY]}`")
     return Security(
         require_encryption=True,

@@ -40,9 +40,8 @@ class DaskEngine:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # other versions of packages that a run does not depend on
-                self._client = Client(
-                    address, timeout=CONNECT_S, security=security, set_as_default=False, name="benchgate"
-                )
+                options = {"timeout": CONNECT_S, "security": security, "set_as_default": False}
+                self._client = Client(address, name="benchgate", **options)
         except (OSError, TimeoutError) as error:
             raise FleetError(
                 f"no scheduler of a fleet answers at {address}: {one_line(str(error), 200)}; start one with "

@@ -10,6 +10,7 @@ not use any more would limit nothing.
 from __future__ import annotations
 
 import pickle
+import pkgutil
 import sys
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -20,15 +21,7 @@ from typing import TYPE_CHECKING, Any
 from benchgate.base.errors import FleetError, RefusedError
 from benchgate.fleet import limited
 from benchgate.fleet.certificates import SCHEDULER, WORKER
-from benchgate.fleet.limited import (
-    PEERS,
-    SCHEDULER_CALLS,
-    SCHEDULER_STREAM,
-    WORKER_CALLS,
-    WORKER_STREAM,
-    HandlerFilter,
-    peer_role,
-)
+from benchgate.fleet.limited import HandlerFilter, peer_role
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -63,20 +56,16 @@ def missing() -> list[str]:
 
 
 def _has(part: str) -> bool:
-    module, _, names = part.partition(":")
     try:
-        module_type = import_module(module)
-        for name in names.split("."):
-            module_type = getattr(module_type, name)
+        pkgutil.resolve_name(part)
     except (ImportError, AttributeError):
         return False
     return True
 
 
 def _sets(part: str) -> bool:
-    of, _, name = part.rpartition(".")
-    module, _, kind = of.partition(":")
-    return _has(of) and name in getattr(import_module(module), kind).__init__.__code__.co_names
+    kind, _, name = part.rpartition(".")
+    return _has(kind) and name in pkgutil.resolve_name(kind).__init__.__code__.co_names
 
 
 def limit(role: str) -> None:
@@ -98,7 +87,7 @@ def limit(role: str) -> None:
     # `from distributed.protocol import serialize` would give the function of that name, not the module
     serialize: Any = import_module("distributed.protocol.serialize")
     serialize.import_allowed_module = limited.allowed_module
-    _hang_up_on_others(PEERS[role])
+    _hang_up_on_others(limited.PEERS[role])
 
 
 def _hang_up_on_others(roles: Collection[str]) -> None:
@@ -123,11 +112,19 @@ def _hang_up_on_others(roles: Collection[str]) -> None:
     tcp.TLSListener.comm_class = CheckedTLS
 
 
+class _KnowsPeer:
+    """A server that knows the role of the peer whose call it answers."""
+
+    async def _handle_comm(self, comm: Any) -> None:
+        peer_role.set(getattr(comm, "role", ""))
+        await super()._handle_comm(comm)  # type: ignore[misc] # of Dask's Server, the next base
+
+
 @cache
 def worker_class() -> type[Worker]:
     from distributed import Worker  # noqa: PLC0415 - an optional dependency
 
-    class LimitedWorker(Worker):  # type: ignore[misc]
+    class LimitedWorker(_KnowsPeer, Worker):  # type: ignore[misc]
         handlers: Any
         stream_handlers: Any
         _updated_sys_path: bool
@@ -138,14 +135,10 @@ def worker_class() -> type[Worker]:
             if self._updated_sys_path:  # Dask would import modules that somebody uploads
                 sys.path.remove(self.local_directory)
                 self._updated_sys_path = False
-            self.handlers = HandlerFilter(WORKER_CALLS, self.handlers)
-            stream = {name: self.stream_handlers[name] for name in WORKER_STREAM}
+            self.handlers = HandlerFilter(limited.WORKER_CALLS, self.handlers)
+            stream = {name: self.stream_handlers[name] for name in limited.WORKER_STREAM}
             compute = stream["compute-task"]
             self.stream_handlers = stream | {"compute-task": lambda **message: compute(**ours(message))}
-
-        async def _handle_comm(self, comm: Any) -> None:
-            peer_role.set(getattr(comm, "role", ""))
-            await super()._handle_comm(comm)
 
     return LimitedWorker
 
@@ -154,7 +147,7 @@ def worker_class() -> type[Worker]:
 def scheduler_class() -> type[Scheduler]:
     from distributed import Scheduler  # noqa: PLC0415 - an optional dependency
 
-    class LimitedScheduler(Scheduler):  # type: ignore[misc]
+    class LimitedScheduler(_KnowsPeer, Scheduler):  # type: ignore[misc]
         handlers: Any
         stream_handlers: Any
 
@@ -162,12 +155,8 @@ def scheduler_class() -> type[Scheduler]:
             limit(SCHEDULER)
             never = {"extensions": {}, "dashboard": False, "jupyter": False}
             super().__init__(*arguments, **{**options, **never})
-            self.handlers = HandlerFilter(SCHEDULER_CALLS, self.handlers)
-            self.stream_handlers = HandlerFilter(SCHEDULER_STREAM, self.stream_handlers)
-
-        async def _handle_comm(self, comm: Any) -> None:
-            peer_role.set(getattr(comm, "role", ""))
-            await super()._handle_comm(comm)
+            self.handlers = HandlerFilter(limited.SCHEDULER_CALLS, self.handlers)
+            self.stream_handlers = HandlerFilter(limited.SCHEDULER_STREAM, self.stream_handlers)
 
     return LimitedScheduler
 

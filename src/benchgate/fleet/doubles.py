@@ -169,9 +169,8 @@ def compare(court: Court, first: Assignment, second: Assignment) -> None:
         )
     court.tell(f"{row}: {names} made different runs of one seed ({difference}); a third worker decides")
     address, judge = court.third(first, both)
-    ruling = ruling_of(
-        (first.address, one.answer.files), (second.address, two.answer.files), (address, judge.answer.files)
-    )
+    pair = (first.address, one.answer.files), (second.address, two.answer.files)
+    ruling = ruling_of(*pair, (address, judge.answer.files))
     if not ruling.odd:
         raise FleetError(
             f"{row}: {names} and {judge.answer.worker} made three different runs of one seed ({difference}): "

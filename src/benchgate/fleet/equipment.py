@@ -45,8 +45,7 @@ def prepared(architectures: Iterable[str], notice: Notice) -> Mapping[str, Equip
 
 def _for_guests(architecture: str, notice: Notice) -> Equipment:
     if architecture not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise HostError(f"--guests {architecture}: there are guests of {known}")
+        raise HostError(f"--guests {architecture}: there are guests of {', '.join(ARCHITECTURES)}")
     qemu = inputs.qemu(None, ARCHITECTURES[architecture], notice=notice)
     seen = support(qemu)
     if not seen.works:

@@ -154,9 +154,7 @@ class FarHost:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         """Does nothing: one run at a time is made, in the order of the plan."""
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         del at_once
         for index, job in enumerate(jobs):
             yield index, self._carried_out(job)
@@ -183,17 +181,14 @@ class FarHost:
             number = self._calls.begin("carry_out", task.sent, self._worker.address)
             checked_answer = received(self._wait(number, on_phase), task)
             given = checked_answer.answer
-            if given.refused or given.trouble:
-                raise FleetError(
-                    f"{self._name} makes no run of {request.cell.id}: {given.refused or given.trouble}"
-                )
+            if why := given.refused or given.trouble:
+                raise FleetError(f"{self._name} makes no run of {request.cell.id}: {why}")
             if not given.missing:
                 return checked_answer
             for sha256 in given.missing:
                 if sha256 not in task.files:
-                    raise FleetError(
-                        f"{self._name} asks for a file that is not of the run: {one_line(sha256, 64)}"
-                    )
+                    name = one_line(sha256, 64)
+                    raise FleetError(f"{self._name} asks for a file that is not of the run: {name}")
                 self._store(sha256, task.files[sha256].read_bytes())
 
     def _store(self, sha256: str, content: bytes) -> None:
@@ -261,36 +256,28 @@ class FarHost:
     def _chosen(self, patience_s: float) -> _WorkerFacts:
         """The first that is free; if there is none, the first that answers. Workers that make runs on the
         instruction clock may be busy, and answer late."""
-        began, asked, busy = self._monotonic(), dict[str, int](), list[_WorkerFacts]()
-        others: dict[str, str] = {}
+        began, asked = self._monotonic(), dict[str, int]()
+        known: list[_WorkerFacts] = []
+        others: list[str] = []
         while True:
             for seat in self._calls.engine.seats():
                 if seat.address not in asked:
                     data = host_json.as_bytes(HostQuestion(QuestionKind.ABOUT))
                     asked[seat.address] = self._calls.begin("tell", data, seat.address)
             self._calls.look()
-            for address, number in list(asked.items()):
-                event = self._calls.ended(number)
-                if event is None:
-                    continue
-                result = _about(address, event)
-                if isinstance(result, str):
-                    others[address] = result
-                elif not result.busy:
-                    self._forget(asked.values())
-                    return result
-                else:
-                    busy.append(result)
-            answered = len(others) + len(busy)
-            if busy and (answered == len(asked) or self._monotonic() - began > _NOTICE_S):
-                self._forget(asked.values())
-                return busy[0]
+            for address, number in asked.items():
+                if (event := self._calls.ended(number)) is not None:
+                    result = _about(address, event)
+                    others += [result] if isinstance(result, str) else []
+                    known += [] if isinstance(result, str) else [result]
+            is_late = self._monotonic() - began > _NOTICE_S
+            free = [worker for worker in known if not worker.busy]
+            if free or (known and (is_late or len(others) + len(known) == len(asked))):
+                for number in asked.values():
+                    self._calls.engine.cancel(number)
+                return (free or known)[0]
             if self._monotonic() - began >= patience_s:
                 raise FleetError(_nobody(patience_s, others))
-
-    def _forget(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            self._calls.engine.cancel(number)
 
 
 def _about(address: str, event: Event) -> _WorkerFacts | str:
@@ -301,10 +288,8 @@ def _about(address: str, event: Event) -> _WorkerFacts | str:
         told: Reply = host_json.replied(event.answer)
         if told.error:
             return f"{told.worker}: {told.error}"
-        topology, busy = told.value["topology"], str(told.value["busy"])
-        return _WorkerFacts(
-            address, one_line(told.worker, 60), one_line(told.host, 60), host_json.topology_of(topology), busy
-        )
+        topology, busy = host_json.topology_of(told.value["topology"]), str(told.value["busy"])
+        return _WorkerFacts(address, one_line(told.worker, 60), one_line(told.host, 60), topology, busy)
     except (ValueError, KeyError, TypeError) as error:
         return f"{address}: its answer cannot be used: {one_line(str(error), 200)}"
 
@@ -315,9 +300,9 @@ def _held_of(value: object) -> tuple[bool, str]:
     return value["held"], one_line(value["waits"], 300)
 
 
-def _nobody(patience_s: float, others: Mapping[str, str]) -> str:
-    reasons = "".join(f"\n  {why}" for why in others.values())
-    return (
-        f"no worker of the fleet was a measuring host within {patience_s:.0f} s: start one with "
-        f"`benchgate fleet worker --measuring` on a machine that does nothing else{reasons}"
+def _nobody(patience_s: float, others: Iterable[str]) -> str:
+    reasons = "".join(f"\n  {why}" for why in others)
+    advice = (
+        f"start one with `benchgate fleet worker --measuring` on a machine that does nothing else{reasons}"
     )
+    return f"no worker of the fleet was a measuring host within {patience_s:.0f} s: {advice}"

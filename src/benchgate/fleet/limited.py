@@ -24,12 +24,7 @@ from typing import Any
 from benchgate.base.errors import RefusedError
 from benchgate.fleet.certificates import CLIENT, SCHEDULER, WORKER
 
-ENTRIES = (
-    ("benchgate.fleet.work", "carry_out"),
-    ("benchgate.fleet.work", "put_input"),
-    ("benchgate.fleet.work", "tell"),
-    ("benchgate.fleet.work", "hold"),
-)
+ENTRIES = tuple(("benchgate.fleet.work", name) for name in ("carry_out", "put_input", "tell", "hold"))
 """What a task may call. Each takes bytes, gives bytes, and trusts none of them."""
 _TASKS = (
     ("dask._expr", "Expr._reconstruct"),
@@ -77,11 +72,8 @@ _WORKER_STREAM = frozenset(
     {"task-finished", "task-erred", "release-worker-data", "add-keys", "long-running", "reschedule"}
     | {"keep-alive", "log-event", "worker-status-change", "request-refresh-who-has"}
 )
-SCHEDULER_STREAM: Calls = {
-    "": _CLIENT_STREAM | _WORKER_STREAM,
-    CLIENT: _CLIENT_STREAM,
-    WORKER: _WORKER_STREAM,
-}
+_ANY_STREAM = _CLIENT_STREAM | _WORKER_STREAM
+SCHEDULER_STREAM: Calls = {"": _ANY_STREAM, CLIENT: _CLIENT_STREAM, WORKER: _WORKER_STREAM}
 peer_role: ContextVar[str] = ContextVar("peer", default="")
 """The role of the peer whose call is being answered."""
 

@@ -94,7 +94,6 @@ class MeasuringPlace:
 
     def _qemu(self, digest: str) -> Qemu:
         if digest not in self.equipment:
-            raise RefusedError(
-                f"this worker has no QEMU with digest {digest:.12}: name its architecture with --guests"
-            )
+            lacks = f"this worker has no QEMU with digest {digest:.12}"
+            raise RefusedError(f"{lacks}: name its architecture with --guests")
         return self.equipment[digest].qemu

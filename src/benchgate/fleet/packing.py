@@ -33,7 +33,7 @@ from benchgate.fleet.task import (
     GuestFile,
     Item,
     KeptFile,
-    Place,
+    StandIn,
     Task,
     WorkerPath,
     filled,
@@ -73,17 +73,15 @@ def packed(
             f"{spec.lane}; leave the row out, or measure it here, without --fleet"
         )
     files = {name: (path, digest_of(path)) for name, path in spec.uses.files.items()}
+    own = Item(QEMU, spec.uses.qemu.digest), Item(CLOCK, clock)
+    guests = (Item(name.rstrip("0123456789"), sha256) for name, (_, sha256) in files.items())
     task = Task(
         cell=request.cell,
         nonce=request.nonce,
         seed=request.seed,
         placement=request.placement,
         guest_digest=request.guest_digest,
-        items=(
-            Item(QEMU, spec.uses.qemu.digest),
-            Item(CLOCK, clock),
-            *(Item(name.rstrip("0123456789"), sha256) for name, (_, sha256) in files.items()),
-        ),
+        items=(*own, *guests),
         argv=templated(spec.argv, _places(request, spec.uses, dict(files.values()))),
         deadlines=spec.deadlines,
         cpus=spec.cpus,
@@ -109,16 +107,17 @@ def packed(
     return TaskPackage(task, sent, key, MappingProxyType({sha256: path for path, sha256 in files.values()}))
 
 
-def _places(request: RunRequest, uses: Uses, files: Mapping[Path, str]) -> dict[str, Place]:
-    folder, start = request.folder, request.spec.start
-    data: dict[str, Place] = {str(path): WorkerPath(f"data{n}") for n, path in enumerate(uses.qemu.data)}
-    made: dict[str, Place] = {str(folder / name): FolderFile(name) for name in MADE}
-    guest: dict[str, Place] = {str(path): GuestFile(sha256) for path, sha256 in files.items()}
-    plugin: dict[str, Place] = {str(uses.plugin): WorkerPath(_PLUGIN)} if uses.plugin else {}
-    kept: dict[str, Place] = (
-        {} if start is None else {str(start.folder / name): KeptFile(name) for name in start.record.digests}
-    )
-    return {**data, **made, **guest, **plugin, **kept, str(uses.qemu.binary): WorkerPath(QEMU)}
+def _places(request: RunRequest, uses: Uses, files: Mapping[Path, str]) -> dict[str, StandIn]:
+    start = request.spec.start
+    places: dict[Path, StandIn] = {path: WorkerPath(f"data{n}") for n, path in enumerate(uses.qemu.data)}
+    places |= {request.folder / name: FolderFile(name) for name in MADE}
+    places |= {path: GuestFile(sha256) for path, sha256 in files.items()}
+    if uses.plugin:
+        places[uses.plugin] = WorkerPath(_PLUGIN)
+    if start is not None:
+        places |= {start.folder / name: KeptFile(name) for name in start.record.digests}
+    places[uses.qemu.binary] = WorkerPath(QEMU)
+    return {str(path): place for path, place in places.items()}
 
 
 def unpacked(
@@ -130,22 +129,18 @@ def unpacked(
 ) -> RunRequest:
     """`files`: where this worker has the guest's, by SHA-256. The folder exists and is empty. `start`: the
     snapshot of a task that has one."""
-    own: dict[Place, str] = {
-        WorkerPath(QEMU): str(equipment.qemu.binary),
-        WorkerPath(_PLUGIN): str(equipment.plugin),
-    }
-    own |= {WorkerPath(f"data{n}"): str(path) for n, path in enumerate(equipment.qemu.data)}
-    guest: dict[Place, str] = {GuestFile(sha256): str(path) for sha256, path in files.items()}
-    made: dict[Place, str] = {FolderFile(name): str(folder / name) for name in MADE}
-    places = {**own, **guest, **made}
+    places: dict[StandIn, Path] = {FolderFile(name): folder / name for name in MADE}
+    places |= {WorkerPath(QEMU): equipment.qemu.binary, WorkerPath(_PLUGIN): equipment.plugin}
+    places |= {WorkerPath(f"data{n}"): path for n, path in enumerate(equipment.qemu.data)}
+    places |= {GuestFile(sha256): path for sha256, path in files.items()}
     kept = folder if start is None else start.folder
 
-    def path_of(place: Place) -> str:
+    def path_of(place: StandIn) -> str:
         if isinstance(place, KeptFile):
             return str(kept / place.name)
         if place not in places:
             raise RefusedError(f"the task names {place}, which this worker does not have")
-        return places[place]
+        return str(places[place])
 
     clock = {"LD_PRELOAD": str(equipment.plugin)} if task.lane is Lane.INSN else {}
     spec = BootSpec(

@@ -88,16 +88,14 @@ class Orders:
 def run_worker(orders: Orders, say: Notice) -> None:
     dask_settings.use()
     if not is_plain_path(str(orders.folder)):
-        raise UsageError(
-            f"--dir {orders.folder}: its path has a character that QEMU's options give a meaning to"
-        )
+        why = "its path has a character that QEMU's options give a meaning to"
+        raise UsageError(f"--dir {orders.folder}: {why}")
     orders.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = try_lock(orders.folder / "worker.lock")
+    path = orders.folder / "worker.lock"
+    lock = try_lock(path)
     if lock is None:
-        raise FleetError(
-            f"{lock_holder(orders.folder / 'worker.lock')} is a worker in {orders.folder}: give each worker "
-            "its own --dir"
-        )
+        who = f"{lock_holder(path)} is a worker in {orders.folder}"
+        raise FleetError(f"{who}: give each worker its own --dir")
     try:
         for line in stale.sweep_stale():
             say(line)

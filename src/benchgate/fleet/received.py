@@ -78,10 +78,8 @@ def _run(files: Mapping[str, bytes], task: Task) -> ReceivedRun:
 def _require_same(raw: RawRun, task: Task) -> None:
     for name in ("cell", "nonce", "seed", "lane", "pins"):
         if getattr(raw, name) != getattr(task, name):
-            raise FleetError(
-                f"its folder is of another run: {name} is {one_line(str(getattr(raw, name)), 80)}, and must "
-                f"be {getattr(task, name)}"
-            )
+            differs = f"{name} is {one_line(str(getattr(raw, name)), 80)}, and must be {getattr(task, name)}"
+            raise FleetError(f"its folder is of another run: {differs}")
     if (raw.exploration.text if raw.exploration else "") != task.exploration:
         raise FleetError("its folder is of another run: it was not explored as the task says")
 
@@ -111,12 +109,7 @@ def kept(given: CheckedAnswer, request: RunRequest) -> RawRun:
     who = {"worker": given.answer.worker, "host": given.answer.host}
     write_json(folder / WORKER, {**who, "argv": list(run.argv), "environment": dict(run.environment)})
     write_command(request)
-    raw = replace(
-        unfinished(request),
-        ending=run.raw.ending,
-        exit_status=run.raw.exit_status,
-        host_span_ns=run.raw.host_span_ns,
-        detail=run.raw.detail,
-    )
+    ended = {name: getattr(run.raw, name) for name in ("ending", "exit_status", "host_span_ns", "detail")}
+    raw = replace(unfinished(request), **ended)
     record.save(raw)
     return raw

@@ -97,9 +97,7 @@ class FleetRunner:
             self._engine.cancel(number)
         self._send()
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         """Waits for one run at a time, so which runs a session has does not depend on who is fast."""
         del at_once
         for index, job in enumerate(jobs):
@@ -156,10 +154,8 @@ class FleetRunner:
             self._wait((assignment, other))
         elif not self._told_alone:
             self._told_alone = True
-            self._note(
-                f"{assignment.packed.task.cell.row}: the fleet has one worker for it, so nobody else repeats "
-                "the first seed of a row"
-            )
+            alone = f"{assignment.packed.task.cell.row}: the fleet has one worker for it"
+            self._note(f"{alone}, so nobody else repeats the first seed of a row")
 
     # ---- what a comparison needs (doubles.py)
 
@@ -207,11 +203,9 @@ class FleetRunner:
             self._alone_since = now
             self._note(f"no worker of the fleet is there; waiting up to {self._patience_s:.0f} s for one")
         if now - self._alone_since >= self._patience_s:
-            raise FleetError(self._nobody("no worker of the fleet was there"))
-
-    def _nobody(self, what: str) -> str:
-        reasons = "".join(f"\n  {self._name(value)}: {why}" for value, why in self._banned.items())
-        return f"{what} for {self._patience_s:.0f} s: see that its scheduler and workers run{reasons}"
+            nobody = f"no worker of the fleet was there for {self._patience_s:.0f} s"
+            advice = f"see that its scheduler and workers run{self._reasons(self._banned)}"
+            raise FleetError(f"{nobody}: {advice}")
 
     def _send(self, first: Sequence[Assignment] = ()) -> None:
         """Gives the engine these, and what else there is room for."""
@@ -238,13 +232,12 @@ class FleetRunner:
         self._numbers += 1
         self._assignments.sent(assignment, self._numbers)
         key, copy = assignment.want
-        self._engine.run(
-            self._numbers,
-            assignment.packed.sent,
-            key=f"{key[:16]}-{copy}",
-            avoid=frozenset({*avoid, *self._banned}),
-            rank=assignment.rank,
-        )
+        name, avoided = f"{key[:16]}-{copy}", frozenset({*avoid, *self._banned})
+        task = assignment.packed.sent
+        self._engine.run(self._numbers, task, key=name, avoid=avoided, rank=assignment.rank)
+
+    def _reasons(self, whys: Mapping[str, str]) -> str:
+        return "".join(f"\n  {self._name(address)}: {why}" for address, why in whys.items())
 
     def _avoided(self, assignment: Assignment, seats: Mapping[str, int]) -> set[str]:
         """Each of the two copies of a first seed has one worker that may make it, so neither waits to see
@@ -252,12 +245,11 @@ class FleetRunner:
         key, copy = assignment.want
         usable = set(seats) - assignment.avoid
         if not usable:
-            reasons = "".join(f"\n  {self._name(value)}: {why}" for value, why in assignment.refusals.items())
+            reasons = self._reasons(assignment.refusals)
             raise FleetError(f"no worker of the fleet makes {assignment.packed.task.cell.id}:{reasons}")
-        is_paired = copy == SECOND or (copy == FIRST and self._assignments.has(key, SECOND))
-        if not is_paired:
-            return set(assignment.avoid)
-        return set(seats) - {self._pairs.place(assignment.want, usable)}
+        if copy == SECOND or (copy == FIRST and self._assignments.has(key, SECOND)):
+            return set(seats) - {self._pairs.place(assignment.want, usable)}
+        return set(assignment.avoid)
 
     def _hear(self, event: Event) -> None:
         if event.number in self._stores:
@@ -305,10 +297,8 @@ class FleetRunner:
         if set(self.open_seats()) - taken:
             assignment.avoid.add(address)
             again = "another worker"
-        self._note(
-            f"{assignment.name}: QEMU ended on {self._name(address)} before its guest did; {again} makes "
-            "this run again"
-        )
+        ended = f"QEMU ended on {self._name(address)} before its guest did"
+        self._note(f"{assignment.name}: {ended}; {again} makes this run again")
         self._assignments.again(assignment)
 
     def _supply(self, assignment: Assignment, address: str, missing: Sequence[str]) -> None:

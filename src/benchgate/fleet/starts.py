@@ -59,9 +59,8 @@ def _boot(task: Task, start: SnapshotRecord, equipment: Equipment, files: Mappin
     guest = {item.role: files[item.sha256] for item in early}
 
     def spec(mark: str, work: Path) -> BootSpec:
-        saving = replace(
-            task, argv=saving_words(task, mark, start.boot), start=None, words="", exploration=""
-        )
+        argv = saving_words(task, mark, start.boot)
+        saving = replace(task, argv=argv, start=None, words="", exploration="")
         made = unpacked(saving, work, equipment, files).spec
         return replace(made, uses=Uses(equipment.qemu, equipment.plugin, guest))
 

@@ -13,7 +13,8 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from itertools import pairwise
 from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
@@ -68,35 +69,36 @@ LARGEST = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerPath:
+class StandIn:
+    """What stands for a path."""
+
+    name: str
+
+
+class WorkerPath(StandIn):
     """A path of the worker's own: its QEMU, a folder that QEMU reads (-L), its plugin."""
 
-    name: str
+
+class GuestFile(StandIn):
+    """A file of the guest; its name is the SHA-256 of its content."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuestFile:
-    """A file of the guest, by its content."""
-
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFile:
+class FolderFile(StandIn):
     """A file in the run's folder."""
 
-    name: str
 
-
-@dataclass(frozen=True, slots=True)
-class KeptFile:
+class KeptFile(StandIn):
     """A file of the snapshot from which the guest starts."""
 
-    name: str
 
-
-Place = WorkerPath | GuestFile | FolderFile | KeptFile
-Part = str | Place
+Part = str | StandIn
+_PLACES: Mapping[str, tuple[type[StandIn], re.Pattern[str]]] = {
+    "own": (WorkerPath, OWN),
+    "input": (GuestFile, SHA256),
+    "run": (FolderFile, re.compile("|".join(map(re.escape, MADE)))),
+    "start": (KeptFile, KEPT),
+}
+"""By the word of a stored part: the kind of place, and the names that it may have."""
 
 
 def _read_part(value: object) -> Part:
@@ -104,28 +106,15 @@ def _read_part(value: object) -> Part:
     if type(value) is str:
         return read(_TextPart, {"text": value}, "a part of a word").text
     match [*read(dict[str, str], value, "a part of a word").items()]:
-        case [("own", name)] if OWN.fullmatch(name):
-            return WorkerPath(name)
-        case [("input", sha256)] if SHA256.fullmatch(sha256):
-            return GuestFile(sha256)
-        case [("run", name)] if name in MADE:
-            return FolderFile(name)
-        case [("start", name)] if KEPT.fullmatch(name):
-            return KeptFile(name)
+        case [(word, name)] if word in _PLACES and _PLACES[word][1].fullmatch(name):
+            return _PLACES[word][0](name)
     raise ValueError(f"a worker can have no {value!r:.120}")
 
 
 def _stored_part(part: Part) -> object:
-    match part:
-        case WorkerPath(name):
-            return {"own": name}
-        case GuestFile(sha256):
-            return {"input": sha256}
-        case FolderFile(name):
-            return {"run": name}
-        case KeptFile(name):
-            return {"start": name}
-    return part
+    if isinstance(part, str):
+        return part
+    return {word: part.name for word, (kind, _) in _PLACES.items() if type(part) is kind}
 
 
 @dataclass(frozen=True)
@@ -148,14 +137,6 @@ class Item:
         return f"{self.role} {self.sha256}"
 
 
-def _item(row: Sequence[str]) -> Item:
-    return Item(*row)
-
-
-def _row(item: Item) -> tuple[str, str]:
-    return item.role, item.sha256
-
-
 def _canonical(text: str) -> str:
     """An exploration in the one form in which benchgate writes it, so that it is the same file on each
     machine."""
@@ -164,7 +145,7 @@ def _canonical(text: str) -> str:
     return text
 
 
-_StoredItem = Annotated[Item, As(tuple[_Role, Sha256], _item, _row)]
+_StoredItem = Annotated[Item, As(tuple[_Role, Sha256], lambda row: Item(*row), astuple)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,18 +201,15 @@ def sha256_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def templated(argv: Sequence[str], places: Mapping[str, Place]) -> tuple[Word, ...]:
+def templated(argv: Sequence[str], places: Mapping[str, StandIn]) -> tuple[Word, ...]:
     """Replaces each of these paths by what it stands for, except in the kernel's command line. fleet/words.py
     refuses paths that are left."""
     names = {name: place for path, place in places.items() for name in (path, comma_safe(path))}
-    before = ("", *argv)
-    return tuple(
-        (word,) if option == APPEND else _parts(word, names)
-        for option, word in zip(before, argv, strict=False)
-    )
+    pairs = pairwise(("", *argv))
+    return tuple((word,) if option == APPEND else _parts(word, names) for option, word in pairs)
 
 
-def _parts(word: str, names: Mapping[str, Place]) -> Word:
+def _parts(word: str, names: Mapping[str, StandIn]) -> Word:
     """Each run has other paths, so a regular expression of them would be compiled for every run."""
     present = [name for name in names if name in word]
     parts: list[Part] = []
@@ -256,7 +234,7 @@ def _whole(word: str, path: str, at: int) -> int:
     return len(word)
 
 
-def filled(words: Iterable[Word], path_of: Callable[[Place], str]) -> tuple[str, ...]:
+def filled(words: Iterable[Word], path_of: Callable[[StandIn], str]) -> tuple[str, ...]:
     """The words with this machine's paths, each of which must be plain."""
     return tuple("".join(text if isinstance(text, str) else path_of(text) for text in word) for word in words)
 

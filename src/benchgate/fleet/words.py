@@ -31,6 +31,7 @@ from benchgate.fleet.task import (
     GuestFile,
     KeptFile,
     Part,
+    StandIn,
     Task,
     Word,
     WorkerPath,
@@ -157,12 +158,11 @@ def why_not(task: Task) -> str:
 def require(task: Task) -> None:
     """RefusedError unless every word is known to be harmless."""
     roles = _roles(task)
-    if not task.argv or task.argv[0] != (WorkerPath("qemu"),):
-        raise RefusedError(
-            "the first word of its argv is not the worker's QEMU; a worker starts nothing else"
-        )
     seen = set()
-    words = iter(task.argv[1:])
+    words = iter(task.argv)
+    if next(words, None) != (WorkerPath("qemu"),):
+        why = "the first word of its argv is not the worker's QEMU"
+        raise RefusedError(f"{why}; a worker starts nothing else")
     for word in words:
         option = _marked(word, roles)
         seen.add(option)
@@ -218,12 +218,16 @@ def _mark(part: Part, roles: Mapping[str, str]) -> str:
             return _WORDS if name == WORDS else _RUN
         case KeptFile(name):
             return _CACHES if name == CACHES else _RAM
-        case GuestFile(sha256):
+        case StandIn(sha256):
             # A file with two roles, such as an empty one, is rare enough to be refused.
             return roles.get(sha256, "") or "\ue008"
 
 
 def _shown(word: Word) -> str:
     """Shows the word in messages."""
-    names = (text if isinstance(text, str) else f"<{getattr(text, 'name', '') or 'input'}>" for text in word)
+    names = (part if isinstance(part, str) else f"<{_place(part)}>" for part in word)
     return one_line("".join(names), 200)
+
+
+def _place(part: StandIn) -> str:
+    return "input" if isinstance(part, GuestFile) else part.name

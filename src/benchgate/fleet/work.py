@@ -71,9 +71,8 @@ def carry_out(task: bytes) -> bytes:
         station.require(asked)
         equipment = equipment_for(asked, station.equipment)
         if station.measuring is not None and asked.lane is Lane.INSN:
-            return WorkerAnswer(
-                *who, trouble="it is a measuring host, which makes runs in wall time only"
-            ).line
+            trouble = "it is a measuring host, which makes runs in wall time only"
+            return WorkerAnswer(*who, trouble=trouble).line
     except BenchgateError as error:
         return WorkerAnswer(*who, refused=str(error)).line
     try:
@@ -140,10 +139,8 @@ def _made(station: Station, who: tuple[str, str, str], asked: Task, equipment: E
         return WorkerAnswer(*who, missing=tuple(missing)).line
     free = shutil.disk_usage(station.runs).free
     if free < LEAST_FREE:
-        return WorkerAnswer(
-            *who,
-            trouble=f"{station.runs} has {free >> 20} MiB free, and a run needs {LEAST_FREE >> 20} MiB",
-        ).line
+        trouble = f"{station.runs} has {free >> 20} MiB free, and a run needs {LEAST_FREE >> 20} MiB"
+        return WorkerAnswer(*who, trouble=trouble).line
     with tempfile.TemporaryDirectory(prefix="run-", dir=station.runs) as name:
         files = {sha256: path for sha256, path in places.items() if path is not None}
         start = starts.start_of(asked, equipment, files, cache_storage.tell)

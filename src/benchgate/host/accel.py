@@ -277,9 +277,7 @@ def probe_from_json(value: object, accel: Accel) -> AccelProbe:
     """Reads what `asdict` made of a probe. ValueError unless it is a result for this accelerator."""
     accel_probe = read(AccelProbe, value, "the probe")
     positive = all(number is None or 0 < number < 1e9 for number in (accel_probe.figure, accel_probe.boot_s))
-    complete = not accel_probe.usable or (
-        accel_probe.figure is not None and accel_probe.cpu_model is not None
-    )
+    complete = not accel_probe.usable or None not in (accel_probe.figure, accel_probe.cpu_model)
     if accel_probe.accel is not accel or not positive or not complete:
         raise ValueError(f"the probe is not one of {accel}, or has no figure")
     return accel_probe

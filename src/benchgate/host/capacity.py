@@ -21,6 +21,7 @@ import statistics
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import psutil
 
@@ -113,9 +114,8 @@ def sample(
     if len(pins) == 1:
         return ()
     with ExitStack() as stack:
-        guests = [
-            stack.enter_context(ProbeGuest(qemu, accel.accel, accel.cpu_model, pin=pin)) for pin in pins
-        ]
+        guest_on = partial(ProbeGuest, qemu, accel.accel, accel.cpu_model)
+        guests = [stack.enter_context(guest_on(pin=pin)) for pin in pins]
         for guest in guests:
             guest.ready(_BOOT_S)
         seconds = max(SECONDS, min(_MOST_S, _TALKS * max(answers(guests, 1, _BOOT_S))))

@@ -93,9 +93,8 @@ def _wait_for_holder(connection: socket.socket, begin: float, wait_s: float, not
     accepts, so the connection stays in its queue."""
     who = _identify(connection)
     if who.pid == os.getpid():
-        raise LockError(
-            "this process already holds the measuring lock: end its first measurement before the next"
-        )
+        advice = "end its first measurement before the next"
+        raise LockError(f"this process already holds the measuring lock: {advice}")
     if wait_s <= 0:
         _give_up_after(begin, wait_s, who)
     while True:  # the first notice comes even if a busy host has used up the time already
@@ -114,15 +113,11 @@ def _give_up_after(begin: float, wait_s: float, who: Holder | None) -> None:
         )
 
 
-def _address(name: str) -> str:
-    return f"\0{name}"
-
-
 def _try_lock(name: str) -> socket.socket | None:
     """A socket that holds the lock, or None. It is close-on-exec: no child keeps the lock alive."""
     result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        result.bind(_address(name))
+        result.bind(f"\0{name}")
         result.listen(128)
     except OSError as error:
         result.close()
@@ -137,7 +132,7 @@ def _connect(name: str) -> socket.socket | None:
     result = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     result.setblocking(False)
     try:
-        result.connect(_address(name))
+        result.connect(f"\0{name}")
     except OSError:
         result.close()
         return None

@@ -103,10 +103,10 @@ def host_snapshot(root: Path = Path("/"), cpus: Iterable[int] | None = None) -> 
 
 def _schedstat(text: str | None) -> tuple[int | None, int | None, int | None]:
     """Time on a CPU, time waiting for one, and time slices. A kernel that does not count prints zeros."""
-    words = (text or "").split()
-    if len(words) != 3 or not all(word.isdigit() for word in words) or words[2] == "0":
+    match = re.fullmatch(r"(\d+)\s+(\d+)\s+(\d+)", text or "")
+    if match is None or match[3] == "0":
         return None, None, None
-    return int(words[0]), int(words[1]), int(words[2])
+    return int(match[1]), int(match[2]), int(match[3])
 
 
 def _last_cpu(stat: str | None) -> int | None:

@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from benchgate.base.cells import Accel
 from benchgate.base.errors import BootError, HostError
@@ -95,13 +94,7 @@ class ProbeGuest:
     """One running probe guest, as a context manager that always ends it."""
 
     def __init__(
-        self,
-        qemu: Qemu,
-        accel: Accel,
-        cpu_model: str,
-        *,
-        pin: int | None = None,
-        machine: str = "",
+        self, qemu: Qemu, accel: Accel, cpu_model: str, *, pin: int | None = None, machine: str = ""
     ) -> None:
         guest = qemu.guest
         self._argv = command(
@@ -123,7 +116,7 @@ class ProbeGuest:
     def __enter__(self) -> ProbeGuest:
         with ExitStack() as stack, ExitStack() as theirs:
             self._errors = stack.enter_context(tempfile.TemporaryFile())
-            errors = self._errors.fileno()
+            said = self._errors.fileno()
             request, self._request = os.pipe()
             theirs.callback(os.close, request)
             stack.callback(os.close, self._request)
@@ -131,21 +124,17 @@ class ProbeGuest:
             theirs.callback(os.close, answer)
             stack.callback(os.close, self.output)
             os.set_blocking(self.output, False)
-            argv, pins = self._argv, self._pins
+            argv, pins, where = self._argv, self._pins, self._environment
             try:
                 with held():
-                    self._child = start(
-                        argv, self._environment, stdin=request, stdout=answer, stderr=errors, affinity=pins
-                    )
+                    self._child = start(argv, where, stdin=request, stdout=answer, stderr=said, affinity=pins)
                     stack.callback(self._child.stop, 0)
             except BootError as error:
                 raise ProbeError(str(error)) from error
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
 
     @property

@@ -72,11 +72,9 @@ class Group:
 
 def last_cache_bytes(cpus: Iterable[int], root: Path = Path("/")) -> int | None:
     """The size of all last caches that these CPUs share, each counted once; None if one is not told."""
-    descriptions = [
-        next((cache for cache in caches(cpu, root) if cache.level == _LAST_LEVEL), None) for cpu in cpus
-    ]
-    sizes = {description.shared: description.size for description in descriptions if description is not None}
-    return None if None in descriptions or not sizes else sum(sizes.values())
+    last = [[cache for cache in caches(cpu, root) if cache.level == _LAST_LEVEL][:1] for cpu in cpus]
+    sizes = {cache.shared: cache.size for found in last for cache in found}
+    return sum(sizes.values()) if last and all(last) else None
 
 
 def _why_not(error: OSError, root: Path) -> str:

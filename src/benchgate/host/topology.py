@@ -104,9 +104,8 @@ def read(root: Path = Path("/"), affinity: Iterable[int] | None = None) -> HostT
         # Without /sys only the mask is known. It contains online CPUs only.
         online = mask
     if not online:
-        raise HostError(
-            f"this host does not report which CPUs are online in {root / CPUS / 'online'}; mount /sys"
-        )
+        where = root / CPUS / "online"
+        raise HostError(f"this host does not report which CPUs are online in {where}; mount /sys")
     present = cpu_list_of(root / CPUS / "present") or online
     cpus = tuple(_cpu(root, number, number in online) for number in sorted({*present, *online}))
     complete = all(_siblings(root, number) for number in online)

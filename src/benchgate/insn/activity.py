@@ -113,11 +113,8 @@ class ActivityReader:
             raise ValueError("there are columns of a vCPU that does not exist")
         _, width, begin, end = self._head
         lanes = tuple(_lane(one, other, width, end - begin) for one, other in zip(worked, spun, strict=True))
-        by_none = [
-            Wakes(c, None, host[f"wakes_of_{c}"], host.get(f"interrupts_of_{c}", 0))
-            for c in range(vcpus)
-            if f"wakes_of_{c}" in host
-        ]
+        woken = [c for c in range(vcpus) if f"wakes_of_{c}" in host]
+        by_none = [Wakes(c, None, host[f"wakes_of_{c}"], host.get(f"interrupts_of_{c}", 0)) for c in woken]
         wakes = sorted((*by_none, *self._wakes), key=lambda one: one.target)
         return Activity(begin, end, width, lanes, tuple(wakes))
 

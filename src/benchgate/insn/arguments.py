@@ -117,13 +117,8 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     """The caller must add `-accel tcg,thread=multi`, and must send no QMP command after `cont`."""
     _check(run.cpus, run.seed)
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
-    some = {
-        "machine": run.shape,
-        "order": run.order.value,
-        "explore": run.explore,
-        "disks": int(run.disks),
-        "caches": run.caches,
-    }
+    some: dict[str, object] = {"machine": run.shape, "order": run.order.value, "explore": run.explore}
+    some |= {"disks": int(run.disks), "caches": run.caches}
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,

@@ -45,11 +45,8 @@ class CountedCpu:
 
     def since(self, before: CountedCpu) -> CountedCpu:
         """What was counted after that moment."""
-        return CountedCpu(
-            _difference(self.values, before.values),
-            _difference(self.calls, before.calls),
-            _difference(self.requested, before.requested),
-        )
+        values, calls = _difference(self.values, before.values), _difference(self.calls, before.calls)
+        return CountedCpu(values, calls, _difference(self.requested, before.requested))
 
 
 def _difference(now: Mapping[_K, int], then: Mapping[_K, int]) -> Mapping[_K, int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log_text import text_of
+from benchgate.insn.log_text import text_of, whole_lines
 
 FILE_LIMIT = 24 << 20
 _N = r"(0|[1-9][0-9]{0,18})"
@@ -66,10 +66,7 @@ class Events:
 
 
 def read_events(path: Path) -> Events:
-    lines = text_of(path, FILE_LIMIT, "events").split("\n")
-    if lines and lines[-1]:
-        lines.pop()  # QEMU died while it wrote this line
-    return _EventReader(path).read(lines)
+    return _EventReader(path).read(whole_lines(text_of(path, FILE_LIMIT, "events")))
 
 
 class _EventReader:
@@ -86,14 +83,8 @@ class _EventReader:
         for number, line in enumerate(lines[1:], 2):
             if line and ("end" in self.said or not self._line(line)):
                 raise VerifyError(f"{self.path}:{number}: this is not a line of a file of events")
-        return Events(
-            self.said.get("vcpus", 0),
-            tuple(self.turns),
-            tuple(self.halts),
-            tuple(self.kicks),
-            self.said.get("full"),
-            "end" in self.said,
-        )
+        seen = tuple(self.turns), tuple(self.halts), tuple(self.kicks)
+        return Events(self.said.get("vcpus", 0), *seen, self.said.get("full"), "end" in self.said)
 
     def _line(self, line: str) -> bool:
         if match := _TURN.fullmatch(line):

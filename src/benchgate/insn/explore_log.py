@@ -117,13 +117,6 @@ class StallLogReader:
             return None
         strategy, seed = self._head
         steps, made = self._totals or (None, None)
-        return StallLog(
-            strategy,
-            seed,
-            tuple(self._delays),
-            self._full,
-            MappingProxyType({vcpu: seen[-1] for vcpu, seen in self._places.items()}),
-            MappingProxyType({vcpu: tuple(seen) for vcpu, seen in self._places.items()}),
-            steps,
-            made,
-        )
+        last = MappingProxyType({vcpu: seen[-1] for vcpu, seen in self._places.items()})
+        before = MappingProxyType({vcpu: tuple(seen) for vcpu, seen in self._places.items()})
+        return StallLog(strategy, seed, tuple(self._delays), self._full, last, before, steps, made)

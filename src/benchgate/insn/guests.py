@@ -24,12 +24,15 @@ class Range:
 
 
 _SLEEP = Range(9_990_000, 10_050_000, "the CPU's clock over a sleep of 10,000,000 ns")
-_SECOND = Range(
-    11_990_000,
-    12_100_000,
-    "the CPU's clock while another CPU started and executed 2,000,000 instructions",
-    needs_second=True,
-)
+_TOGETHER = "the CPU's clock while another CPU started and executed 2,000,000 instructions"
+_SECOND = Range(11_990_000, 12_100_000, _TOGETHER, needs_second=True)
+
+
+def _figures(loop: str, name: str, low: int, high: int, what: str) -> Mapping[str, Range]:
+    """What a probe prints: of its loop, of another timer of its machine, and what all have."""
+    in_loop = Range(2_000_000, 2_000_200, f"{loop} during 2,000,000 instructions")
+    timer = Range(low, high, f"{what} during 12,000,000 instructions")
+    return MappingProxyType({"loop": in_loop, name: timer, "sleep": _SLEEP, "ap": _SECOND})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +99,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
             "q35",
             (),
             2_000_002,
-            MappingProxyType(
-                {
-                    "loop": Range(2_000_000, 2_000_200, "the TSC during 2,000,000 instructions"),
-                    "pit": Range(14_290, 14_350, "the PIT during 12,000,000 instructions"),
-                    "sleep": _SLEEP,
-                    "ap": _SECOND,
-                }
-            ),
+            _figures("the TSC", "pit", 14_290, 14_350, "the PIT"),
             (*_MAIN_HOOKS, "tsc_traps"),
         ),
     ),
@@ -118,14 +114,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
             "virt",
             ("-bios", "none"),
             2_000_003,
-            MappingProxyType(
-                {
-                    "loop": Range(2_000_000, 2_000_200, "mcycle during 2,000,000 instructions"),
-                    "timer": Range(119_900, 120_200, "the machine timer during 12,000,000 instructions"),
-                    "sleep": _SLEEP,
-                    "ap": _SECOND,
-                }
-            ),
+            _figures("mcycle", "timer", 119_900, 120_200, "the machine timer"),
             (*_MAIN_HOOKS, "tsc_traps"),
         ),
     ),
@@ -140,16 +129,7 @@ _GUESTS: Mapping[str, ClockGuest] = {
             "virt",
             ("-semihosting-config", "enable=on"),
             2_000_002,
-            MappingProxyType(
-                {
-                    "loop": Range(2_000_000, 2_000_200, "the virtual counter during 2,000,000 instructions"),
-                    "timer": Range(
-                        11_990_000, 12_020_000, "the physical counter during 12,000,000 instructions"
-                    ),
-                    "sleep": _SLEEP,
-                    "ap": _SECOND,
-                }
-            ),
+            _figures("the virtual counter", "timer", 11_990_000, 12_020_000, "the physical counter"),
             _MAIN_HOOKS,
         ),
     ),

@@ -16,19 +16,11 @@ from types import MappingProxyType
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import read_start
 from benchgate.base.text import one_line
+from benchgate.insn import log
 from benchgate.insn.activity import ActivityReader
 from benchgate.insn.counts import CountsReader
 from benchgate.insn.explore_log import StallLogReader as ExploreReader
-from benchgate.insn.log import (
-    ClockLog,
-    ClockMark,
-    ConsoleInput,
-    ConsoleLine,
-    LateSightings,
-    VcpuTotals,
-    VcpuWork,
-)
-from benchgate.insn.log_text import number
+from benchgate.insn.log_text import number, whole_lines
 from benchgate.insn.memory_log import DELAYED, PARTS
 from benchgate.insn.memory_log import MemoryLogReader as MemoryReader
 
@@ -37,7 +29,7 @@ _WORD = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _HEADER = ("insn-clock", "level", "mode", "seed", "quantum", "fine", "rush", "vcpus", "api")
 
 
-def read_log(path: Path) -> ClockLog:
+def read_log(path: Path) -> log.ClockLog:
     try:
         raw = read_start(path, LOG_LIMIT)
     except OSError as error:
@@ -51,7 +43,7 @@ def read_log(path: Path) -> ClockLog:
     return _LogReader(path).read(text)
 
 
-def _grows(before: LateSightings | None, after: LateSightings | None) -> bool:
+def _grows(before: log.LateSightings | None, after: log.LateSightings | None) -> bool:
     if before is None or after is None:
         return before is after
     return before.handovers <= after.handovers and before.late <= after.late
@@ -61,11 +53,11 @@ class _LogReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.line = 0
-        self.marks: list[ClockMark] = []
-        self.lines: list[ConsoleLine] = []
-        self.inputs: list[ConsoleInput] = []
-        self.work: tuple[VcpuWork, ...] = ()
-        self.totals: list[VcpuTotals] = []
+        self.marks: list[log.ClockMark] = []
+        self.lines: list[log.ConsoleLine] = []
+        self.inputs: list[log.ConsoleInput] = []
+        self.work: tuple[log.VcpuWork, ...] = ()
+        self.totals: list[log.VcpuTotals] = []
         self.activity = ActivityReader()
         self.memory = MemoryReader()
         self.explore = ExploreReader()
@@ -91,13 +83,11 @@ class _LogReader:
         except ValueError as error:
             raise self.fail(str(error)) from None
 
-    def read(self, text: str) -> ClockLog:
-        lines = text.split("\n")
-        if lines and lines[-1]:
-            lines.pop()  # QEMU died while it wrote this line
+    def read(self, text: str) -> log.ClockLog:
+        lines = whole_lines(text)
         header = self._header(lines)
         self.vcpus = header.vcpus
-        self.work = (VcpuWork(),) * header.vcpus
+        self.work = (log.VcpuWork(),) * header.vcpus
         own: dict[str, Callable[[list[str]], None]] = {
             "start": self._start,
             "mark": self._mark,
@@ -142,7 +132,7 @@ class _LogReader:
             closed=self.closed,
         )
 
-    def _header(self, lines: list[str]) -> ClockLog:
+    def _header(self, lines: list[str]) -> log.ClockLog:
         words: dict[str, list[str]] = {}
         for self.line, name in enumerate(_HEADER, 1):
             found, *values = lines[self.line - 1].split(" ") if len(lines) >= self.line else [""]
@@ -158,7 +148,7 @@ class _LogReader:
             seed, vcpus = number(words["seed"][0], 2**64), number(words["vcpus"][0], 257)
             quantum, fine, rush = (number(words[name][0], 2**40) for name in ("quantum", "fine", "rush"))
             requested, oldest, newest = map(number, words["api"])
-        return ClockLog(seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=())
+        return log.ClockLog(seed, quantum, fine, rush, vcpus, api=(requested, oldest, newest), marks=())
 
     def _line(self, line: str, own: dict[str, Callable[[list[str]], None]]) -> None:
         word, _, rest = line.partition(" ")
@@ -189,13 +179,13 @@ class _LogReader:
         if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
             raise self.fail("expected `mark KIND VCPU TIME`")
         vcpu = number(words[2], self.vcpus)
-        self.marks.append(ClockMark(int(words[1], 16), vcpu, number(words[3])))
+        self.marks.append(log.ClockMark(int(words[1], 16), vcpu, number(words[3])))
 
     def _ran(self, words: list[str]) -> None:
         if len(words) != 4:
             raise self.fail("expected `ran VCPU RAN WORKED`")
         vcpu = number(words[1], self.vcpus)
-        now = VcpuWork(number(words[2]), number(words[3]))
+        now = log.VcpuWork(number(words[2]), number(words[3]))
         self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
 
     def _console_line(self, words: list[str]) -> None:
@@ -204,15 +194,15 @@ class _LogReader:
         end, time, *late = map(number, words[1:])
         if self.lines and end <= self.lines[-1].end:
             raise self.fail(f"a line ends at byte {end}, not after the one before it")
-        seen = LateSightings(*late) if late else None
+        seen = log.LateSightings(*late) if late else None
         if self.lines and not _grows(self.lines[-1].seen_late, seen):
             raise self.fail("its hand-overs, or the delays of all, are fewer than those of the line before")
-        self.lines.append(ConsoleLine(end, time, self.work, seen, self.counted.line(self.vcpus)))
+        self.lines.append(log.ConsoleLine(end, time, self.work, seen, self.counted.line(self.vcpus)))
 
     def _typed(self, words: list[str]) -> None:
         if len(words) != 5:
             raise self.fail("expected `typed BYTES COUNT TIME PACE`")
-        self.inputs.append(ConsoleInput(*(number(word) for word in words[1:])))
+        self.inputs.append(log.ConsoleInput(*(number(word) for word in words[1:])))
 
     def _pulse(self, words: list[str]) -> None:
         """Checks a line that only watchers of the running guest use."""
@@ -223,16 +213,14 @@ class _LogReader:
     def _vcpu(self, words: list[str]) -> None:
         spent = PARTS if self.memory.machine else PARTS[:-1]
         names = ("time", *spent, *((DELAYED,) if self.explore.began else ()))
-        if (
-            tuple(words[2::2]) != names
-            or len(words) != 2 + 2 * len(names)
-            or words[1] != str(len(self.totals))
-        ):
+        is_next = len(words) == 2 + 2 * len(names) and words[1] == str(len(self.totals))
+        if not is_next or tuple(words[2::2]) != names:
             parts = " ".join(f"{name} {name[0].upper()}" for name in names)
             raise self.fail(f"expected `vcpu N {parts}`, in order of the vCPUs")
         if len(self.totals) >= self.vcpus:
             raise self.fail("totals for a vCPU that does not exist")
-        self.totals.append(VcpuTotals(**{name: number(words[3 + 2 * at]) for at, name in enumerate(names)}))
+        values = map(number, words[3::2])
+        self.totals.append(log.VcpuTotals(**dict(zip(names, values, strict=True))))
 
     def _counter(self, words: list[str]) -> None:
         counters = self.counters[words[0]]

@@ -33,3 +33,8 @@ def number(word: str, below: int = _LIMIT) -> int:
     if not _NUMBER.fullmatch(word) or int(word) >= below:
         raise ValueError(f"`{word[:40]}` is not a number below {below}")
     return int(word)
+
+
+def whole_lines(text: str) -> list[str]:
+    """Without an incomplete last line: QEMU died while it wrote it."""
+    return text.split("\n")[: text.count("\n")]

@@ -21,10 +21,8 @@ PHASES = (BOOT, WINDOW)
 """`boot` is all that lies outside the window."""
 
 KINDS = ("reads", "writes", "fetches", "atomics")
-PLACES = (
-    *("l1", "l2", "l3", "local", "remote"),
-    *("transfer_cluster", "transfer_across", "transfer_socket"),
-)
+_TRANSFERS = ("transfer_cluster", "transfer_across", "transfer_socket")
+PLACES = ("l1", "l2", "l3", "local", "remote", *_TRANSFERS)
 """The places that can serve an access."""
 CLASSES = (*PLACES, "upgrade", "busy", "queue", "atomic", "walk", "interrupt")
 """The causes for which a vCPU can be stalled; c/memory/memory.h explains each."""
@@ -129,9 +127,8 @@ class MemoryLogReader:
 
     def _order(self, words: list[str], _vcpus: int) -> None:
         if len(words) != 7 or words[1] not in PHASES or words[1] in self._orders:
-            raise ValueError(
-                "expected `order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED`, once a phase"
-            )
+            form = "`order PHASE COUNT WORST_NS WORST_LINE TOTAL_NS CROSSED`, once a phase"
+            raise ValueError(f"expected {form}")
         if not ADDRESS.fullmatch(words[4]):
             raise ValueError(f"`{words[4][:20]}` is not an address")
         count, worst, total, crossed = (number(words[at]) for at in (2, 3, 5, 6))
@@ -146,23 +143,14 @@ class MemoryLogReader:
         if self.machine is None:
             return None
         whole = [(phase, cpu) for phase in PHASES for cpu in range(vcpus)]
-        lacks = {
-            word: [one for one in whole if one not in known]
-            for word, known in (("spent", self._spent), ("memory", self._counts), ("stall", self._stalls))
-        }
-        for word, cells in lacks.items():
-            if cells and closed:
-                phase, cpu = cells[0]
-                raise ValueError(f"there is no `{word} {phase} {cpu}`")
-        if any(lacks.values()):
+        known = {"spent": {*self._spent}, "memory": {*self._counts}, "stall": {*self._stalls}}
+        lacks = [(word, *cell) for word, cells in known.items() for cell in whole if cell not in cells]
+        if lacks and closed:
+            raise ValueError(f"there is no `{lacks[0][0]} {lacks[0][1]} {lacks[0][2]}`")
+        if lacks:
             return None
-        phases = {
-            phase: tuple(
-                CpuBooks(self._spent[phase, c], self._counts[phase, c], self._stalls[phase, c])
-                for c in range(vcpus)
-            )
-            for phase in PHASES
-        }
+        books = {cell: CpuBooks(self._spent[cell], self._counts[cell], self._stalls[cell]) for cell in whole}
+        phases = {phase: tuple(books[phase, cpu] for cpu in range(vcpus)) for phase in PHASES}
         return MemoryBooks(self.machine, MappingProxyType(phases))
 
     def orders(self) -> Mapping[str, Disorder]:

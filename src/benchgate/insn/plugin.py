@@ -77,12 +77,8 @@ def build(api: int, *more: str) -> Path:
     define = f"-DINSN_API={api}"
     name = f"benchgate-insn-{api}.so"
     flags = (*FLAGS, *more) if "clang" in compiler().version else (*FLAGS, _WHOLE, *more)
-    key = {
-        "compiler": compiler().identity,
-        "flags": " ".join((*flags, define, *_SOURCES)),
-        "sources": source_digest(),
-        "name": name,
-    }
+    key = {"compiler": compiler().identity, "flags": " ".join((*flags, define, *_SOURCES))}
+    key |= {"sources": source_digest(), "name": name}
 
     def make(files: Path) -> None:
         work = files / "c"
@@ -90,8 +86,7 @@ def build(api: int, *more: str) -> Path:
         headers = [f"-I{folder.relative_to(SOURCE)}" for folder in c_folders()]
         paths = [str(c_file(source).relative_to(SOURCE)) for source in _SOURCES]
         argv = [*compiler().argv, *flags, define, *headers, *paths, "-o", str(files / name)]
-        argv += ["-lpthread", "-ldl"]
-        run_all([argv], work, f"insn-{api}", 120.0)
+        run_all([[*argv, "-lpthread", "-ldl"]], work, f"insn-{api}", 120.0)
         shutil.rmtree(work)
 
     return entry("insn", key, make) / name
@@ -136,6 +131,5 @@ def is_dynamic(program: Path) -> bool:
         size, count = (int.from_bytes(head[at : at + 2], "little") for at in (54, 56))
         stream.seek(offset)
         table = stream.read(size * count)
-    return any(
-        int.from_bytes(table[at : at + 4], "little") == _PT_INTERP for at in range(0, len(table), size or 1)
-    )
+    places = range(0, len(table), size or 1)
+    return any(int.from_bytes(table[at : at + 4], "little") == _PT_INTERP for at in places)

@@ -93,9 +93,8 @@ def read_profile(path: Path, kernel: Symbols, user: Symbols | None = None) -> Pr
             raise VerifyError(f"{path}:{number}: this is not a line of an instruction profile")
     if not ended:
         raise VerifyError(f"{path}: the instruction profile is incomplete: it has no end line")
-    vcpus = tuple(
-        VcpuShare(spent[vcpu, "user"], spent[vcpu, "kernel"], *rest) for vcpu, (_, *rest) in enumerate(shares)
-    )
+    own = [(spent[vcpu, "user"], spent[vcpu, "kernel"]) for vcpu in range(len(shares))]
+    vcpus = tuple(VcpuShare(*mine, *rest) for mine, (_, *rest) in zip(own, shares, strict=True))
     return Profile(window, vcpus, dict(symbols))
 
 

@@ -114,9 +114,8 @@ def check_trial(probe: Probe, cpus: int, console: bytes, log: ClockLog) -> str:
     """Compares the figures of the probe guest and of the clock with the expected ones; gives them as text."""
     begins, ends = ([mark.time for mark in log.marks if mark.kind == kind] for kind in (1, 2))
     if len(begins) != 1 or len(ends) != 1 or ends[0] - begins[0] != probe.marked:
-        raise VerifyError(
-            f"there are {probe.marked} instructions between the probe's marks; the clock logged {log.marks}"
-        )
+        logged = f"the clock logged {log.marks}"
+        raise VerifyError(f"there are {probe.marked} instructions between the probe's marks; {logged}")
     figures = probe.read(console)
     if figures is None:
         raise VerifyError("the trial guest did not print its figures")
@@ -124,25 +123,17 @@ def check_trial(probe: Probe, cpus: int, console: bytes, log: ClockLog) -> str:
         if figure.needs_second and cpus == 1:
             continue
         if not figure.low <= figures[name] <= figure.high:
-            raise VerifyError(
-                f"{figure.what} advanced by {figures[name]}, expected {figure.low} to {figure.high}"
-            )
+            due = f"expected {figure.low} to {figure.high}"
+            raise VerifyError(f"{figure.what} advanced by {figures[name]}, {due}")
     used = {**log.checks, **log.host}
-    for name in probe.hooks:
-        if not used.get(name):
-            raise VerifyError(f"this QEMU never used one of the clock's hooks ({name})")
+    if unused := [name for name in probe.hooks if not used.get(name)]:
+        raise VerifyError(f"this QEMU never used one of the clock's hooks ({unused[0]})")
     return ", ".join(f"{name}={figures[name]}" for name in probe.figures)
 
 
 def probe_guest(cpus: int, guest: Architecture = X86_64) -> Path:
     """Builds the probe guest for one or two CPUs."""
-    probe = clock_guest(guest).probe
-    flags = [f"-DCPUS={cpus}", *probe.flags]
-    return compiled(
-        guest.kind("insn-probe"),
-        f"probe{cpus}.elf",
-        SOURCE / "guests",
-        [probe.source],
-        flags,
-        compiler=cross.compiler(guest),
-    )
+    probe, kind = clock_guest(guest).probe, guest.kind("insn-probe")
+    flags, folder = [f"-DCPUS={cpus}", *probe.flags], SOURCE / "guests"
+    compiler = cross.compiler(guest)
+    return compiled(kind, f"probe{cpus}.elf", folder, [probe.source], flags, compiler=compiler)

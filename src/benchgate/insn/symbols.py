@@ -60,13 +60,11 @@ class Symbols:
 
     def containing(self, addresses: Iterable[int]) -> Symbols:
         """Only the symbols that contain one of these addresses."""
-        places = sorted(
-            {bisect_right(self.addresses, address) - 1 for address in addresses if self.name_of(address)}
-        )
+        known = filter(self.name_of, addresses)
+        places = sorted({bisect_right(self.addresses, address) - 1 for address in known})
+        ends = tuple(self.ends[at] for at in places)
         return Symbols(
-            tuple(self.addresses[at] for at in places),
-            tuple(self.ends[at] for at in places),
-            tuple(self.names[at] for at in places),
+            tuple(self.addresses[at] for at in places), ends, tuple(self.names[at] for at in places)
         )
 
     def within(self, begin: int, end: int) -> Iterator[tuple[str, int, int]]:
@@ -123,10 +121,7 @@ def _places(path: Path, guest: Architecture) -> list[tuple[int, int, int]]:
     try:
         with path.open("rb") as stream:
             loaded = [segment.header for segment in ELFFile(stream).iter_segments("PT_LOAD")]
-        return [
-            (container.p_paddr, container.p_paddr + container.p_memsz, container.p_vaddr - container.p_paddr)
-            for container in loaded
-        ]
+        return [(one.p_paddr, one.p_paddr + one.p_memsz, one.p_vaddr - one.p_paddr) for one in loaded]
     except DAMAGE as error:
         raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
 
@@ -136,9 +131,8 @@ def addresses_of(path: Path) -> Mapping[str, tuple[int, ...]]:
     result: dict[str, list[int]] = {}
     if is_elf(path):
         try:
-            table = [
-                (text, value) for _, _, value, _, text in _elf_table(ELFFile(BytesIO(path.read_bytes())))
-            ]
+            elf = ELFFile(BytesIO(path.read_bytes()))
+            table = [(text, value) for _, _, value, _, text in _elf_table(elf)]
         except DAMAGE as error:
             raise VerifyError(f"{path} is a damaged ELF file: {error}") from error
     else:
@@ -156,11 +150,9 @@ def sorted_symbols(found: Iterable[tuple[int, int, str]]) -> Symbols:
         if address and (address not in known or (-size, name) < (-known[address][1], known[address][0])):
             known[address] = (name, size)
     order = sorted(known)
-    ends = (
-        min(following, address + (known[address][1] or _MAX_UNSIZED))
-        for address, following in zip(order, [*order, 1 << 65][1:], strict=True)
-    )
-    return Symbols(tuple(order), tuple(ends), tuple(known[address][0] for address in order))
+    own_ends = [address + (known[address][1] or _MAX_UNSIZED) for address in order]
+    ends = tuple(map(min, own_ends, [*order, 1 << 65][1:]))
+    return Symbols(tuple(order), ends, tuple(known[address][0] for address in order))
 
 
 def _elf_symbols(raw: bytes) -> Iterator[tuple[int, int, str]]:
@@ -188,19 +180,13 @@ def _elf_table(elf: ELFFile) -> Iterator[tuple[int, int, int, int, str]]:
     for section in elf.iter_sections("SHT_SYMTAB"):
         strings = elf.get_section(section["sh_link"]).data()
         for fields in entry.iter_unpack(section.data()):
-            name, info, index, value, size = _in_order(elf.elfclass, fields)
+            if elf.elfclass == 64:
+                name, info, _, index, value, size = fields
+            else:
+                name, value, size, info, _, index = fields
             if index:
                 text = strings[name : strings.index(b"\0", name)].decode("ascii", "replace")
                 yield info & 15, index, value, size, text
-
-
-def _in_order(bits: int, fields: tuple[int, ...]) -> tuple[int, int, int, int, int]:
-    """Gives name, info, section, value and size, which ELF32 and ELF64 order differently."""
-    if bits == 64:
-        name, info, _, index, value, size = fields
-    else:
-        name, value, size, info, _, index = fields
-    return name, info, index, value, size
 
 
 def symbol_file(symbols: Symbols, machine: int = X86_64.elf_machine) -> bytes:

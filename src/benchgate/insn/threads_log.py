@@ -9,13 +9,14 @@ file is untrusted: a line outside the format is a VerifyError that names it. A f
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 from benchgate.base.errors import VerifyError
-from benchgate.insn.log_text import text_of
+from benchgate.insn.log_text import text_of, whole_lines
 
 FILE_LIMIT = 64 << 20
 MOST_VCPUS = 256
@@ -47,29 +48,30 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True)
-class ForkEvent:
+class _OnCpu:
     line: int
     vcpu: int
     time: int
+
+
+@dataclass(frozen=True, slots=True)
+class _OfThread(_OnCpu):
     thread: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForkEvent(_OfThread):
     parent: int
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class NameEvent:
-    line: int
-    vcpu: int
-    time: int
-    thread: int
+class NameEvent(_OfThread):
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchEvent:
-    line: int
-    vcpu: int
-    time: int
+class SwitchEvent(_OnCpu):
     before: int
     state: ThreadState
     """What `before` is now."""
@@ -80,12 +82,9 @@ class SwitchEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class WakeEvent:
-    line: int
-    vcpu: int
-    """The waker's."""
-    time: int
-    thread: int
+class WakeEvent(_OfThread):
+    """`vcpu` is the waker's."""
+
     cpu: int
     """On whose queue the thread is now."""
     queue: int | None
@@ -97,54 +96,36 @@ class WakeEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class SendEvent:
+class SendEvent(_OfThread):
     """The thread that runs here wakes another one, and leaves it to the other's CPU to do so."""
 
-    line: int
-    vcpu: int
-    time: int
-    thread: int
     trail: tuple[int, ...]
     read: int | None = None
     """As of a wake-up."""
 
 
 @dataclass(frozen=True, slots=True)
-class MigrateEvent:
-    line: int
-    vcpu: int
-    time: int
-    thread: int
+class MigrateEvent(_OfThread):
     origin: int
     cpu: int
 
 
 @dataclass(frozen=True, slots=True)
-class AllowEvent:
-    line: int
-    vcpu: int
-    time: int
-    thread: int
+class AllowEvent(_OfThread):
     cpus: int
     """A mask; the least significant bit is CPU 0."""
 
 
 @dataclass(frozen=True, slots=True)
-class ExitEvent:
-    line: int
-    vcpu: int
-    time: int
-    thread: int
+class ExitEvent(_OfThread):
+    pass
 
 
 @dataclass(frozen=True, slots=True)
-class PromptEvent:
+class PromptEvent(_OnCpu):
     """The CPU's scheduler looks at the running thread (`tick`), or that one gives way (`yield`). A switch may
     follow."""
 
-    line: int
-    vcpu: int
-    time: int
     is_yield: bool
 
 
@@ -181,10 +162,7 @@ class ThreadEvents:
 
 
 def read_thread_events(path: Path) -> ThreadEvents:
-    lines = text_of(path, FILE_LIMIT, "thread events").split("\n")
-    if lines and lines[-1]:
-        lines.pop()  # QEMU died while it wrote this line
-    return _ThreadLogReader(path).read(lines)
+    return _ThreadLogReader(path).read(whole_lines(text_of(path, FILE_LIMIT, "thread events")))
 
 
 class _ThreadLogReader:
@@ -247,32 +225,6 @@ class _ThreadLogReader:
         return event.vcpu < vcpus and not (isinstance(event, MigrateEvent) and event.origin >= vcpus)
 
 
-def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
-    event: ThreadEvent
-    kind = line.partition(" ")[0]
-    if kind in ("tick", "yield"):
-        return PromptEvent(number, int(words[0]), int(words[1]), is_yield=kind == "yield")
-    vcpu, time, thread = map(int, words[:3])
-    match kind, words[3:]:
-        case "fork", (parent, name):
-            event = ForkEvent(number, vcpu, time, thread, int(parent), _name(name))
-        case "name", (name,):
-            event = NameEvent(number, vcpu, time, thread, _name(name))
-        case "switch", ("r" | "b" | "d" as state, after, queue):
-            event = SwitchEvent(number, vcpu, time, thread, state, int(after), _queue(queue))
-        case "wake", (cpu, queue, trail, read):
-            event = WakeEvent(number, vcpu, time, thread, int(cpu), _queue(queue), _trail(trail), _read(read))
-        case "send", (trail, read):
-            event = SendEvent(number, vcpu, time, thread, _trail(trail), _read(read))
-        case "migrate", (origin, cpu):
-            event = MigrateEvent(number, vcpu, time, thread, int(origin), int(cpu))
-        case "allow", (cpus,):
-            event = AllowEvent(number, vcpu, time, thread, int(cpus, 16))
-        case _:
-            event = ExitEvent(number, vcpu, time, thread)
-    return event
-
-
 def _name(word: str) -> str:
     return "" if word == "-" else bytes.fromhex(word).decode("utf-8", "replace")
 
@@ -287,3 +239,29 @@ def _queue(word: str) -> int | None:
 
 def _trail(word: str) -> tuple[int, ...]:
     return () if word == "-" else tuple(int(piece, 16) for piece in word.split(","))
+
+
+def _mask(word: str) -> int:
+    return int(word, 16)
+
+
+_EVENTS: Mapping[str, tuple[Callable[..., ThreadEvent], tuple[Callable[[str], object], ...]]] = {
+    "fork": (ForkEvent, (int, _name)),
+    "name": (NameEvent, (_name,)),
+    "switch": (SwitchEvent, (str, int, _queue)),
+    "wake": (WakeEvent, (int, _queue, _trail, _read)),
+    "send": (SendEvent, (_trail, _read)),
+    "migrate": (MigrateEvent, (int, int)),
+    "allow": (AllowEvent, (_mask,)),
+    "exit": (ExitEvent, ()),
+}
+"""The event of a line by its first word, and what reads the words after vCPU, time and thread."""
+
+
+def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
+    kind = line.partition(" ")[0]
+    if kind in ("tick", "yield"):
+        return PromptEvent(number, int(words[0]), int(words[1]), is_yield=kind == "yield")
+    event, reads = _EVENTS[kind]
+    values = (read(word) for read, word in zip(reads, words[3:], strict=True))
+    return event(number, *map(int, words[:3]), *values)

@@ -60,23 +60,18 @@ def window(log: ClockLog, workers: int) -> ClockWindow:
     if log.problem:
         raise VerifyError(log.problem)
     if unknown := [mark for mark in log.marks if mark.kind not in _NAMES]:
-        raise VerifyError(
-            f"unknown mark (kind {unknown[0].kind:#04x}) on vCPU {unknown[0].vcpu}: "
-            "something in the guest executes bytes that look like marks"
-        )
+        cause = "something in the guest executes bytes that look like marks"
+        raise VerifyError(f"unknown mark (kind {unknown[0].kind:#04x}) on vCPU {unknown[0].vcpu}: {cause}")
     _count(log.marks, workers)
     _order(log.marks)
     begins = tuple(mark for mark in log.marks if mark.kind == MarkKind.WORK_BEGIN)
     ends = tuple(mark for mark in log.marks if mark.kind == MarkKind.WORK_END)
     first, last = min(mark.time for mark in begins), max(mark.time for mark in ends)
     if first >= last:
-        raise VerifyError(
-            "the work window is empty: the last work-end mark is not after the first work-begin"
-        )
-    total_begin, total_end = (
-        next(mark.time for mark in log.marks if mark.kind == kind)
-        for kind in (MarkKind.TOTAL_BEGIN, MarkKind.TOTAL_END)
-    )
+        why = "the last work-end mark is not after the first work-begin"
+        raise VerifyError(f"the work window is empty: {why}")
+    times = {mark.kind: mark.time for mark in log.marks}
+    total_begin, total_end = times[MarkKind.TOTAL_BEGIN], times[MarkKind.TOTAL_END]
     slack = _slack(log)
     if total_begin > first + slack or total_end < last - slack:
         raise VerifyError("the total window does not enclose the work window on the instruction clock")
@@ -109,19 +104,13 @@ def _slack(log: ClockLog) -> int:
 
 def _count(marks: Iterable[ClockMark], workers: int) -> None:
     found = Counter(mark.kind for mark in marks)
-    wanted = {
-        MarkKind.TOTAL_BEGIN: 1,
-        MarkKind.WORK_BEGIN: workers,
-        MarkKind.WORK_END: workers,
-        MarkKind.TOTAL_END: 1,
-    }
+    wanted = {MarkKind.TOTAL_BEGIN: 1, MarkKind.WORK_BEGIN: workers}
+    wanted |= {MarkKind.WORK_END: workers, MarkKind.TOTAL_END: 1}
     for kind, count in wanted.items():
         if found[kind] != count:
             what = "missing" if found[kind] < count else "duplicate"
-            raise VerifyError(
-                f"{what} marks: {found[kind]} {_NAMES[kind]} on the instruction clock, "
-                f"expected {count} for {workers} workers"
-            )
+            due = f"expected {count} for {workers} workers"
+            raise VerifyError(f"{what} marks: {found[kind]} {_NAMES[kind]} on the instruction clock, {due}")
 
 
 def _order(marks: Iterable[ClockMark]) -> None:
@@ -151,16 +140,13 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
     second. `total` is the total window as the guest timed it.
     """
     workers = tuple(reports)
-    for what, marks, cpus in (
-        ("began", seen.begins, [report.cpu for report in workers]),
-        ("ended", seen.ends, [report.cpu_end for report in workers]),
-    ):
+    began = "began", seen.begins, [report.cpu for report in workers]
+    ended = "ended", seen.ends, [report.cpu_end for report in workers]
+    for what, marks, cpus in (began, ended):
         marked = Counter(mark.vcpu for mark in marks)
         if marked != Counter(cpus):
-            raise VerifyError(
-                f"the guest reports that workers {what} on CPUs {sorted(cpus)}, "
-                f"but the marks were executed on vCPUs {sorted(marked.elements())}"
-            )
+            found_on = f"the marks were executed on vCPUs {sorted(marked.elements())}"
+            raise VerifyError(f"the guest reports that workers {what} on CPUs {sorted(cpus)}, but {found_on}")
     if hz is None or not workers:
         return
     work = max(report.end for report in workers) - min(report.start for report in workers)
@@ -168,6 +154,6 @@ def agree(seen: ClockWindow, reports: Iterable[WorkerReport], *, hz: int | None,
         reported = length * SECOND_NS // hz
         if abs(reported - counted) > max(AGREEMENT_NS, AGREEMENT * counted):
             raise VerifyError(
-                f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: "
-                "the guest's clock does not follow its instructions"
+                f"the guest timed the {what} at {reported} ns, the instruction clock at {counted} ns: the "
+                "guest's clock does not follow its instructions"
             )

@@ -15,6 +15,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -94,9 +95,8 @@ def read(vectors: Path, sensitivity: Path, *, below: Path = Path()) -> Applicati
     every = [*use, *depends.values()]
     kept = [j for j in range(len(measured)) if all(row[j] is not None for row in every)]
     if not kept:
-        raise UsageError(
-            f"{where}: no resource is available for every input; next: leave out inputs without one"
-        )
+        text = "no resource is available for every input; next: leave out inputs without one"
+        raise UsageError(f"{where}: {text}")
     return Applications(
         resources=tuple(measured[j] for j in kept),
         inputs=tuple(_input(line, row, kept) for line, row in zip(lines, use, strict=True)),
@@ -126,20 +126,18 @@ def capacities(words: Sequence[str], resources: Sequence[str]) -> dict[str, Frac
 
 def _number(word: str) -> Fraction | None:
     """A number of at least 0; None for any other word."""
-    try:
-        value = written_number(word)
-    except ValueError:
-        return None
-    return value if value >= 0 else None
+    with suppress(ValueError):
+        if (value := written_number(word)) >= 0:
+            return value
+    return None
 
 
 def _input(line: _Line, use: Sequence[Fraction | None], kept: Sequence[int]) -> ApplicationInput:
     score = line.number_in("score")
     if score is None:
         raise line.wrong("score", "is no score: an input without one was not measured; leave out its line")
-    return ApplicationInput(
-        line.name("application"), line.name("input"), score, _present(use, kept), line.where
-    )
+    names = line.name("application"), line.name("input")
+    return ApplicationInput(*names, score, _present(use, kept), line.where)
 
 
 def _present(row: Sequence[Fraction | None], kept: Sequence[int]) -> tuple[Fraction, ...]:
@@ -222,11 +220,9 @@ def vector_intervals_csv(study: Study, vectors: Sequence[Vector]) -> str:
     rows = [["application", "input", "figure", "median", "low", "high", "samples", "missing"]]
     for vector in vectors:
         names = (vector.input.application, vector.input.input)
-        figures = [("score", vector.score), *((name, vector.use.get(name)) for name in study.resources)]
-        rows += [
-            [*names, name, *_spread(figure), csv_field(vector.missing.get(name, ""))]
-            for name, figure in figures
-        ]
+        figures = {"score": vector.score, **{name: vector.use.get(name) for name in study.resources}}
+        for name, figure in figures.items():
+            rows.append([*names, name, *_spread(figure), csv_field(vector.missing.get(name, ""))])
     return _csv_text(rows)
 
 
@@ -263,12 +259,8 @@ def _share(figure: Estimate | None) -> str:
 def _spread(figure: Estimate | None) -> list[str]:
     if figure is None:
         return [UNAVAILABLE, "", "", ""]
-    return [
-        decimals(figure.value, SCORE_DIGITS),
-        f"{figure.low:.9f}",
-        f"{figure.high:.9f}",
-        _samples(figure.samples),
-    ]
+    ends = f"{figure.low:.9f}", f"{figure.high:.9f}"
+    return [decimals(figure.value, SCORE_DIGITS), *ends, _samples(figure.samples)]
 
 
 def _samples(values: Sequence[Fraction]) -> str:

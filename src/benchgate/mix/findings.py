@@ -51,10 +51,8 @@ def of_mix(mix: MixChoice, applications: Applications) -> Iterator[str]:
             yield f"{at}: the best mix does not use {name}: is the set of applications complete?"
     for entry, count in mix.counts:
         if count == MOST_INSTANCES:
-            yield (
-                f"{entry.where}: {entry.name} uses so little that {count:,} instances fit, "
-                "and no more are tried"
-            )
+            much = f"{entry.name} uses so little that {count:,} instances fit"
+            yield f"{entry.where}: {much}, and no more are tried"
 
 
 def _alone(
@@ -73,11 +71,8 @@ def _alone(
 
 def of_tables(applications: Applications) -> Iterator[str]:
     for less, more in permutations(applications.inputs, 2):
-        if (
-            less.application == more.application
-            and _uses_more(less.use, more.use)
-            and more.score <= less.score
-        ):
+        is_same = less.application == more.application
+        if is_same and _uses_more(less.use, more.use) and more.score <= less.score:
             yield (
                 f"{more.where}: score: {more.name} uses more than {less.name}, but its score is not higher "
                 f"({float(more.score):g}, and {float(less.score):g}): a score must rise with resources"
@@ -115,11 +110,8 @@ def falling(study: Study, vectors: Sequence[Vector]) -> Iterator[str]:
         name = less.input.application
         if name != more.input.application or less.score is None or more.score is None:
             continue
-        known = [
-            (a.value, b.value)
-            for resource in study.resources
-            if (a := less.use.get(resource)) is not None and (b := more.use.get(resource)) is not None
-        ]
+        pairs = [(less.use.get(resource), more.use.get(resource)) for resource in study.resources]
+        known = [(a.value, b.value) for a, b in pairs if a is not None and b is not None]
         uses = [a for a, _ in known], [b for _, b in known]
         if study.comparable(name) and _uses_more(*uses) and more.score.high <= less.score.low:
             yield (

@@ -38,6 +38,7 @@ from benchgate.base.gates import Word
 from benchgate.base.statistics.stats import Interval, ratio_interval
 from benchgate.base.text import percent
 from benchgate.mix.measurement import ALPHA, MixMeasurement, Runs, alone, floor, highest, valid, why_none
+from benchgate.mix.solver import weighted
 from benchgate.mix.study import DUMMY, Study
 from benchgate.mix.study_orders import Counts, input_of, mix_key, mix_name, seeds
 from benchgate.mix.vectors import Rates, Vector, rates, share
@@ -122,9 +123,7 @@ def slowdown(part: str, lone: Sequence[Fraction], mixed: Sequence[Fraction]) -> 
     if min(mixed) <= 0:
         between = Interval(float(min(mixed) / max(lone)), float(max(mixed) / min(lone)))
     else:
-        between = ratio_interval(
-            [float(fraction) for fraction in mixed], [float(fraction) for fraction in lone], ALPHA
-        )
+        between = ratio_interval([float(one) for one in mixed], [float(fraction) for fraction in lone], ALPHA)
     return Slowdown(
         part=part,
         alone=tuple(lone),
@@ -161,20 +160,13 @@ def _use(
     by_name = {vector.input.name: vector.use for vector in vectors}
     uses = []
     for resource in study.resources:
-        lone = [(by_name[name].get(resource), count) for name, count in counts.items()]
-        together = [share(run, resource, known) for run in measurements]
-        if any(estimate is None for estimate, _ in lone) or any(fraction is None for fraction in together):
-            continue
-        summed = sum(
-            (estimate.value * count for estimate, count in lone if estimate is not None), Fraction(0)
-        )
-        uses.append(
-            ResourceUse(
-                resource,
-                float(summed),
-                float(median(fraction for fraction in together if fraction is not None)),
-            )
-        )
+        figures = [by_name[name].get(resource) for name in counts]
+        lone = [estimate.value for estimate in figures if estimate is not None]
+        shares = [share(run, resource, known) for run in measurements]
+        together = [part for part in shares if part is not None]
+        if len(lone) == len(figures) and len(together) == len(shares):
+            summed = weighted(counts.values(), lone)
+            uses.append(ResourceUse(resource, float(summed), float(median(together))))
     return tuple(uses)
 
 
@@ -195,13 +187,11 @@ def validity(mixes: Sequence[MixIsolation]) -> Validity:
         return Validity(Word.SKIP, f"{len(measured)} near-optimal mixes were measured; it takes 2", values)
     deviation = statistics.stdev(value for _, value in values)
     floors = [isolation.floor for isolation in measured]
-    told = (
-        f"the isolation of {len(values)} near-optimal mixes has a standard deviation of {percent(deviation)}"
-    )
+    spread = f"has a standard deviation of {percent(deviation)}"
+    told = f"the isolation of {len(values)} near-optimal mixes {spread}"
     if None in floors:
-        return Validity(
-            Word.INCONCLUSIVE, f"{told}; a single seed gives no noise floor: raise `seeds`", values, deviation
-        )
+        text = f"{told}; a single seed gives no noise floor: raise `seeds`"
+        return Validity(Word.INCONCLUSIVE, text, values, deviation)
     floor = max(number for number in floors if number is not None)
     if deviation > max(BOUND, floor):
         outcome, so = Word.FAIL, "so it matters which of them is run"
@@ -219,9 +209,13 @@ class IsolationVerdict:
     reason: str
 
 
+def _said(outcome: Word, text: str) -> IsolationVerdict:
+    return IsolationVerdict(outcome, f"{outcome}: {text}")
+
+
 def at_least(isolation: MixIsolation, threshold: float) -> IsolationVerdict:
     if isolation.missing:
-        return IsolationVerdict(Word.INVALID, f"INVALID: isolation of {isolation.mix}: {isolation.missing}")
+        return _said(Word.INVALID, f"isolation of {isolation.mix}: {isolation.missing}")
     told = f"{_told(isolation)}; required >= {threshold:g}"
     low, high = isolation.interval.low - threshold, isolation.interval.high - threshold
     return _ruled(Interval(low, high), isolation.value - threshold, isolation.floor, told)
@@ -231,9 +225,7 @@ def not_worse(mix_isolation: MixIsolation, other: MixIsolation, name: str) -> Is
     """Than the other system, `name`, in the same session."""
     for isolation, where in ((mix_isolation, "this system"), (other, name)):
         if isolation.missing:
-            return IsolationVerdict(
-                Word.INVALID, f"INVALID: isolation of {isolation.mix} on {where}: {isolation.missing}"
-            )
+            return _said(Word.INVALID, f"isolation of {isolation.mix} on {where}: {isolation.missing}")
     told = f"{_told(mix_isolation)}; {name} has {other.value:.3f}, and no less is required"
     low = mix_isolation.interval.low - other.interval.high
     high = mix_isolation.interval.high - other.interval.low
@@ -242,23 +234,18 @@ def not_worse(mix_isolation: MixIsolation, other: MixIsolation, name: str) -> Is
 
 
 def _told(isolation: MixIsolation) -> str:
-    ends = isolation.interval
-    interval = f"[{ends.low:.3f}, {ends.high:.3f}]"
+    interval = f"[{isolation.interval.low:.3f}, {isolation.interval.high:.3f}]"
     return f"isolation of {isolation.mix} is {isolation.value:.3f} {interval}, by {isolation.worst.part}"
 
 
 def _ruled(effect: Interval, value: float, floor: float | None, told: str) -> IsolationVerdict:
     if floor is None:
-        return _say(Word.INCONCLUSIVE, f"{told}; a single seed gives no noise floor; next: raise `seeds`")
+        return _said(Word.INCONCLUSIVE, f"{told}; a single seed gives no noise floor; next: raise `seeds`")
     if floor > abs(value):
         noise = f"the A/A noise floor of {percent(floor)} is higher than the effect of {percent(abs(value))}"
-        return _say(Word.INCONCLUSIVE, f"{told}; {noise}; next: raise `seeds` or `least`")
+        return _said(Word.INCONCLUSIVE, f"{told}; {noise}; next: raise `seeds` or `least`")
     if effect.low >= 0:
-        return _say(Word.PASS, told)
+        return _said(Word.PASS, told)
     if effect.high < 0:
-        return _say(Word.FAIL, f"{told}; next: the study's report shows the slowdown of each part")
-    return _say(Word.INCONCLUSIVE, f"{told}; the interval has both; next: raise `seeds` or `least`")
-
-
-def _say(outcome: Word, text: str) -> IsolationVerdict:
-    return IsolationVerdict(outcome, f"{outcome}: {text}")
+        return _said(Word.FAIL, f"{told}; next: the study's report shows the slowdown of each part")
+    return _said(Word.INCONCLUSIVE, f"{told}; the interval has both; next: raise `seeds` or `least`")

@@ -77,10 +77,8 @@ class StudyOutcome:
     @property
     def scaling(self) -> tuple[ScalingPoint, ...]:
         return tuple(
-            _scaling_point(
-                study_input.name, study_input.workers, self.with_role(scaling_role(study_input.name))
-            )
-            for study_input in self.study.inputs_of(self.study.scaling)
+            _scaling_point(one.name, one.workers, self.with_role(scaling_role(one.name)))
+            for one in self.study.inputs_of(self.study.scaling)
         )
 
 
@@ -139,9 +137,7 @@ def _mix(
     study: Study, runs: Runs, found: Sequence[Vector], applications: Applications | None, planned: MixPlan
 ) -> MixResult:
     isolated = isolation.compute(study, runs, found, planned.counts)
-    if applications is None or not planned.counts.keys() <= {
-        application_input.name for application_input in applications.inputs
-    }:
+    if applications is None or not planned.counts.keys() <= {one.name for one in applications.inputs}:
         return MixResult(planned, Fraction(0), {}, isolated)
     mix = applications.mix(planned.counts)
     totals = dict(zip(applications.resources, mix.totals, strict=True))
@@ -155,17 +151,12 @@ def _sweep(study: Study, runs: Runs) -> tuple[SweepPoint, ...]:
 
 
 def _sweep_point(study: Study, runs: Runs, cpus: int, beside: str) -> SweepPoint:
-    made = {
-        other: {seed: runs.get(sweep_key(cpus, other, seed)) for seed in seeds(study)}
-        for other in (DUMMY, beside)
-    }
-    scores = {
-        other: [run.parts[0].score for run in valid(study_runs).values()]
-        for other, study_runs in made.items()
-    }
-    for other, study_runs in made.items():
+    scores: dict[str, list[Fraction]] = {}
+    for other in (DUMMY, beside):
+        made = {seed: runs.get(sweep_key(cpus, other, seed)) for seed in seeds(study)}
+        scores[other] = [run.parts[0].score for run in valid(made).values()]
         if not scores[other]:
-            return SweepPoint(cpus, None, f"beside {other}: {why_none(study_runs)}")
+            return SweepPoint(cpus, None, f"beside {other}: {why_none(made)}")
     if min(scores[DUMMY]) <= 0:
         return SweepPoint(cpus, None, "it completed nothing beside the dummy")
     return SweepPoint(cpus, isolation.slowdown(f"{cpus} CPUs", scores[DUMMY], scores[beside]))
@@ -175,22 +166,19 @@ def _scaling_point(name: str, workers: int, result: MixResult | None) -> Scaling
     if result is None:
         return ScalingPoint(name, workers, None, "no mix has it")
     mine = [part for part in result.isolation.parts if input_of(part.part) == name]
-    if not mine:
-        return ScalingPoint(name, workers, None, result.isolation.missing)
-    return ScalingPoint(name, workers, max(mine, key=lambda slowdown: slowdown.value))
+    slowest = max(mine, key=lambda slowdown: slowdown.value, default=None)
+    return ScalingPoint(name, workers, slowest, "" if mine else result.isolation.missing)
 
 
 def _unmeasured(found: Sequence[Vector], sigmas: Sequence[Sigma]) -> list[str]:
     """What left the programme, and why: once for each reason."""
     reasons: dict[str, list[str]] = {}
     for vector in found:
+        texts = [f"{resource} is unavailable for {{}}: {why}" for resource, why in vector.missing.items()]
         if vector.score is None:
-            reasons.setdefault(f"{{}}: {vector.missing['score']}; not in the programme", []).append(
-                vector.input.name
-            )
-            continue
-        for resource, why in vector.missing.items():
-            reasons.setdefault(f"{resource} is unavailable for {{}}: {why}", []).append(vector.input.name)
+            texts = [f"{{}}: {vector.missing['score']}; not in the programme"]
+        for text in texts:
+            reasons.setdefault(text, []).append(vector.input.name)
     for sigma in sigmas:
         if sigma.figure is None:
             text = f"the dependence on {sigma.resource} is unavailable for {{}}: {sigma.missing}"

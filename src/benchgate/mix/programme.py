@@ -18,14 +18,13 @@ than about a millionth of what one instance is worth at most.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 
 from benchgate.base.errors import UsageError
-from benchgate.mix.solver import Counts, Programme, solutions
+from benchgate.mix.solver import Counts, Programme, solutions, weighted
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +70,18 @@ class Applications:
 
     def worth(self, application_input: ApplicationInput) -> Fraction:
         """What one instance adds to the objective: its use of each resource times its dependence on it."""
-        return sum(
-            (
-                used * by
-                for used, by in zip(
-                    application_input.use, self.sensitivity[application_input.application], strict=True
-                )
-            ),
-            Fraction(0),
-        )
+        depends = self.sensitivity[application_input.application]
+        return sum((used * by for used, by in zip(application_input.use, depends, strict=True)), Fraction(0))
 
     def mix(self, counts: Mapping[str, int]) -> MixChoice:
         """The mix with so many instances of each input, by name."""
-        run = tuple(
-            (application_input, counts[application_input.name])
-            for application_input in self.inputs
-            if counts.get(application_input.name)
-        )
+        run = tuple((one, counts[one.name]) for one in self.inputs if counts.get(one.name))
+        numbers = [count for _, count in run]
         return MixChoice(
             counts=run,
-            objective=sum(
-                (count * self.worth(application_input) for application_input, count in run), Fraction(0)
-            ),
+            objective=weighted(numbers, (self.worth(one) for one, _ in run)),
             totals=tuple(
-                sum((count * application_input.use[j] for application_input, count in run), Fraction(0))
-                for j in range(len(self.resources))
+                weighted(numbers, (one.use[j] for one, _ in run)) for j in range(len(self.resources))
             ),
         )
 
@@ -111,15 +97,17 @@ def best(
 ) -> tuple[MixChoice, ...]:
     """The `top` best mixes. Equal objectives are in the order of their counts, the highest first. `need`:
     names of inputs of which at least one instance must run."""
-    programme, candidates = _programme(applications, capacity, need)
-    return tuple(_mix(programme, candidates, counts) for counts in _best_counts(programme, top))
+    programme, names = _programme(applications, capacity, need)
+    # Solutions come best first up to the solver's tolerance only.
+    found = sorted(islice(solutions(programme), top), key=programme.order)
+    return tuple(applications.mix(dict(zip(names, counts, strict=True))) for counts in found)
 
 
 def near_best(
     applications: Applications, capacity: Mapping[str, Fraction], share: Fraction, most: int
 ) -> tuple[MixChoice, ...]:
     """The mixes with at least this share of the best objective, best first, at most so many."""
-    programme, candidates = _programme(applications, capacity, ())
+    programme, names = _programme(applications, capacity, ())
     found: list[Counts] = []
     for counts in solutions(programme):
         found.append(counts)
@@ -127,19 +115,16 @@ def near_best(
         if len(found) == most or programme.objective(counts) < share * programme.objective(found[0]):
             break
     good = (one for one in found if programme.objective(one) >= share * programme.objective(found[0]))
-    return tuple(_mix(programme, candidates, counts) for counts in good)
+    return tuple(applications.mix(dict(zip(names, counts, strict=True))) for counts in good)
 
 
 def _programme(
     applications: Applications, capacity: Mapping[str, Fraction], need: Collection[str]
-) -> tuple[Programme, tuple[ApplicationInput, ...]]:
+) -> tuple[Programme, list[str]]:
+    """The programme, and the names of its inputs."""
     limits = tuple(capacity.get(name, FULL) for name in applications.resources)
     # An input that adds nothing to the objective would make mixes that differ in nothing else.
-    candidates = tuple(
-        application_input
-        for application_input in applications.inputs
-        if applications.worth(application_input) or application_input.name in need
-    )
+    candidates = tuple(one for one in applications.inputs if applications.worth(one) or one.name in need)
     programme = Programme(
         use=tuple(candidate.use for candidate in candidates),
         worth=tuple(applications.worth(candidate) for candidate in candidates),
@@ -155,38 +140,20 @@ def _programme(
             f"{applications.where}: there is no mix: each input exceeds a capacity alone, or uses no "
             "resource that its score depends on; raise --capacity, or add inputs that use less"
         )
-    return programme, candidates
+    return programme, [candidate.name for candidate in candidates]
 
 
 def instances_alone(application_input: ApplicationInput, limits: Sequence[Fraction]) -> int:
     """How many instances of this input alone the capacities allow."""
-    rooms = [
-        math.floor(limit / used) for limit, used in zip(limits, application_input.use, strict=True) if used
-    ]
-    return min(*rooms, MOST_INSTANCES) if rooms else 0
+    pairs = zip(limits, application_input.use, strict=True)
+    return min((min(limit // used, MOST_INSTANCES) for limit, used in pairs if used), default=0)
 
 
 def is_maximal(mix: MixChoice, applications: Applications, capacity: Mapping[str, Fraction]) -> bool:
     """Whether no further instance of an input that adds to the objective fits into the mix."""
     limits = [capacity.get(name, FULL) for name in applications.resources]
     return not any(
-        applications.worth(application_input)
-        and all(
-            total + use <= most
-            for total, use, most in zip(mix.totals, application_input.use, limits, strict=True)
-        )
-        for application_input in applications.inputs
+        applications.worth(one)
+        and all(total + use <= most for total, use, most in zip(mix.totals, one.use, limits, strict=True))
+        for one in applications.inputs
     )
-
-
-def _mix(programme: Programme, candidates: Sequence[ApplicationInput], counts: Counts) -> MixChoice:
-    return MixChoice(
-        tuple((candidate, count) for candidate, count in zip(candidates, counts, strict=True) if count),
-        programme.objective(counts),
-        programme.totals(counts),
-    )
-
-
-def _best_counts(programme: Programme, top: int) -> list[Counts]:
-    """Solutions come best first up to the solver's tolerance, and are sorted exactly."""
-    return sorted(islice(solutions(programme), top), key=programme.order)

@@ -13,7 +13,8 @@ The generator has a fixed seed, so the answer is always the same.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -75,9 +76,8 @@ def select(study: Study, applications: Applications) -> Selection:
     result: dict[tuple[tuple[str, int], ...], list[str]] = {}
     for role, mix in wanted:
         result.setdefault(tuple(counts_of(mix).items()), []).append(role)
-    return Selection(
-        tuple(MixPlan(dict(counts), tuple(roles)) for counts, roles in result.items()), tuple(absent)
-    )
+    plans = tuple(MixPlan(dict(counts), tuple(roles)) for counts, roles in result.items())
+    return Selection(plans, tuple(absent))
 
 
 def near(applications: Applications, capacity: Mapping[str, Fraction], most: int) -> Sequence[MixChoice]:
@@ -126,7 +126,7 @@ def assess(
     mix: Counts,
 ) -> Robustness:
     source = random.Random(SEED)  # noqa: S311 - no secret
-    chosen: dict[str, int] = {}
+    chosen: Counter[str] = Counter()
     ratios: list[Fraction] = []
     solved: dict[object, tuple[str, Fraction]] = {}
     for _ in range(DRAWS):
@@ -135,7 +135,7 @@ def assess(
         if key not in solved:  # without noise all draws are one
             solved[key] = _solved(one, capacity)
         name, objective = solved[key]
-        chosen[name] = chosen.get(name, 0) + 1
+        chosen[name] += 1
         again = one.mix(mix)
         if objective and _fits(one, capacity, again):
             ratios.append(again.objective / objective)
@@ -143,7 +143,7 @@ def assess(
     return Robustness(
         draws=DRAWS,
         chosen=tuple(ordered),
-        same=chosen.get(mix_name(mix), 0) / DRAWS,
+        same=chosen[mix_name(mix)] / DRAWS,
         fits=len(ratios) / DRAWS,
         least=float(min(ratios, default=Fraction(0))),
     )
@@ -154,18 +154,17 @@ def _drawn(
 ) -> Applications:
     by_input = {vector.input.name: vector for vector in vectors}
     by_sigma = {(sigma.application, sigma.resource): sigma for sigma in sigmas}
+    names = applications.resources
+
+    def drawn(figures: Iterable[Estimate | None]) -> tuple[Fraction, ...]:
+        return tuple(_one_of(figure, source) for figure in figures)
+
     inputs = tuple(
-        replace(
-            application_input,
-            use=tuple(
-                _one_of(by_input[application_input.name].use[name], source) for name in applications.resources
-            ),
-        )
-        for application_input in applications.inputs
+        replace(one, use=drawn(by_input[one.name].use[name] for name in names)) for one in applications.inputs
     )
     sensitivity = {
-        name: tuple(_one_of(by_sigma[name, resource].figure, source) for resource in applications.resources)
-        for name in applications.sensitivity
+        application: drawn(by_sigma[application, name].figure for name in names)
+        for application in applications.sensitivity
     }
     return replace(applications, inputs=inputs, sensitivity=sensitivity)
 

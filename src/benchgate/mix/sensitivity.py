@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from statistics import median
 
 from benchgate.base.text import percent
@@ -92,18 +93,14 @@ def uses_enough(study: Study, vector: Vector, resource: str) -> bool:
 
 def _sigma(study: Study, runs: Runs, application: str, resource: str, vectors: Mapping[str, Vector]) -> Sigma:
     mine = [study_input for study_input in study.limited if study_input.application == application]
-    unknown = [
-        study_input.name for study_input in mine if vectors[study_input.name].use.get(resource) is None
-    ]
+    unknown = [one.name for one in mine if vectors[one.name].use.get(resource) is None]
     if unknown:
         reason = vectors[unknown[0]].missing.get(resource) or vectors[unknown[0]].missing.get("score", "")
         return Sigma(application, resource, None, missing=reason)
     limited = [study_input for study_input in mine if uses_enough(study, vectors[study_input.name], resource)]
     if not limited:
-        least = float(study.least_use)
-        return Sigma(
-            application, resource, _NONE, (), f"it uses less than {least:.2%}, so it was not limited"
-        )
+        why = f"it uses less than {float(study.least_use):.2%}, so it was not limited"
+        return Sigma(application, resource, _NONE, (), why)
     made_losses = [loss for study_input in limited for loss in _losses(study, runs, study_input, resource)]
     losses = [loss for loss in made_losses if loss.is_held]
     by_seed = [[loss.level for loss in losses if loss.seed == seed] for seed in seeds(study)]
@@ -122,9 +119,8 @@ def _losses(study: Study, runs: Runs, study_input: StudyInput, resource: str) ->
     if resource in study.antagonists:
         for seed, each in vectors.beside(study, runs, study_input.name, resource).items():
             for limit in vectors.limits(each):
-                yield _Loss(
-                    seed, LimitEffect(study_input.name, round(100 * limit.left), limit.left, limit.kept)
-                )
+                left = round(100 * limit.left)
+                yield _Loss(seed, LimitEffect(study_input.name, left, limit.left, limit.kept))
         return
     for level in study.levels:
         for seed, whole in alone(study, runs, study_input.name).items():
@@ -161,17 +157,11 @@ def _of_seed(levels: Sequence[LimitEffect]) -> Fraction:
 def _over_seeds(losses: Sequence[_Loss]) -> Iterator[LimitEffect]:
     for key in dict.fromkeys((loss.level.input, loss.level.percent) for loss in losses):
         same = [loss.level for loss in losses if (loss.level.input, loss.level.percent) == key]
-        fraction, kept = (
-            Fraction(median(part)) for part in zip(*((a.fraction, a.kept) for a in same), strict=True)
-        )
-        yield LimitEffect(*key, fraction, kept)
+        fraction, kept = median(level.fraction for level in same), median(level.kept for level in same)
+        yield LimitEffect(*key, Fraction(fraction), Fraction(kept))
 
 
 def _made(study: Study, runs: Runs, inputs: Sequence[StudyInput], resource: str) -> dict[int, StudyRun]:
-    keys = (
-        limited_key(study_input.name, resource, level, seed)
-        for study_input in inputs
-        for level in study.levels
-        for seed in seeds(study)
-    )
+    places = product([one.name for one in inputs], study.levels, seeds(study))
+    keys = (limited_key(name, resource, level, seed) for name, level, seed in places)
     return dict(enumerate(runs[key] for key in keys if key in runs))

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import ctypes
 import heapq
+import itertools
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -32,6 +33,11 @@ MOST_NODES = 100_000
 Counts = tuple[int, ...]
 
 
+def weighted(counts: Iterable[int], values: Iterable[Fraction]) -> Fraction:
+    """The sum of the values, each so many times."""
+    return sum((count * value for count, value in zip(counts, values, strict=True)), Fraction(0))
+
+
 @dataclass(frozen=True, slots=True)
 class Programme:
     use: tuple[tuple[Fraction, ...], ...]
@@ -45,14 +51,8 @@ class Programme:
     where: str = "the vectors"
     """File and line of the table."""
 
-    def totals(self, counts: Sequence[int]) -> tuple[Fraction, ...]:
-        return tuple(
-            sum((count * use[j] for count, use in zip(counts, self.use, strict=True)), Fraction(0))
-            for j in range(len(self.capacity))
-        )
-
     def objective(self, counts: Sequence[int]) -> Fraction:
-        return sum((count * worth for count, worth in zip(counts, self.worth, strict=True)), Fraction(0))
+        return weighted(counts, self.worth)
 
     def order(self, counts: Sequence[int]) -> tuple[Fraction, list[int]]:
         """The key that sorts mixes, best first."""
@@ -60,13 +60,11 @@ class Programme:
 
     def exceeded(self, counts: Sequence[int]) -> int | None:
         """A resource whose capacity is exceeded."""
-        pairs = zip(self.totals(counts), self.capacity, strict=True)
-        return next((j for j, (total, most) in enumerate(pairs) if total > most), None)
+        pairs = zip(zip(*self.use, strict=True), self.capacity, strict=True)
+        return next((j for j, (use, most) in enumerate(pairs) if weighted(counts, use) > most), None)
 
     def has_needed(self, counts: Sequence[int]) -> bool:
-        return not any(self.needed) or any(
-            count for count, need in zip(counts, self.needed, strict=True) if need
-        )
+        return not any(self.needed) or any(itertools.compress(counts, self.needed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +122,12 @@ class _Search:
         """The mix in the box with the greatest sum of weights whose objective is at least so much."""
         open_boxes: list[tuple[Fraction, int, Counts, _InstanceBounds]] = []
         number = 0
-        boxes: Iterator[_InstanceBounds] = iter((box,))
+        boxes: Iterable[_InstanceBounds] = (box,)
         while True:
             for one in boxes:
                 counts = self.solve(one, weights, least)
                 if counts is not None:
-                    value = sum((w * n for w, n in zip(weights, counts, strict=True)), Fraction(0))
-                    heapq.heappush(open_boxes, (-value, number, counts, one))
+                    heapq.heappush(open_boxes, (-weighted(counts, weights), number, counts, one))
                     number += 1
             if not open_boxes or (least and number > MOST_TRIED):
                 return None
@@ -142,7 +139,7 @@ class _Search:
 
     def remaining(
         self, box: _InstanceBounds, counts: Counts, resource: int | None
-    ) -> Iterator[_InstanceBounds]:
+    ) -> Iterable[_InstanceBounds]:
         """What remains of a box whose answer exceeds `resource`, or has too small an objective."""
         if resource is None:
             return box.not_below(counts)
@@ -154,7 +151,7 @@ class _Search:
             )
         if (row := self.cut(counts, resource)) is not None:
             self.rows.append(row)
-            return iter((box,))
+            return (box,)
         return box.not_above(self.cover(counts, resource))
 
     def cut(self, counts: Counts, resource: int) -> _Row | None:
@@ -208,10 +205,8 @@ class _Search:
         if result.status == _INFEASIBLE:
             return None
         if result.status != _OPTIMAL or result.x is None:
-            raise UsageError(
-                f"{programme.where}: the solver found no mix ({result.message}); "
-                "next: leave out inputs, or give smaller capacities"
-            )
+            advice = "next: leave out inputs, or give smaller capacities"
+            raise UsageError(f"{programme.where}: the solver found no mix ({result.message}); {advice}")
         return tuple(round(value) for value in result.x)
 
 
@@ -245,17 +240,20 @@ _STDOUT = 1
 
 def solutions(programme: Programme) -> Iterator[Counts]:
     """Each mix that fits, except the empty one, best first up to the solver's tolerance."""
-    search = _Search(
-        programme, [row for j in range(len(programme.capacity)) if (row := _row(programme, j))[1]]
-    )
-    whole = _InstanceBounds((0,) * len(programme.most), programme.most)
+    rows = [_row(programme, resource) for resource in range(len(programme.capacity))]
+    search = _Search(programme, [row for row in rows if row[1]])
     waiting: list[tuple[Fraction, bool, list[int], Counts, _InstanceBounds]] = []
-    boxes: Iterator[_InstanceBounds] = iter((whole,))
+    boxes: Iterable[_InstanceBounds] = (_InstanceBounds((0,) * len(programme.most), programme.most),)
+
+    def push(counts: Counts, box: _InstanceBounds, *, is_first: bool) -> None:
+        value, order = programme.order(counts)
+        heapq.heappush(waiting, (value, is_first, order, counts, box))
+
     while True:
         for box in boxes:
             counts = search.greatest(box, programme.worth, Fraction(0))
             if counts is not None:
-                _push(waiting, programme, _filled(programme, counts, box), box, is_first=False)
+                push(_filled(programme, counts, box), box, is_first=False)
         if not waiting:
             return
         _, is_first, _, counts, box = heapq.heappop(waiting)
@@ -263,20 +261,8 @@ def solutions(programme: Programme) -> Iterator[Counts]:
             yield counts
             boxes = box.without(counts)
         else:
-            _push(waiting, programme, _first_of_equals(search, counts, box), box, is_first=True)
-            boxes = iter(())
-
-
-def _push(
-    waiting: list[tuple[Fraction, bool, list[int], Counts, _InstanceBounds]],
-    programme: Programme,
-    counts: Counts,
-    box: _InstanceBounds,
-    *,
-    is_first: bool,
-) -> None:
-    value, order = programme.order(counts)
-    heapq.heappush(waiting, (value, is_first, order, counts, box))
+            push(_first_of_equals(search, counts, box), box, is_first=True)
+            boxes = ()
 
 
 def _first_of_equals(search: _Search, counts: Counts, box: _InstanceBounds) -> Counts:

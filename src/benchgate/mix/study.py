@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -45,11 +46,9 @@ def kept_number(word: str) -> Fraction:
 
 
 def _fraction(word: str, pattern: re.Pattern[str]) -> Fraction:
-    try:
+    with suppress(ZeroDivisionError):
         if pattern.match(word):
             return Fraction(word)
-    except ZeroDivisionError:
-        pass
     raise ValueError(f"{word!r:.60} is no number")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from benchgate.mix.study import DUMMY, AtLeastOne, Study
 
@@ -62,10 +63,9 @@ def seeds(study: Study) -> range:
 def alone(study: Study) -> Iterator[StudyOrder]:
     """Each input beside a dummy."""
     for study_input in study.inputs:
+        parts = PartOrder(study_input.name), PartOrder(DUMMY)
         for seed in seeds(study):
-            yield StudyOrder(
-                alone_key(study_input.name, seed), (PartOrder(study_input.name), PartOrder(DUMMY)), seed
-            )
+            yield StudyOrder(alone_key(study_input.name, seed), parts, seed)
 
 
 def alone_key(name: str, seed: int) -> str:
@@ -73,15 +73,12 @@ def alone_key(name: str, seed: int) -> str:
 
 
 def limited(study: Study) -> Iterator[StudyOrder]:
-    for study_input in study.limited:
-        for resource in study.resources:
-            if resource in study.antagonists:
-                continue
-            for level in study.levels:
-                for seed in range(1, study.limit_seeds + 1):
-                    parts = PartOrder(study_input.name), PartOrder(DUMMY)
-                    key = limited_key(study_input.name, resource, level, seed)
-                    yield StudyOrder(key, parts, seed, Limit(resource, level))
+    names = [study_input.name for study_input in study.limited]
+    resources = [resource for resource in study.resources if resource not in study.antagonists]
+    limit_seeds = range(1, study.limit_seeds + 1)
+    for name, resource, level, seed in product(names, resources, study.levels, limit_seeds):
+        key = limited_key(name, resource, level, seed)
+        yield StudyOrder(key, (PartOrder(name), PartOrder(DUMMY)), seed, Limit(resource, level))
 
 
 def limited_key(name: str, resource: str, percent: int, seed: int) -> str:

@@ -157,9 +157,8 @@ def _workload(section: Section, word: str) -> Workload | None:
         beside = (section.path.parent / word).absolute()  # `./mine` beside `study.yaml` is no name
         workload = catalog.load_workload(str(beside) if is_path else word)
         if workload.scenario is not None:
-            raise CatalogError(
-                f"{workload.name} is a scenario, which is no part of a mix: its guest is its own"
-            )
+            why = "is a scenario, which is no part of a mix: its guest is its own"
+            raise CatalogError(f"{workload.name} {why}")
     except BenchgateError as error:
         section.refuse(str(error), "workload" if section.has("workload") else "inputs")
         return None
@@ -250,9 +249,8 @@ def _antagonists(top: Section, inputs: tuple[StudyInput, ...]) -> Mapping[str, A
     with top.optional("antagonists") as section:
         names = section.keys()
         if names and top.text("clock") != Clock.WALL:
-            top.refuse(
-                "stand in for counters on wall time: give `clock: wall`, or a `machine`", "antagonists"
-            )
+            why = "stand in for counters on wall time: give `clock: wall`, or a `machine`"
+            top.refuse(why, "antagonists")
         result = {}
         for resource in names:
             one = section.section(resource)
@@ -272,9 +270,8 @@ def _antagonists_of(section: Section, inputs: tuple[StudyInput, ...]) -> Antagon
             _known_input(inner, name, name, inputs)
     parts = [*takes.values()]
     if len(parts) < 2 or parts != sorted(set(parts)) or parts[-1] > whole:
-        section.refuse(
-            "expected two inputs or more, the one that takes least first, none over `whole`", "takes"
-        )
+        expected = "expected two inputs or more, the one that takes least first, none over `whole`"
+        section.refuse(expected, "takes")
     return Antagonists(whole, takes)
 
 
@@ -305,12 +302,8 @@ def _sweep(top: Section, inputs: tuple[StudyInput, ...], cpus: int) -> StudySwee
     section = top.section("sweep")
     if section is None:
         return None
-    sweep = StudySweep(
-        section.text("input"),
-        section.integers("cpus"),
-        section.text("beside"),
-        section.integer("beside_cpus", high=cpus),
-    )
+    words = section.text("input"), section.integers("cpus"), section.text("beside")
+    sweep = StudySweep(*words, section.integer("beside_cpus", high=cpus))
     _known_input(section, "input", sweep.input, inputs)
     _known_input(section, "beside", sweep.beside, inputs)
     room = cpus - sweep.beside_cpus

@@ -83,9 +83,8 @@ def _of_seed(study: Study, runs: Runs, name: str, resource: str, seed: int) -> t
     if len(scores) < len(done) or not scores[0]:
         return ()
     left = [1 - takes / of.whole for takes in of.takes.values()]
-    return tuple(
-        NeighbourEffect(part, score / scores[0]) for part, score in zip(left[1:], scores[1:], strict=True)
-    )
+    kept = [score / scores[0] for score in scores]
+    return tuple(map(NeighbourEffect, left[1:], kept[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +162,8 @@ def _why(study: Study, runs: Runs, name: str, resource: str, known: Rates) -> st
     if run.used(resource) is None:
         return run.missing.get(resource, "the guest does not report it")
     if resource in known and resource not in study.calibrate:
-        return (
-            f"no input calibrates it: name one that does nothing else under `calibrate: {{{resource}: ...}}`"
-        )
+        entry = f"`calibrate: {{{resource}: ...}}`"
+        return f"no input calibrates it: name one that does nothing else under {entry}"
     if resource in known:
         return f"{study.calibrate[resource]}, which calibrates it, has no valid run that uses it"
     unknown = "its capacity is not known"
@@ -198,11 +196,11 @@ def amount(limit: Limit, vector: Vector, alone: Sequence[MixMeasurement], ways: 
         return _ways(limit, used.value, ways or 0)
     if limit.resource in ("cpu", "bandwidth"):
         return _whole(limit.resource, wanted * MILLIONTHS, used.value * MILLIONTHS)
-    each = [Fraction(measurement.used(limit.resource) or 0) for measurement in alone]
-    if limit.resource in ("disk", "network"):
-        each = [
-            bytes_ * 10**9 / measurement.window_ns for bytes_, measurement in zip(each, alone, strict=True)
-        ]
+    is_rate = limit.resource in ("disk", "network")
+    each = [
+        Fraction(run.used(limit.resource) or 0) * (Fraction(10**9, run.window_ns) if is_rate else 1)
+        for run in alone
+    ]
     whole = Fraction(median(each))
     return _whole(limit.resource, whole * limit.percent / 100, whole)
 

@@ -12,20 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base import exploration as exploring
+from benchgate.base import snapshots
 from benchgate.base.cells import Accel, Cell, Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import BootSpec, Deadlines, Image, Uses
-from benchgate.base.snapshots import (
-    CACHES,
-    RAM,
-    SAVED,
-    STARTED,
-    WORDS,
-    GuestSnapshot,
-    SnapshotWords,
-    StartKind,
-)
 from benchgate.base.system.arch import X86_64
 from benchgate.base.system.boots import NO_FIRMWARE
 from benchgate.base.system.guest_topology import GuestTopology, backends_of, topology_of
@@ -77,22 +68,15 @@ def manifest(  # noqa: PLR0913 - keyword arguments
 ) -> str:
     """The words that tell the guest which workload to run (`benchgate docs wire`). An empty nonce is
     left out: each run of a part of a mix gets its own nonce in the guest."""
-    words = {
-        "workload": cell.program,
-        "mode": cell.mode,
-        "workers": cell.cpus,
-        "cpus": cell.cpus,
-        **({"nonce": nonce} if nonce else {}),
-        **dict(cell.params),
+    own = {"workload": cell.program, "mode": cell.mode, "workers": cell.cpus, "cpus": cell.cpus}
+    words = {**own, **({"nonce": nonce} if nonce else {}), **dict(cell.params)}
+    more = {
+        "needs": ",".join(needs),
+        GUEST_FILES: files,
+        "measure": int(measure),
+        "pin": ",".join(map(str, pins)),
     }
-    if needs:
-        words["needs"] = ",".join(needs)
-    if files:
-        words[GUEST_FILES] = files
-    if measure:
-        words["measure"] = 1
-    if pins:
-        words["pin"] = ",".join(map(str, pins))
+    words |= {key: value for key, value in more.items() if value}
     return " ".join(f"bench.{key}={value}" for key, value in words.items())
 
 
@@ -114,7 +98,7 @@ class BootOptions:
     """Whether something is typed at the console although the system's YAML does not say so."""
     ports: Mapping[str, int] = field(default_factory=dict)
     """Maps the name of each guest port to its port on the host."""
-    start: GuestSnapshot | None = None
+    start: snapshots.GuestSnapshot | None = None
     """The snapshot from which a system starts that starts warm."""
     boot: int | None = None
     """The boot behind such a start, by its seed; None: the one that belongs to this run's seed."""
@@ -134,7 +118,7 @@ class BootOptions:
 def guest_spec(planned: PlannedCell, image: Image, vm: VmConfig, boot: BootOptions) -> BootSpec:
     """Makes the BootSpec of one boot of a QEMU system."""
     system, cell, lane = planned.system, planned.cell, planned.seats.lane
-    warm = system.boot.start is StartKind.WARM
+    warm = system.boot.start is snapshots.StartKind.WARM
     boot = replace(boot, talks=boot.talks or warm or (system.script is not None and boot.words is None))
     memory = _kept_memory(system, cell.cpus) if boot.keeps_memory else ()
     boot = replace(boot, keeps_memory=bool(memory))
@@ -187,7 +171,7 @@ _NO_RANDOM = ",-rdrand,-rdseed"
 
 def _cpu(system: System, vm: VmConfig) -> str:
     model = system.qemu.cpu or vm.cpu_model
-    varies = system.boot.start is StartKind.WARM and system.arch is X86_64
+    varies = system.boot.start is snapshots.StartKind.WARM and system.arch is X86_64
     return f"{model or DEFAULT_MODEL}{_NO_RANDOM}" if varies else model
 
 
@@ -197,14 +181,14 @@ def _start_options(
     """QEMU's options for a guest that starts from a snapshot, or of which one is taken: its memory is a file,
     and what it is to run comes by fw_cfg. The one that is saved has a stand-in there, so that both are one
     machine."""
-    if system.boot.start is not StartKind.WARM:
+    if system.boot.start is not snapshots.StartKind.WARM:
         return _memory_backend(system, topology, boot) if boot.keeps_memory else ()
     if boot.log is None or (boot.start is None) == (boot.saves is None):
         raise ValueError("a warm start needs a log, and either a snapshot or a file for the memory")
     own, result = _own_words(boot), [*_memory_backend(system, topology, boot)]
     if system.boot.takes_words:
-        words = boot.log.with_name(WORDS)
-        for name, path in {"files": image.brought, WORDS: words}.items():
+        words = boot.log.with_name(snapshots.WORDS)
+        for name, path in {"files": image.brought, snapshots.WORDS: words}.items():
             if path is None:
                 continue
             content = own.content + ("" if boot.saves else comma_safe(str(path)))
@@ -212,8 +196,8 @@ def _start_options(
     return (*result, *own.more)
 
 
-def _own_words(boot: BootOptions) -> SnapshotWords:
-    return SAVED if boot.saves else STARTED
+def _own_words(boot: BootOptions) -> snapshots.SnapshotWords:
+    return snapshots.SAVED if boot.saves else snapshots.STARTED
 
 
 _IN_MEMORY = "memory-backend-ram,"
@@ -238,8 +222,8 @@ def _memory_backend(system: System, topology: GuestTopology, boot: BootOptions) 
     size = system.qemu.memory
     if not size or "-numa" in topology.arguments:
         return ()
-    text = f"{_IN_MEMORY}id={RAM},size={size}{'M' * size.isdecimal()}"  # as -m reads a plain number
-    return (*_with_files(("-object", text), boot), "-machine", f"memory-backend={RAM}")
+    text = f"{_IN_MEMORY}id={snapshots.RAM},size={size}{'M' * size.isdecimal()}"  # as -m reads a plain number
+    return (*_with_files(("-object", text), boot), "-machine", f"memory-backend={snapshots.RAM}")
 
 
 def _with_files(arguments: Sequence[str], boot: BootOptions) -> list[str]:
@@ -259,7 +243,8 @@ def _memory_file(name: str, place: int, boot: BootOptions) -> str:
         return f"{end_memory.path_of(place)},share=on"
     if boot.kept is None:
         return ""
-    path = comma_safe(str(boot.kept / (RAM if name == RAM else f"{RAM}-{name}")))
+    file = snapshots.RAM if name == snapshots.RAM else f"{snapshots.RAM}-{name}"
+    path = comma_safe(str(boot.kept / file))
     return f"{path},{_own_words(boot).memory}"
 
 
@@ -275,9 +260,8 @@ def _append(planned: PlannedCell, image: Image, boot: BootOptions) -> str:
     words = boot.words
     if words is None:
         needs, asks = planned.workload.needs, planned.system.ask is AskMethod.CMDLINE
-        request = manifest(
-            planned.cell, boot.nonce, needs=needs, measure=boot.measure, files=image.data_folder
-        )
+        measure, files = boot.measure, image.data_folder
+        request = manifest(planned.cell, boot.nonce, needs=needs, measure=measure, files=files)
         words = " ".join(filter(None, (planned.system.boot.append, request if asks else "")))
     return filled(words, {name: str(port) for name, port in port_values(boot.ports).items()})
 
@@ -287,7 +271,7 @@ def _no_clock(planned: PlannedCell, boot: BootOptions) -> ClockArguments:
         raise UsageError(f"{planned.cell.id}: only the instruction clock has machines")
     if boot.exploration is not None:
         raise UsageError(f"{planned.cell.id}: only the instruction clock explores; use --clock insn")
-    if planned.system.boot.start is StartKind.WARM:
+    if planned.system.boot.start is snapshots.StartKind.WARM:
         raise UsageError(f"{planned.cell.id}: only the instruction clock starts warm; use --clock insn")
     return NO_CLOCK
 
@@ -310,7 +294,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         records=boot.records,
         shape=None if on is None else boot.log.with_name(machine_shape.FILE),
         order=AccessOrder.STRICT if on is not None and on.strict else AccessOrder.UNSAID,
-        caches=None if on is None or boot.kept is None else boot.kept / CACHES,
+        caches=None if on is None or boot.kept is None else boot.kept / snapshots.CACHES,
         explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),
     )
     return arguments(vm.clock, run)

@@ -114,21 +114,10 @@ def _run(request: RunRequest, raw: RawRun, on_phase: OnPhase) -> RawRun:
     native = request.spec.lane is Lane.NATIVE
     run = run_native if native else partial(run_guest, script=request.script)
     watch = request.watch or (NATIVE_WATCH if native else GUEST_WATCH)
-    end = run(
-        request.spec,
-        request.folder,
-        watch=watch,
-        nonce=request.nonce,
-        limits=request.limits,
-        on_phase=on_phase,
-    )
-    return replace(
-        raw,
-        ending=end.ending,
-        exit_status=end.exit_status,
-        detail=end.detail,
-        host_span_ns=host_span_ns(end.samples),
-    )
+    nonce, limits = request.nonce, request.limits
+    end = run(request.spec, request.folder, watch=watch, nonce=nonce, limits=limits, on_phase=on_phase)
+    span_ns, status = host_span_ns(end.samples), end.exit_status
+    return replace(raw, ending=end.ending, exit_status=status, detail=end.detail, host_span_ns=span_ns)
 
 
 def explained(error: OSError, folder: Path) -> EvidenceError | HostError:
@@ -137,10 +126,7 @@ def explained(error: OSError, folder: Path) -> EvidenceError | HostError:
         return HostError(f"a run needs more open files: {error.strerror}; {MORE_FILES}")
     named = isinstance(error.filename, str) and Path(error.filename).is_relative_to(folder)
     if named or error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG, errno.EIO}:
-        return EvidenceError(
-            f"cannot write the files of a run to {folder}: {error.strerror}. "
-            "Free disk space there, or give another folder with --reports."
-        )
-    return HostError(
-        f"the host refused a resource that a run needs (pipes, processes, memory): {error.strerror}."
-    )
+        why = f"{error.strerror}. Free disk space there, or give another folder with --reports."
+        return EvidenceError(f"cannot write the files of a run to {folder}: {why}")
+    what = f"(pipes, processes, memory): {error.strerror}."
+    return HostError(f"the host refused a resource that a run needs {what}")

@@ -64,10 +64,8 @@ _ADVICE = {
 }
 
 
-_SILENT = (
-    ". If it prints on the screen, let it use the first serial port (`boot.append`). If it needs another "
-    "machine or another device, see `qemu` in its YAML"
-)
+_OTHERWISE = "If it needs another machine or another device, see `qemu` in its YAML"
+_SILENT = f". If it prints on the screen, let it use the first serial port (`boot.append`). {_OTHERWISE}"
 
 
 def ending_of(  # noqa: PLR0911 - one return per cause
@@ -101,10 +99,8 @@ def ending_of(  # noqa: PLR0911 - one return per cause
         case Cause.DEADLINE if seen.stage is Stage.ENDED:
             return Ending.RUN_DEADLINE, "it printed its end line but did not exit, and was stopped"
         case Cause.DEADLINE:
-            return (
-                Ending.RUN_DEADLINE,
-                f"not finished within its deadline ({_deadline_text(watch, deadlines)}{seen.note}){last}",
-            )
+            deadline = f"{_deadline_text(watch, deadlines)}{seen.note}"
+            return Ending.RUN_DEADLINE, f"not finished within its deadline ({deadline}){last}"
         case Cause.FINISHED:
             return Ending.DONE, ""
         case _:
@@ -150,10 +146,10 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
     if status in watch.success:
         if finished:
             return Ending.DONE, ""
+        before = f"conversation was over: {seen.note}" if seen.note else "end line"
         return (
             Ending.EOF,
-            f"the process exited with status {status} {_where(seen.stage)}, before its "
-            + (f"conversation was over: {seen.note}" if seen.note else "end line"),
+            f"the process exited with status {status} {_where(seen.stage)}, before its {before}",
         )
     if status == 1:
         # QEMU exits with 1 if it fails itself; a guest's failure through isa-debug-exit gives 3 or more.
@@ -162,18 +158,13 @@ def _judge_exit(seen: Observation, status: int | None, watch: Watch, complaint: 
 
 
 def _suspect(seen: Observation) -> str:
-    return (
-        f"this line looks like a panic that its YAML does not name: `{seen.suspect}`. "
-        "Name it in `console.failures`, or in `console.harmless` if it is none"
-    )
+    advice = "Name it in `console.failures`, or in `console.harmless` if it is none"
+    return f"this line looks like a panic that its YAML does not name: `{seen.suspect}`. {advice}"
 
 
 def _where(stage: Stage) -> str:
-    return {
-        Stage.BOOTING: "while it booted",
-        Stage.RUNNING: "while it ran",
-        Stage.ENDED: "after its end line",
-    }[stage]
+    during = {Stage.BOOTING: "while it booted", Stage.RUNNING: "while it ran"}
+    return during.get(stage, "after its end line")
 
 
 def _deadline_text(watch: Watch, deadlines: Deadlines) -> str:

@@ -197,19 +197,9 @@ def run_guest(  # noqa: PLR0913 - keyword arguments
         elif spec.lane is Lane.INSN:
             pace = GuestPace(clock_log(folder), halted_s=limits.halted_s)
         talker = Talker(script, guest.console) if script else None
-        follower = Follower(
-            guest.console,
-            guest.log,
-            watch,
-            spec.deadlines,
-            limits,
-            guest.note_moment,
-            guest.child,
-            folder,
-            partial(guest.beat, on_phase),
-            pace,
-            talker,
-        )
+        bounds, process_of = (watch, spec.deadlines, limits), (guest.note_moment, guest.child, folder)
+        beat = partial(guest.beat, on_phase)
+        follower = Follower(guest.console, guest.log, *bounds, *process_of, beat, pace, talker)
         try:
             seen = follower.follow()
         finally:
@@ -280,9 +270,8 @@ def started(
         streams = stack.enter_context(piped(folder, limits))
         if spec.start is not None:
             spec.start.record.save(folder)
-            os.write(
-                streams.child_output, spec.start.printed
-            )  # it was printed before; short (run/snapshot.py)
+            # It was printed before, and is short (run/snapshot.py).
+            os.write(streams.child_output, spec.start.printed)
         with held():
             child = process.start(
                 spec.argv,

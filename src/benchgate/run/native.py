@@ -36,13 +36,7 @@ _SEARCH_PAUSES_S = (0.01, 0.04, 0.15)
 
 
 def run_native(  # noqa: PLR0913 - keyword arguments
-    spec: BootSpec,
-    folder: Path,
-    *,
-    watch: Watch,
-    nonce: str,
-    limits: ConsoleLimits,
-    on_phase: OnPhase,
+    spec: BootSpec, folder: Path, *, watch: Watch, nonce: str, limits: ConsoleLimits, on_phase: OnPhase
 ) -> GuestEnd:
     """Runs the program to its end. No process of its group remains."""
     samples: list[UseSample] = []
@@ -73,9 +67,8 @@ def run_native(  # noqa: PLR0913 - keyword arguments
 
         samples.append(UseSample("start", start_ns, (), host_snapshot(cpus=spec.pins or None)))
         write_json(folder / "affinity.json", [as_json(item) for item in _find_workers(child, spec.pins)])
-        follower = Follower(
-            streams.console, streams.log, watch, spec.deadlines, limits, on_moment, child, folder
-        )
+        bounds = watch, spec.deadlines, limits
+        follower = Follower(streams.console, streams.log, *bounds, on_moment, child, folder)
         seen = follower.follow()
         on_phase("ended")
         exited = follower.await_exit(seen)

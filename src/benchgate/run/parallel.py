@@ -28,7 +28,7 @@ class AttemptJob:
     on_phase: OnPhase
 
 
-def execute_all(jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+def execute_all(jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
     if at_once == 1:
         for index, job in enumerate(jobs):
             yield index, execute(job.request, job.on_phase)

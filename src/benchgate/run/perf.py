@@ -45,9 +45,8 @@ def record(spec: BootSpec, folder: Path, *, mark: str, watch: Watch) -> PerfReco
     """Boots once and keeps perf's recording of the vCPU threads."""
     perf = shutil.which("perf")
     if perf is None:
-        return PerfRecording(
-            None, "`perf` is not on PATH; install it (Debian and Ubuntu: linux-perf, linux-tools)"
-        )
+        advice = "install it (Debian and Ubuntu: linux-perf, linux-tools)"
+        return PerfRecording(None, f"`perf` is not on PATH; {advice}")
     try:
         folder.mkdir(parents=True)
         with started(spec, folder, mark=mark, limits=ConsoleLimits()) as guest:
@@ -75,9 +74,8 @@ def _attach(perf: str, threads: tuple[int, ...], folder: Path, stack: ExitStack)
     argv += ["--tid", ",".join(map(str, threads))]
     environment = process.base_environment({})
     with (folder / LOG).open("wb") as log, Path(os.devnull).open("rb") as nothing, held():
-        child = process.start(
-            argv, environment, stdin=nothing.fileno(), stdout=log.fileno(), stderr=log.fileno()
-        )
+        said = log.fileno()
+        child = process.start(argv, environment, stdin=nothing.fileno(), stdout=said, stderr=said)
         stack.callback(child.stop, _FINISH_S)  # on SIGTERM perf writes its data
     deadline = time.monotonic() + _ATTACH_S
     while not child.has_ended() and not (folder / DATA).exists() and time.monotonic() < deadline:

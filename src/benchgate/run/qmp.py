@@ -16,7 +16,6 @@ import socket
 import time
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from qemu.qmp import Message, QMPClient, QMPError, Runstate
@@ -82,9 +81,7 @@ class Qmp:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def connect(self, seconds: float) -> None:
@@ -94,9 +91,8 @@ class Qmp:
     def execute(
         self, name: str, arguments: Mapping[str, object] | None = None, *, seconds: float = 10.0
     ) -> object:
-        answer: object = self._run(
-            self._client.execute(name, dict(arguments) if arguments else None), seconds, name
-        )
+        call = self._client.execute(name, dict(arguments) if arguments else None)
+        answer: object = self._run(call, seconds, name)
         return answer
 
     def cpu_threads(self, seconds: float) -> tuple[int, ...]:
@@ -104,8 +100,8 @@ class Qmp:
         answer = self.execute("query-cpus-fast", seconds=seconds)
         threads: dict[int, int] = {}
         for entry in answer if isinstance(answer, list) else [answer]:
-            index = entry.get("cpu-index") if isinstance(entry, dict) else None
-            thread = entry.get("thread-id") if isinstance(entry, dict) else None
+            about = entry if isinstance(entry, dict) else {}
+            index, thread = about.get("cpu-index"), about.get("thread-id")
             if not isinstance(index, int) or not isinstance(thread, int) or index in threads:
                 raise QmpError("QEMU's answer to query-cpus-fast is not a list of vCPUs and their threads.")
             threads[index] = thread
@@ -185,9 +181,8 @@ def _refuse_running_loop() -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
-    raise UsageError(
-        "a guest cannot be booted inside a running event loop; boot it in a thread, with asyncio.to_thread."
-    )
+    advice = "boot it in a thread, with asyncio.to_thread."
+    raise UsageError(f"a guest cannot be booted inside a running event loop; {advice}")
 
 
 async def _cancel_rest() -> None:

@@ -70,9 +70,8 @@ def load(folder: Path) -> RawRun:
     except OSError as error:
         raise EvidenceError(f"{path} cannot be read: {error.strerror}.") from error
     if len(text) > _FILE_BYTES:
-        raise EvidenceError(
-            f"{path} has more than {_FILE_BYTES} bytes; benchgate writes no run.json of that size."
-        )
+        why = "benchgate writes no run.json of that size."
+        raise EvidenceError(f"{path} has more than {_FILE_BYTES} bytes; {why}")
     return parsed(text, folder)
 
 

@@ -29,9 +29,7 @@ class Runner(Protocol):
         The folders of these requests are not used, and need not exist."""
         ...
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         """Gives the index and the RawRun of each job, in the jobs' order."""
         ...
 
@@ -55,9 +53,7 @@ class LocalRunner:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         """Does nothing, because a run that begins early would only delay the one that is waited for."""
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         return execute_all(jobs, at_once)
 
     def facts(self) -> Mapping[str, object]:
@@ -67,9 +63,7 @@ class LocalRunner:
         """Does nothing, because no attempt is left."""
 
 
-def execute_ahead(
-    runner: Runner, jobs: Iterable[AttemptJob], at_once: int
-) -> Generator[tuple[int, RawRun], None, None]:
+def execute_ahead(runner: Runner, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
     """Does what `execute_all` does. A runner that looks ahead is told of as many jobs as it has room for. An
     error of the iterator comes after the results of the jobs before it. Closing this ends what runs."""
     if not runner.looks_ahead:

@@ -100,9 +100,8 @@ def kept(boot: BootToKeep, notice: Notice) -> GuestSnapshot:
         raise EvidenceError(f"{folder} has no snapshot: {error}") from error
     if (record.boot, record.inputs) != (boot.boot, inputs):
         differs = next((name for name in inputs if inputs[name] != record.inputs.get(name)), "boot")
-        raise EvidenceError(
-            f"{folder} has the snapshot of another guest ({differs} differs): remove {folder.parent}"
-        )
+        advice = f"remove {folder.parent}"
+        raise EvidenceError(f"{folder} has the snapshot of another guest ({differs} differs): {advice}")
     return GuestSnapshot(folder, record)
 
 
@@ -127,7 +126,5 @@ def _require_space(work: Path) -> None:
     """QEMU has made the files of the guest's memory, in their whole size; it dies if the disk is full."""
     most, free = sum(path.stat().st_size for path in work.glob(f"{RAM}*")), shutil.disk_usage(work).free
     if free < most:
-        raise HostError(
-            f"a snapshot may need {most >> 20} MiB in {work.parent}, and {free >> 20} MiB are free; "
-            "free more, or set BENCHGATE_CACHE to another disk"
-        )
+        room = f"{free >> 20} MiB are free; free more, or set BENCHGATE_CACHE to another disk"
+        raise HostError(f"a snapshot may need {most >> 20} MiB in {work.parent}, and {room}")

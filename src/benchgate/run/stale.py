@@ -50,9 +50,8 @@ def runtime_folder() -> Path:
             return _private(Path(root) / f"benchgate-{os.getuid()}")
         except OSError as error:
             problem = f"{error.filename}: {error.strerror}"
-    raise HostError(
-        f"cannot create a folder for the records of running guests: {problem}. Set XDG_RUNTIME_DIR."
-    )
+    advice = "Set XDG_RUNTIME_DIR."
+    raise HostError(f"cannot create a folder for the records of running guests: {problem}. {advice}")
 
 
 def _private(folder: Path) -> Path:
@@ -136,11 +135,9 @@ def _read(path: Path) -> Record | None:
 def _is_still(record: Record) -> bool:
     if start_time(record.pid) != record.started:
         return False
-    try:
-        words = Path(f"/proc/{record.pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-    return record.mark.encode() in words
+    with contextlib.suppress(OSError):
+        return record.mark.encode() in Path(f"/proc/{record.pid}/cmdline").read_bytes()
+    return False
 
 
 def _end(record: Record) -> None:

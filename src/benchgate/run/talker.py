@@ -90,10 +90,8 @@ class Talker:
         reached += ["lost"] if said.failure else ["end"] if said.is_over else []
         fresh = [name for name in reached if name not in self._told]
         self._told += fresh
-        named = {"step 0": "ready"}
-        return tuple(
-            PatternMatch(named.get(text, text.partition(" ")[0]), said.failure.encode()) for text in fresh
-        )
+        names = ["ready" if name == "step 0" else name.partition(" ")[0] for name in fresh]
+        return tuple(PatternMatch(name, said.failure.encode()) for name in names)
 
     @property
     def _settled_s(self) -> float:

@@ -67,12 +67,9 @@ class HostRecord:
 def sample(pid: int, moment: str, vcpus: Sequence[int], cpus: Sequence[int] | None = None) -> UseSample:
     """Takes a sample. `cpus` are the host CPUs whose counters are read: empty for all, None for none."""
     stamp = time.monotonic_ns()
+    number = {thread: vcpu for vcpu, thread in enumerate(vcpus)}
     seen = (thread_counters(pid, thread) for thread in sorted(threads(pid)))
-    uses = (
-        ThreadUse(vcpus.index(counters.thread) if counters.thread in vcpus else None, counters)
-        for counters in seen
-        if counters.name
-    )
+    uses = (ThreadUse(number.get(counters.thread), counters) for counters in seen if counters.name)
     return UseSample(moment, stamp, tuple(uses), None if cpus is None else host_snapshot(cpus=cpus or None))
 
 
@@ -85,11 +82,7 @@ def host_span_ns(samples: Sequence[UseSample]) -> int | None:
 
 def keep_samples(folder: Path, samples: Sequence[UseSample]) -> None:
     write_json(folder / "threads.json", [as_json(use_sample) for use_sample in samples])
-    hosts = tuple(
-        HostMoment(use_sample.moment, use_sample.host)
-        for use_sample in samples
-        if use_sample.host is not None
-    )
+    hosts = tuple(HostMoment(sample.moment, sample.host) for sample in samples if sample.host is not None)
     if hosts:
         write_json(folder / "host.json", as_json(HostRecord(os.sysconf("SC_CLK_TCK"), hosts)))
 

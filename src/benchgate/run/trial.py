@@ -58,13 +58,10 @@ def _complaint(qemu: Qemu, machine: str, words: Sequence[str]) -> str:
 def _parts(system: System, cpus: int) -> Mapping[str, tuple[str, ...]]:
     """Maps each key that can be wrong by itself to its options."""
     topology = topology_of(system, cpus)
-    parts: dict[str, tuple[str, ...]] = {
-        "qemu.smp": ("-smp", topology.smp),
-        "qemu.memory": ("-m", system.qemu.memory),
-    }
+    smp, memory = ("-smp", topology.smp), ("-m", system.qemu.memory)
+    parts: dict[str, tuple[str, ...]] = {"qemu.smp": smp, "qemu.memory": memory}
     if topology.arguments:
-        memory = ("-smp", topology.smp, "-m", system.qemu.memory)
-        parts["the machine's nodes"] = (*memory, *topology.arguments)
+        parts["the machine's nodes"] = (*smp, *memory, *topology.arguments)
     if system.qemu.cpu:
         parts["qemu.cpu"] = ("-cpu", system.qemu.cpu)
     if system.boot.firmware == NO_FIRMWARE:

@@ -115,9 +115,8 @@ class Watch:
     """The console may repeat itself for this many bytes (run/suspicion.py); 0 for no limit."""
 
     def __post_init__(self) -> None:
-        for pattern in (self.ready, self.result, *self.ends, *self.panics, *self.failures, *self.harmless):
-            if pattern is None:
-                continue
+        said = [pattern for pattern in (self.ready, self.result) if pattern is not None]
+        for pattern in (*said, *self.ends, *self.panics, *self.failures, *self.harmless):
             try:
                 expression = re.compile(pattern)
             except re.error as error:
@@ -136,9 +135,7 @@ GUEST_WATCH = Watch(
     failures=_FAILURES,
     success=frozenset({0, 33}),
 )
-NATIVE_WATCH = Watch(
-    result=GUEST_WATCH.result, ends=GUEST_WATCH.ends, failures=_FAILURES, success=frozenset({0})
-)
+NATIVE_WATCH = Watch(result=GUEST_WATCH.result, ends=GUEST_WATCH.ends, failures=_FAILURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,27 +173,15 @@ class Scanner:
 
     def _try(self, whole: bytes, limit: int) -> tuple[PatternMatch, ...]:
         begin = max(0, self._seen - REACH)
-        matches = [
-            (match.start(), number, match[0])
-            for number, (_, pattern) in enumerate(self._wanted)
-            if (match := _first_new(pattern, whole, begin, self._seen, limit))
-        ]
-        pattern_matches = tuple(
-            PatternMatch(self._wanted[number][0], line) for _, number, line in sorted(matches)
-        )
-        gone = {number for _, number, _ in matches}
-        self._wanted = [one for number, one in enumerate(self._wanted) if number not in gone]
-        if any(name == "end" for name, _ in self._wanted):  # it counts only when all of them were seen
-            return tuple(pattern_match for pattern_match in pattern_matches if pattern_match.name != "end")
-        ends = [pattern_match for pattern_match in pattern_matches if pattern_match.name == "end"]
-        return tuple(
-            pattern_match
-            for pattern_match in pattern_matches
-            if pattern_match.name != "end" or pattern_match is ends[-1]
-        )
-
-
-def _first_new(
-    pattern: re.Pattern[bytes], text: bytes, begin: int, seen: int, limit: int
-) -> re.Match[bytes] | None:
-    return next((match for match in pattern.finditer(text, begin, limit) if match.end() > seen), None)
+        matches: dict[int, re.Match[bytes]] = {}
+        for number, (_, pattern) in enumerate(self._wanted):
+            found = (match for match in pattern.finditer(whole, begin, limit) if match.end() > self._seen)
+            if first := next(found, None):
+                matches[number] = first
+        order = sorted(matches, key=lambda number: (matches[number].start(), number))
+        seen = [PatternMatch(self._wanted[number][0], matches[number][0]) for number in order]
+        self._wanted = [one for number, one in enumerate(self._wanted) if number not in matches]
+        # An end counts only when all of them were seen, and then it is the last one.
+        is_open = any(name == "end" for name, _ in self._wanted)
+        ends = [] if is_open else [match for match in seen if match.name == "end"][-1:]
+        return tuple(match for match in seen if match.name != "end" or any(match is end for end in ends))

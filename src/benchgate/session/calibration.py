@@ -90,21 +90,16 @@ def calibrate(
         seen = usable(survey(description, plan, measure, say))
         took, after = time.monotonic() - begin, host_snapshot(cpus=description.cpus)
     remarks = (*others, _relation(seen), *disturbances(before, after))
-    machine, made = _readable(
-        description, seen, partial(_text, name, _source(description), remarks), files.machine
-    )
-    text = machine.text
+    text_of = partial(file_text.text, name=name, source=_source(description), remarks=remarks)
+    machine, made = _readable(description, seen, text_of, files.machine)
     files.curves.write_text(curve.curves_text(seen.curves, seen.kind), encoding="utf-8")
-    files.machine.write_text(text, encoding="utf-8")
+    files.machine.write_text(machine.text, encoding="utf-8")
     files.picture.write_text(sheet(machine, seen.curves, seen.kind), encoding="utf-8")
     wrong = against(machine, seen.points)
-    report = [*_report(machine, (*remarks, *made.remarks)), *_agreement(seen.kind, wrong)]
+    notes = [f"note: {remark}" for remark in (*remarks, *made.remarks)]
     wrote = f"wrote {', '.join(map(str, files.all))} in {took:.0f} s"
-    return CalibrationResult("\n".join([*report, wrote]), not wrong)
-
-
-def _text(name: str, source: str, remarks: tuple[str, ...], made: Draft) -> str:
-    return file_text.text(made, name, source, remarks)
+    report = [machine_table(machine), "", *notes, *_agreement(seen.kind, wrong), wrote]
+    return CalibrationResult("\n".join(report), not wrong)
 
 
 def _readable(
@@ -117,9 +112,8 @@ def _readable(
         machine = machinefile.parse(text(made), path)
     except CatalogError as error:
         why = f"what the host tells of itself is left out, because a machine file cannot hold it: {error}"
-        bare = HostDescription(
-            description.cpus, (), (), (), (), (), description.is_virtual, description.model
-        )
+        known = description.is_virtual, description.model
+        bare = HostDescription(description.cpus, (), (), (), (), (), *known)
         made = draft(bare, replace(seen, missing=(*seen.missing, one_line(why, 300))))
         machine = machinefile.parse(text(made), path)
     assert machine is not None  # it has a memory system
@@ -132,14 +126,8 @@ def _told() -> tuple[HostDescription, tuple[str, ...]]:
     if len(seen.usable) <= MAX_CPUS:
         return host_description.read(seen), ()
     first = topology.read(affinity=seen.usable[:MAX_CPUS])
-    remark = (
-        f"a machine has at most {MAX_CPUS} CPUs: the first of the {len(seen.usable)} that may be used here"
-    )
-    return host_description.read(first), (remark,)
-
-
-def show(machine: Machine) -> str:
-    return machine_table(machine)
+    which = f"the first of the {len(seen.usable)} that may be used here"
+    return host_description.read(first), (f"a machine has at most {MAX_CPUS} CPUs: {which}",)
 
 
 def check(path: Path, curves: Path | None) -> tuple[str, ...]:
@@ -156,13 +144,9 @@ def against(machine: Machine, points: Sequence[curve.CurvePoint]) -> tuple[str, 
 
 
 def stated(machine: Machine) -> tuple[CacheStatement, ...]:
-    statements = [
-        CacheStatement("l1d", machine.l1d.size, None),
-        CacheStatement("l2", machine.l2.size, machine.l2.latency_ns),
-    ]
-    if machine.l3 is not None:
-        statements.append(CacheStatement("l3", machine.l3.size, machine.l3.latency_ns))
-    return tuple(statements)
+    outer = [("l2", machine.l2), *([("l3", machine.l3)] if machine.l3 else [])]
+    found = (CacheStatement(name, cache.size, cache.latency_ns) for name, cache in outer)
+    return (CacheStatement("l1d", machine.l1d.size, None), *found)
 
 
 def disturbances(before: HostSnapshot, after: HostSnapshot) -> tuple[str, ...]:
@@ -191,41 +175,31 @@ def _relation(seen: SurveyResult) -> str:
     cycle = seen.single.get("cycle")
     if cycle is None or cycle.low <= 0:
         return f"{unit}; the length of a cycle: {UNAVAILABLE}: it was not measured"
-    return (
-        f"{unit}, and one cycle of this host takes {cycle.low:.3f} ns ({1 / cycle.low:.2f} GHz while "
-        f"it was measured; {cycle.low:.3f} to {cycle.high:.3f})"
-    )
+    spread = f"({1 / cycle.low:.2f} GHz while it was measured; {cycle.low:.3f} to {cycle.high:.3f})"
+    return f"{unit}, and one cycle of this host takes {cycle.low:.3f} ns {spread}"
 
 
 def _name_of(path: Path) -> str:
     name = path.stem.lower().replace("-", "_")
     if not NAME.match(name):
-        raise UsageError(
-            f"--out: `{path.stem}` is no name of a machine: letters, digits and _, a letter first"
-        )
+        form = "letters, digits and _, a letter first"
+        raise UsageError(f"--out: `{path.stem}` is no name of a machine: {form}")
     return name
 
 
 def _source(description: HostDescription) -> str:
     date = datetime.now(UTC).strftime("%Y-%m-%d")
     where = ", in a virtual machine" if description.is_virtual else ""
-    return one_line(
-        f"benchgate machine calibrate, {date}, {description.model or 'unknown processor'}{where}", 120
-    )
-
-
-def _report(machine: Machine, remarks: Sequence[str]) -> list[str]:
-    return [show(machine), "", *(f"note: {remark}" for remark in remarks)]
+    model = description.model or "unknown processor"
+    return one_line(f"benchgate machine calibrate, {date}, {model}{where}", 120)
 
 
 def _agreement(kind: str, wrong: Sequence[str]) -> list[str]:
     if not wrong:
         return [f"the file agrees with the curve (chase: {kind})"]
     advice = "measure again while this host does nothing else"
-    return [
-        f"the file DOES NOT agree with the curve (chase: {kind}); {advice}:",
-        *(f"  {text}" for text in wrong),
-    ]
+    header = f"the file DOES NOT agree with the curve (chase: {kind}); {advice}:"
+    return [header, *(f"  {text}" for text in wrong)]
 
 
 def _check_free(files: Files) -> None:
@@ -237,25 +211,19 @@ def _check_free(files: Files) -> None:
 
 
 def sheet(machine: Machine, curves: Mapping[str, tuple[CurvePoint, ...]], decides: str) -> str:
-    lines, pages = (
-        [kind for kind in (HUGE, SMALL, LOCAL) if kind in curves],
-        [PAGES] if PAGES in curves else [],
-    )
+    lines = [kind for kind in (HUGE, SMALL, LOCAL) if kind in curves]
     stairs = stairs_of(machine)
     tiles = [_tile(f"{machine.name}: time of a load in a pointer chase", lines, curves, stairs, decides)]
-    if pages:
-        tiles.append(
-            _tile("What the TLB adds: 64 times the pages for as many lines", pages, curves, (), decides)
-        )
+    if PAGES in curves:
+        title = "What the TLB adds: 64 times the pages for as many lines"
+        tiles.append(_tile(title, [PAGES], curves, (), decides))
     return drawn(f"{machine.name}: latency over size", tiles)
 
 
 def stairs_of(machine: Machine) -> tuple[Stair, ...]:
     caches = [("L1d", machine.l1d), ("L2", machine.l2), *([("L3", machine.l3)] if machine.l3 else [])]
-    return (
-        *(Stair(name, cache.size, cache.latency_ns) for name, cache in caches),
-        Stair("memory", None, machine.memory_local_ns),
-    )
+    stairs = (Stair(name, cache.size, cache.latency_ns) for name, cache in caches)
+    return (*stairs, Stair("memory", None, machine.memory_local_ns))
 
 
 def _tile(
@@ -265,17 +233,10 @@ def _tile(
     stairs: tuple[Stair, ...],
     decides: str,
 ) -> Tile:
-    drawn_ones = [
-        Curve(
-            number,
-            _chase_name(kind, decides),
-            tuple((point.size, point.ns, point.typical_ns) for point in curves[kind]),
-        )
-        for number, kind in enumerate(kinds)
-    ]
+    drawn_ones = []
+    for number, kind in enumerate(kinds):
+        name = NAMES[kind] + ("; the file is made from it" if kind == decides else "")
+        points = tuple((point.size, point.ns, point.typical_ns) for point in curves[kind])
+        drawn_ones.append(Curve(number, name, points))
     names = tuple((drawn_one.look, drawn_one.name) for drawn_one in drawn_ones)
     return Tile(heading, latency.draw(heading, drawn_ones, stairs), names, latency.HEIGHT)
-
-
-def _chase_name(kind: str, decides: str) -> str:
-    return NAMES[kind] + ("; the file is made from it" if kind == decides else "")

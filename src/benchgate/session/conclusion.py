@@ -15,15 +15,7 @@ from benchgate.base.baselines import NOTHING, BaselineSet
 from benchgate.base.errors import NeedsFilesError
 from benchgate.base.gates import CapacityBound, Gate, Verdict
 from benchgate.base.runs import RawRun, VerifiedRun
-from benchgate.evidence.facts import (
-    read_bounds,
-    read_clocks,
-    read_flag,
-    read_plan,
-    read_policy,
-    read_policy_of,
-    stored_symbols,
-)
+from benchgate.evidence import facts as reader
 from benchgate.evidence.rows import row_of
 from benchgate.judge import wire
 from benchgate.judge.accounts import attribution
@@ -53,7 +45,7 @@ def view_of(
     against: BaselineSet = NOTHING,
 ) -> SessionView:
     verdicts, capacity = _conclude(facts, runs, where, trusted, against)
-    plan, policy = read_plan(facts, where), read_policy(facts, where)
+    plan, policy = reader.read_plan(facts, where), reader.read_policy(facts, where)
     declared = {cell.row: sweep.declared for sweep in plan for cell, _ in sweep.cells}
     result = [arms([(cell, "") for cell, skip in sweep.cells if not skip], runs) for sweep in plan]
     cells: dict[str, list[VerifiedRun]] = {}
@@ -61,39 +53,32 @@ def view_of(
         if judged_run.verified:
             cells.setdefault(judged_run.run.cell.id, []).append(judged_run.verified)
     seen = {cell_id: witness_of(some) for cell_id, some in cells.items()}
-    view = session_view(
-        facts=facts,
-        rows=[row_of(judged_run, declared[judged_run.run.cell.row]) for judged_run in runs],
-        verdicts=verdicts,
-        capacity=capacity,
-        policy=policy,
-    )
+    rows = [row_of(judged_run, declared[judged_run.run.cell.row]) for judged_run in runs]
+    view = session_view(facts=facts, rows=rows, verdicts=verdicts, capacity=capacity, policy=policy)
     return replace(
         view,
-        clocks=read_clocks(facts, where),
-        inconclusive_fails=read_flag(facts, "inconclusive_fails", where),
+        clocks=reader.read_clocks(facts, where),
+        inconclusive_fails=reader.read_flag(facts, "inconclusive_fails", where),
         attributions=_attributions(facts, runs, where),
         outliers=outliers(runs),
         repeats=repeats(runs),
         resolutions=resolutions(runs),
         timelines=timelines(runs),
         flames=flames(runs),
-        threads=thread_timelines(runs, lambda run: stored_symbols(facts, where, run.cell.id, run.cell.row)),
+        threads=thread_timelines(
+            runs, lambda run: reader.stored_symbols(facts, where, run.cell.id, run.cell.row)
+        ),
         books=run_books(runs),
         moved_lines=recorded(runs),
         merged=merged_percentiles(runs, declared),
         distributions=distributions(runs, declared),
         promises=seen,
-        only_said={
-            cell_id: only_said(declared[some[0].run.cell.row], seen[cell_id])
-            for cell_id, some in cells.items()
-        },
+        only_said={key: only_said(declared[one[0].run.cell.row], seen[key]) for key, one in cells.items()},
         fits=tuple(fit for of in result for fit in fits(of, policy.alpha)),
         noise=noise_of((judged_run.run for judged_run in runs), policy.void),
         floors=tuple(floor for of in result for floor in floors(of, policy.alpha)),
         ungated=ungated(
-            (cell for sweep in plan for cell, _ in sweep.cells),
-            (gate for sweep in plan for gate in sweep.gates),
+            (cell for of in plan for cell, _ in of.cells), (gate for of in plan for gate in of.gates)
         ),
     )
 
@@ -108,10 +93,10 @@ def _conclude(
     """All verdicts in the order of the plan, and the host's capacity by CPU count."""
     verdicts: list[Verdict] = []
     capacity: dict[int, CapacityBound] = {}
-    for sweep in read_plan(facts, where):
-        bounds = read_bounds(facts, sweep.row, where)
+    for sweep in reader.read_plan(facts, where):
+        bounds = reader.read_bounds(facts, sweep.row, where)
         gates = [_trusted_gate(gate, trusted) for gate in sweep.gates]
-        policy = read_policy_of(facts, sweep, where)
+        policy = reader.read_policy_of(facts, sweep, where)
         verdicts += decide(gates, arms(sweep.cells, runs, sweep.declared), policy, bounds, against).verdicts
         capacity.update(bounds)
     return tuple(verdicts), capacity
@@ -121,10 +106,8 @@ def _trusted_gate(gate: Gate, trusted: TrustedPrograms) -> Gate:
     if not gate.file:
         return gate
     if gate.kind not in trusted.gates:
-        raise NeedsFilesError(
-            f"gate {gate.kind} is not built in, and its rule is a program: "
-            f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
-        )
+        advice = f"if you trust it, name its file with --gate (it was {gate.file!r:.200})"
+        raise NeedsFilesError(f"gate {gate.kind} is not built in, and its rule is a program: {advice}")
     return replace(gate, file=str(trusted.gates[gate.kind]))
 
 
@@ -132,7 +115,7 @@ def _attributions(
     facts: Mapping[str, Any], runs: Sequence[JudgedRun], where: str
 ) -> tuple[attribution.Table, ...] | None:
     """The table of each cell's last verified run, by row and CPU count; None without --measure."""
-    if not read_flag(facts, "measure", where):
+    if not reader.read_flag(facts, "measure", where):
         return None
     last: dict[tuple[str, int, str], VerifiedRun] = {}
     for judged in runs:
@@ -145,4 +128,6 @@ def _attributions(
 
 def _table(run: RawRun, facts: Mapping[str, Any], where: str) -> attribution.Table:
     transcript = wire.parse(read_console(run), nonce=run.nonce)
-    return attribution.table(run.cell.id, transcript, stored_symbols(facts, where, run.cell.id, run.cell.row))
+    return attribution.table(
+        run.cell.id, transcript, reader.stored_symbols(facts, where, run.cell.id, run.cell.row)
+    )

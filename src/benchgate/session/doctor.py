@@ -15,8 +15,9 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchgate.base.cells import Lane
@@ -58,12 +59,20 @@ def report(qemu_path: Path | None = None, *, kvm_report: Path | None = None) -> 
             words += f"; it was not probed: {error}"
     if kvm_report is not None:
         if qemu is None or not host.probes:
-            raise HostError(
-                f"--kvm-report: nothing was probed, so {kvm_report} was not written; QEMU: {words}"
-            )
+            why = f"nothing was probed, so {kvm_report} was not written; QEMU: {words}"
+            raise HostError(f"--kvm-report: {why}")
         write_kvm_report(kvm_report, collect(host, qemu))
-    facts = HostFacts(words, _linux(), _compiler(), _insn(qemu), noise.detectors(), _others())
+    compiler = _or_why(lambda: toolchain.compiler().version)
+    facts = HostFacts(words, _or_why(_linux), compiler, _insn(qemu), noise.detectors(), _others())
     return doctor_text(doctor_facts(host, facts))
+
+
+def _or_why(text: Callable[[], str]) -> str:
+    """The text, or why there is none."""
+    try:
+        return text()
+    except BenchgateError as error:
+        return f"none: {error}"
 
 
 def _say(line: str) -> None:
@@ -76,44 +85,28 @@ def _qemu(path: Path | None) -> tuple[Qemu | None, str]:
     except BenchgateError as error:
         return None, f"none: {error}"
     try:
-        plugins = plugin_api_of(qemu).reason
+        plugins = plugin_api_of(qemu)
     except BenchgateError as error:
         plugins = f"plugin API unknown: {error}"
     return qemu, f"{qemu.version_text} ({qemu.origin}), {plugins}"
 
 
 def _linux() -> str:
-    try:
-        kernel = inputs.linux_kernel(notice=_say)
-    except BenchgateError as error:
-        return f"none: {error}"
+    kernel = inputs.linux_kernel(notice=_say)
     return ", ".join([kernel.version, *kernel.labels])
 
 
 def _others() -> str:
     """The architectures of guests besides this host's. Nothing is fetched for this."""
-    return "; ".join(
-        f"{architecture}: {_other(architecture)}"
-        for architecture in ARCHITECTURES.values()
-        if not architecture.is_host
-    )
+    others = [one for one in ARCHITECTURES.values() if not one.is_host]
+    return "; ".join(f"{one}: {_or_why(partial(_other, one))}" for one in others)
 
 
 def _other(guest: Architecture) -> str:
-    try:
-        entry = store.fetched(guest.kind("qemu"))
-    except BenchgateError as error:
-        return f"none: {error}"
+    entry = store.fetched(guest.kind("qemu"))
     if entry is None:
         return "is fetched when a system needs it"
     return f"QEMU {entry.about['version']} ({entry.origin})"
-
-
-def _compiler() -> str:
-    try:
-        return toolchain.compiler().version
-    except BenchgateError as error:
-        return f"none: {error}"
 
 
 def _insn(qemu: Qemu | None) -> tuple[bool, str]:
@@ -202,20 +195,15 @@ def _topology_rows(topology: HostTopology, pins: Sequence[int]) -> list[ScreenRo
         isolation += f"; cpuset {topology.isolation.cpuset}"
     if topology.isolation.service_manager not in ("none", UNAVAILABLE):
         isolation += f"; services confined to {topology.isolation.service_manager}"
-    listed = ",".join(map(str, pins))
-    return [
-        ScreenRow("cpus", cpus),
-        ScreenRow("threads", smt),
-        ScreenRow("pins", f"{listed} (default: one logical CPU per physical core); {isolation}"),
-    ]
+    chosen = f"{','.join(map(str, pins))} (default: one logical CPU per physical core); {isolation}"
+    return [ScreenRow("cpus", cpus), ScreenRow("threads", smt), ScreenRow("pins", chosen)]
 
 
 def _capacity_row(host: Host) -> ScreenRow:
+    several = [one for one in host.capacities.values() if one.cpus > 1]
+    ratios = [with_interval(one.ratio, one.low, one.high) for one in several]
     shown = [
-        f"{capacity.cpus} CPUs {with_interval(capacity.ratio, capacity.low, capacity.high)} "
-        f"({capacity.accel.value})"
-        for capacity in host.capacities.values()
-        if capacity.cpus > 1
+        f"{one.cpus} CPUs {ratio} ({one.accel.value})" for one, ratio in zip(several, ratios, strict=True)
     ]
     shown += [f"{n} CPUs {UNAVAILABLE} ({accel}): {why}" for (accel, n), why in host.unmeasured.items()]
     return ScreenRow("capacity", "; ".join(["1 CPU 1 (the unit)", *shown]))
@@ -230,36 +218,27 @@ def _lane_row(lane: Lane, found: Sequence[Fitness]) -> ScreenRow:
 
 
 def _count(number: int | None, noun: str) -> str:
-    if number is None:
-        return f"{noun}s {UNAVAILABLE}"
-    return counted(number, noun)
+    return f"{noun}s {UNAVAILABLE}" if number is None else counted(number, noun)
 
 
-@dataclass(frozen=True, slots=True)
-class PluginApi:
-    version: int | None
-    reason: str
-    """A description of the version, or why there is none."""
-
-
-def plugin_api_of(qemu: Qemu) -> PluginApi:
-    """QEMU exits immediately, because it refuses the plugin before it creates a machine."""
+def plugin_api_of(qemu: Qemu) -> str:
+    """The newest plugin API, or why there is none. QEMU exits immediately, because it refuses the plugin
+    before it creates a machine."""
     argv = command(qemu, machine="none", extra=("-plugin", comma_safe(str(_refused_plugin()))))
     try:
         done = capture(argv, 20, {**os.environ, **qemu.environment})
     except subprocess.TimeoutExpired:
-        return PluginApi(None, "QEMU did not exit within 20 s")
+        return "QEMU did not exit within 20 s"
     return read_refusal(done.stderr)
 
 
-def read_refusal(text: str) -> PluginApi:
+def read_refusal(text: str) -> str:
     """Reads QEMU's error message. Pure."""
-    newest = _NEWEST.search(text)
-    if newest:
-        return PluginApi(int(newest[1]), f"plugin API {newest[1]}")
+    if newest := _NEWEST.search(text):
+        return f"plugin API {newest[1]}"
     if "invalid option" in text or "not supported" in text or "not enabled" in text:
-        return PluginApi(None, "built without plugins")
-    return PluginApi(None, f"plugins unusable: {one_line(text, 100) or 'QEMU printed no message'}")
+        return "built without plugins"
+    return f"plugins unusable: {one_line(text, 100) or 'QEMU printed no message'}"
 
 
 def _refused_plugin() -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,8 @@ def given_qemu(system: System, options: Options, *, alone: bool) -> Path | None:
 
 def is_alone(systems: Iterable[System]) -> bool:
     """True if --qemu is for one architecture only."""
-    return (
-        len({system.arch for system in systems if system.kind is SystemKind.QEMU and system.own_qemu is None})
-        == 1
-    )
+    shared = [system for system in systems if system.kind is SystemKind.QEMU and system.own_qemu is None]
+    return len({system.arch for system in shared}) == 1
 
 
 def largest(cells: Iterable[PlannedCell]) -> list[PlannedCell]:
@@ -147,12 +146,14 @@ class Emulators:
         self._choices[system.emulator] = VmChoice({lane: vm}, Accel.TCG, {})
 
     def _chosen(self, options: Options, pins: tuple[int, ...]) -> dict[str, VmChoice]:
-        return {
-            name: vm_choice.choose_vm(qemu, options, self.host, pins, self.note)
-            for name, qemu in self.qemus.items()
-        }
+        how = options, self.host, pins, self.note
+        return {name: vm_choice.choose_vm(qemu, *how) for name, qemu in self.qemus.items()}
 
     # ---- what was chosen
+
+    @property
+    def _configs(self) -> list[VmConfig]:
+        return [config for choice in self._choices.values() for config in choice.configs.values()]
 
     @property
     def main(self) -> Qemu | None:
@@ -180,11 +181,9 @@ class Emulators:
         """The lanes of `Ground`; None if there is no guest."""
         if self._main_choice is None:
             return None
-        by_guest = {
-            name: lanes_of_kinds(self.options.clock, choice.lane)["qemu"]
-            for name, choice in self._choices.items()
-        }
-        return {**lanes_of_kinds(self.options.clock, self._main_choice.lane), **by_guest}
+        lanes = partial(lanes_of_kinds, self.options.clock)
+        by_guest = {name: lanes(choice.lane)["qemu"] for name, choice in self._choices.items()}
+        return {**lanes(self._main_choice.lane), **by_guest}
 
     @property
     def no_insn(self) -> str | None:
@@ -195,8 +194,7 @@ class Emulators:
     @property
     def no_machine(self) -> str:
         """The value for `Ground`: the first reason why guests have only the ideal machine."""
-        configs = [config for choice in self._choices.values() for config in choice.configs.values()]
-        return next(filter(None, map(_no_machine, configs)), "")
+        return next(filter(None, map(_no_machine, self._configs)), "")
 
     @property
     def lane(self) -> Lane | None:
@@ -206,14 +204,12 @@ class Emulators:
     @property
     def is_exact(self) -> bool:
         """True if guests run on the instruction clock, where the host's load does not change results."""
-        configs = [config for choice in self._choices.values() for config in choice.configs.values()]
-        return any(config.clock is not None for config in configs)
+        return any(config.clock is not None for config in self._configs)
 
     @property
     def only_exact(self) -> bool:
         """True if all guests run on the instruction clock."""
-        configs = [config for choice in self._choices.values() for config in choice.configs.values()]
-        return self.is_exact and all(config.clock is not None for config in configs)
+        return self.is_exact and all(config.clock is not None for config in self._configs)
 
     # ---- for one cell
 

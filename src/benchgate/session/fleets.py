@@ -72,11 +72,7 @@ def runner_of(options: Options, note: Notice, host: MeasuringHost) -> Runner:
 
 def maker_of(options: Options, note: Notice) -> Runner:
     """Chooses who makes runs, apart from a session that is resumed."""
-    return _fleet(options, note) if options.fleet else LocalRunner()
-
-
-def _fleet(options: Options, note: Notice) -> FleetRunner:
-    return FleetRunner(_engine(options), note, vouch=_vouch(options))
+    return FleetRunner(_engine(options), note, vouch=_vouch(options)) if options.fleet else LocalRunner()
 
 
 def _address(options: Options) -> str:
@@ -111,12 +107,9 @@ def require_makeable(options: Options, cells: Iterable[PlannedCell]) -> None:
     lanes = (Lane.TCG, Lane.KVM) if options.clock == Clock.WALL else (Lane.INSN,)
     for planned in cells:
         if planned.seats.lane not in lanes:
-            raise UsageError(
-                f"--fleet with --clock {options.clock}: {planned.cell.row} is on lane {planned.seats.lane}, "
-                "of which a worker makes no run: leave the row out, or measure it here"
-            )
+            why = f"{planned.cell.row} is on lane {planned.seats.lane}, of which a worker makes no run"
+            advice = "leave the row out, or measure it here"
+            raise UsageError(f"--fleet with --clock {options.clock}: {why}: {advice}")
         if planned.system.ports:
-            raise UsageError(
-                f"--fleet: guests of {planned.cell.system} have ports of their host: measure "
-                f"{planned.cell.row} here"
-            )
+            advice = f"measure {planned.cell.row} here"
+            raise UsageError(f"--fleet: guests of {planned.cell.system} have ports of their host: {advice}")

@@ -78,8 +78,8 @@ def courses(place: Place, wanted: CourseQuery) -> tuple[Course, ...]:
             raise HistoryError(_unknown(connection, place, wanted))
         if len(result) > MOST_COURSES:
             raise HistoryError(
-                f"{wanted.name} has {counted(len(result), 'course')} of {wanted.metric}; name a cell "
-                f"such as {result[0].series.cell}, or one --lane"
+                f"{wanted.name} has {counted(len(result), 'course')} of {wanted.metric}; name a cell such "
+                f"as {result[0].series.cell}, or one --lane"
             )
         return tuple(_course(connection, series, wanted) for series in result)
 
@@ -150,23 +150,13 @@ def side_of(session: StoredSession, system: str = "") -> ComparisonSide:
         key = _key(series, session.name)
         if key in result:  # two clocks, or two placements of one CPU count
             key = replace(key, what=f"{series.workload} ({series.lane} {series.placement})")
-        result[key] = Samples(
-            series.lane, series.shown_unit, MetricDirection(series.better), values, session.steps[series]
-        )
+        better, step = MetricDirection(series.better), session.steps[series]
+        result[key] = Samples(series.lane, series.shown_unit, better, values, step)
     mark = "" if session.verified else ", UNVERIFIED"
     name = visible(f"history:{session.name} ({', '.join(chosen)}{mark})")
-    host = next(
-        (
-            course_series.machine
-            for course_series, _ in kept
-            if course_series.machine and course_series.lane != Lane.INSN
-        ),
-        "",
-    )
-    models = {
-        course_series.machine if course_series.lane == Lane.INSN and course_series.machine else IDEAL
-        for course_series, _ in kept
-    }
+    hosts = (series.machine for series, _ in kept if series.machine and series.lane != Lane.INSN)
+    host = next(hosts, "")
+    models = {series.machine if series.lane == Lane.INSN and series.machine else IDEAL for series, _ in kept}
     return ComparisonSide(name, chosen, result, host, tuple(sorted(models)))
 
 
@@ -203,10 +193,8 @@ def _verified(folder: Path, trusted: TrustedPrograms, *, unverified: bool) -> En
     why = f"verify says {found.text.splitlines()[1] if len(found.messages) > 1 else found.text}"
     if not unverified:
         kind = NeedsFilesError if found.exit_code == check.NEEDS_FILES else HistoryError
-        raise kind(
-            f"{folder} is not imported: {why}; next: benchgate verify {folder}, or --unverified, which marks "
-            "it in every course"
-        )
+        advice = f"next: benchgate verify {folder}, or --unverified, which marks it in every course"
+        raise kind(f"{folder} is not imported: {why}; {advice}")
     return _unverified(folder, why)
 
 
@@ -248,14 +236,9 @@ def _with_metrics(
         known = [labels[key] for clock in clocks if (key := _place(row.cell, clock, smt)) in labels]
         cell = replace(row.cell, label=known[0].label, variant=known[0].variant) if known else row.cell
         known_steps = steps.get(row.run)
-        labelled.append(
-            replace(
-                row,
-                cell=cell,
-                metrics=tuple(found.get(row.run, ())),
-                steps=None if known_steps is None else tuple(known_steps),
-            )
-        )
+        metrics = tuple(found.get(row.run, ()))
+        kept = None if known_steps is None else tuple(known_steps)
+        labelled.append(replace(row, cell=cell, metrics=metrics, steps=kept))
     return tuple(labelled)
 
 

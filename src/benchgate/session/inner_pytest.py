@@ -45,10 +45,8 @@ def collected(plugin: str, paths: Sequence[str], words: Sequence[str] = ()) -> b
         )
         if done.returncode not in _COLLECTED or not answer.exists():
             said = one_line(done.stdout.decode("utf-8", "replace")[-_LONGEST:], _LONGEST)
-            raise UsageError(
-                f"pytest cannot collect {' '.join(paths)} (status {done.returncode}): {said}; "
-                f"next: pytest --collect-only {' '.join(paths)}"
-            )
+            advice = f"{said}; next: pytest --collect-only {' '.join(paths)}"
+            raise UsageError(f"pytest cannot collect {' '.join(paths)} (status {done.returncode}): {advice}")
         return answer.read_bytes()
 
 

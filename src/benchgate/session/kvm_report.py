@@ -93,13 +93,11 @@ class KvmReport:
 def collect(host: Host, qemu: Qemu, root: Path = Path("/")) -> KvmReport:
     cpuinfo = text_of(root / "proc/cpuinfo") or ""
     flags = re.search(r"^flags\s*:(.*)$", cpuinfo, re.MULTILINE)
+    names = ("vendor_id", "cpu family", "model", "stepping", "model name")
     return KvmReport(
         format=FORMAT,
         version=VERSION,
-        cpu={
-            name: field(cpuinfo, name)
-            for name in ("vendor_id", "cpu family", "model", "stepping", "model name")
-        },
+        cpu={name: field(cpuinfo, name) for name in names},
         flags=tuple(sorted(FLAGS.intersection(flags[1].split() if flags else ()))),
         kernel=one_line(platform.release()),
         clocksource=fact(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),

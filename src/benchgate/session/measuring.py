@@ -122,14 +122,11 @@ class MeasuringSession:
             fleets.require_makeable(self.options, (cell for sweep in self._sweeps for cell in sweep.runnable))
         emulators = self.bench.emulators
         seen = self._host.envelope(emulators.main, emulators.probes, self.bench.ground.pins)
-        kinds = (
-            planned_gate.gate for sweep in sweeps for planned_gate in sweep.gates if planned_gate.gate.file
-        )
-        used = {cell.workload.name: cell.workload for sweep in sweeps for cell in sweep.cells}
+        kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
+        cells = [cell for sweep in sweeps for cell in sweep.cells]
+        used = [cell.workload for cell in cells]
         self._trusted = TrustedPrograms(
-            workloads={
-                name: workload for name, workload in used.items() if catalog.word_of(workload) != name
-            },
+            workloads={one.name: one for one in used if catalog.word_of(one) != one.name},
             gates={gate.kind: Path(gate.file) for gate in kinds},
             reports=self.options.extra_reports,
         )
@@ -148,7 +145,6 @@ class MeasuringSession:
         )
         self._keep_baselines(sweeps)
         self._session.update(**self._facts, **{binding.FACT: binding.RULES})
-        cells = [cell for sweep in sweeps for cell in sweep.cells]
         remembered.keep(self._session.folder, cells, self._trusted)
         for line in (*choice.told(self.options), *machine_notes(sweeps), *guest_notes(sweeps)):
             self.note(line)
@@ -156,17 +152,15 @@ class MeasuringSession:
             self.keep(line)
         if any(cell.seats.host_cpus for sweep in sweeps for cell in sweep.runnable):
             kept = ",".join(map(str, self.options.cpus or ()))
-            self.note(
-                f"--cpus {kept}: on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
-            )
+            meaning = "on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
+            self.note(f"--cpus {kept}: {meaning}")
         self._expected = {sweep.row: expected_runs(sweep, self.options, self.policy) for sweep in sweeps}
         self.progress.expect(sum(self._expected.values()))
 
     def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
         """The files that gates name, as they are now: verdicts are decided again from these copies."""
-        copies = baseline_file.load(
-            gate.gate.baseline for sweep in sweeps for gate in sweep.gates if gate.gate.baseline
-        )
+        gates = [planned.gate for sweep in sweeps for planned in sweep.gates]
+        copies = baseline_file.load(gate.baseline for gate in gates if gate.baseline)
         if copies:
             self._facts[baseline_file.FACT] = {word: copy.digest for word, copy in copies.items()}
             self._open_session.keep({copy.name: copy.text for copy in copies.values()})
@@ -245,21 +239,10 @@ class MeasuringSession:
             nonce = nonce_of_seed(self.options.order_seed, cell, attempt.seed)
         else:
             nonce = nonce_of_attempt(self._open_session.folder.name, place.run)
-        boot = BootOptions(
-            nonce,
-            seed=attempt.seed,
-            measure=self.options.measure,
-            records=records,
-            keeps_memory=self._is_repeated(attempt),
-        )
-        return self.bench.request(
-            attempt.planned,
-            boot,
-            place.folder,
-            attempt=place.run,
-            order=attempt.order,
-            warmup=attempt.warmup,
-        )
+        boot = BootOptions(nonce, seed=attempt.seed, measure=self.options.measure, records=records)
+        boot = replace(boot, keeps_memory=self._is_repeated(attempt))
+        planned, order, warmup = attempt.planned, attempt.order, attempt.warmup
+        return self.bench.request(planned, boot, place.folder, attempt=place.run, order=order, warmup=warmup)
 
     def _is_repeated(self, attempt: PlannedRun) -> bool:
         """Whether this run and another one must end with equal memory. A fleet's workers keep none."""
@@ -326,12 +309,11 @@ class MeasuringSession:
 
     def profile(self, sweep: SweepPlan) -> None:
         """--profile-host: boots the row's largest guest once more, under perf. The boot is not a sample."""
-        runnable = [
-            planned_cell
-            for planned_cell in sweep.runnable
-            if planned_cell.system.script is None and not planned_cell.cell.variant
+        guests = [
+            cell
+            for cell in sweep.runnable
+            if cell.system.kind is SystemKind.QEMU and cell.system.script is None and not cell.cell.variant
         ]
-        guests = [cell for cell in runnable if cell.system.kind is SystemKind.QEMU]
         if not guests:
             why = "only guests that are not asked at a prompt can be profiled"
             return self.note(f"profile of {sweep.row}: unavailable: {why}")
@@ -340,10 +322,9 @@ class MeasuringSession:
         mark, folder = secrets.token_hex(8), self._open_session.folder / name
         made = self.bench.request(planned, BootOptions(mark, measure=self.options.measure), folder)
         recording = perf.record(made.spec, folder, mark=mark, watch=watch_for(planned.system))
-        where = (
-            f"{name}/{perf.DATA} (perf report -i)" if recording.file else f"unavailable: {recording.reason}"
-        )
-        return self.note(f"profile of {planned.cell.id}: {where}")
+        where = f"{name}/{perf.DATA} (perf report -i)"
+        told = where if recording.file else f"unavailable: {recording.reason}"
+        return self.note(f"profile of {planned.cell.id}: {told}")
 
     def note(self, text: str) -> None:
         """Shows a sentence now, and keeps it in session.json for the reports."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 from benchgate.base.errors import EvidenceError
@@ -52,20 +51,18 @@ def write(session: SessionFolder, view: SessionView, options: Options, notice: C
 
 def _tell_github(view: SessionView, notice: Callable[[str], None]) -> None:
     """Writes the step summary and annotations, if this is a GitHub workflow."""
-    asked = wanted(os.environ)
-    lines = workflow_commands(view) if asked.annotations else ()
+    lines = workflow_commands(view) if os.environ.get("GITHUB_ACTIONS") == "true" else ()
     if lines:
         # GitHub reads a command only at the start of a line, and pytest has not ended its line of dots.
         print("", *lines, sep="\n", flush=True)
-    if asked.summary:
+    if path := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
-            with asked.summary.open("a", encoding="utf-8") as stream:
+            with Path(path).open("a", encoding="utf-8") as stream:
                 stream.write(step_summary(view))
         except OSError as error:
-            where = f"GITHUB_STEP_SUMMARY={asked.summary}"
-            notice(
-                f"{where} cannot be written ({error.strerror}); the same text is the session's {summary.NAME}"
-            )
+            where = f"GITHUB_STEP_SUMMARY={path}"
+            elsewhere = f"the same text is the session's {summary.NAME}"
+            notice(f"{where} cannot be written ({error.strerror}); {elsewhere}")
 
 
 # ---- old sessions
@@ -114,17 +111,6 @@ LARGEST_SUMMARY = 1024 * 1024
 """GitHub refuses a step summary above 1 MiB."""
 
 LEVELS = {Word.FAIL: "error", Word.INVALID: "error", Word.INCONCLUSIVE: "warning", Word.SKIP: "notice"}
-
-
-@dataclass(frozen=True, slots=True)
-class GithubOutputs:
-    summary: Path | None
-    annotations: bool
-
-
-def wanted(environment: Mapping[str, str]) -> GithubOutputs:
-    path = environment.get("GITHUB_STEP_SUMMARY", "")
-    return GithubOutputs(Path(path) if path else None, environment.get("GITHUB_ACTIONS") == "true")
 
 
 def step_summary(view: SessionView) -> str:

@@ -98,10 +98,8 @@ def _missing(kernel: Path | None) -> str:
     if kernel is not None and _symbols(kernel) != NO_SYMBOLS:
         return ""
     what = "no file has" if kernel is None else f"{kernel} does not have"
-    return (
-        f"\nnote: {what} the symbols of the kernel, so its functions have no names; next: --symbols FILE, "
-        "its System.map or an ELF file of the same build that has symbols"
-    )
+    advice = "next: --symbols FILE, its System.map or an ELF file of the same build that has symbols"
+    return f"\nnote: {what} the symbols of the kernel, so its functions have no names; {advice}"
 
 
 def write_trace(folder: Path, out: Path) -> list[str]:
@@ -115,11 +113,9 @@ def write_trace(folder: Path, out: Path) -> list[str]:
     except OSError as error:
         raise UsageError(f"--out {out} cannot be written: {error.strerror}") from error
     spans, arrows = counted(len(told.spans), "span"), counted(len(told.arrows), "wake-up")
-    return [
-        f"{out}: {spans}, {arrows}, {counted(len(told.counters), 'sample')}; open it in Perfetto's viewer or "
-        "chrome://tracing",
-        *(f"note: {note}" for note in told.notes),
-    ]
+    has = f"{spans}, {arrows}, {counted(len(told.counters), 'sample')}"
+    made = f"{out}: {has}; open it in Perfetto's viewer or chrome://tracing"
+    return [made, *(f"note: {note}" for note in told.notes)]
 
 
 def flame_graph(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
@@ -128,10 +124,8 @@ def flame_graph(file: Path, symbols: SymbolFiles, label: str) -> list[str]:
     picture.write_text(flame.standalone(seen, label), encoding="utf-8")
     total = sum(seen.values()) or 1
     lines = ["  instructions     own  with callees  function"]
-    lines += [
-        f"{own:14} {own / total:7.2%} {whole / total:13.2%}  {name}"
-        for name, own, whole in flame.by_function(seen)
-    ]
+    for name, own, whole in flame.by_function(seen):
+        lines.append(f"{own:14} {own / total:7.2%} {whole / total:13.2%}  {name}")
     return [*lines, f"flame graph: {picture}", f"folded stacks: {file.with_name(FOLDED)}"]
 
 
@@ -187,27 +181,21 @@ class RecordKeeper:
         wants_threads = options.threads or planned.cell.id in self.needs_threads
         if planned.seats.lane is not Lane.INSN:
             if wants_threads:
-                self._note_once(
-                    f"no threads of {planned.cell.id} are recorded: only the instruction clock sees them"
-                )
+                why = "only the instruction clock sees them"
+                self._note_once(f"no threads of {planned.cell.id} are recorded: {why}")
             return NO_RECORDS
         is_new = planned.cell.id not in self._recorded
         is_first, is_looked_at = options.measure and is_new, is_new and planned.cell.id in self.needs_look
         self._recorded.add(planned.cell.id)
-        observed = (
-            self._observed(planned, folder, is_wanted=wants_threads)
-            if wants_threads or is_first or is_looked_at
-            else ""
-        )
+        observed = ""
+        if wants_threads or is_first or is_looked_at:
+            observed = self._observed(planned, folder, is_wanted=wants_threads)
         threads = bool(observed)
         if not threads and planned.cell.id in self.needs_events:
             observed = self._observed(planned, folder, is_wanted=False, threads=False)
-        if not is_first:
-            return records(folder, observed=observed, threads=threads)
-        lines = planned.system.machine is not None
-        return records(
-            folder, stacks=self._can_follow(planned), lines=lines, observed=observed, threads=threads
-        )
+        stacks = is_first and self._can_follow(planned)
+        lines = is_first and planned.system.machine is not None
+        return records(folder, stacks=stacks, lines=lines, observed=observed, threads=threads)
 
     def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool, threads: bool = True) -> str:
         """How the threads are seen. If they cannot be, the run's folder says why, for those that need it."""
@@ -281,9 +269,8 @@ class SymbolKeeper:
         events, file = RunFiles(judged.run).thread_events, self._bench.symbols(planned).kernel
         if events is None or file is None:
             return
-        places = {
-            address for event in events.events if isinstance(event, WakeEvent) for address in event.trail
-        }
+        wakes = (event for event in events.events if isinstance(event, WakeEvent))
+        places = {address for wake in wakes for address in wake.trail}
         self._add(planned.guest, self._symbols_in(file).containing(places))
 
     def _symbols_in(self, file: Path) -> Symbols:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchgate.base.clocks import Clocks
@@ -96,23 +96,16 @@ def _numbers(policy: Policy, names: Sequence[str]) -> str:
 
 def _threshold_remarks(gates: Sequence[Gate]) -> list[str]:
     """Thresholds that are compared with no tests are only as good as session.json."""
-    stated = [
-        " ".join(
-            [
-                gate.kind,
-                *(
-                    f"{name}={value:g}"
-                    for name in ("at_least", "at_most", "insn")
-                    if (value := getattr(gate, name)) is not None
-                ),
-            ]
-        )
-        for gate in gates
-        if gate.kind != VERIFIED
-    ]
+    stated = [" ".join([gate.kind, *_limits(gate)]) for gate in gates if gate.kind != VERIFIED]
     counts = [f"{text} ({counted(count, 'gate')})" for text, count in sorted(Counter(stated).items())]
     said = f"thresholds, to compare with the tests' own: {'; '.join(counts)}"
     return [f"{said}; next: --tests PATH compares them"] if counts else []
+
+
+def _limits(gate: Gate) -> Iterator[str]:
+    for name in ("at_least", "at_most", "insn"):
+        if (value := getattr(gate, name)) is not None:
+            yield f"{name}={value:g}"
 
 
 def _compared_thresholds(gates: Sequence[Gate], differing: Sequence[str]) -> Sequence[str]:
@@ -125,10 +118,7 @@ def _compared_thresholds(gates: Sequence[Gate], differing: Sequence[str]) -> Seq
 def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
     systems = {planned.system.name: planned.system for sweep in sweeps for planned in sweep.runnable}
     machines = {system.machine.name: system.machine for system in systems.values() if system.machine}
-    said = [
-        f"machine {machine.name} ({machine.digest[:_DIGITS]}): {machine.source}"
-        for machine in machines.values()
-    ]
+    said = [f"machine {one.name} ({one.digest[:_DIGITS]}): {one.source}" for one in machines.values()]
     said += [
         f"{name} has a topology of its own in its YAML, so the guest is not told of the sockets and nodes of "
         "its machine; its memory system is the machine's all the same"
@@ -204,10 +194,7 @@ def _sentence(planned: PlannedGate) -> str:
     gate, metrics = planned.gate, planned.arm.workload.metrics
     rates = [name for name, metric in metrics.items() if metric.kind is MetricKind.RATE]
     example = f'limit(cpus={gate.cell.cpus}, metric="{rates[0]}", at_least=...)' if rates else ""
-    advice = (
-        f"add one, such as {example}" if example else "the workload declares no rate: add one and gate it"
-    )
-    return (
-        f"{gate.id}: {gate.metric} does not see a CPU that stays idle, and no gate on a rate or on wasted "
-        f"time holds for {gate.cell.id}; {advice}"
-    )
+    none = "the workload declares no rate: add one and gate it"
+    advice = f"add one, such as {example}" if example else none
+    more = f"no gate on a rate or on wasted time holds for {gate.cell.id}; {advice}"
+    return f"{gate.id}: {gate.metric} does not see a CPU that stays idle, and {more}"

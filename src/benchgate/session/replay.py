@@ -102,16 +102,15 @@ class _Replay:
     """The run was made on a machine with a memory system."""
 
     def request(self, records: Records = NO_RECORDS) -> RunRequest:
-        raw = self.raw
-        start = RunFiles(raw).start
+        raw, files = self.raw, RunFiles(self.raw)
         boot = BootOptions(
             raw.nonce,
             seed=raw.seed,
             measure=self.measure,
             records=records,
             exploration=raw.exploration,
-            boot=None if start is None else start.boot,
-            keeps_memory=RunFiles(raw).end_memory is not None,
+            boot=None if files.start is None else files.start.boot,
+            keeps_memory=files.end_memory is not None,
         )
         request = self.bench.smoke_request if raw.cell.is_smoke else self.bench.request
         made = request(self.planned, boot, self.order.out, attempt=raw.attempt)
@@ -229,9 +228,8 @@ def profiled(order: ReplayRequest, notice: Notice) -> Profile:
 def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
     raw = load(order.folder)
     if raw.lane is not Lane.INSN or raw.clock_log is None:
-        raise UsageError(
-            f"{order.folder}: only runs on lane insn can be repeated; this one is on lane {raw.lane}"
-        )
+        lane = f"this one is on lane {raw.lane}"
+        raise UsageError(f"{order.folder}: only runs on lane insn can be repeated; {lane}")
     clock = read_log(raw.clock_log)
     if order.lines and not clock.machine:
         raise UsageError(
@@ -245,10 +243,8 @@ def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
         )
     facts = read_object(order.folder.parent.parent, order.facts)
     system = _system(_with_system(order, raw, notice), facts, raw)
-    if raw.cell.is_smoke:
-        workload = smoke.stand_in(system)
-    else:
-        workload = find_workload(facts, raw.cell.workload, order.trusted)
+    is_smoke, name = raw.cell.is_smoke, raw.cell.workload
+    workload = smoke.stand_in(system) if is_smoke else find_workload(facts, name, order.trusted)
     planned = PlannedCell(raw.cell, system, workload, Seats(Lane.INSN, raw.placement, ()))
     bench = Workbench(Options(), ThisHost(), notice)
     if guest_digest(bench.image(planned)) != raw.guest_digest:
@@ -272,10 +268,8 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
     """A built-in system by name, or a user's own by the path in --system, with the settings of the run."""
     name = plain_name(raw.cell.system)
     if order.system is None and name not in catalog.names("system"):
-        raise NeedsFilesError(
-            f"{order.folder}: system {name} is not built in; next: "
-            f"{shlex.join([*order.verb, str(order.folder), '--system'])} PATH, its YAML file"
-        )
+        advice = f"next: {shlex.join([*order.verb, str(order.folder), '--system'])} PATH, its YAML file"
+        raise NeedsFilesError(f"{order.folder}: system {name} is not built in; {advice}")
     word, given = catalog.split_system(order.system or name)
     recorded = _settings(facts, raw)
     known = catalog.system_with(word, {}).settings
@@ -292,9 +286,8 @@ def _system(order: ReplayRequest, facts: Mapping[str, Any], raw: RawRun) -> Syst
         where = str(order.folder.parent.parent / order.facts)
         system = system.on(read_machine(facts, raw.cell.machine, where))
     if raw.cell.system not in (system.name, choice.by_content(system).name):
-        raise UsageError(
-            f"--system {order.system} is {system.name}, but the run was made on {raw.cell.system}"
-        )
+        made = f"the run was made on {raw.cell.system}"
+        raise UsageError(f"--system {order.system} is {system.name}, but {made}")
     return system
 
 

@@ -50,9 +50,7 @@ class ResumingRunner:
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         self._inner.ahead(request for request in requests if _key(request) not in self._old)
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         """Makes all runs of this round from the first one that the folder lacks."""
         waiting = iter(jobs)
         for index, job in enumerate(waiting):
@@ -97,18 +95,16 @@ def _facts(folder: Path) -> dict[str, Any]:
     if isinstance(pid, int) and started is not None and start_time(pid) == started:
         raise UsageError(f"--resume {folder}: process {pid} is still measuring this session")
     if facts.get("source") != own_source_digest():
-        raise EvidenceError(
-            f"--resume {folder}: another version of benchgate made it; start a new session without --resume"
-        )
+        why = "another version of benchgate made it; start a new session without --resume"
+        raise EvidenceError(f"--resume {folder}: {why}")
     return facts
 
 
 def _recorded(folder: Path) -> Iterator[tuple[Key, Path]]:
     links = parse_chain(read_text(folder, ATTEMPTS), str(folder / ATTEMPTS))
     if broken := broken_link(links, folder.name):
-        raise EvidenceError(
-            f"{folder / ATTEMPTS}: the line of run {broken.run} does not follow from those before"
-        )
+        wrong = f"the line of run {broken.run} does not follow from those before"
+        raise EvidenceError(f"{folder / ATTEMPTS}: {wrong}")
     for link in links:
         if folder_digest(folder, link.folder) != link.digest:
             raise EvidenceError(f"{folder / link.folder} was changed after it was recorded")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,10 +88,10 @@ def report_witness(folder: Path) -> str:
     if b"@bench " in files.console:
         said = files.transcript
         figures |= {f"result.{name}": value for name, value in said.result.items()}
-        names = dict.fromkeys(name for report in said.reports for name in report.values)
-        figures |= {
-            f"printed.{name}": sum(report.values.get(name, 0) for report in said.reports) for name in names
-        }
+        printed: Counter[str] = Counter()
+        for report in said.reports:
+            printed.update(report.values)
+        figures |= {f"printed.{name}": value for name, value in printed.items()}
     return _with_lines(f"In the window of {folder.name}", seen, figures)
 
 
@@ -121,10 +122,8 @@ def _seen_in(files: RunFiles, calls: Mapping[str, int]) -> dict[str, int]:
     counts = files.clock.counts if files.run.lane is Lane.INSN else None
     span = counts and (counts.work or counts.total)
     if not span:
-        raise UsageError(
-            f"{files.run.folder}: its machine counted nothing; next: measure with --clock insn, or "
-            f"benchgate replay {files.run.folder}"
-        )
+        advice = f"measure with --clock insn, or benchgate replay {files.run.folder}"
+        raise UsageError(f"{files.run.folder}: its machine counted nothing; next: {advice}")
     return {name: count for name, count in counts_by_name(span.vcpus, calls).items() if count}
 
 
@@ -143,10 +142,9 @@ def proposed(seen: Mapping[str, int], figures: Mapping[str, int]) -> list[str]:
             off, _, known, times = min(near, default=(_FAR, 0, "", 0))
             if off < _FAR:
                 counted_as = name.replace(f"{EVENTS}{OF_PROGRAM}", PROGRAM)
+                why = f"the machine saw {count:,}, the guest says {figures[known]:,}"
                 lines.append(f"  - claim: {counted_as} >= {f'{times} * ' if times > 1 else ''}{known}")
-                lines.append(
-                    f"    because: TODO  # the machine saw {count:,}, the guest says {figures[known]:,}"
-                )
+                lines.append(f"    because: TODO  # {why}")
     return ["witness:", *lines] if lines else ["# No count is near a multiple of what the guest says."]
 
 
@@ -164,14 +162,10 @@ def _books(run: RawRun) -> ThreadBooks:
     if books is not None:
         return books
     if run.lane is not Lane.INSN:
-        raise UsageError(
-            f"{run.folder}: threads are seen on the instruction clock only, and this run was made on lane "
-            f"{run.lane}; next: measure with --clock insn --threads"
-        )
-    raise UsageError(
-        f"{run.folder} has no {THREAD_EVENTS}: its threads were not observed; next: benchgate replay "
-        f"{run.folder} --threads, or measure with --threads"
-    )
+        but = f"this run was made on lane {run.lane}; next: measure with --clock insn --threads"
+        raise UsageError(f"{run.folder}: threads are seen on the instruction clock only, and {but}")
+    advice = f"next: benchgate replay {run.folder} --threads, or measure with --threads"
+    raise UsageError(f"{run.folder} has no {THREAD_EVENTS}: its threads were not observed; {advice}")
 
 
 def _chosen(asked: ThreadReportRequest, waits: Sequence[ThreadWait]) -> Sequence[ThreadWait]:

@@ -50,9 +50,8 @@ class VmChoice:
 def choose_vm(
     qemu: Qemu, options: Options, place: MeasuringHost, pins: tuple[int, ...], note: Notice
 ) -> VmChoice:
-    probes = {
-        one: place.probe(qemu, one) for one in Accel if one is Accel.TCG or options.accel is not Accel.TCG
-    }
+    kinds = [Accel.TCG] if options.accel is Accel.TCG else [*Accel]
+    probes = {kind: place.probe(qemu, kind) for kind in kinds}
     chosen = accel.choose(options.accel or "auto", probes)
     config = VmConfig(qemu, chosen.accel, chosen.cpu_model or "")
     wall = VmChoice({seats.wall_lane(chosen.accel): config}, chosen.accel, probes)
@@ -101,10 +100,8 @@ def _both(wall: VmChoice, options: Options, seen: Fitness, note: Notice) -> VmCh
     if not seen.qualifies and found.works:
         decides, because = Clock.INSN, f"wall time does not qualify: {seen.reason}"
     elif not seen.qualifies:
-        because = (
-            f"the instruction clock cannot ({found.reason}), although wall time does not qualify: "
-            f"{seen.reason}"
-        )
+        although = f"although wall time does not qualify: {seen.reason}"
+        because = f"the instruction clock cannot ({found.reason}), {although}"
     clocks = clocks_of(options, decides, because)
     note(clocks.sentence)
     if not found.works:

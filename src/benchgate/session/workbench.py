@@ -12,7 +12,7 @@ import errno
 import secrets
 import socket
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,16 +80,15 @@ class Workbench:
     @property
     def ground(self) -> Ground:
         """The host's CPUs, and the lanes: those that are expected, until they are chosen."""
-        emulators = self.emulators
-        return ground_of(
-            self.host.topology, self.options, emulators.lanes, emulators.no_insn, emulators.no_machine
-        )
+        chosen = self.emulators
+        why_not = chosen.no_insn, chosen.no_machine
+        return ground_of(self.host.topology, self.options, chosen.lanes, *why_not)
 
     def at_once(self, planned: PlannedCell) -> int:
         """How many guests of this cell the host's memory and CPUs can hold."""
-        machine = planned.system.machine
-        line = machine.line if machine else 0
-        return capacity.guests_at_once(planned.system.qemu.memory, planned.seats.host_cpus, line)
+        system = planned.system
+        line = system.machine.line if system.machine else 0
+        return capacity.guests_at_once(system.qemu.memory, planned.seats.host_cpus, line)
 
     # ---- images
 
@@ -181,10 +180,8 @@ class Workbench:
         """The seats of a user's own boot with this many CPUs."""
         if clock is Clock.INSN:
             if not self.emulators.has_lane(planned, Lane.INSN):
-                raise UsageError(
-                    'boot(clock="insn"): this session does not use the instruction clock; '
-                    "add --clock insn or --clock both"
-                )
+                why = "this session does not use the instruction clock; add --clock insn or --clock both"
+                raise UsageError(f'boot(clock="insn"): {why}')
             lane = Lane.INSN
         else:
             lane = wall_lane(self.emulators.accelerator(planned.system))
@@ -201,13 +198,8 @@ class Workbench:
         nonce = nonce_of(f"boot {seated.cell.id}") if timed else secrets.token_hex(8)
         vm = self.emulators.vm(seated) if timed else self.emulators.untimed(seated)
         with TemporaryDirectory(prefix="benchgate-boot-") as name:
-            boot = BootOptions(
-                nonce,
-                log=clock_log(Path(name)),
-                measure=self.options.measure,
-                talks=timed,
-                ports=choose_ports(seated.system.ports),
-            )
+            log, ports = clock_log(Path(name)), choose_ports(seated.system.ports)
+            boot = BootOptions(nonce, log=log, measure=self.options.measure, talks=timed, ports=ports)
             image = self.image(seated)
             spec = argv.guest_spec(seated, image, vm, self._started(seated, image, vm, boot))
             with guest.boot_interactive(spec, mark=nonce, folder=Path(name)) as running:
@@ -216,12 +208,8 @@ class Workbench:
 
 def require_counts(cells: Collection[PlannedCell]) -> None:
     """BuildError if a system has a guest for each CPU count, and a file of one is missing."""
-    counts: dict[str, set[int]] = {}
-    systems = {cell.system.name: cell.system for cell in cells}
-    for cell in cells:
-        counts.setdefault(cell.system.name, set()).add(cell.cell.cpus)
-    for name, system in systems.items():
-        images.require_counts(system, counts[name])
+    for name, system in {cell.system.name: cell.system for cell in cells}.items():
+        images.require_counts(system, {cell.cell.cpus for cell in cells if cell.system.name == name})
 
 
 def bounded(made: RunRequest, deadline_ns: int | None, limits: ConsoleLimits) -> RunRequest:
@@ -250,21 +238,17 @@ def _free_port(name: str, port: Port, held: ExitStack) -> int:
     except OSError as error:
         if error.errno not in {errno.EADDRINUSE, errno.EACCES}:
             raise
-        why = (
-            f"is used by {_port_user(port.host)}" if error.errno == errno.EADDRINUSE else "needs more rights"
-        )
-        raise HostError(
-            f"host port {port.host} (`ports.{name}`) {why}; end that program, or leave out `host` so that a "
-            "free port is taken"
-        ) from error
+        why = "needs more rights"
+        if error.errno == errno.EADDRINUSE:
+            why = f"is used by {_port_user(port.host)}"
+        advice = "end that program, or leave out `host` so that a free port is taken"
+        raise HostError(f"host port {port.host} (`ports.{name}`) {why}; {advice}") from error
     return int(listener.getsockname()[1])
 
 
 def _port_user(port: int) -> str:
-    try:
+    with suppress(psutil.Error):
         for used in psutil.net_connections("tcp"):
             if used.laddr and used.laddr.port == port and used.pid is not None:
                 return f"{one_line(psutil.Process(used.pid).name(), 60)} (process {used.pid})"
-    except psutil.Error:
-        pass
     return "a process that this user may not see"

@@ -19,7 +19,7 @@ from benchgate.fleet.task import (
     FolderFile,
     GuestFile,
     Item,
-    Place,
+    StandIn,
     Task,
     WorkerPath,
     task_of_bytes,
@@ -36,7 +36,7 @@ NONCE = "0123456789abcdef"
 SHA = {
     name: f"{number:x}" * 64 for number, name in enumerate(("qemu", "clock", "kernel", "initrd", "disk"), 1)
 }
-PLACES: Mapping[str, Place] = {
+PLACES: Mapping[str, StandIn] = {
     "/cache/qemu/aa/bin/qemu-system-x86_64": WorkerPath("qemu"),
     "/cache/qemu/aa/share/qemu": WorkerPath("data0"),
     "/cache/qemu/aa/share/seabios": WorkerPath("data1"),

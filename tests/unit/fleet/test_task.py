@@ -21,7 +21,7 @@ from benchgate.fleet.task import (
     FolderFile,
     GuestFile,
     Item,
-    Place,
+    StandIn,
     WorkerPath,
     filled,
     is_plain_path,
@@ -52,12 +52,15 @@ def test_a_worker_has_its_own_paths() -> None:
         ("-plugin", "/a/clock.so,out=/runs/1/clock.log,seed=1"), {"/a/clock.so": WorkerPath("plugin")}
     )
     assert words[1] == (WorkerPath("plugin"), ",out=/runs/1/clock.log,seed=1")
-    both: Mapping[str, Place] = {
+    both: Mapping[str, StandIn] = {
         "/a/clock.so": WorkerPath("plugin"),
         "/runs/1/clock.log": FolderFile("clock.log"),
     }
     words = templated(("-plugin", "/a/clock.so,out=/runs/1/clock.log,seed=1"), both)
-    there: Mapping[Place, str] = {WorkerPath("plugin"): "/w/c.so", FolderFile("clock.log"): "/w/r/clock.log"}
+    there: Mapping[StandIn, str] = {
+        WorkerPath("plugin"): "/w/c.so",
+        FolderFile("clock.log"): "/w/r/clock.log",
+    }
     assert filled(words, lambda place: there[place])[1] == "/w/c.so,out=/w/r/clock.log,seed=1"
 
 
@@ -69,7 +72,7 @@ def test_only_whole_paths_are_replaced() -> None:
     assert templated(("x=/data/two",), places) == (("x=", GuestFile("b" * 64)),)
 
 
-def by_expression(word: str, places: Mapping[str, Place]) -> tuple[object, ...]:
+def by_expression(word: str, places: Mapping[str, StandIn]) -> tuple[object, ...]:
     """Another way to the same parts."""
     longest = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
     pieces = re.split(rf"(?<![^=,])({longest})(?![^,])", word)
@@ -79,7 +82,7 @@ def by_expression(word: str, places: Mapping[str, Place]) -> tuple[object, ...]:
 
 @given(st.text("/ab=,", max_size=30), st.sets(st.text("/ab", min_size=1, max_size=4), min_size=1, max_size=4))
 def test_words_are_split_where_whole_paths_stand(word: str, paths: set[str]) -> None:
-    places: dict[str, Place] = {path: GuestFile(path) for path in paths}
+    places: dict[str, StandIn] = {path: GuestFile(path) for path in paths}
     assert templated((word,), places) == (by_expression(word, places),)
 
 

@@ -21,7 +21,7 @@ from benchgate.base.system.qemu import (
     disk_options,
     network_options,
 )
-from benchgate.fleet.task import FolderFile, GuestFile, Item, KeptFile, Place, Word, WorkerPath, templated
+from benchgate.fleet.task import FolderFile, GuestFile, Item, KeptFile, StandIn, Word, WorkerPath, templated
 from benchgate.fleet.words import require, why_not
 from benchgate.plan import catalog
 from benchgate.run import argv
@@ -85,7 +85,7 @@ def test_what_we_ship_is_started(name: str, machine: str) -> None:
     vm = VmConfig(qemu, Accel.TCG, "", Path("/p/clock.so"))
     image = Image(Path("/i/kernel"), Path("/i/initrd"), None, {})
     spec = argv.guest_spec(cell, image, vm, BootOptions(NONCE, log=Path("/r/clock.log"), seed=3))
-    places: dict[str, Place] = {
+    places: dict[str, StandIn] = {
         **{
             "/q/qemu": WorkerPath("qemu"),
             "/q/one": WorkerPath("data0"),

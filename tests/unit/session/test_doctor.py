@@ -203,26 +203,20 @@ def test_any_rows_fit_on_one_screen(count: int, length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "version", "reason"),
+    ("text", "reason"),
     [
         (
             "qemu-system-x86_64: Could not load plugin /p.so: plugin requires API version 999, but this QEMU "
             "supports only up to version 4\n",
-            4,
             "plugin API 4",
         ),
-        ("qemu-system-x86_64: -plugin /p.so: invalid option\n", None, "built without plugins"),
-        ("qemu: TCG plugin support not enabled in this build\n", None, "built without plugins"),
-        ("", None, "plugins unusable: QEMU printed no message"),
-        (
-            "qemu: Could not load plugin \x1b[1m/p.so: bad ELF\n",
-            None,
-            "plugins unusable: qemu: Could not load",
-        ),
+        ("qemu-system-x86_64: -plugin /p.so: invalid option\n", "built without plugins"),
+        ("qemu: TCG plugin support not enabled in this build\n", "built without plugins"),
+        ("", "plugins unusable: QEMU printed no message"),
+        ("qemu: Could not load plugin \x1b[1m/p.so: bad ELF\n", "plugins unusable: qemu: Could not load"),
     ],
 )
-def test_a_refusal_is_read(text: str, version: int | None, reason: str) -> None:
+def test_a_refusal_is_read(text: str, reason: str) -> None:
     api = read_refusal(text)
-    assert api.version == version
-    assert api.reason.startswith(reason)
-    assert api.reason.isprintable()
+    assert api.startswith(reason)
+    assert api.isprintable()

@@ -218,10 +218,7 @@ def test_two_sessions_may_prune_at_the_same_time(tmp_path: Path, monkeypatch: py
     assert publish.prune(tmp_path, 1) == (old.id,)
 
 
-def test_github_output_only_on_a_github_runner() -> None:
-    assert publish.wanted({}) == publish.GithubOutputs(None, False)
-    there = publish.wanted({"GITHUB_STEP_SUMMARY": "/tmp/s", "GITHUB_ACTIONS": "true"})
-    assert there == publish.GithubOutputs(Path("/tmp/s"), True)
+def test_github_shows_what_did_not_pass() -> None:
     assert publish.workflow_commands(scaled_view()) == ()
     assert publish.workflow_commands(failing(Word.FAIL)) == (
         "::error title=benchgate primes-linux-smp2::FAIL: primes-linux smp2/smp1 ...",

@@ -36,9 +36,7 @@ class Maker(LocalRunner):
     def ahead(self, requests: Iterable[RunRequest]) -> None:
         self.asked = [request.seed for request in requests]
 
-    def execute_all(
-        self, jobs: Iterable[AttemptJob], at_once: int
-    ) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[AttemptJob], at_once: int) -> Generator[tuple[int, RawRun]]:
         del at_once
         for index, job in enumerate(jobs):
             self.made.append(job.request.seed)

@@ -94,10 +94,8 @@ class Apt:
             "Dir::Cache::pkgcache": "pkgcache.bin",
             "Dir::Cache::srcpkgcache": "srcpkgcache.bin",
         }
-        lines = [
-            f'{name} "{place if place.endswith(".bin") else folder / place}";\n'
-            for name, place in places.items()
-        ]
+        paths = {name: place if place.endswith(".bin") else folder / place for name, place in places.items()}
+        lines = [f'{name} "{path}";\n' for name, path in paths.items()]
         self._settings.write_text(_SETTINGS % (architecture, architecture) + "".join(lines))
 
     def update(self) -> None:
@@ -208,9 +206,8 @@ class Apt:
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise FetchError(
-                f"`{argv[0]} {argv[-1]}` did not end within {timeout_s:.0f} s: run this again"
-            ) from error
+            late = f"did not end within {timeout_s:.0f} s: run this again"
+            raise FetchError(f"`{argv[0]} {argv[-1]}` {late}") from error
 
 
 def _check(done: subprocess.CompletedProcess[str]) -> None:
@@ -219,10 +216,8 @@ def _check(done: subprocess.CompletedProcess[str]) -> None:
         why = errors[0][2:].strip() if errors else f"status {done.returncode}"
         if full := full_disk(cache_root(), done.stderr):
             raise FetchError(f"apt could not write its files: {full}")
-        raise FetchError(
-            f"apt could not read this host's package source: {why[:300]}; "
-            "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
-        )
+        advice = "check the network and `apt-get update`, or give --qemu PATH and --linux-kernel PATH"
+        raise FetchError(f"apt could not read this host's package source: {why[:300]}; {advice}")
 
 
 def available() -> bool:

@@ -35,19 +35,13 @@ def compiler(guest: Architecture, *, locked: bool = False, session: FetchSession
         return toolchain.compiler()
     with session or FetchSession() as used:
         try:
-            kept = store.fetch(
-                guest.kind(KIND),
-                partial(newest_set, guest),
-                partial(_fill, guest),
-                locked=locked,
-                session=used,
-            )
+            newest_of, fill = partial(newest_set, guest), partial(_fill, guest)
+            kept = store.fetch(guest.kind(KIND), newest_of, fill, locked=locked, session=used)
         except FetchError as error:
             installed = shutil.which(f"{guest.triple}-gcc")
             if locked or installed is None:
-                raise FetchError(
-                    f"{error}; or install {guest.triple}-gcc with its static C library"
-                ) from error
+                advice = f"or install {guest.triple}-gcc with its static C library"
+                raise FetchError(f"{error}; {advice}") from error
             used.notice(f"using this system's {installed}, because none could be fetched: {error}")
             return toolchain.described((installed,), guest)
     return toolchain.described(_command(kept.folder), guest)
@@ -55,17 +49,10 @@ def compiler(guest: Architecture, *, locked: bool = False, session: FetchSession
 
 def _command(folder: Path) -> tuple[str, ...]:
     """The command of a compiler that finds its parts, headers and libraries only in this folder."""
-    libraries = ("env", f"LD_LIBRARY_PATH={folder / 'lib'}")
+    program = ("env", f"LD_LIBRARY_PATH={folder / 'lib'}", str(folder / "bin/gcc"), f"-B{folder / 'bin'}/")
     headers = ("-nostdinc", *(f"-isystem{folder / 'include' / one}" for one in ("gcc", "libc")))
     target = folder / "target"
-    return (
-        *libraries,
-        str(folder / "bin/gcc"),
-        f"-B{folder / 'bin'}/",
-        *headers,
-        f"-B{target}/",
-        f"-L{target}",
-    )
+    return (*program, *headers, f"-B{target}/", f"-L{target}")
 
 
 def newest_set(guest: Architecture, client: Apt, release: Release) -> PinnedSet:
@@ -133,7 +120,6 @@ def _fill(guest: Architecture, client: Apt, packages: PinnedSet, files: Path) ->
         unpack(path, files, partial(_choose, guest))
     for name in _PARTS:
         if not (files / "bin" / name).is_file():
-            raise FetchError(
-                f"the packages of {packages.version} have no {name} for {guest}: run `nox -s relock`"
-            )
+            lack = f"no {name} for {guest}: run `nox -s relock`"
+            raise FetchError(f"the packages of {packages.version} have {lack}")
     return {}

@@ -7,6 +7,7 @@ Fails with FetchError if the file is anything else.
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import struct
 import subprocess
@@ -18,7 +19,8 @@ from elftools.construct.core import ConstructError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
-from benchgate.base.errors import FetchError
+from benchgate.base.errors import BootError, FetchError
+from benchgate.base.process import capture
 
 DAMAGE = (
     *(ELFError, ConstructError, struct.error, AssertionError),
@@ -37,9 +39,8 @@ def needed(path: Path) -> frozenset[str]:
         dynamic = [segment for segment in segments if isinstance(segment, DynamicSegment)]
         return frozenset(vars(tag)["needed"] for segment in dynamic for tag in segment.iter_tags("DT_NEEDED"))
     except DAMAGE as error:
-        raise FetchError(
-            f"{path} is a damaged ELF file ({error}): fetch it again (`benchgate cache gc`)"
-        ) from error
+        advice = "fetch it again (`benchgate cache gc`)"
+        raise FetchError(f"{path} is a damaged ELF file ({error}): {advice}") from error
 
 
 @cache
@@ -49,12 +50,9 @@ def present() -> frozenset[str]:
     if program is None:
         return frozenset()
     try:
-        done = subprocess.run(
-            [program, "-p"], capture_output=True, text=True, errors="replace", timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return parse_present(capture([program, "-p"], 30, dict(os.environ)).stdout)
+    except (BootError, subprocess.TimeoutExpired):
         return frozenset()  # then more libraries are fetched than needed, which is harmless
-    return parse_present(done.stdout)
 
 
 def parse_present(text: str) -> frozenset[str]:

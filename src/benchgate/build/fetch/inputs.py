@@ -117,10 +117,8 @@ def linux_kernel(  # noqa: PLR0913 - keyword arguments
         return _own_kernel(path, guest, named)
     with _session(notice, session) as used:
         source = sources.for_guests(store.this_release(), guest)
-        fill = partial(_fill_linux, guest)
-        kept = store.fetch(
-            guest.kind("linux"), newest.linux, fill, locked=locked, session=used, source=source
-        )
+        kind, fill = guest.kind("linux"), partial(_fill_linux, guest)
+        kept = store.fetch(kind, newest.linux, fill, locked=locked, session=used, source=source)
     symbols, packed = kept.folder / "System.map", kept.folder / "vmlinuz"
     elf_file = unpacked_kernel(packed, kept.folder / "config")
     return LinuxKernel(
@@ -149,15 +147,8 @@ def linux_modules(
     """Maps each of these modules that the fetched kernel's package has to its file. `part` is their name in
     the cache."""
     source = sources.for_guests(store.this_release(), guest)
-    kept = store.fetch(
-        guest.kind("linux"),
-        newest.linux,
-        partial(_fill_modules, names),
-        locked=locked,
-        session=session,
-        source=source,
-        part=part,
-    )
+    kind, fill = guest.kind("linux"), partial(_fill_modules, names)
+    kept = store.fetch(kind, newest.linux, fill, locked=locked, session=session, source=source, part=part)
     return {path.name: path for path in sorted((kept.folder / "modules").glob("*.ko*"))}
 
 
@@ -194,9 +185,8 @@ def _environment(files: Path) -> Mapping[str, str]:
 def _own_qemu(path: Path, guest: Architecture, origin: str, named: str) -> Qemu:
     found = shutil.which(path)
     if found is None:
-        raise FetchError(
-            f"{named} {path}: there is no program that this user can run; give the path of a {guest.qemu}"
-        )
+        advice = f"give the path of a {guest.qemu}"
+        raise FetchError(f"{named} {path}: there is no program that this user can run; {advice}")
     binary = Path(found).absolute()
     emulates = target_of(binary)
     if emulates not in (None, guest):
@@ -211,9 +201,7 @@ def _own_qemu(path: Path, guest: Architecture, origin: str, named: str) -> Qemu:
 
 def target_of(program: Path) -> Architecture | None:
     """The architecture that a QEMU emulates, by its usual name; None if the name does not tell."""
-    return next(
-        (architecture for architecture in ARCHITECTURES.values() if architecture.qemu == program.name), None
-    )
+    return next((one for one in ARCHITECTURES.values() if one.qemu == program.name), None)
 
 
 def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
@@ -224,9 +212,8 @@ def _version(binary: Path, more: Mapping[str, str]) -> tuple[int, int, int]:
     match = re.search(r"QEMU emulator version (\d+)\.(\d+)\.(\d+)", done.stdout)
     if done.returncode or match is None:
         output = (done.stderr or done.stdout).strip().partition("\n")[0][:300]
-        raise FetchError(
-            f"{binary} --version does not print QEMU's version: {output!r}; give another with --qemu PATH"
-        )
+        advice = "give another with --qemu PATH"
+        raise FetchError(f"{binary} --version does not print QEMU's version: {output!r}; {advice}")
     return int(match[1]), int(match[2]), int(match[3])
 
 
@@ -260,9 +247,8 @@ def _fill_linux(guest: Architecture, client: Apt, packages: PinnedSet, files: Pa
     if symbols.is_file() and symbols.stat().st_size < _REAL_SYMBOLS_BYTES:
         symbols.unlink()
     if not (files / "vmlinuz").is_file():
-        raise FetchError(
-            f"{pin.package.name} {pin.package.version} contains no boot/vmlinuz: give --linux-kernel PATH"
-        )
+        advice = "give --linux-kernel PATH"
+        raise FetchError(f"{pin.package.name} {pin.package.version} contains no boot/vmlinuz: {advice}")
     return {
         "kernel": _kernel_version(files / "vmlinuz", guest),
         "digest": file_digest(files / "vmlinuz"),
@@ -275,10 +261,8 @@ def _own_kernel(path: Path, guest: Architecture, named: str) -> LinuxKernel:
     try:
         version, digest = _kernel_version(image, guest), file_digest(image)
     except OSError as error:
-        raise FetchError(
-            f"{named} {path}: cannot be read: {error.strerror}; "
-            "give a bzImage that this user can read (often only root can read /boot/vmlinuz-*: copy it)"
-        ) from error
+        advice = "give a bzImage that this user can read (often only root can read /boot/vmlinuz-*: copy it)"
+        raise FetchError(f"{named} {path}: cannot be read: {error.strerror}; {advice}") from error
     config = image.with_name(f"config-{version}")
     known = file_digest(config) if config.is_file() else UNAVAILABLE
     return LinuxKernel(image, version, digest, None, known, ("user kernel",))

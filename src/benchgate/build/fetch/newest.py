@@ -44,9 +44,8 @@ def linux(apt: Apt, release: Release) -> PinnedSet:
     latest = _newest(apt, release.linux)
     names = _IMAGE.findall(latest.depends)
     if not names:
-        raise FetchError(
-            f"{latest.name} {latest.version} depends on no Linux image: give --linux-kernel PATH"
-        )
+        advice = "give --linux-kernel PATH"
+        raise FetchError(f"{latest.name} {latest.version} depends on no Linux image: {advice}")
     image = _newest(apt, names[0])
     return PinnedSet(release.name, upstream(image.version), (Pin(image),))
 
@@ -60,9 +59,7 @@ def qemu(
         unpack(path, folder, choose_qemu)
     search = Search(apt, has, folder)
     search.add(roots[0], elf.needed(folder / "bin" / guest.qemu))
-    return PinnedSet(
-        release.name, upstream(roots[0].version), (*(Pin(root) for root in roots), *search.run())
-    )
+    return PinnedSet(release.name, upstream(roots[0].version), (*map(Pin, roots), *search.run()))
 
 
 def upstream(version: str) -> str:
@@ -84,9 +81,8 @@ class Search:
 
     def add(self, package: Package, sonames: frozenset[str]) -> None:
         """Adds the libraries that `package` needs. They are looked up among its dependencies."""
-        missing = frozenset(
-            soname for soname in sonames - self._has - self._wanted if not _LOADER_BOUND.fullmatch(soname)
-        )
+        unknown = sonames - self._has - self._wanted
+        missing = frozenset(soname for soname in unknown if not _LOADER_BOUND.fullmatch(soname))
         if missing:
             self._open.append((package, missing))
             self._wanted |= missing
@@ -101,11 +97,8 @@ class Search:
                     f"no dependency of {owner.name} {owner.version} supplies {', '.join(sorted(missing))}: "
                     "its package is incomplete; use another version (for QEMU: give --qemu PATH)"
                 )
-        used = [
-            Pin(package, tuple(sorted(gives & self._wanted)))
-            for package, gives in self._inspected.values()
-            if gives & self._wanted
-        ]
+        given = [(package, gives & self._wanted) for package, gives in self._inspected.values()]
+        used = [Pin(package, tuple(sorted(gives))) for package, gives in given if gives]
         return tuple(sorted(used, key=lambda pin: pin.package.name))
 
     def _likely(self, owner: Package, missing: frozenset[str]) -> Iterator[tuple[str, str, str]]:
@@ -154,8 +147,6 @@ def libraries_of(package: Package) -> Iterator[tuple[str, str, str]]:
 def _newest(apt: Apt, name: str) -> Package:
     versions = apt.versions(name)
     if not versions:
-        raise FetchError(
-            f"this host's package source has no {name}: give --qemu PATH and --linux-kernel PATH, "
-            "or add the distribution's main component"
-        )
+        advice = "give --qemu PATH and --linux-kernel PATH, or add the distribution's main component"
+        raise FetchError(f"this host's package source has no {name}: {advice}")
     return versions[0]

@@ -63,9 +63,8 @@ def _parsed(path: Path, text: str) -> tuple[PinnedSet, ...]:
 
 def _set(path: Path, number: int, words: dict[str, Any]) -> PinnedSet:
     where = f"{path}: set {number}"
-    pins = tuple(
-        _pin(f"{where}, package {i}", one) for i, one in enumerate(_list(where, words, "package"), 1)
-    )
+    packages = enumerate(_list(where, words, "package"), 1)
+    pins = tuple(_pin(f"{where}, package {i}", one) for i, one in packages)
     release, version = words.get("release"), words.get("version")
     if not isinstance(release, str) or not isinstance(version, str) or not pins:
         raise FetchError(f"{where}: needs release, version and at least one package")
@@ -75,9 +74,8 @@ def _set(path: Path, number: int, words: dict[str, Any]) -> PinnedSet:
 def _pin(where: str, words: dict[str, Any]) -> Pin:
     for key, pattern in _TEXTS.items():
         if not isinstance(words.get(key), str) or not pattern.fullmatch(words[key]):
-            raise FetchError(
-                f"{where}: {key}: expected text like `{pattern.pattern}`, found {words.get(key)!r}"
-            )
+            form = f"text like `{pattern.pattern}`, found {words.get(key)!r}"
+            raise FetchError(f"{where}: {key}: expected {form}")
     size, libraries = words.get("bytes"), words.get("libraries", [])
     if not isinstance(size, int) or not isinstance(libraries, list):
         raise FetchError(f"{where}: needs bytes, a whole number, and libraries, a list")
@@ -99,9 +97,6 @@ def write(sets: tuple[PinnedSet, ...]) -> str:
         for pin in pinned_set.pins:
             lines += ["[[set.package]]", f'name = "{pin.package.name}"', f'version = "{pin.package.version}"']
             lines += [f'sha256 = "{pin.package.sha256}"', f"bytes = {pin.package.size_bytes}"]
-            lines += [f'path = "{pin.package.path}"']
-            if pin.libraries:
-                quoted = ", ".join(f'"{name}"' for name in pin.libraries)
-                lines += [f"libraries = [{quoted}]"]
-            lines += [""]
+            quoted = ", ".join(f'"{name}"' for name in pin.libraries)
+            lines += [f'path = "{pin.package.path}"', *([f"libraries = [{quoted}]"] if quoted else []), ""]
     return "\n".join(lines)

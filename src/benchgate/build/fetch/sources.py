@@ -126,23 +126,16 @@ def parse_lines(text: str) -> list[Stanza]:
 def private_sources(stanzas: list[Stanza], wanted: Release, here: Release) -> str:
     """The host's own source of its distribution, with the suites that benchgate needs, as deb822 text."""
     names = {here.codename, *(_ALIASES if here.family == "debian" else ())}
-    own = [
-        stanza
-        for stanza in stanzas
-        if names & {*stanza["suites"].split()} and "main" in stanza["components"].split()
-    ]
+    of_release = [stanza for stanza in stanzas if names & {*stanza["suites"].split()}]
+    own = [stanza for stanza in of_release if "main" in stanza["components"].split()]
     if not own:
         raise FetchError(
             f"/etc/apt names no package source with the suite {here.codename} and the component main: "
             "add the distribution's own source, or give --qemu PATH and --linux-kernel PATH"
         )
     update_suites = {f"{name}-{more}" for name in names for more in ("updates", "security", "backports")}
-    updated = {
-        uri
-        for stanza in stanzas
-        if update_suites & {*stanza["suites"].split()}
-        for uri in stanza["uris"].split()
-    }
+    updates = [stanza for stanza in stanzas if update_suites & {*stanza["suites"].split()}]
+    updated = {uri for stanza in updates for uri in stanza["uris"].split()}
     best = max(own, key=lambda one: _likeness(one, wanted, updated))  # the first, if several are equal
     fields = {**best, "types": "deb", "suites": " ".join(wanted.suites), "architectures": wanted.architecture}
     return "".join(f"{name.title()}: {value}\n" for name, value in fields.items())

@@ -13,7 +13,6 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from benchgate.base.errors import FetchError
@@ -47,9 +46,7 @@ class FetchSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._clients.clear()
         self._stack.close()
 
@@ -83,9 +80,8 @@ class StoreEntry:
 
 def this_release() -> Release:
     if platform.machine() != "x86_64":
-        raise FetchError(
-            f"QEMU and Linux are fetched for x86_64 only, this is {platform.machine()}; {_alternatives()}"
-        )
+        host = f"this is {platform.machine()}; {_alternatives()}"
+        raise FetchError(f"QEMU and Linux are fetched for x86_64 only, {host}")
     try:
         words = platform.freedesktop_os_release()
     except OSError:
@@ -93,9 +89,8 @@ def this_release() -> Release:
     release = sources.release(words)
     if release is None:
         name = words.get("PRETTY_NAME", "this system")
-        raise FetchError(
-            f"{name} is not based on Debian or Ubuntu, so apt cannot fetch anything; {_alternatives()}"
-        )
+        why = f"so apt cannot fetch anything; {_alternatives()}"
+        raise FetchError(f"{name} is not based on Debian or Ubuntu, {why}")
     return release
 
 
@@ -203,11 +198,8 @@ def _announce(client: Apt, what: str, pinned_set: PinnedSet) -> None:
 
 
 def _fill(pinned_set: PinnedSet, client: Apt, fill: Fill, files: Path) -> None:
-    about = fill(client, pinned_set, files)
-    about |= {
-        "version": pinned_set.version,
-        "packages": {pin.package.name: pin.package.version for pin in pinned_set.pins},
-    }
+    versions = {pin.package.name: pin.package.version for pin in pinned_set.pins}
+    about = fill(client, pinned_set, files) | {"version": pinned_set.version, "packages": versions}
     about |= {"system_libraries": _system_libraries(files)}
     (files / ABOUT).write_text(json.dumps(about, indent=1) + "\n")
 
@@ -241,9 +233,8 @@ def _require_offered(client: Apt, pinned_set: PinnedSet) -> None:
     for pin in pinned_set.pins:
         offered = {(other.version, other.sha256) for other in client.versions(pin.package.name)}
         if (pin.package.version, pin.package.sha256) not in offered:
-            raise _WithdrawnError(
-                f"the package source no longer has {pin.package.name} {pin.package.version}"
-            )
+            gone = f"{pin.package.name} {pin.package.version}"
+            raise _WithdrawnError(f"the package source no longer has {gone}")
 
 
 def _key(pinned_set: PinnedSet) -> dict[str, str]:

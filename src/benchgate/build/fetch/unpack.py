@@ -19,6 +19,7 @@ import subprocess
 import tarfile
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -51,9 +52,8 @@ def unpack(package: Path, folder: Path, choose: Choose) -> None:
     if process.returncode:
         if full := full_disk(folder, ""):
             raise FetchError(f"{package.name} cannot be unpacked: {full}")
-        raise FetchError(
-            f"{package.name} cannot be unpacked: dpkg-deb ended with status {process.returncode}"
-        )
+        status = f"status {process.returncode}"
+        raise FetchError(f"{package.name} cannot be unpacked: dpkg-deb ended with {status}")
 
 
 def _unpack(stream: IO[bytes], folder: Path, choose: Choose) -> None:
@@ -105,10 +105,8 @@ def unpacked_kernel(image: Path, config: Path) -> Path | None:
     if unpack is None:
         return None
 
-    def make(files: Path) -> None:
-        (files / "vmlinux").write_bytes(_checked_kernel(image, payload, unpack))
-
-    return cache.entry("vmlinux", {"format": "1", "image": file_digest(image)}, make) / "vmlinux"
+    key = {"format": "1", "image": file_digest(image)}
+    return cache.file_of("vmlinux", key, "vmlinux", partial(_checked_kernel, image, payload, unpack))
 
 
 def kernel_content(image: Path) -> bytes:
@@ -143,14 +141,6 @@ def _kernel_payload(image: bytes) -> bytes:
     offset, length = (int.from_bytes(image[at : at + 4], "little") for at in (0x248, 0x24C))
     begin = setup * _SECTOR + offset
     return image[begin : begin + length]
-
-
-def _kernel_gzip(payload: bytes) -> bytes:
-    return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(payload)
-
-
-def _kernel_xz(payload: bytes) -> bytes:
-    return lzma.LZMADecompressor().decompress(payload)
 
 
 _LZ4 = b"\x02\x21\x4c\x18"
@@ -201,12 +191,8 @@ def _lz4_length(source: bytes, at: int, length: int) -> tuple[int, int]:
     return length, at
 
 
-def _kernel_zstd(payload: bytes) -> bytes:
-    return zstd(payload[:-_SIZE_BYTES])
-
-
 _KERNEL_UNPACKERS: Mapping[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": _kernel_gzip,
-    b"\xfd7zXZ": _kernel_xz,
-    b"\x28\xb5\x2f\xfd": _kernel_zstd,
+    b"\x1f\x8b": lambda payload: zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(payload),
+    b"\xfd7zXZ": lambda payload: lzma.LZMADecompressor().decompress(payload),
+    b"\x28\xb5\x2f\xfd": lambda payload: zstd(payload[:-_SIZE_BYTES]),
 }

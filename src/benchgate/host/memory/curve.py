@@ -19,8 +19,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from benchgate.base.errors import UsageError
+from benchgate.base.files import read_start
 from benchgate.base.statistics.stats import median, median_interval
 from benchgate.base.text import visible
 
@@ -81,8 +83,7 @@ class CacheStatement:
     ns: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class _PointRange:
+class _PointRange(NamedTuple):
     """Points with these indices, both included."""
 
     first: int
@@ -97,11 +98,9 @@ def levels(points: Sequence[CurvePoint]) -> tuple[LatencyLevel, ...]:
 def steps(points: Sequence[CurvePoint]) -> tuple[CapacityStep, ...]:
     """The steps between neighbouring levels."""
     heights, runs = envelope(points), _runs(points)
-    latency_levels = [_level(points, run) for run in runs]
-    return tuple(
-        _step(points, heights, inner.last, math.sqrt(one.ns * other.ns))
-        for inner, one, other in zip(runs, latency_levels, latency_levels[1:], strict=False)
-    )
+    pairs = itertools.pairwise(_level(points, run) for run in runs)
+    middles = (math.sqrt(one.ns * other.ns) for one, other in pairs)
+    return tuple(_step(points, heights, run.last, middle) for run, middle in zip(runs, middles, strict=False))
 
 
 def envelope(points: Sequence[CurvePoint]) -> list[float]:
@@ -128,16 +127,13 @@ def disagreements(
     if len(edges) != len(stated):
         seen = ", ".join(f"{_kib(edge.low)} to {_kib(edge.high)}" for edge in edges) or "none"
         names = ", ".join(f"{statement.name} {_kib(statement.size)}" for statement in stated)
-        said.append(
-            f"the file has {len(stated)} levels of caches ({names}), the curve {len(edges)} steps ({seen})"
-        )
+        levels_seen = f"the curve {len(edges)} steps ({seen})"
+        said.append(f"the file has {len(stated)} levels of caches ({names}), {levels_seen}")
     inner = 0
     for statement, level, edge in zip(stated, latency_levels, edges, strict=False):
         if not fitting(edge, statement.size, inner):
-            said.append(
-                f"{statement.name}: {_kib(statement.size)}, but the step is between {_kib(edge.low)} and "
-                f"{_kib(edge.high)}"
-            )
+            step = f"the step is between {_kib(edge.low)} and {_kib(edge.high)}"
+            said.append(f"{statement.name}: {_kib(statement.size)}, but {step}")
         if statement.ns is not None and not _near(statement.ns, level):
             said.append(_differs(statement.name, statement.ns, level))
         inner += statement.size
@@ -194,13 +190,11 @@ def _flat_runs(
     """The longest flat run between these indices, and those on both sides of it, in ascending order."""
     runs = [_PointRange(first, _last_flat(heights, first, end)) for first in range(begin, end)]
     longest = max(runs, key=lambda run: (_octaves(points, run), -run.first), default=None)
-    if longest is None or longest.last - longest.first + 1 < LEAST_POINTS:
-        return
-    if _octaves(points, longest) < LEAST_OCTAVES:
-        return
-    yield from _flat_runs(points, heights, begin, longest.first)
-    yield longest
-    yield from _flat_runs(points, heights, longest.last + 1, end)
+    is_long = longest and longest.last - longest.first + 1 >= LEAST_POINTS
+    if longest and is_long and _octaves(points, longest) >= LEAST_OCTAVES:
+        yield from _flat_runs(points, heights, begin, longest.first)
+        yield longest
+        yield from _flat_runs(points, heights, longest.last + 1, end)
 
 
 def _last_flat(heights: Sequence[float], first: int, end: int) -> int:
@@ -224,20 +218,18 @@ def curves_text(curves: Mapping[str, tuple[CurvePoint, ...]], decides: str) -> s
     writer = csv.writer(output, lineterminator="\n")
     writer.writerow(HEAD)
     for kind in sorted(curves, key=lambda kind: (kind != decides, kind)):
-        writer.writerows(
-            (kind, curve.size, f"{curve.ns:.4f}", f"{curve.typical_ns:.4f}") for curve in curves[kind]
-        )
+        for point in curves[kind]:
+            writer.writerow((kind, point.size, f"{point.ns:.4f}", f"{point.typical_ns:.4f}"))
     return output.getvalue()
 
 
 def load_curves(path: Path) -> dict[str, tuple[CurvePoint, ...]]:
     """In the file's order: the first kind is the one that decides."""
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST).decode("utf-8", errors="replace")
+        raw = read_start(path, LARGEST, follow=True)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    return parse_curves(raw, path)
+    return parse_curves(raw.decode("utf-8", errors="replace"), path)
 
 
 def parse_curves(raw: str, path: Path) -> dict[str, tuple[CurvePoint, ...]]:
@@ -250,9 +242,8 @@ def parse_curves(raw: str, path: Path) -> dict[str, tuple[CurvePoint, ...]]:
             kind, size, ns, typical = row
             point = CurvePoint(int(size), float(ns), float(typical))
         except ValueError:
-            raise UsageError(
-                f"{path}:{number}: `{visible(','.join(row))[:80]}` is not a point of a curve"
-            ) from None
+            shown = visible(",".join(row))[:80]
+            raise UsageError(f"{path}:{number}: `{shown}` is not a point of a curve") from None
         before = result.setdefault(kind, [])
         if not (0 < point.ns < math.inf and (not before or point.size > before[-1].size)):
             raise UsageError(f"{path}:{number}: sizes must ascend, and latencies must be above zero")

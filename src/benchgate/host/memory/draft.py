@@ -20,18 +20,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS, SLOWEST_GB_S
-from benchgate.host.memory import curve, draft_figures
+from benchgate.host.memory import curve, draft_figures, known
 from benchgate.host.memory.host_description import HostDescription
-from benchgate.host.memory.known import (
-    Basis,
-    DraftCache,
-    DraftFigure,
-    Evidence,
-    Groups,
-    group_of,
-    joined,
-    renamed,
-)
 from benchgate.host.memory.survey import HUGE, PassSpread, SurveyResult
 from benchgate.host.procfs import as_list
 
@@ -42,29 +32,29 @@ Key = TypeVar("Key", str, tuple[int, int], tuple[int, ...])
 class Draft:
     hosts: tuple[int, ...]
     """The host's CPU that stands for each CPU of the file."""
-    line: DraftFigure
-    caches: tuple[DraftCache, ...]
+    line: known.DraftFigure
+    caches: tuple[known.DraftCache, ...]
     """l1d, l1i, l2 and, if there is one, l3."""
-    clusters: Groups
+    clusters: known.Groups
     clusters_why: str
-    sockets: Groups
+    sockets: known.Groups
     sockets_why: str
-    nodes: Groups
+    nodes: known.Groups
     nodes_why: str
-    local: DraftFigure
-    remote: DraftFigure | None
-    bandwidth: DraftFigure | None
-    transfers: dict[str, DraftFigure]
+    local: known.DraftFigure
+    remote: known.DraftFigure | None
+    bandwidth: known.DraftFigure | None
+    transfers: dict[str, known.DraftFigure]
     """The cluster_ns, across_ns and socket_ns that the file needs, by key."""
-    atomic: DraftFigure
-    interrupt: DraftFigure
+    atomic: known.DraftFigure
+    interrupt: known.DraftFigure
     remarks: tuple[str, ...]
     """What the host hides, contradicts, or cannot show."""
 
 
 def draft(told: HostDescription, seen: SurveyResult) -> Draft:
     remarks = list(seen.missing)
-    of = Evidence(told, seen, curve.levels(seen.points), curve.steps(seen.points), remarks.append)
+    of = known.Evidence(told, seen, curve.levels(seen.points), curve.steps(seen.points), remarks.append)
     _say_kind(of)
     line = draft_figures.line(of)
     caches = draft_figures.caches(of, round(line.value))
@@ -79,11 +69,11 @@ def draft(told: HostDescription, seen: SurveyResult) -> Draft:
         hosts=order,
         line=line,
         caches=caches,
-        clusters=renamed(clusters, order),
+        clusters=known.renamed(clusters, order),
         clusters_why=clusters_why,
-        sockets=renamed(sockets, order),
+        sockets=known.renamed(sockets, order),
         sockets_why=sockets_why(of),
-        nodes=renamed(nodes, order),
+        nodes=known.renamed(nodes, order),
         nodes_why=nodes_why(of),
         local=local,
         remote=draft_figures.remote(of, local, len(nodes)),
@@ -95,49 +85,37 @@ def draft(told: HostDescription, seen: SurveyResult) -> Draft:
     )
 
 
-def _order(sockets: Groups, nodes: Groups, clusters: Groups) -> tuple[int, ...]:
+def _order(sockets: known.Groups, nodes: known.Groups, clusters: known.Groups) -> tuple[int, ...]:
     """The host's CPUs, neighbours together."""
-    return tuple(
-        cpu
-        for socket in sockets
-        for node in nodes
-        for group in clusters
-        for cpu in group
-        if cpu in socket and cpu in node
-    )
+    places = itertools.product(sockets, nodes, clusters)
+    return tuple(cpu for socket, node, group in places for cpu in group if cpu in socket and cpu in node)
 
 
-def _say_kind(of: Evidence) -> None:
+def _say_kind(of: known.Evidence) -> None:
     if of.seen.kind != HUGE:
         share = f"{100 * of.seen.huge_share:.0f}%"
-        of.say(
-            f"the host gave huge pages for {share} of the memory only, so the latencies beyond l1d "
-            "contain the misses of the TLB (pages of 4 KiB)"
-        )
+        so = "so the latencies beyond l1d contain the misses of the TLB (pages of 4 KiB)"
+        of.say(f"the host gave huge pages for {share} of the memory only, {so}")
 
 
 # ---- CPUs
 
 
-def cores_of(of: Evidence) -> Groups:
+def cores_of(of: known.Evidence) -> known.Groups:
     """The CPUs by core: as the host tells, and those whose lines move at the speed of the first level."""
     cores = list(of.told.cores) or [(cpu,) for cpu in of.told.cpus]
     if len(of.levels) > 1:
         limit = math.sqrt(of.levels[0].ns * of.levels[1].ns)
         same = [pair for pair, spread in of.seen.transfers.items() if spread.low < limit]
-        hidden = [pair for pair in same if group_of(cores, pair[0]) != group_of(cores, pair[1])]
+        hidden = [pair for pair in same if known.group_of(cores, pair[0]) != known.group_of(cores, pair[1])]
         if hidden:
-            of.say(
-                f"CPUs {_pairs(hidden)} are hyperthreads of one core, which the host does not tell: "
-                "their lines move at the speed of the first level"
-            )
-        cores = joined(cores, hidden)
+            so = "their lines move at the speed of the first level"
+            of.say(f"CPUs {_pairs(hidden)} are hyperthreads of one core, which the host does not tell: {so}")
+        cores = known.joined(cores, hidden)
     together = [core for core in cores if len(core) > 1]
     if together:
-        of.say(
-            f"CPUs {', '.join(map(as_list, together))} share a core; a machine has no hyperthreads, so "
-            "their transfers are left out and each is a CPU of its own"
-        )
+        so = "a machine has no hyperthreads, so their transfers are left out and each is a CPU of its own"
+        of.say(f"CPUs {', '.join(map(as_list, together))} share a core; {so}")
     if of.told.is_virtual:
         of.say(
             "this is a virtual machine: sockets and cores are as its host shows them, its CPUs may "
@@ -146,27 +124,24 @@ def cores_of(of: Evidence) -> Groups:
     return tuple(cores)
 
 
-def clusters_of(of: Evidence, cores: Groups) -> tuple[Groups, str]:
+def clusters_of(of: known.Evidence, cores: known.Groups) -> tuple[known.Groups, str]:
     told = of.told.l3_groups
     shares = of.seen.shares
     if not shares or len(of.levels) < 2:
         if told:
-            return told, f"{Basis.TOLD}: they share an L3"
+            return told, f"{known.Basis.TOLD}: they share an L3"
         alone = tuple((cpu,) for cpu in of.told.cpus)
         groups = of.told.sockets or (of.told.cpus,)
         if len(of.steps) < 3:
-            return groups, f"{Basis.ASSUMED}: one for each socket; the curve shows no shared level"
-        return alone if len(alone) == 1 else groups, f"{Basis.ASSUMED}: one for each socket"
+            return groups, f"{known.Basis.ASSUMED}: one for each socket; the curve shows no shared level"
+        return alone if len(alone) == 1 else groups, f"{known.Basis.ASSUMED}: one for each socket"
     limit = math.sqrt(of.levels[-2].ns * of.levels[-1].ns)
     one_core = [pair for core in cores for pair in itertools.combinations(core, 2)]
     # Either is enough: other work evicts what was loaded, so a disturbance can only hide that they share.
     transfers = of.seen.transfers
-    near = [
-        pair
-        for pair, ns in shares.items()
-        if ns < limit or (pair in transfers and transfers[pair].low < limit)
-    ]
-    clusters = tuple(joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
+    far = {pair for pair in shares if pair not in transfers or transfers[pair].low >= limit}
+    near = [pair for pair, ns in shares.items() if ns < limit or pair not in far]
+    clusters = tuple(known.joined([(cpu,) for cpu in of.told.cpus], [*near, *one_core]))
     seen = ", ".join(f"{one}-{two} {ns:.1f} ns" for (one, two), ns in list(shares.items())[:6])
     why = f"measured: what one CPU has loaded into the last cache costs the other {seen}"
     if moved := [pair for pair in near if shares[pair] >= limit]:
@@ -179,29 +154,30 @@ def clusters_of(of: Evidence, cores: Groups) -> tuple[Groups, str]:
     return clusters, why
 
 
-def nested(of: Evidence, groups: Groups, clusters: Groups) -> Groups:
+def nested(of: known.Evidence, groups: known.Groups, clusters: known.Groups) -> known.Groups:
     """The groups as told, or one; a cluster in two of them makes them one."""
     whole = groups or (of.told.cpus,)
-    split = [cluster for cluster in clusters if len({group_of(whole, cpu) for cpu in cluster}) > 1]
-    return tuple(joined(whole, [pair for one in split for pair in itertools.pairwise(one)]))
+    split = [cluster for cluster in clusters if len({known.group_of(whole, cpu) for cpu in cluster}) > 1]
+    return tuple(known.joined(whole, [pair for one in split for pair in itertools.pairwise(one)]))
 
 
-def sockets_why(of: Evidence) -> str:
+def sockets_why(of: known.Evidence) -> str:
     if of.told.sockets:
-        return Basis.TOLD + (", which is virtual" if of.told.is_virtual else "")
-    return f"{Basis.ASSUMED}: the host does not tell"
+        return known.Basis.TOLD + (", which is virtual" if of.told.is_virtual else "")
+    return f"{known.Basis.ASSUMED}: the host does not tell"
 
 
-def nodes_why(of: Evidence) -> str:
+def nodes_why(of: known.Evidence) -> str:
     equal = "the shares of memory are assumed to be equal"
-    return f"{Basis.TOLD}; {equal}" if of.told.nodes else f"{Basis.ASSUMED}: the host does not tell"
+    untold = f"{known.Basis.ASSUMED}: the host does not tell"
+    return f"{known.Basis.TOLD}; {equal}" if of.told.nodes else untold
 
 
 def _pairs(pairs: Iterable[tuple[int, int]]) -> str:
     return ", ".join(f"{one} and {two}" for one, two in pairs)
 
 
-def _count(groups: Groups) -> str:
+def _count(groups: known.Groups) -> str:
     return "one cluster" if len(groups) == 1 else f"{len(groups)} clusters"
 
 
@@ -233,8 +209,6 @@ def _kept(
             good[key] = one
             continue
         place = key if isinstance(key, str) else as_list(key)
-        missing.append(
-            f"{what} {place}: {one.value / unit:,.0f} was measured, which is not usable: a machine file "
-            f"takes {low:,g} to {high:,g}"
-        )
+        takes = f"a machine file takes {low:,g} to {high:,g}"
+        missing.append(f"{what} {place}: {one.value / unit:,.0f} was measured, which is not usable: {takes}")
     return good

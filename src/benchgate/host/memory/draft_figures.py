@@ -71,9 +71,8 @@ def _ways(told: CacheDescription | None, line: int) -> DraftFigure:
         return DraftFigure(WAYS, Basis.ASSUMED, "the host does not tell")
     if told.ways <= MOST_WAYS and told.size % (told.ways * line) == 0:
         return DraftFigure(told.ways, Basis.TOLD, "")
-    fitting = (
-        number for number in range(min(told.ways, MOST_WAYS), 1, -1) if told.size % (number * line) == 0
-    )
+    fewer = range(min(told.ways, MOST_WAYS), 1, -1)
+    fitting = (number for number in fewer if told.size % (number * line) == 0)
     why = f"the host tells {told.ways}, of which {size_text(told.size)} have no whole number of sets"
     return DraftFigure(next(fitting, 1), Basis.ASSUMED, why)
 
@@ -100,9 +99,8 @@ def _unseen_size(told: CacheDescription | None, whole: int, number: int) -> Draf
     if told:
         return DraftFigure(told.size, Basis.TOLD, "the curve shows no step there")
     size = FIRST_LEVEL_SIZE * OUTER_FACTOR**number
-    return DraftFigure(
-        size // whole * whole, Basis.ASSUMED, "the curve shows no step, and the host tells none"
-    )
+    why = "the curve shows no step, and the host tells none"
+    return DraftFigure(size // whole * whole, Basis.ASSUMED, why)
 
 
 def _latency(of: Evidence, number: int) -> DraftFigure:
@@ -117,12 +115,8 @@ def _latency(of: Evidence, number: int) -> DraftFigure:
 def _instructions(of: Evidence, data: DraftCache, line: int) -> DraftCache:
     told = of.told.cache(1, "Instruction")
     if told and told.kind == "Instruction":
-        return DraftCache(
-            "l1i",
-            DraftFigure(told.size, Basis.TOLD, "a chase of data cannot see it"),
-            _ways(told, line),
-            None,
-        )
+        size = DraftFigure(told.size, Basis.TOLD, "a chase of data cannot see it")
+        return DraftCache("l1i", size, _ways(told, line), None)
     why = "as l1d: the host does not tell, and a chase of data cannot see it"
     return DraftCache("l1i", DraftFigure(data.size.value, Basis.ASSUMED, why), data.ways, None)
 
@@ -165,9 +159,8 @@ def remote(of: Evidence, local: DraftFigure, nodes: int) -> DraftFigure | None:
         return DraftFigure(local.value, Basis.ASSUMED, "as local_ns: it was not measured")
     values = [spread.value for spread in of.seen.remote.values()]
     value = max(median(values), local.value)
-    return DraftFigure(
-        value, Basis.MEASURED, f"{range_text(values)}, over {counted(len(values), 'pair')} of nodes"
-    )
+    why = f"{range_text(values)}, over {counted(len(values), 'pair')} of nodes"
+    return DraftFigure(value, Basis.MEASURED, why)
 
 
 def bandwidth(of: Evidence) -> DraftFigure | None:
@@ -176,8 +169,8 @@ def bandwidth(of: Evidence) -> DraftFigure | None:
         return None
     spread = of.seen.streams[groups[0]]
     why = (
-        f"{spread.low / 1e9:.1f} to {spread.high / 1e9:.1f}, reading with {_cpus(groups[0])} together, "
-        "the highest counts. The memory may feed more CPUs: a lower limit"
+        f"{spread.low / 1e9:.1f} to {spread.high / 1e9:.1f}, reading with {_cpus(groups[0])} together, the "
+        "highest counts. The memory may feed more CPUs: a lower limit"
     )
     return DraftFigure(spread.high / 1e9, Basis.MEASURED, why)
 
@@ -196,13 +189,12 @@ def transfers(
     if len(of.told.cpus) < 2:
         of.say("transfers of lines: unavailable: this process may use one CPU only")
     figures: dict[str, DraftFigure] = {}
-    floor = float(next(cache.latency.ns for cache in caches if cache.latency))
+    latencies = [float(cache.latency.ns) for cache in caches if cache.latency]
+    floor = latencies[0]
     for key in ("cluster_ns", "across_ns", "socket_ns"):
         if key in by_key or is_needed(key, clusters, sockets):
             if key != "cluster_ns":  # another cluster is no nearer than the last cache
-                floor = max(
-                    floor, float(next(cache.latency.ns for cache in reversed(caches) if cache.latency))
-                )
+                floor = max(floor, latencies[-1])
             figures[key] = _transfer(of, key, by_key.get(key, []), floor)
             floor = max(floor, figures[key].value)
     return figures
@@ -221,10 +213,8 @@ def _transfer(
         why += f"; a handover of one line takes {range_text(handovers)}"
     value = median(values)
     if value < floor:
-        of.say(
-            f"transfer.{key}: {value:.1f} ns were measured, less than from a nearer place, "
-            f"{floor:.1f} ns, which the file has in its place"
-        )
+        instead = f"less than from a nearer place, {floor:.1f} ns, which the file has in its place"
+        of.say(f"transfer.{key}: {value:.1f} ns were measured, {instead}")
     return DraftFigure(max(value, floor), Basis.MEASURED, why)
 
 
@@ -241,13 +231,10 @@ def interrupt(of: Evidence) -> DraftFigure:
     if not spreads:
         why = "no interrupt between CPUs could be measured" if len(of.told.cpus) > 1 else "there is one CPU"
         return DraftFigure(500, Basis.ASSUMED, why)
-    values = [spread.value for spread in spreads]
-    why = (
-        f"measured: {range_text([end for spread in spreads for end in (spread.low, spread.high)])} there and "
-        "back with membarrier(); half of it is the receiver's"
-    )
+    both_ways = range_text([end for spread in spreads for end in (spread.low, spread.high)])
+    why = f"measured: {both_ways} there and back with membarrier(); half of it is the receiver's"
     why += "; the hypervisor's part is in it" if of.told.is_virtual else ""
-    return DraftFigure(median(values) / 2, Basis.ASSUMED, why)
+    return DraftFigure(median(spread.value for spread in spreads) / 2, Basis.ASSUMED, why)
 
 
 def _cpus(cpus: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ WIDTH = 110
 
 def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
     """`source`: the value of the key; `remarks`: more than the draft's own, printed before them."""
+    cpus = f"the host's CPUs {as_list(draft.hosts)}, in this order: {' '.join(map(str, draft.hosts))}"
     parts = [
         *_comment(
             "Written by `benchgate machine calibrate`; `benchgate docs calibrate` explains it. A comment "
@@ -27,9 +28,7 @@ def text(draft: Draft, name: str, source: str, remarks: Sequence[str]) -> str:
         *(line for remark in (*remarks, *draft.remarks) for line in _comment(f"- {remark}")),
         f"name: {name}",
         f"source: {_quoted(source)}",
-        *_comment(
-            f"the host's CPUs {as_list(draft.hosts)}, in this order: {' '.join(map(str, draft.hosts))}"
-        ),
+        *_comment(cpus),
         f"cpus: {len(draft.hosts)}",
         *_said("line", draft.line),
         f"line: {round(draft.line.value)}",
@@ -110,9 +109,7 @@ def _inner(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _comment(words: str) -> list[str]:
-    return textwrap.wrap(
-        visible(words), WIDTH, initial_indent="# ", subsequent_indent="#   ", break_long_words=False
-    )
+    return textwrap.TextWrapper(WIDTH, "# ", "#   ", break_long_words=False).wrap(visible(words))
 
 
 def _quoted(words: str) -> str:

@@ -56,14 +56,13 @@ class HostDescription:
 
 def read(topology: HostTopology, root: Path = Path("/")) -> HostDescription:
     cpus = topology.usable
+    known = [topology.cpu(cpu) for cpu in cpus]
     return HostDescription(
         cpus=cpus,
         caches=caches(cpus[0], root) if cpus else (),
         l3_groups=_grouped(cpus, [_l3_of(cpu, root) for cpu in cpus]),
-        sockets=_grouped(cpus, [_only(_socket_of(topology, cpu)) for cpu in cpus]),
-        cores=_grouped(
-            cpus, [_only(logical_cpu.core if (logical_cpu := topology.cpu(cpu)) else cpu) for cpu in cpus]
-        ),
+        sockets=_grouped(cpus, [_only(one.socket if one else None) for one in known]),
+        cores=_grouped(cpus, [_only(one.core if one else cpu) for cpu, one in zip(cpus, known, strict=True)]),
         nodes=_nodes(cpus, root),
         is_virtual=topology.hypervisor,
         model=_model(root),
@@ -88,11 +87,6 @@ def _cache(folder: Path) -> CacheDescription | None:
 
 def _l3_of(cpu: int, root: Path) -> tuple[int, ...]:
     return next((cache.shared for cache in caches(cpu, root) if cache.level == 3), ())
-
-
-def _socket_of(topology: HostTopology, cpu: int) -> int | None:
-    logical_cpu = topology.cpu(cpu)
-    return logical_cpu.socket if logical_cpu else None
 
 
 def _only(number: int | None) -> tuple[int, ...]:

@@ -83,10 +83,9 @@ def _lines(command: Sequence[str], silent_s: float) -> Generator[str, None, None
             theirs.callback(os.close, their_output)
             nothing = os.open(os.devnull, os.O_RDONLY)
             theirs.callback(os.close, nothing)
+            where = base_environment({})
             with held():
-                child = start(
-                    command, base_environment({}), stdin=nothing, stdout=their_output, stderr=errors.fileno()
-                )
+                child = start(command, where, stdin=nothing, stdout=their_output, stderr=errors.fileno())
                 ours.callback(child.stop, 0)
         yield from _lines_of(output, silent_s)
         child.wait(silent_s)
@@ -100,9 +99,8 @@ def _lines_of(output: int, silent_s: float) -> Iterator[str]:
     kept, limit = b"", time.monotonic() + silent_s
     while True:
         if not select.select([output], [], [], max(0.0, limit - time.monotonic()))[0]:
-            raise HostError(
-                f"the measuring program printed nothing for {silent_s:g} s; is the host overloaded?"
-            )
+            why = "is the host overloaded?"
+            raise HostError(f"the measuring program printed nothing for {silent_s:g} s; {why}")
         new = os.read(output, 65_536)
         if not new:
             if kept:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Protocol
 
@@ -115,15 +115,10 @@ class SurveyResult:
 
 def sizes(plan: SurveyPlan, told: HostDescription) -> tuple[int, ...]:
     """Sizes of arrays in whole pages: evenly spaced in logarithms, and each that the host tells."""
-    array_sizes = {
-        cache.size for cache in told.caches if cache.kind != "Instruction" and cache.size <= plan.largest
-    }
-    for n in itertools.count():
-        size = round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE
-        if size > plan.largest:
-            return tuple(sorted(array_sizes))
-        array_sizes.add(size)
-    raise AssertionError
+    known = {cache.size for cache in told.caches if cache.kind != "Instruction"}
+    spaced = (round(SMALLEST * 2 ** (n / plan.an_octave)) // PAGE * PAGE for n in itertools.count())
+    every = {*known, *itertools.takewhile(lambda size: size <= plan.largest, spaced)}
+    return tuple(sorted(size for size in every if size <= plan.largest))
 
 
 def spread(values: Sequence[float]) -> PassSpread:
@@ -156,12 +151,13 @@ def survey(
     return _Survey(told, plan, measure, progress).seen()
 
 
+@dataclass
 class _Survey:
-    def __init__(
-        self, told: HostDescription, plan: SurveyPlan, measure: MeterCall, progress: Callable[[str], None]
-    ) -> None:
-        self._told, self._plan, self._measure, self._progress = told, plan, measure, progress
-        self._missing: list[str] = []
+    _told: HostDescription
+    _plan: SurveyPlan
+    _measure: MeterCall
+    _progress: Callable[[str], None]
+    _missing: list[str] = field(default_factory=list)
 
     def seen(self) -> SurveyResult:
         cpu = self._told.cpus[0]
@@ -177,22 +173,14 @@ class _Survey:
             curves[kind] = usable_points(kind, points_of(samples), self._missing)
         base = SurveyResult(self._plan, curves, min(shares, default=0.0), _by_name(single))
         if not base.points:
-            raise HostError(
-                f"cannot measure this host's memory: {self._missing[-1]}; next: measure while it is idle"
-            )
+            advice = "next: measure while it is idle"
+            raise HostError(f"cannot measure this host's memory: {self._missing[-1]}; {advice}")
         pairs = list(itertools.combinations(self._told.cpus, 2))
         together = self._pairs(pairs)
-        return SurveyResult(
-            self._plan,
-            curves,
-            base.huge_share,
-            base.single,
-            transfers={
-                pair: spreads["transfer"] for pair, spreads in together.items() if "transfer" in spreads
-            },
-            handovers={
-                pair: spreads["handover"] for pair, spreads in together.items() if "handover" in spreads
-            },
+        return replace(
+            base,
+            transfers={pair: names["transfer"] for pair, names in together.items() if "transfer" in names},
+            handovers={pair: names["handover"] for pair, names in together.items() if "handover" in names},
             interrupts=self._interrupts(pairs),
             shares=self._shares(base, pairs),
             streams=self._streams(),
@@ -222,9 +210,8 @@ class _Survey:
             samples[first, second] = _by_name(self._measure(["pair", first, second, self._plan.passes]))
         silent = [f"{first}-{second}" for (first, second), names in samples.items() if len(names) < 2]
         if silent:
-            self._missing.append(
-                f"transfers between CPUs {', '.join(silent)}: one of both was off its CPU for too long"
-            )
+            why = "one of both was off its CPU for too long"
+            self._missing.append(f"transfers between CPUs {', '.join(silent)}: {why}")
         return samples
 
     def _interrupts(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], PassSpread]:
@@ -240,9 +227,8 @@ class _Survey:
             if "interrupt" in samples:
                 spreads[sender, receiver] = samples["interrupt"]
             else:
-                self._missing.append(
-                    f"interrupts from CPU {sender} to {receiver}: CPU {receiver} was busy with other work"
-                )
+                why = f"CPU {receiver} was busy with other work"
+                self._missing.append(f"interrupts from CPU {sender} to {receiver}: {why}")
         return spreads
 
     def _shares(self, base: SurveyResult, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:

@@ -129,9 +129,8 @@ def read_btf(path: Path) -> Btf | None:
         raise VerifyError(f"{path} cannot be read: {error.strerror}") from error
     at = image.find(_MAGIC)
     while at >= 0:
-        types_at, types_size, strings_at, strings_size = _HEADER.unpack_from(image[at : at + 24].ljust(24))[
-            1:
-        ]
+        head = image[at : at + 24].ljust(24)
+        types_at, types_size, strings_at, strings_size = _HEADER.unpack_from(head)[1:]
         begin = at + 24
         types = image[begin + types_at : begin + types_at + types_size]
         strings = image[begin + strings_at : begin + strings_at + strings_size]

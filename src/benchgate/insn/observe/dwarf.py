@@ -147,9 +147,8 @@ def _location(die: DIE) -> int:
         return value
     operation, *digits = value or [0]
     if operation != _PLUS_UCONST or not digits:
-        raise VerifyError(
-            f"the DWARF says where `{_text(die, 'DW_AT_name')}` lies in a way that is not known"
-        )
+        name = _text(die, "DW_AT_name")
+        raise VerifyError(f"the DWARF says where `{name}` lies in a way that is not known")
     return sum((digit & 0x7F) << 7 * place for place, digit in enumerate(digits))
 
 

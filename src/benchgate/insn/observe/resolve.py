@@ -16,22 +16,7 @@ from pathlib import Path
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.files import file_digest
-from benchgate.base.system.observe import (
-    COUNTED,
-    SIZES,
-    Address,
-    Call,
-    Cast,
-    Combination,
-    Constant,
-    Element,
-    Formula,
-    Hook,
-    Identifier,
-    Member,
-    ObserveDefinition,
-    Tree,
-)
+from benchgate.base.system import observe
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
 from benchgate.insn.counts import OF_PROGRAM
@@ -76,7 +61,7 @@ class _Missing(VerifyError):
 
 
 def observed(
-    observation: ObserveDefinition, addresses: Addresses, types: Types, *, threads: bool = True
+    observation: observe.ObserveDefinition, addresses: Addresses, types: Types, *, threads: bool = True
 ) -> str:
     """The text of the plugin's file. Without `threads` it is enough to count."""
     result = _Resolver(observation, addresses, types)
@@ -84,7 +69,7 @@ def observed(
 
 
 class _Resolver:
-    def __init__(self, observation: ObserveDefinition, addresses: Addresses, types: Types) -> None:
+    def __init__(self, observation: observe.ObserveDefinition, addresses: Addresses, types: Types) -> None:
         self._of, self._addresses, self._types = observation, addresses, types
         self._parameters: tuple[CType, ...] = ()
         self._thread = UNTYPED
@@ -109,7 +94,7 @@ class _Resolver:
         yield "insn-observe 1"
         yield "text 0 0"
         for hook in self._of.hooks:
-            if hook.kind in COUNTED:
+            if hook.kind in observe.COUNTED:
                 yield from self._hook(hook)
                 continue
             only = {key: values for key, values in hook.values.items() if key == "when"}
@@ -117,7 +102,7 @@ class _Resolver:
                 yield from list(self._hook(replace(hook, values=only)))
         yield "end"
 
-    def _hook(self, hook: Hook) -> Iterator[str]:
+    def _hook(self, hook: observe.Hook) -> Iterator[str]:
         found = {name: self._places(hook, name) for name in hook.at}
         if not any(found.values()):
             return  # all of them may be missing
@@ -131,25 +116,24 @@ class _Resolver:
             yield "only blocked"
         yield from self._values(hook.kind, hook.values, _ORDER)
 
-    def _places(self, hook: Hook, name: str) -> tuple[int, ...]:
+    def _places(self, hook: observe.Hook, name: str) -> tuple[int, ...]:
         places = self._addresses.get(name.rstrip("?"), ())
         if not places and not name.endswith("?"):
-            raise VerifyError(
-                f"observe.{hook.kind}.at: this kernel has no symbol `{name}`{self._near(name)}; "
-                "a function that the compiler inlined or renamed cannot be observed: name another one that "
-                "it calls, or that calls it"
-            )
+            gone = "a function that the compiler inlined or renamed cannot be observed"
+            advice = f"{gone}: name another one that it calls, or that calls it"
+            lacks = f"this kernel has no symbol `{name}`{self._near(name)}"
+            raise VerifyError(f"observe.{hook.kind}.at: {lacks}; {advice}")
         return places
 
     def _values(
-        self, where: str, values: Mapping[str, tuple[Formula, ...]], keys: Iterable[str]
+        self, where: str, values: Mapping[str, tuple[observe.Formula, ...]], keys: Iterable[str]
     ) -> Iterator[str]:
         for key in keys:
             if key in values:
                 yield _line(key, self._first(f"{where}.{key}", values[key], self._value))
 
     def _first(
-        self, where: str, choices: tuple[Formula, ...], of: Callable[[Tree], tuple[str, ...]]
+        self, where: str, choices: tuple[observe.Formula, ...], of: Callable[[observe.Tree], tuple[str, ...]]
     ) -> tuple[str, ...]:
         """The first expression whose names this kernel has."""
         why = ""
@@ -166,32 +150,32 @@ class _Resolver:
 
     # ---- expressions
 
-    def _value(self, tree: Tree) -> tuple[str, ...]:
+    def _value(self, tree: observe.Tree) -> tuple[str, ...]:
         """The steps that give its value. Of an array it is that of the first element."""
         return self._loaded(self._code(tree))
 
-    def _whole(self, tree: Tree) -> tuple[str, ...]:
+    def _whole(self, tree: observe.Tree) -> tuple[str, ...]:
         """The steps that give the address where it lies, or that it points to."""
         code = self._code(tree)
         return code.steps if code.is_place and code.type.c_kind is CKind.ARRAY else self._value(tree)
 
-    def _code(self, tree: Tree) -> _Code:  # noqa: PLR0911
+    def _code(self, tree: observe.Tree) -> _Code:  # noqa: PLR0911
         match tree:
-            case Constant(value):
+            case observe.Constant(value):
                 return _Code((f"#{value:x}",))
-            case Identifier(name):
+            case observe.Identifier(name):
                 return self._word(name)
-            case Cast(name, of):
+            case observe.Cast(name, of):
                 return _Code(self._value(of), self._pointer(name))
-            case Member():
+            case observe.Member():
                 return self._member(tree)
-            case Element(of, index):
+            case observe.Element(of, index):
                 return self._element(of, index)
-            case Call(function, values):
+            case observe.Call(function, values):
                 return self._call(function, values)
-            case Address(of):
+            case observe.Address(of):
                 return _Code(self._code(of).steps)
-            case Combination(operator, values):
+            case observe.Combination(operator, values):
                 return _Code(self._operation(operator, values))
 
     def _word(self, name: str) -> _Code:
@@ -206,22 +190,20 @@ class _Resolver:
         variable = self._types.variable(name)
         return _Code((f"#{self._address(name):x}",), variable or UNTYPED, is_place=variable is not None)
 
-    def _member(self, tree: Member) -> _Code:
+    def _member(self, tree: observe.Member) -> _Code:
         of = self._code(tree.of)
         if tree.is_pointer and of.type.c_kind is CKind.POINTER:
             of = _Code(self._loaded(of), self._target(of.type), is_place=True)
         elif tree.is_pointer:
-            raise VerifyError(
-                f"what is before `->{tree.name}` is no pointer of a known type; cast it: (type *)"
-            )
+            advice = "cast it: (type *)"
+            raise VerifyError(f"what is before `->{tree.name}` is no pointer of a known type; {advice}")
         if of.type.c_kind is not CKind.STRUCTURE or not of.is_place:
-            raise VerifyError(
-                f"what is before `{tree.name}` is no structure of a known type; cast it: (type *)"
-            )
+            advice = "cast it: (type *)"
+            raise VerifyError(f"what is before `{tree.name}` is no structure of a known type; {advice}")
         field = self._field(of.type, tree.name)
         return _Code(_plus(of.steps, field.offset), field.type, is_place=True, bits=field.bits)
 
-    def _element(self, tree: Tree, index: Tree) -> _Code:
+    def _element(self, tree: observe.Tree, index: observe.Tree) -> _Code:
         of = self._code(tree)
         if of.type.c_kind not in (CKind.ARRAY, CKind.POINTER):
             raise VerifyError("what is before `[` is no array of a known type")
@@ -230,20 +212,20 @@ class _Resolver:
         steps = (*begin, *self._value(index), f"#{element.size:x}", "*", "+")
         return _Code(steps, element, is_place=True)
 
-    def _call(self, function: str, values: tuple[Tree, ...]) -> _Code:
-        if function in SIZES:
-            return _Code((*self._value(values[0]), f"l{SIZES[function]}"))
+    def _call(self, function: str, values: tuple[observe.Tree, ...]) -> _Code:
+        if function in observe.SIZES:
+            return _Code((*self._value(values[0]), f"l{observe.SIZES[function]}"))
         if function == "percpu":
             of = self._code(values[0])
             offset = (f"#{self._address(_OFFSETS):x}", "v", "#8", "*", "+", "l8")
             return _Code((*of.steps, *offset, "+"), of.type, is_place=of.is_place)
         pointer, name, member = values
-        if not isinstance(name, Identifier) or not isinstance(member, Identifier):
+        if not isinstance(name, observe.Identifier) or not isinstance(member, observe.Identifier):
             raise VerifyError("`container` takes a pointer, the name of a structure and that of its field")
         field = self._field(self._structure(name.name), member.name)
         return _Code((*self._value(pointer), f"#{field.offset:x}", "-"), self._pointer(name.name))
 
-    def _operation(self, operator: str, values: tuple[Tree, ...]) -> tuple[str, ...]:
+    def _operation(self, operator: str, values: tuple[observe.Tree, ...]) -> tuple[str, ...]:
         sides = [self._value(value) for value in values]
         if operator == "!":
             return (*sides[0], "!")
@@ -345,16 +327,13 @@ def with_program(text: str, program: Path, functions: Iterable[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def observe_file(observation: ObserveDefinition, kernel: Path, symbols: Path, *, threads: bool = True) -> str:
+def observe_file(
+    observation: observe.ObserveDefinition, kernel: Path, symbols: Path, *, threads: bool = True
+) -> str:
     """The text of the plugin's file for this kernel; `symbols` names its addresses."""
     own = "".join(map(file_digest, sorted(Path(__file__).parent.glob("*.py"))))
-    key = {
-        "observe": repr(observation),
-        "kernel": file_digest(kernel),
-        "of": file_digest(symbols),
-        "code": own,
-        "threads": str(threads),
-    }
+    key = {"observe": repr(observation), "kernel": file_digest(kernel), "of": file_digest(symbols)}
+    key |= {"code": own, "threads": str(threads)}
 
     def make(files: Path) -> None:
         try:

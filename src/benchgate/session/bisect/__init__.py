@@ -108,8 +108,7 @@ def run(order: BisectRequest, say: Say) -> tuple[str, int]:
         while True:
             chosen = next_commit(walk.folder, walk.repository, walk.paths, known)
             if not chosen.commit:
-                text = _answer(walk.folder, walk.question, walk.repository, known, chosen)
-                return text, 0 if chosen.first_bad else UNDECIDED
+                return _answer(walk, known, chosen), 0 if chosen.first_bad else UNDECIDED
             subject = subject_of(walk.repository, chosen.commit)
             say(f"about {chosen.left} left; testing {chosen.commit[:10]} ({subject})")
             known = walk.test(known, chosen.commit)
@@ -117,10 +116,8 @@ def run(order: BisectRequest, say: Say) -> tuple[str, int]:
 
 def _ends(walk: Walk, known: BisectState) -> BisectState:
     """GOOD must pass and BAD must fail, or there is nothing to find."""
-    for commit, wanted, name in (
-        (walk.question.good, Term.GOOD, "GOOD"),
-        (walk.question.bad, Term.BAD, "BAD"),
-    ):
+    ends = (walk.question.good, Term.GOOD, "GOOD"), (walk.question.bad, Term.BAD, "BAD")
+    for commit, wanted, name in ends:
         measured = known.step(commit)
         if measured is None:
             walk.say(f"testing {name} {commit[:10]} ({subject_of(walk.repository, commit)})")
@@ -221,20 +218,17 @@ def _names(name: Path) -> Sequence[Path]:
     return [name, *(name.with_name(f"{name.name}-{number}") for number in range(2, 1000))]
 
 
-def _answer(
-    folder: Path, question: BisectQuestion, repository: Repository, known: BisectState, choice: BisectChoice
-) -> str:
-    lines = _found(repository, choice.first_bad) if choice.first_bad else _among(repository, known, choice)
+def _answer(walk: Walk, known: BisectState, choice: BisectChoice) -> str:
+    folder, question, of = walk.folder, walk.question, walk.repository
+    lines = _found(of, choice.first_bad) if choice.first_bad else _among(of, known, choice)
     step = known.step(choice.first_bad) or _earliest_bad(known, choice)
     if step is not None:
         lines += ["", step.why, *_against_good(folder, step)]
     skipped = [skip for skip in known.steps if skip.term is Term.SKIP]
     if skipped:
         lines += ["", "skipped:", *(f"  {state.line(skip)}" for skip in skipped)]
-    lines += [
-        "",
-        f"{len(known.steps)} steps, each with its session: {folder / state.LOG}, {folder / 'steps'}",
-    ]
+    places = f"{folder / state.LOG}, {folder / 'steps'}"
+    lines += ["", f"{len(known.steps)} steps, each with its session: {places}"]
     lines.append(f"from GOOD {question.good[:10]} to BAD {question.bad[:10]} of {question.system}")
     return "\n".join(map(visible, lines))
 
@@ -250,9 +244,8 @@ def _found(repository: Repository, commit: str) -> list[str]:
 def _among(repository: Repository, known: BisectState, choice: BisectChoice) -> list[str]:
     lines = ["the first bad commit is one of these, and the others of them could not be judged:"]
     for commit in choice.among:
-        step = known.step(commit)
-        lines.append(f"  {commit[:10]} {step.term if step else 'not tested'}: "
-                     f"{subject_of(repository, commit)}")  # fmt: skip
+        step, subject = known.step(commit), subject_of(repository, commit)
+        lines.append(f"  {commit[:10]} {step.term if step else 'not tested'}: {subject}")
     return lines
 
 
@@ -302,12 +295,11 @@ def next_commit(
 ) -> BisectChoice:
     """Begins anew and repeats all steps, so that it does not matter how the last call ended."""
     place = _repository(folder / _FOLDER, repository, so_far)
-    known = [step for step in so_far.steps if step.commit not in (so_far.question.good, so_far.question.bad)]
-    said = _bisect(place, "start", "--no-checkout", so_far.question.bad, so_far.question.good, "--", *paths)
-    for made in known:
-        if said.first_bad or said.among:
-            break
-        said = _bisect(place, str(made.term), made.commit)
+    ends = so_far.question.bad, so_far.question.good
+    said = _bisect(place, "start", "--no-checkout", *ends, "--", *paths)
+    for made in so_far.steps:
+        if made.commit not in ends and not (said.first_bad or said.among):
+            said = _bisect(place, str(made.term), made.commit)
     return said
 
 

@@ -78,9 +78,8 @@ def read(folder: Path, question: BisectQuestion) -> BisectState:
         value = without_head(read_object(folder, NAME), "a bisect", advice, format=FORMAT, version=VERSION)
         state = read_typed(BisectState, value, "a bisect")
     except (EvidenceError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"{folder / NAME} cannot be read: {error}; name another folder with --out"
-        ) from error
+        advice = "name another folder with --out"
+        raise UsageError(f"{folder / NAME} cannot be read: {error}; {advice}") from error
     if state.question != question:
         raise UsageError(
             f"{folder} is of another bisect, from {state.question.good[:10]} to {state.question.bad[:10]} of "

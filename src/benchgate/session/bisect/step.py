@@ -39,6 +39,8 @@ _MEASURED = (0, 1, 5, 75)
 _GRACE_S = 60.0
 """An interrupted session has so many seconds to end its guest and write its reports."""
 _LONGEST, _SHORT = 400, 240
+_TERMS = {Word.FAIL: Term.BAD, Word.INVALID: Term.SKIP, Word.INCONCLUSIVE: Term.SKIP, Word.PASS: Term.GOOD}
+"""What a verdict says of its commit, the strongest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +69,20 @@ class _PytestError:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _PytestEnd:
-    status: int
-    of: _PytestError = _PytestError()
-
-
 def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> BisectStep:
-    ended = _pytest(question, pair, folder)
-    status, text = ended.status, one_line(ended.of.text, _SHORT)
-    if ended.of.error == BuildError.__name__:
+    status, ended = _pytest(question, pair, folder)
+    text = one_line(ended.text, _SHORT)
+    if ended.error == BuildError.__name__:
         return BisectStep(commit, Term.SKIP, f"it does not build: {text}")
     session = _session_in(folder)
     if status not in _MEASURED or session is None:
         what = text or "see its output"
-        raise UsageError(
-            f"testing {commit[:10]}: pytest ended with status {status}: {what}; output: {folder / _OUTPUT}"
-        )
+        where = f"output: {folder / _OUTPUT}"
+        raise UsageError(f"testing {commit[:10]}: pytest ended with status {status}: {what}; {where}")
     letters = read_object(session, SESSION).get("letters", {})
     if letters != dict(pair.letters):
-        raise UsageError(
-            f"testing {commit[:10]}: the session has other systems, {letters!r:.200}; remove --system from "
-            "the tests' own options (addopts)"
-        )
+        advice = "remove --system from the tests' own options (addopts)"
+        raise UsageError(f"testing {commit[:10]}: the session has other systems, {letters!r:.200}; {advice}")
     term, why = judged(_verdicts(session), pair)
     return BisectStep(commit, term, why, str(session.relative_to(folder.parent.parent)))
 
@@ -97,12 +90,7 @@ def run(question: BisectQuestion, pair: Pair, commit: str, folder: Path) -> Bise
 def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str]:
     """What the verdicts on the tested commit say of it. One FAIL is enough."""
     mine = [verdict for verdict in verdicts if verdict.get("system") == pair.tested.name]
-    for word, term in (
-        (Word.FAIL, Term.BAD),
-        (Word.INVALID, Term.SKIP),
-        (Word.INCONCLUSIVE, Term.SKIP),
-        (Word.PASS, Term.GOOD),
-    ):
+    for word, term in _TERMS.items():
         if reasons := [str(verdict.get("reason")) for verdict in mine if verdict.get("outcome") == word]:
             return term, one_line(reasons[0], _LONGEST)
     if pair.other is None and mine and all(verdict.get("gate") == ratio.KIND for verdict in mine):
@@ -112,7 +100,8 @@ def judged(verdicts: Sequence[Mapping[str, Any]], pair: Pair) -> tuple[Term, str
     raise UsageError(f"no gate of these tests is on {pair.tested.name}; name tests without a mark `system`")
 
 
-def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
+def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> tuple[int, _PytestError]:
+    """The exit status, and what ended it."""
     systems = [f"--system={word}" for word in pair.words]
     words = [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
     argv = inner_pytest.argv(PLUGIN, folder / _ENDED, words)
@@ -120,17 +109,16 @@ def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> _PytestEnd:
         output = stack.enter_context((folder / _OUTPUT).open("wb"))
         nothing = stack.enter_context(Path(os.devnull).open("rb"))
         with held():
-            child = start(
-                argv, os.environ, stdin=nothing.fileno(), stdout=output.fileno(), stderr=output.fileno()
-            )
+            said = output.fileno()
+            child = start(argv, os.environ, stdin=nothing.fileno(), stdout=said, stderr=said)
             stack.callback(child.stop, _GRACE_S)
         child.wait(float("inf"))
     status = child.exit_status
     if status is None or status < 0:
         raise UsageError(f"pytest was killed (status {status}); output: {folder / _OUTPUT}")
     if not (folder / _ENDED).exists():  # it could not begin
-        return _PytestEnd(status)
-    return _PytestEnd(status, read(_PytestError, read_json(read_text(folder, _ENDED)), "a step"))
+        return status, _PytestError()
+    return status, read(_PytestError, read_json(read_text(folder, _ENDED)), "a step")
 
 
 def _session_in(folder: Path) -> Path | None:
@@ -143,9 +131,8 @@ def _verdicts(session: Path) -> list[Mapping[str, Any]]:
         written = read_json(read_text(session, VERDICTS))
     except ValueError as error:
         raise UsageError(f"{session / VERDICTS} is not JSON: {error}") from error
-    return (
-        [verdict for verdict in written if isinstance(verdict, Mapping)] if isinstance(written, list) else []
-    )
+    verdicts = written if isinstance(written, list) else []
+    return [verdict for verdict in verdicts if isinstance(verdict, Mapping)]
 
 
 # ---- in the step's pytest

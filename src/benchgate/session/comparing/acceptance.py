@@ -61,10 +61,8 @@ def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
         raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(map(_lack, of.values()))}")
     kept = [_baseline_arm(arm) for arm in usable]
     if asked.profile:
-        kept = [
-            _with_symbols(asked, baseline_arm, arm, notice)
-            for baseline_arm, arm in zip(kept, usable, strict=True)
-        ]
+        pairs = zip(kept, usable, strict=True)
+        kept = [_with_symbols(asked, baseline_arm, arm, notice) for baseline_arm, arm in pairs]
     baseline = Baseline(
         session=str(facts["id"]),
         finished=str(facts["finished"]),
@@ -101,12 +99,8 @@ def _require_decisive(session: JudgedSession, where: str) -> None:
     """A verdict about an older baseline says nothing against this session's figures."""
     if informs := read_policy(session.facts, where).informs:
         raise UsageError(f"{where}: a session that decides nothing is no baseline: {informs}")
-    wrong = [
-        verdict
-        for verdict in session.view.verdicts
-        if verdict.outcome is Word.INVALID and verdict.gate != regression.KIND
-    ]
-    if wrong:
+    invalid = (verdict for verdict in session.view.verdicts if verdict.outcome is Word.INVALID)
+    if wrong := [verdict for verdict in invalid if verdict.gate != regression.KIND]:
         raise EvidenceError(f"{where}: a session with an INVALID verdict is no baseline: {wrong[0].reason}")
 
 
@@ -169,13 +163,11 @@ def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str
             return f"its {name} is not that of {asked.folder}"
     mine, other = ({arm.cell.id: arm for arm in of.arms} for of in (made, baseline))
     if mine.keys() != other.keys():
-        return (
-            f"it does not have the cells of {asked.folder}: {', '.join(sorted(mine.keys() ^ other.keys()))}"
-        )
+        differing = ", ".join(sorted(mine.keys() ^ other.keys()))
+        return f"it does not have the cells of {asked.folder}: {differing}"
     for cell_id, baseline_arm in mine.items():
         symbols = baseline_arm.symbols if asked.profile else other[cell_id].symbols
-        if baseline_file.as_written(replace(baseline_arm, symbols=symbols)) != baseline_file.as_written(
-            other[cell_id]
-        ):
+        written = baseline_file.as_written(replace(baseline_arm, symbols=symbols))
+        if written != baseline_file.as_written(other[cell_id]):
             return f"its figures of {cell_id} are not those of {asked.folder}"
     return ""

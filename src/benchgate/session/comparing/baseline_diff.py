@@ -53,17 +53,15 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
     where = str(folder / SESSION)
     of = acceptance.measured_arms(session, where)
     here = origin_of(session.facts, where)
+    shown = [arm for arm in of.values() if run is None or run.name.endswith(f"-{arm.cell.id}")]
     pairs = [
         _Pair(then, arm, _runs(session, arm), here, baseline.origin)
-        for arm in of.values()
-        if (run is None or run.name.endswith(f"-{arm.cell.id}"))
-        and (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
+        for arm in shown
+        if (then := baseline_checks.arm_for(baseline, arm.cell, arm.lane))
     ]
     if not pairs:
-        raise UsageError(
-            f"{asked.folder} has no cell of the baseline, which has "
-            f"{', '.join(arm.cell.id for arm in baseline.arms)}"
-        )
+        cells = ", ".join(arm.cell.id for arm in baseline.arms)
+        raise UsageError(f"{asked.folder} has no cell of the baseline, which has {cells}")
     lines = [f"baseline: session {baseline.session} of {baseline.finished}, commit {baseline.commit}"]
     for pair in pairs:
         lines += ["", *_cell(pair)]
@@ -105,12 +103,8 @@ def _cell(pair: _Pair) -> Iterator[str]:
 def _metric(pair: _Pair, name: str) -> list[str]:
     then, now = pair.then.measurements[name], pair.now.measurements[name]
     unit = f" {unit_on(now.cell.system, now.unit)}".rstrip()
-    return [
-        name,
-        f"{exact(median(then.samples))}{unit}",
-        f"{exact(median(now.samples))}{unit}",
-        worse(then, now),
-    ]
+    medians = (f"{exact(median(each.samples))}{unit}" for each in (then, now))
+    return [name, *medians, worse(then, now)]
 
 
 def worse(then: Measurement, now: Measurement) -> str:
@@ -153,9 +147,8 @@ def _symbols(pair: _Pair, asked: acceptance.AcceptanceRequest, notice: Notice) -
 def table(then: SymbolCounts, now: SymbolCounts) -> Iterator[str]:
     """The symbols whose counts changed most, in instructions of the window of one seed."""
     current = folded(now.counts, then.counts)
-    changes = {
-        key: (then.counts.get(key, 0), current.get(key, 0)) for key in dict.fromkeys((*then.counts, *current))
-    }
+    keys = dict.fromkeys((*then.counts, *current))
+    changes = {key: (then.counts.get(key, 0), current.get(key, 0)) for key in keys}
     differing = {key: pair for key, pair in changes.items() if pair[0] != pair[1]}
     if not differing:
         yield f"  symbols of seed {then.seed}: all counts are equal"

@@ -71,11 +71,8 @@ def _side(word: str, db: str) -> ComparisonSide:
 
 def _alone(a: ComparisonSide, b: ComparisonSide) -> list[tuple[str, str]]:
     """What has no partner, each once: a row that one side skipped is missing here, too."""
-    left = a.samples.keys() - b.samples.keys(), b.samples.keys() - a.samples.keys()
-    return [
-        (name, ", ".join(sorted(set(map(figures_file.short, keys)))))
-        for name, keys in zip("AB", left, strict=True)
-    ]
+    left = {"A": a.samples.keys() - b.samples.keys(), "B": b.samples.keys() - a.samples.keys()}
+    return [(name, ", ".join(sorted(set(map(short, keys))))) for name, keys in left.items()]
 
 
 def _alike(a: ComparisonSide, b: ComparisonSide) -> tuple[ComparisonSide, ComparisonSide]:
@@ -92,9 +89,8 @@ def _alike(a: ComparisonSide, b: ComparisonSide) -> tuple[ComparisonSide, Compar
     if not a.samples.keys() & b.samples.keys():
         a, b = a.operations, b.operations
     if not a.samples.keys() & b.samples.keys():
-        raise UsageError(
-            f"{a.name} and {b.name} have no figure of the same workload, parameters, CPU count and metric"
-        )
+        lack = "no figure of the same workload, parameters, CPU count and metric"
+        raise UsageError(f"{a.name} and {b.name} have {lack}")
     return a, b
 
 
@@ -192,6 +188,5 @@ class _Worsening:
 def _worse(base: Samples, other: Samples, alpha: float) -> _Worsening:
     top, bottom = (other, base) if base.better is MetricDirection.LESS else (base, other)
     steps = top.step or 0.0, bottom.step or 0.0
-    return _Worsening(
-        ratio_of_medians(top.values, bottom.values), ratio_interval(top.values, bottom.values, alpha, steps)
-    )
+    ratio = ratio_of_medians(top.values, bottom.values)
+    return _Worsening(ratio, ratio_interval(top.values, bottom.values, alpha, steps))

@@ -63,10 +63,8 @@ class ExplorationFolder:
         for name in names:
             if before.get(name) != json.loads(json.dumps(facts[name])):
                 other = "asks for something else" if name == "asked" else "had another QEMU or other guests"
-                raise UsageError(
-                    f"{self.path}: this exploration {other}; its runs would not fit; next: give another "
-                    "folder with --out"
-                )
+                advice = "its runs would not fit; next: give another folder with --out"
+                raise UsageError(f"{self.path}: this exploration {other}; {advice}")
 
     def facts(self) -> dict[str, Any]:
         if not (self.path / PLAN).is_file():
@@ -159,9 +157,7 @@ class ExplorationFolder:
             "notes": list(state.notes),
             "runs": [as_json(line) for line in state.lines],
             "finds": [as_json(find) for find in state.finds],
-            "groups": [
-                {"group": name, "finds": [find.name for find in finds]} for name, finds in state.groups
-            ],
+            "groups": [{"group": name, "finds": [one.name for one in finds]} for name, finds in state.groups],
         }
         write_whole(self.path / STATE, json.dumps(value, indent=1) + "\n")
         write_whole(self.path / PAGE, page)

@@ -94,15 +94,9 @@ class GuestMaker:
         if not self._bench.emulators.is_exact:
             raise HostError("exploration needs the instruction clock; see `benchgate doctor`")
         planned_cells = tuple(self._seated(cell, cell.cell.cpus) for cell in cells)
-        if refused := next(
-            (
-                f"{planned_cell.cell.id}: {planned_cell.skip}"
-                for planned_cell in planned_cells
-                if planned_cell.skip
-            ),
-            "",
-        ):
-            raise UsageError(refused)
+        for refused in planned_cells:
+            if refused.skip:
+                raise UsageError(f"{refused.cell.id}: {refused.skip}")
         if self.options.fleet:
             fleets.require_makeable(self.options, planned_cells)
         self._runner = fleets.maker_of(self.options, self.progress.note)
@@ -117,15 +111,12 @@ class GuestMaker:
     def facts(self, cells: Sequence[PlannedCell]) -> dict[str, Any]:
         """What a replay needs, and what must be the same for the exploration to go on."""
         digests = {cell.guest: guest_digest(self._bench.image(cell)) for cell in cells}
+        systems, shipped = [cell.system for cell in cells], catalog.names("system")
         return {
             "inputs": {**self._bench.emulators.described(), "guests": digests},
-            "settings": {cell.system.name: dict(cell.system.settings.values) for cell in cells},
+            "settings": {system.name: dict(system.settings.values) for system in systems},
             "workloads": {cell.workload.name: catalog.word_of(cell.workload) for cell in cells},
-            "systems": {
-                cell.system.name: str(cell.system.file)
-                for cell in cells
-                if cell.system.name not in catalog.names("system")
-            },
+            "systems": {system.name: str(system.file) for system in systems if system.name not in shipped},
             "options": {"measure": False},
             **provenance.machines(cells),
         }
@@ -143,9 +134,9 @@ class GuestMaker:
     def symbols(self, planned: PlannedCell) -> Sequence[Symbols]:
         key = planned.cell.row
         if key not in self._symbols:
-            symbol_files = self._bench.symbols(planned)
-            files = symbol_files.kernel, symbol_files.program
-            self._symbols[key] = [read_symbols(file) for file in files if file is not None]
+            files = self._bench.symbols(planned)
+            given = (file for file in (files.kernel, files.program) if file is not None)
+            self._symbols[key] = [read_symbols(file) for file in given]
         return self._symbols[key]
 
     def make(self, jobs: Iterable[ExplorationJob], at_once: int) -> Generator[MakerResult, None, None]:
@@ -161,8 +152,8 @@ class GuestMaker:
                 job = taken[number]
                 if raw.ending is Ending.NO_START:
                     raise BootError(
-                        f"{job.planned.cell.id}: no guest ran: {raw.detail} That says nothing of its kernel; "
-                        f"next: the same command makes the runs that are missing"
+                        f"{job.planned.cell.id}: no guest ran: {raw.detail} That says nothing of its "
+                        "kernel; next: the same command makes the runs that are missing"
                     )
                 seconds = time.monotonic() - self._began.pop(job.folder, time.monotonic())
                 yield MakerResult(self._made(job, raw), seconds)

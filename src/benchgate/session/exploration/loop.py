@@ -11,7 +11,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -121,26 +122,21 @@ class ExplorationLoop:
 
     def run(self) -> None:
         """Makes every run that is asked for and has no line yet."""
-        ids = [*self._by_id]
-        missing = [attempt for attempt in self._all() if attempt.key not in self._lines]
+        missing = [attempt for attempt in chain(*self._parts()) if attempt.key not in self._lines]
         self.progress.expect(len(missing))
-        if self._is_over():
-            return
-        self._make(first_runs(ids, self.asked.first_seed))
-        if not self._is_over():
-            self._make(self._later(ids))
+        for part in self._parts():
+            if not self._is_over():
+                self._make(part)
 
-    def _all(self) -> Iterator[ExplorationAttempt]:
-        ids = [*self._by_id]
-        yield from first_runs(ids, self.asked.first_seed)
-        yield from self._later(ids)
-
-    def _later(self, ids: Sequence[str]) -> Iterator[ExplorationAttempt]:
-        return schedule(ids, self.asked.strategies, self.asked.runs, self.asked.first_seed)
+    def _parts(self) -> tuple[Iterable[ExplorationAttempt], Iterable[ExplorationAttempt]]:
+        """The first run of each cell, and what comes after all of them."""
+        ids, asked = [*self._by_id], self.asked
+        later = schedule(ids, asked.strategies, asked.runs, asked.first_seed)
+        return first_runs(ids, asked.first_seed), later
 
     @property
     def expected(self) -> int:
-        return len([*self._all()])
+        return sum(1 for _ in chain(*self._parts()))
 
     def _is_over(self) -> bool:
         return self.asked.stop_at_first and any(line.find for line in self._lines.values())
@@ -167,16 +163,11 @@ class ExplorationLoop:
     def _job(self, attempt: ExplorationAttempt) -> ExplorationJob:
         first = self._first(attempt.cell)
         exploration = self.exploration(attempt, first)
-        label = (
-            f"run {attempt.number} of {self.asked.runs}, {attempt.strategy}"
-            if attempt.number
-            else "first run"
-        )
+        planned, number = self._by_id[attempt.cell], attempt.number
+        label = f"run {number} of {self.asked.runs}, {attempt.strategy}" if number else "first run"
         place = self.folder.new_run(attempt.key)
-        limit = limit_ns(first.end_ns) if first and attempt.number else None
-        return ExplorationJob(
-            self._by_id[attempt.cell], exploration, attempt.seed, place, attempt.number, label, limit
-        )
+        limit = limit_ns(first.end_ns) if first and number else None
+        return ExplorationJob(planned, exploration, attempt.seed, place, number, label, limit)
 
     def exploration(self, attempt: ExplorationAttempt, first: RunLine | None) -> Exploration:
         steps = (first.steps or 0) if first else 0
@@ -190,12 +181,9 @@ class ExplorationLoop:
         made = result.made
         found = trouble.trouble(made, self._usual_of(attempt.cell), self.asked.slower)
         with held():  # a find's folder and its line belong together
-            name = self._keep(attempt, job, result, found) if found else ""
+            name = self._keep(attempt, job, made, found) if found else ""
             line = RunLine(
-                cell=attempt.cell,
-                number=attempt.number,
-                strategy=attempt.strategy,
-                seed=attempt.seed,
+                **asdict(attempt),
                 outcome=FOUND if found else OK,
                 work_ns=made.work_ns,
                 end_ns=None if found else made.end_ns,
@@ -216,35 +204,28 @@ class ExplorationLoop:
             self.progress.note(f"{name}: {command(self.folder, name)}")
 
     def _keep(
-        self, attempt: ExplorationAttempt, job: ExplorationJob, result: MakerResult, found: Trouble
+        self, attempt: ExplorationAttempt, job: ExplorationJob, made: RunObservation, found: Trouble
     ) -> str:
-        made, name = result.made, self.folder.new_find(job.folder)
-        self.folder.keep_find(
-            Find(
-                name=name,
-                cell=attempt.cell,
-                number=attempt.number,
-                strategy=attempt.strategy,
-                seed=attempt.seed,
-                kind=found.kind,
-                what=one_line(found.what, LONGEST_WHAT),
-                group=one_line(trouble.group_of(found, made), LONGEST_WHAT),
-                last_lines=made.last_lines,
-                places=made.places,
-                deadline_ns=job.deadline_ns or 0,
-            )
+        name = self.folder.new_find(job.folder)
+        find = Find(
+            name=name,
+            **asdict(attempt),
+            kind=found.kind,
+            what=one_line(found.what, LONGEST_WHAT),
+            group=one_line(trouble.group_of(found, made), LONGEST_WHAT),
+            last_lines=made.last_lines,
+            places=made.places,
+            deadline_ns=job.deadline_ns or 0,
         )
+        self.folder.keep_find(find)
         return name
 
     def _usual_of(self, cell: str) -> float | None:
         """Takes the first verified runs of the cell, in the order of their numbers."""
         if self._usual.get(cell) is None:
-            mine = sorted(
-                (line.number, line.work_ns)
-                for line in self._lines.values()
-                if line.cell == cell and line.work_ns is not None and line.outcome == OK
-            )
-            self._usual[cell] = trouble.usual([work for _, work in mine])
+            good = [line for line in self._lines.values() if line.cell == cell and line.outcome == OK]
+            good.sort(key=lambda line: line.number)
+            self._usual[cell] = trouble.usual([line.work_ns for line in good if line.work_ns is not None])
         return self._usual[cell]
 
 

@@ -64,9 +64,8 @@ def _placed(trials: Trials, point: StallPoint) -> tuple[StallPoint, int]:
         other = narrow.moved(points, points.index(point), by)
         return None if other is None else trials.best.at(other)
 
-    earlier = trials.search(
-        narrow.farthest(min(MOST_MOVED, point.instruction)), lambda by: case(-by), adopts=False
-    )
+    most = min(MOST_MOVED, point.instruction)
+    earlier = trials.search(narrow.farthest(most), lambda by: case(-by), adopts=False)
     later = trials.search(narrow.farthest(MOST_MOVED), case, adopts=False)
     begin = point.instruction - earlier
     if later and trials.fails(case(later)):
@@ -76,11 +75,7 @@ def _placed(trials: Trials, point: StallPoint) -> tuple[StallPoint, int]:
 
 def _at(points: Sequence[StallPoint], point: StallPoint) -> StallPoint:
     """Finds the stall at the same instruction, whatever its length is now."""
-    return next(
-        stall_point
-        for stall_point in points
-        if (stall_point.vcpu, stall_point.instruction) == (point.vcpu, point.instruction)
-    )
+    return next(one for one in points if (one.vcpu, one.instruction) == (point.vcpu, point.instruction))
 
 
 # ---- what is executed meanwhile

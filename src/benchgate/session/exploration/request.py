@@ -61,11 +61,8 @@ class ExplorationRequest:
         free = ["runs", "stop_at_first", "jobs", "small", "small_runs"]
         free += ["start"] if self.smoke or self.start == StartKind.COLD else []
         whole = asdict(self) | {"parameters": dict(self.parameters or {})}
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in whole.items()
-            if name not in free
-        }
+        kept = {name: value for name, value in whole.items() if name not in free}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in kept.items()}
 
     def exploration(self, strategy: str, seed: int, steps: int, begin_ns: int | None = None) -> Exploration:
         """The exploration of one run, which has `steps` synchronising instructions. Its window begins at
@@ -97,9 +94,8 @@ def strategies(word: str) -> tuple[str, ...]:
     for strategy in result:
         if strategy not in STRATEGIES:
             known = f"a strategy is {ALL} or of {', '.join(STRATEGIES)}"
-            raise UsageError(
-                f"--strategy {word:.80}: `{strategy:.40}` is none; {suggestion(strategy, STRATEGIES, known)}"
-            )
+            advice = suggestion(strategy, STRATEGIES, known)
+            raise UsageError(f"--strategy {word:.80}: `{strategy:.40}` is none; {advice}")
     if not result or len(set(result)) != len(result):
         raise UsageError(f"--strategy {word!r:.80}: name at least one, each once")
     return result
@@ -128,8 +124,8 @@ def checked(asked: ExplorationRequest) -> None:
     begin, end = given.get("from_ns", 0), given.get("until_ns", 0)
     if 0 < end <= begin:
         raise UsageError(
-            f"--with: from_ns {begin} is not before until_ns {end}, so no run could have a stall; next: give "
-            "a later until_ns, or none for the whole run"
+            f"--with: from_ns {begin} is not before until_ns {end}, so no run could have a stall; next: "
+            "give a later until_ns, or none for the whole run"
         )
     for strategy in asked.strategies:
         asked.exploration(str(Strategy.SYNC) if strategy == PLAIN else strategy, asked.first_seed, steps=1)

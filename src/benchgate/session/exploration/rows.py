@@ -48,10 +48,8 @@ def select(asked: ExplorationRequest) -> RowSelection:
 
 def _of_tests(asked: ExplorationRequest) -> RowSelection:
     if not asked.paths:
-        raise UsageError(
-            "benchgate explore: name tests, such as tests/smp, or a system whose smokes are explored: "
-            "--system kernel --smoke"
-        )
+        example = "tests/smp, or a system whose smokes are explored: --system kernel --smoke"
+        raise UsageError(f"benchgate explore: name tests, such as {example}")
     answer = inner_pytest.collected(PLUGIN, asked.paths, _words(asked))
     picked: PickedRows = pickle.loads(answer)  # noqa: S301 - written by the process that was just started
     cells, notes = _explorable(asked, picked.cells.values(), one_cpu=1 in (cpu_list("smp", asked.smp) or ()))
@@ -62,15 +60,10 @@ def _of_tests(asked: ExplorationRequest) -> RowSelection:
 
 
 def _words(asked: ExplorationRequest) -> list[str]:
-    given = [f"--system={system}" for system in asked.systems]
+    given = ["--clock=insn", f"--start={asked.start}", *(f"--system={one}" for one in asked.systems)]
     given += [f"--smp={asked.smp}"] if asked.smp else []
-    return [
-        "--clock=insn",
-        f"--start={asked.start}",
-        *given,
-        *(["--quick"] if asked.quick else []),
-        *asked.words,
-    ]
+    given += ["--quick"] if asked.quick else []
+    return [*given, *asked.words]
 
 
 def has_window(system: System) -> bool:

@@ -28,13 +28,7 @@ from benchgate.session.exploration import folder as folders
 from benchgate.session.exploration import rows, smaller
 from benchgate.session.exploration.folder import ExplorationFolder
 from benchgate.session.exploration.guest_maker import LIMITS
-from benchgate.session.exploration.loop import (
-    ExplorationBench,
-    ExplorationJob,
-    ExplorationLoop,
-    Open,
-    command,
-)
+from benchgate.session.exploration.loop import ExplorationBench, ExplorationLoop, Open, command
 from benchgate.session.exploration.request import ExplorationRequest
 from benchgate.session.exploration.rows import RowSelection
 from benchgate.session.exploration.trials import Case, Trials
@@ -123,8 +117,7 @@ def _read(on: ExplorationBench, planned: PlannedCell, find: Find, place: Path) -
     if raw.exploration is None:
         raise UsageError(f"{place}: its run.json says of no exploration")
     case = Case(planned, raw.seed, raw.exploration, find.deadline_ns or None)
-    job = ExplorationJob(planned, raw.exploration, raw.seed, place, find.number, "", case.deadline_ns)
-    return case, on.maker.read(job)
+    return case, on.maker.read(case.job(place, find.number))
 
 
 def _go_on(trials: Trials, on: ExplorationBench, folder: ExplorationFolder) -> None:
@@ -160,20 +153,19 @@ def plan_text(asked: ExplorationRequest, selected: RowSelection, out: Path) -> s
     folder = ExplorationFolder(out)
     lines = folder.lines() if (out / folders.RUNS).is_file() else ()
     runs = asked.runs * len(selected.cells)
+    each = f"{counted(asked.runs, 'run')} each: {', '.join(asked.strategies)} in turn"
+    boots = counted(runs + len(selected.cells), "boot")
     told = [
-        f"explore {counted(len(selected.cells), 'cell')}, {counted(asked.runs, 'run')} each: "
-        f"{', '.join(asked.strategies)} in turn; {counted(runs + len(selected.cells), 'boot')}",
+        f"explore {counted(len(selected.cells), 'cell')}, {each}; {boots}",
         *(f"  {cell.cell.id}" for cell in selected.cells),
         *(f"left out: {note}" for note in selected.notes),
         f"folder: {out}",
     ]
     if lines:
-        each = sum(line.seconds for line in lines) / len(lines)
+        took = sum(line.seconds for line in lines) / len(lines)
         left = max(runs + len(selected.cells) - len(lines), 0)
-        told.append(
-            f"made: {counted(len(lines), 'run')}, {counted(sum(bool(line.find) for line in lines), 'find')}; "
-            f"{each:.1f} s each: {seconds(each * left)} of one CPU left"
-        )
+        made = f"{counted(len(lines), 'run')}, {counted(sum(bool(line.find) for line in lines), 'find')}"
+        told.append(f"made: {made}; {took:.1f} s each: {seconds(took * left)} of one CPU left")
     return "\n".join(told)
 
 
@@ -185,9 +177,8 @@ def replay_find(order: ReplayRequest, notice: Notice) -> tuple[str, bool]:
     limit = find.deadline_ns or None
     if name != find.name and find.small is not None and find.small.cell != find.cell:
         limit = None  # another cell has another deadline
-    text, same = replay.replay(
-        replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB), notice
-    )
+    again = replace(order, facts=folders.PLAN, deadline_ns=limit, limits=LIMITS, verb=VERB)
+    text, same = replay.replay(again, notice)
     return "\n".join([text, *_left_of(find, order.folder)]), same
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 
 from benchgate.base.exploration import MOST_POINTS, Exploration, StallPoint
@@ -50,6 +51,10 @@ class Case:
     def explored(self, exploration: Exploration) -> Case:
         return replace(self, exploration=exploration)
 
+    def job(self, place: Path, number: int, label: str = "") -> ExplorationJob:
+        made = self.planned, self.exploration, self.seed
+        return ExplorationJob(*made, place, number, label, self.deadline_ns)
+
 
 class SpentError(Exception):
     """No more runs may be made."""
@@ -79,9 +84,8 @@ class Trials:
     def first(self, cases: Sequence[Case | None], *, adopts: bool = True) -> int | None:
         """The number of the first one that fails; with `adopts` it is the best from here on. None is a case
         that does not exist."""
-        wanted = [
-            (n, case) for n, case in enumerate(cases) if case and self._known.get(case.key) is not False
-        ]
+        numbered = enumerate(cases)
+        wanted = [(n, case) for n, case in numbered if case and self._known.get(case.key) is not False]
         if not wanted:
             return None
         with closing(self._results([case for _, case in wanted], keeps=adopts)) as results:
@@ -138,9 +142,7 @@ class Trials:
         try:
             candidates = next(search)
             while True:
-                candidates = search.send(
-                    self.first([case(candidate) for candidate in candidates], adopts=adopts)
-                )
+                candidates = search.send(self.first([case(one) for one in candidates], adopts=adopts))
         except StopIteration as end:
             result: T = end.value
             return result
@@ -177,7 +179,4 @@ class Trials:
 
     def _job(self, case: Case) -> ExplorationJob:
         place = self.folder.new_run(f"{self.find.name}-small-{self.runs}")
-        label = f"{self.find.name} smaller, run {self.runs}"
-        return ExplorationJob(
-            case.planned, case.exploration, case.seed, place, self.runs, label, case.deadline_ns
-        )
+        return case.job(place, self.runs, f"{self.find.name} smaller, run {self.runs}")

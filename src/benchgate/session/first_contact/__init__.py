@@ -49,6 +49,10 @@ _RANK = {ListeningEnd.PROMPT: 4, ListeningEnd.EXITED: 3, ListeningEnd.QUIET: 2, 
 _GOOD = 3
 """A kernel of this rank came up; others may come further on another machine."""
 _LONGEST_S = 3600.0
+_FURTHER = (
+    "with {cpus} CPUs it came further than with 1: some kernels wait for as many CPUs as they were built "
+    "for. A speedup needs runs at several counts: build it so that it comes up with 1, too"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +98,8 @@ def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactR
     if file.is_linux and not order.given.has_programs:
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
         kernel = relative(file.path, order.given.out)
-        result = FirstContactResult(
-            linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch]), "primes"
-        )
+        text = linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch])
+        result = FirstContactResult(text, "primes")
     else:
         result = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
     system = systemfile.parse(result.text, order.given.out, {})
@@ -159,10 +162,8 @@ def _came_up(booting: _BootTrials, file: KernelFile, arch: str) -> tuple[System,
 
 def advice(furthest: BootObservation) -> str:
     if furthest.text.strip():
-        return (
-            "Its own documentation says which machine and devices it needs: give them by --machine, "
-            "--memory, --disk, --append, --firmware"
-        )
+        advice = "give them by --machine, --memory, --disk, --append, --firmware"
+        return f"Its own documentation says which machine and devices it needs: {advice}"
     return (
         "On no machine did it print anything on the first serial port. If it prints on the screen, its own "
         "documentation says how to send its console to the serial port, often by a word on the command line: "
@@ -180,16 +181,9 @@ def _tried(booting: _BootTrials, systems: tuple[System, ...]) -> Iterator[tuple[
 
 def _rank(boot: BootObservation) -> tuple[int, int]:
     """Ranks how far it came: by its end, then by how much it printed."""
-    fails = (
-        boot.stop not in _RANK
-        or not boot.text.strip()
-        or (boot.stop is ListeningEnd.EXITED and _was_reset(boot))
-    )
+    reset = boot.stop is ListeningEnd.EXITED and "guest-reset" in boot.ends
+    fails = boot.stop not in _RANK or not boot.text.strip() or reset
     return 0 if fails else _RANK[boot.stop], len(boot.text)
-
-
-def _was_reset(boot: BootObservation) -> bool:
-    return "guest-reset" in boot.ends
 
 
 def _with_more(
@@ -209,7 +203,7 @@ def _with_more(
                 break
         further = [count for count, boot in boots.items() if _rank(boot)[0] > _rank(first)[0]]
         if further:
-            booting.say(_further(further[0]))
+            booting.say(_FURTHER.format(cpus=further[0]))
         found = guesses(boots)
         if found.online or found.online_lines:
             return one, boots
@@ -224,26 +218,14 @@ def _lacks(system: System, cpus: int) -> str:
     return str(kernel) if system.has_guest_per_count and not kernel.is_file() else ""
 
 
-def _further(cpus: int) -> str:
-    return (
-        f"with {cpus} CPUs it came further than with 1: some kernels wait for as many CPUs as they were "
-        "built for. A speedup needs runs at several counts: build it so that it comes up with 1, too"
-    )
-
-
 def _how_it_went(boot: BootObservation) -> str:
-    ended = "by a reset or a triple fault" if _was_reset(boot) else f"with status {boot.status}"
+    ended = "by a reset or a triple fault" if "guest-reset" in boot.ends else f"with status {boot.status}"
+    typed = [f"`{step.line}`: {step.how}" for step in boot.steps]
+    silent = "it prints nothing more" if boot.text.strip() else "it printed nothing on the serial port"
     return {
-        ListeningEnd.PROMPT: "; ".join(
-            [
-                f"it waits at its prompt `{boot.prompt}`",
-                *(f"`{step.line}`: {step.how}" for step in boot.steps),
-            ]
-        ),
+        ListeningEnd.PROMPT: "; ".join([f"it waits at its prompt `{boot.prompt}`", *typed]),
         ListeningEnd.EXITED: f"it ended QEMU {ended}",
-        ListeningEnd.QUIET: "it prints nothing more"
-        if boot.text.strip()
-        else "it printed nothing on the serial port",
+        ListeningEnd.QUIET: silent,
         ListeningEnd.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
         ListeningEnd.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
         ListeningEnd.BUSY: "it was still printing when the time was over",
@@ -261,9 +243,8 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(result.text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(
-            f"{out} cannot be written: {error.strerror}; name another file with --out"
-        ) from error
+        advice = "name another file with --out"
+        raise UsageError(f"{out} cannot be written: {error.strerror}; {advice}") from error
     return _next(out, result, _seen(order, result, say))
 
 
@@ -340,9 +321,8 @@ def _next(out: Path, result: FirstContactResult, seen: Sequence[str]) -> str:
     if seen:
         lines += ["what a workload of it could promise (`benchgate docs write-a-workload`):"]
         lines += [f"  {line}" for line in seen]
-    return "\n".join(
-        [*lines, f"then: pytest --plan --system {file}, and a test such as:", _test(out, result)]
-    )
+    plan = f"then: pytest --plan --system {file}, and a test such as:"
+    return "\n".join([*lines, plan, _test(out, result)])
 
 
 def _test(out: Path, result: FirstContactResult) -> str:

@@ -116,15 +116,14 @@ def _system(file: KernelFile, arch: Architecture, given: GuestWords, machine: Bo
         images = (Disk(relative(file.path, given.out), *_of_disk(file, machine)),)
     disks = tuple(Disk(relative(path, given.out), "raw", machine.disk) for path in given.disks)
     modern = machine.arguments if images or disks or machine.arguments != _MODERN else ()
+    words = QemuWords(machine.machine, machine.cpu, given.memory, arguments=(*modern, *given.arguments))
     return System(
         name=given.name,
         kind=SystemKind.QEMU,
         about="",
         file=given.out,
         arch=arch,
-        qemu=QemuWords(
-            machine.machine, machine.cpu, memory=given.memory, arguments=(*modern, *given.arguments)
-        ),
+        qemu=words,
         boot=BootDefinition(
             kernel=kernel,
             initrd=relative(given.initrd, given.out) if given.initrd else "",

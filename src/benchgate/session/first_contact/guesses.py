@@ -101,15 +101,13 @@ def guesses(boots: Mapping[int, BootObservation]) -> Guesses:
     said, early = consoles, set[str]()
     if first.prompt:  # then the boot log has no answers
         said = {count: _answered(boot) for count, boot in good.items()}
-        early = {
-            _shape(line) for boot in good.values() for step in boot.steps for line in step.early.split("\n")
-        }
+        steps = [step for boot in good.values() for step in boot.steps]
+        early = {_shape(line) for step in steps for line in step.early.split("\n")}
     stable = _once_in_all(consoles)
     figures = _figures(said, typed=bool(first.prompt))
     answers = _answers(said, figures)
-    taken = [
-        answer for answer in answers if _shape(answer.line) not in early and not _SETS_UP.search(answer.line)
-    ]
+    late = [answer for answer in answers if _shape(answer.line) not in early]
+    taken = [answer for answer in late if not _SETS_UP.search(answer.line)]
     statuses = {boot.status for boot in good.values()}
     return Guesses(
         prompt=f"^{literal(first.prompt)}$" if first.prompt else "",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -190,11 +191,10 @@ class _Listener:
 
     def used(self) -> float:
         """QEMU's CPU time, in s."""
-        try:
+        with suppress(psutil.Error):
             times = psutil.Process(self.guest.child.pid).cpu_times()
-        except psutil.Error:
-            return 0.0
-        return float(times.user + times.system)
+            return float(times.user + times.system)
+        return 0.0
 
 
 def listen(  # noqa: PLR0913 - keyword arguments
@@ -223,16 +223,12 @@ def _to_prompt(listener: _Listener, *, patient: bool) -> tuple[ListeningEnd, str
     """Why listening ended, and the prompt: an incomplete line that comes back after an empty line."""
     while True:
         stop = listener.listen()
-        if (
-            stop is ListeningEnd.QUIET
-            and not listener.may_be_prompt
-            and not listener.woken
-            and not listener.is_over
-        ):
+        is_silent = stop is ListeningEnd.QUIET and not listener.may_be_prompt and not listener.is_over
+        if is_silent and not listener.woken:
             listener.woken = True
             listener.guest.console.send("\n")  # it may wait for a key, or have printed behind its prompt
             continue
-        if stop is ListeningEnd.QUIET and patient and not listener.may_be_prompt and not listener.is_over:
+        if is_silent and patient:
             continue
         if stop is not ListeningEnd.QUIET or not listener.may_be_prompt:
             return stop, ""

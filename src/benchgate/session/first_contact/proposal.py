@@ -29,6 +29,7 @@ _SHOWN = 6
 _BY_SETTINGS = re.compile(r"^  (?:source|config|scheduler): .*\n", re.MULTILINE)
 """The keys of `boot` that only a setting has a value for."""
 _SETTINGS = re.compile(r"^settings:\n(?:[ ].*\n)+", re.MULTILINE)
+_VALUE = re.compile(r"^(name|about|arch|  kernel): .*$", re.MULTILINE)
 _ABOUT = "a Linux kernel of my own, one static workload in an initramfs"
 
 
@@ -175,10 +176,8 @@ def _figure(figure: TimeLine, *, typed: bool) -> Iterator[str]:
 def _answers(guesses: Guesses) -> Iterator[str]:
     if not guesses.answers:
         why = "" if guesses.answered else "; nothing was taken from a line whose prompt did not come back"
-        yield (
-            "  answers: ['^answer=(?P<answer>[0-9]+)$']    # "
-            + f"{FILL_IN}: what shows that its work was done{why}"
-        )
+        shows = f"{FILL_IN}: what shows that its work was done{why}"
+        yield f"  answers: ['^answer=(?P<answer>[0-9]+)$']    # {shows}"
         yield "  expect: {answer: 0}"
         yield from _others("lines, printed before its work or about its set-up", guesses.doubtful)
         return
@@ -218,13 +217,6 @@ def _end(guesses: Guesses, usual: int) -> Iterator[str]:
 def linux_text(built_in: str, name: str, kernel: str, arch: Architecture) -> str:
     """`kernel` is the image's path, relative to the YAML file."""
     text = _BY_SETTINGS.sub("", _SETTINGS.sub("", built_in))
-    values = {"name": name, "about": _ABOUT, "arch": str(arch)}
-    for key, value in values.items():
-        text = _with_value(text, key, value)
-    text = _with_value(text, "  kernel", quoted(kernel))
+    values = {"name": name, "about": _ABOUT, "arch": str(arch), "  kernel": quoted(kernel)}
+    text = _VALUE.sub(lambda match: f"{match[1]}: {values[match[1]]}", text)
     return f"{text}result:\n  system: linux    # the name that our PID 1 prints\n"
-
-
-def _with_value(text: str, key: str, value: str) -> str:
-    """The text with another value of this key."""
-    return re.sub(rf"^{key}: .*$", lambda _: f"{key}: {value}", text, flags=re.MULTILINE)

@@ -39,14 +39,12 @@ _ATTEMPT = re.compile(rb'(^ *"folder": "[^"\n]*)/[0-9]+"', re.MULTILINE)
 
 
 def differences(folder: StudyFolder) -> list[str]:
+    return [*_differences(folder)]
+
+
+def _differences(folder: StudyFolder) -> Iterator[str]:
     study, runs = folder.study(), folder.runs()
-    by_key = {order.key: order for order in folder.orders()}
-    return [*_differences(folder, study, runs, by_key)]
-
-
-def _differences(
-    folder: StudyFolder, study: Study, runs: Runs, orders: dict[str, StudyOrder]
-) -> Iterator[str]:
+    orders = {order.key: order for order in folder.orders()}
     for key, done in runs.items():
         if done.measured is None:
             continue
@@ -114,23 +112,15 @@ def compare(folder: StudyFolder, other: StudyFolder) -> StudyComparison:
             different.append(f"{key}: only {folder.path if key in mine else other.path} has it")
             continue
         files += 1
-        different += [
-            *_bytes(folder.path / RUNS / key / RESULT, other.path / RUNS / key / RESULT, f"{key}: {RESULT}")
-        ]
-        places = _attempt(folder, mine[key]), _attempt(other, its[key])
-        if None not in places:
+        result = Path(RUNS, key, RESULT)
+        different += [*_bytes(folder.path / result, other.path / result, f"{key}: {RESULT}")]
+        if mine[key].folder and its[key].folder:  # there is no attempt if there is no such limit
             files += 2
-            different += [*_attempts(key, *(place for place in places if place))]
+            different += [*_attempts(key, folder.path / mine[key].folder, other.path / its[key].folder)]
     if not files:
-        raise UsageError(
-            f"{folder.path} and {other.path} have nothing in common; next: benchgate mix vectors"
-        )
+        advice = "next: benchgate mix vectors"
+        raise UsageError(f"{folder.path} and {other.path} have nothing in common; {advice}")
     return StudyComparison(files, tuple(different))
-
-
-def _attempt(folder: StudyFolder, done: StudyRun) -> Path | None:
-    """None: there was none, because there is no such limit."""
-    return folder.path / done.folder if done.folder else None
 
 
 def _attempts(key: str, path: Path, other: Path) -> Iterator[str]:

@@ -36,10 +36,8 @@ def tables_of(folder: StudyFolder) -> tuple[str, str]:
 
 def _tables(study: Study, single: ApplicationFigures) -> tuple[str, str]:
     vectors, sigmas, refused = single.vectors, single.sigmas, single.refused
-    return (
-        files.vectors_csv(study, vectors, refused),
-        files.sensitivity_csv(study, vectors, sigmas, refused),
-    )
+    table = files.vectors_csv(study, vectors, refused)
+    return table, files.sensitivity_csv(study, vectors, sigmas, refused)
 
 
 def write_tables(folder: StudyFolder, study: Study, single: ApplicationFigures) -> None:
@@ -82,9 +80,8 @@ def merged(first: Sequence[MixPlan], more: Sequence[MixPlan]) -> tuple[MixPlan, 
     plans: dict[tuple[tuple[str, int], ...], MixPlan] = {}
     for plan in (*first, *more):
         key = tuple(sorted(plan.counts.items()))
-        known = plans.get(key)
-        roles = plan.roles if known is None else tuple(dict.fromkeys((*known.roles, *plan.roles)))
-        plans[key] = MixPlan(plan.counts if known is None else known.counts, roles)
+        known = plans.get(key, plan)
+        plans[key] = MixPlan(known.counts, tuple(dict.fromkeys((*known.roles, *plan.roles))))
     return tuple(plans.values())
 
 

@@ -24,10 +24,8 @@ from benchgate.mix.study import Study
 from benchgate.mix.study_orders import StudyOrder
 
 FORMAT, VERSION = "benchgate-mix-study", 4
-STUDY, PLAN, MIXES, RUNS, RESULT, TOOK = (
-    *("study.yaml", "plan.json", "mixes.json"),
-    *("runs", "result.json", "seconds.txt"),
-)
+STUDY, PLAN, MIXES = "study.yaml", "plan.json", "mixes.json"
+RUNS, RESULT, TOOK = "runs", "result.json", "seconds.txt"
 MOST_ATTEMPTS = 1000
 
 
@@ -48,16 +46,15 @@ class StudyFolder:
         if (self.path / PLAN).exists():
             if study != self.study():
                 raise UsageError(
-                    f"{self.path} is of another study, or of an earlier state of this one; "
-                    "next: move it away, or give another folder (--out)"
+                    f"{self.path} is of another study, or of an earlier state of this one; next: move it "
+                    "away, or give another folder (--out)"
                 )
         elif study.text:
             write_whole(self.path / STUDY, study.text)
         self.plan(study, orders)
 
     def plan(self, study: Study, orders: Sequence[StudyOrder]) -> None:
-        value: dict[str, object] = {"format": FORMAT, "version": VERSION}
-        value |= as_json(_Plan(study, tuple(orders)))
+        value = {"format": FORMAT, "version": VERSION, **as_json(_Plan(study, tuple(orders)))}
         write_whole(self.path / PLAN, json.dumps(value, indent=1) + "\n")
 
     def study(self) -> Study:
@@ -68,14 +65,12 @@ class StudyFolder:
 
     def _planned(self) -> _Plan:
         if not (self.path / PLAN).is_file():
-            raise UsageError(
-                f"{self.path} is no study's folder: it has no {PLAN}; next: benchgate mix vectors STUDY.yaml"
-            )
+            advice = "next: benchgate mix vectors STUDY.yaml"
+            raise UsageError(f"{self.path} is no study's folder: it has no {PLAN}; {advice}")
         try:
             advice = "it is of another version of benchgate"
-            result = without_head(
-                read_object(self.path, PLAN), "a plan", advice, format=FORMAT, version=VERSION
-            )
+            plan = read_object(self.path, PLAN)
+            result = without_head(plan, "a plan", advice, format=FORMAT, version=VERSION)
             return read(_Plan, result, "a plan")
         except (EvidenceError, ValueError) as error:
             raise UsageError(f"{self.path / PLAN} cannot be read: {error}") from error
@@ -110,9 +105,8 @@ class StudyFolder:
         try:
             return read(StudyRun, read_object(self.path, name), "a result")
         except (EvidenceError, ValueError) as error:
-            raise UsageError(
-                f"{self.path / name} cannot be read: {error}; remove the file to make the run again"
-            ) from error
+            advice = "remove the file to make the run again"
+            raise UsageError(f"{self.path / name} cannot be read: {error}; {advice}") from error
 
     def took(self, attempt: Path, seconds: float) -> None:
         """How long the host needed, for the plan of what is left. No figure of the study."""
@@ -120,9 +114,8 @@ class StudyFolder:
 
     def seconds_each(self) -> float | None:
         """What a run took, on average; None if none was made yet."""
-        result = [
-            float(path.read_text(encoding="utf-8")[:20]) for path in self.path.glob(f"{RUNS}/*/*/{TOOK}")
-        ]
+        files = self.path.glob(f"{RUNS}/*/*/{TOOK}")
+        result = [float(path.read_text(encoding="utf-8")[:20]) for path in files]
         return sum(result) / len(result) if result else None
 
     # ---- mixes

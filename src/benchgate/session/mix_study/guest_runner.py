@@ -13,20 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
-from benchgate.base.mix_runs import (
-    CACHE,
-    COLD_RUNS,
-    CPU,
-    MEMORY,
-    MOVED,
-    NETWORK,
-    READ,
-    WRITTEN,
-    Mix,
-    MixRun,
-    Part,
-    PartLimits,
-)
+from benchgate.base import mix_runs
 from benchgate.base.system.machines import IDEAL, Cache, Machine
 from benchgate.base.system.systems import System
 from benchgate.base.text import visible
@@ -65,7 +52,7 @@ class GuestRunner:
         return ways_of(self.machine)
 
     def run_all(self, attempts: Iterable[MixAttemptJob]) -> Generator[tuple[MixAttemptJob, MixAnswer]]:
-        waiting: deque[tuple[MixAttemptJob, Mix | str]] = deque()
+        waiting: deque[tuple[MixAttemptJob, mix_runs.Mix | str]] = deque()
 
         def requests() -> Iterator[AttemptJob]:
             for asked in attempts:
@@ -84,10 +71,10 @@ class GuestRunner:
         yield from _refused(waiting)
 
     @property
-    def _smallest(self) -> Mix:
-        return Mix(self.system, 1, (Part(DUMMY, None),))
+    def _smallest(self) -> mix_runs.Mix:
+        return mix_runs.Mix(self.system, 1, (mix_runs.Part(DUMMY, None),))
 
-    def _mix(self, job: MixJob) -> Mix | str:
+    def _mix(self, job: MixJob) -> mix_runs.Mix | str:
         """The reason if a part needs what the system lacks."""
         machine = None if self.machine is None else limited_machine(self.machine, job.limit)
         system = self.system if machine is None else self.system.on(machine)
@@ -104,7 +91,9 @@ class GuestRunner:
         return measured(attempt.run, self.machine, study)
 
 
-def _refused(waiting: deque[tuple[MixAttemptJob, Mix | str]]) -> Iterator[tuple[MixAttemptJob, MixAnswer]]:
+def _refused(
+    waiting: deque[tuple[MixAttemptJob, mix_runs.Mix | str]],
+) -> Iterator[tuple[MixAttemptJob, MixAnswer]]:
     """Those at the front that are not run."""
     while waiting and isinstance(waiting[0][1], str):
         asked, reason = waiting.popleft()
@@ -121,33 +110,32 @@ def ways_of(machine: Machine | None) -> int | None:
 def with_place(reason: str, study: Study) -> str:
     """Puts before the reason the file and line of the input whose part it is about."""
     part = _PART.match(reason)
-    result = [
-        study_input.where for study_input in study.inputs if part and study_input.name == input_of(part[1])
-    ]
+    result = [one.where for one in study.inputs if part and one.name == input_of(part[1])]
     return f"{result[0]}: {reason}" if result else reason
 
 
-def mix_of(job: MixJob, system: System) -> Mix:
+def mix_of(job: MixJob, system: System) -> mix_runs.Mix:
     parts = tuple(
-        _part(part, job.study, limits_of(job.limit) if n == 0 else PartLimits())
+        _part(part, job.study, limits_of(job.limit) if n == 0 else mix_runs.PartLimits())
         for n, part in enumerate(job.order.parts)
     )
-    return Mix(system, job.study.cpus, parts, COLD_RUNS + job.study.least, job.study.limit_ms)
+    runs = mix_runs.COLD_RUNS + job.study.least
+    return mix_runs.Mix(system, job.study.cpus, parts, runs, job.study.limit_ms)
 
 
-def limits_of(limit: Amount | None) -> PartLimits:
+def limits_of(limit: Amount | None) -> mix_runs.PartLimits:
     """Limits the part; cache and bandwidth are limited in the machine instead."""
     if limit is None:
-        return PartLimits()
+        return mix_runs.PartLimits()
     # What a part used is both directions together, and each has a limit of its own.
     half = max(1, limit.amount // 2)
     named = {
-        "cpu": PartLimits(cpu_ppm=limit.amount),
-        "memory": PartLimits(memory_bytes=limit.amount),
-        "disk": PartLimits(disk_bytes_per_s=half),
-        "network": PartLimits(network_bytes_per_s=half),
+        "cpu": mix_runs.PartLimits(cpu_ppm=limit.amount),
+        "memory": mix_runs.PartLimits(memory_bytes=limit.amount),
+        "disk": mix_runs.PartLimits(disk_bytes_per_s=half),
+        "network": mix_runs.PartLimits(network_bytes_per_s=half),
     }
-    return named.get(limit.resource, PartLimits())
+    return named.get(limit.resource, mix_runs.PartLimits())
 
 
 def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
@@ -161,21 +149,18 @@ def limited_machine(machine: Machine, limit: Amount | None) -> Machine:
     return machine
 
 
-def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
-    units = {
-        study_input.name: study_input.units for study_input in study.inputs if study_input.units is not None
-    }
+def measured(run: mix_runs.MixRun, machine: Machine | None, study: Study) -> MixMeasurement:
+    units = {one.name: one.units for one in study.inputs if one.units is not None}
+    scores = {part.name: part.score * units.get(input_of(part.name), 1) for part in run.parts}
     parts = tuple(
-        PartMeasurement(
-            part.name, part.score * units.get(input_of(part.name), 1), part.runs, _use(part.use), part.starved
-        )
+        PartMeasurement(part.name, scores[part.name], part.runs, _use(part.use), part.starved)
         for part in run.parts
-        if not part.name.startswith(f"{DUMMY}#")
+        if input_of(part.name) != DUMMY
     )
     return MixMeasurement(
         window_ns=run.window_ns,
         parts=parts,
-        use={"cache": run.use.get(CACHE), "bandwidth": run.use.get(MOVED)},
+        use={"cache": run.use.get(mix_runs.CACHE), "bandwidth": run.use.get(mix_runs.MOVED)},
         capacity={
             "cpu": run.window_ns * run.cpus,
             "memory": run.memory_bytes,
@@ -186,11 +171,11 @@ def measured(run: MixRun, machine: Machine | None, study: Study) -> MixMeasureme
     )
 
 
-def _part(order: PartOrder, study: Study, limits: PartLimits) -> Part:
+def _part(order: PartOrder, study: Study, limits: mix_runs.PartLimits) -> mix_runs.Part:
     if order.input == DUMMY:
-        return Part(order.name, None)
+        return mix_runs.Part(order.name, None)
     of = study.input_named(order.input)
-    return Part(
+    return mix_runs.Part(
         name=order.name,
         workload=catalog.load_workload(of.workload),
         params=of.params,
@@ -202,12 +187,12 @@ def _part(order: PartOrder, study: Study, limits: PartLimits) -> Part:
 
 
 def _use(found: Mapping[str, int | None]) -> Mapping[str, int | None]:
-    read, written = found.get(READ), found.get(WRITTEN)
+    read, written = found.get(mix_runs.READ), found.get(mix_runs.WRITTEN)
     return {
-        "cpu": found.get(CPU),
-        "memory": found.get(MEMORY),
+        "cpu": found.get(mix_runs.CPU),
+        "memory": found.get(mix_runs.MEMORY),
         "disk": None if read is None or written is None else read + written,
-        "network": found.get(NETWORK),
+        "network": found.get(mix_runs.NETWORK),
     }
 
 
@@ -219,16 +204,16 @@ def _movable_bytes(machine: Machine | None, window_ns: int) -> int | None:
 
 
 _SOURCES = {
-    "cpu": (CPU,),
-    "memory": (MEMORY,),
-    "disk": (READ, WRITTEN),
-    "network": (NETWORK,),
-    "cache": (CACHE,),
-    "bandwidth": (MOVED,),
+    "cpu": (mix_runs.CPU,),
+    "memory": (mix_runs.MEMORY,),
+    "disk": (mix_runs.READ, mix_runs.WRITTEN),
+    "network": (mix_runs.NETWORK,),
+    "cache": (mix_runs.CACHE,),
+    "bandwidth": (mix_runs.MOVED,),
 }
 
 
-def _missing(run: MixRun, machine: Machine | None) -> Mapping[str, str]:
+def _missing(run: mix_runs.MixRun, machine: Machine | None) -> Mapping[str, str]:
     """Gives the reasons by resource; MixRun has them by what is counted."""
     result = {}
     for resource, keys in _SOURCES.items():

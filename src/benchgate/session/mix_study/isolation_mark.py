@@ -9,6 +9,7 @@ what the steps of a study fail with.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -87,12 +88,6 @@ def _asked(mark: pytest.Mark | None) -> IsolationRequest:
 
 def measure(
     wanted: IsolationRequest, options: Options, opened: OpenRunner, progress: Progress
-) -> IsolationResult:
-    return IsolationResult(_measured(wanted, options, opened, progress), options.inconclusive_fails)
-
-
-def _measured(
-    wanted: IsolationRequest, options: Options, opened: OpenRunner, progress: Progress
 ) -> IsolationVerdict:
     """The mix is chosen on this system, and is the same on the other one."""
     system = wanted.system or options.systems[0]
@@ -111,10 +106,8 @@ def _refuse_unverified(study: Study) -> None:
     for study_input in study.inputs:
         tool = catalog.load_workload(study_input.workload).tool
         if tool and not tool.verifies:
-            raise UsageError(
-                f"{study_input.where}: workload: {study_input.workload} is {UNVERIFIED}, so no gate may use "
-                "its figures: leave it out of this study"
-            )
+            so = "so no gate may use its figures: leave it out of this study"
+            raise UsageError(f"{study_input.where}: workload: {study_input.workload} is {UNVERIFIED}, {so}")
 
 
 def _folder(options: Options, study: Study) -> Path:
@@ -126,8 +119,5 @@ def fixture_value(request: pytest.FixtureRequest, state: PytestSession) -> Isola
     wanted = asked(request.node)
     if state.options.plan:
         pytest.skip("--plan measures no study; next: benchgate mix vectors STUDY --plan")
-    result: IsolationResult = or_exit(
-        request.config,
-        lambda: measure(wanted, state.options, guest_runner.opened, state.progress),
-    )
-    return result
+    measuring = partial(measure, wanted, state.options, guest_runner.opened, state.progress)
+    return IsolationResult(or_exit(request.config, measuring), state.options.inconclusive_fails)

@@ -92,11 +92,8 @@ class Bench:
     def _limited(self, wanted: Sequence[StudyOrder]) -> None:
         known = self.folder.runs()
         found = {one.input.name: one for one in vectors.compute(self.study, known)}
-        limited = [
-            (order, order.limit, found[order.parts[0].input])
-            for order in wanted
-            if order.limit and uses_enough(self.study, found[order.parts[0].input], order.limit.resource)
-        ]
+        every = [(order, order.limit, found[order.parts[0].input]) for order in wanted if order.limit]
+        limited = [row for row in every if uses_enough(self.study, row[2], row[1].resource)]
         self.progress.expect(len(limited) - len(wanted))
         jobs = []
         for order, limit, vector in limited:

@@ -116,8 +116,7 @@ def plan_text(study: Study, folder: StudyFolder | None) -> str:
     swept, pressed = len([*study_orders.swept(study)]), len([*study_orders.pressed(study)])
     runs = {} if folder is None else folder.runs()
     made = len([run for run in runs.values() if run.measured is not None])
-    measured_s = None if folder is None else folder.seconds_each()
-    each = USUAL_S if measured_s is None else measured_s
+    each, told = _each(folder)
     inputs = counted(len(study.inputs), "input")
     levels = ", ".join(f"{level}%" for level in study.levels)
     lines = [
@@ -131,25 +130,30 @@ def plan_text(study: Study, folder: StudyFolder | None) -> str:
         f"{swept:6} runs of the sweep over CPU counts",
     ]
     total = alone + pressed + limited + mixes + swept
-    known = "an estimate" if measured_s is None else "as measured in this folder"
     rest = seconds(each * max(total - made, 0))
-    lines.append(f"{total:6} runs at most, {made} of them made; {seconds(each)} each ({known}): {rest}")
+    lines.append(f"{total:6} runs at most, {made} of them made; {told}: {rest}")
     return "\n".join(lines)
+
+
+def _each(folder: StudyFolder | None) -> tuple[float, str]:
+    """What a run takes, and how that is said."""
+    measured_s = None if folder is None else folder.seconds_each()
+    if measured_s is None:
+        return USUAL_S, f"{seconds(USUAL_S)} each (an estimate)"
+    return measured_s, f"{seconds(measured_s)} each (as measured in this folder)"
 
 
 def mixes_plan(study: Study, folder: StudyFolder, wanted: MixRequest) -> str:
     """The mixes that are named, how many runs are left of each, and what they may cost."""
     planned, _ = mixes_to_run(folder, study, wanted)
-    runs, measured_s = folder.runs(), folder.seconds_each()
+    runs, (each, told) = folder.runs(), _each(folder)
     lines, left = [f"study {study.name}: only the mixes that are named"], 0
     for plan in planned:
         made = mix_orders(study, [plan], wanted)
         missing = len([order for order in made if order.key not in runs or runs[order.key].measured is None])
         lines.append(f"{missing:6} of {counted(len(made), 'run')} left: {study_orders.mix_name(plan.counts)}")
         left += missing
-    each = USUAL_S if measured_s is None else measured_s
-    known = "an estimate" if measured_s is None else "as measured in this folder"
-    lines.append(f"{left:6} runs left; {seconds(each)} each ({known}): {seconds(each * left)}")
+    lines.append(f"{left:6} runs left; {told}: {seconds(each * left)}")
     return "\n".join(lines)
 
 

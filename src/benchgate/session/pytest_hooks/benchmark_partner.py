@@ -9,10 +9,10 @@ says so.
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import import_module, metadata
-from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -55,13 +55,12 @@ def add(config: pytest.Config, view: SessionView) -> str:
     if lost := missing(session):
         version = metadata.version("pytest-benchmark")
         return (
-            f"pytest-benchmark {version} has no {', '.join(lost)}, so its session has no cells of benchgate; "
-            "benchmark.json in the session's folder has them"
+            f"pytest-benchmark {version} has no {', '.join(lost)}, so its session has no cells of "
+            "benchgate; benchmark.json in the session's folder has them"
         )
     if not (session.disabled or session.skip) and view.is_verified:
-        session.benchmarks.extend(
-            _metadata(entry) for entry in benchmark_json.entries(view) if "stats" in entry
-        )
+        entries = (entry for entry in benchmark_json.entries(view) if "stats" in entry)
+        session.benchmarks.extend(map(_metadata, entries))
     return ""
 
 
@@ -73,9 +72,8 @@ def missing(session: object) -> list[str]:
 
 
 def _has(part: str) -> bool:
-    module, _, names = part.partition(":")
     try:
-        attrgetter(names)(import_module(module))
+        pkgutil.resolve_name(part)
     except (ImportError, AttributeError):
         return False
     return True

@@ -67,12 +67,10 @@ def boots(request: pytest.FixtureRequest, state: PytestSession) -> AbstractConte
 def _planned(request: pytest.FixtureRequest) -> Any:
     """The plan of this item, which collection made from the arguments and marks of its function."""
     if not hasattr(request, "param"):
-        pytest.fail(
-            f"nothing was planned for the fixture `{request.fixturename}`: the test function must have "
-            '@pytest.mark.workload("primes", ...) and request the fixture, directly or through another one, '
-            "by an argument; getfixturevalue and unittest classes are not supported",
-            pytrace=False,
-        )
+        marked = 'the test function must have @pytest.mark.workload("primes", ...) and request the fixture'
+        how = "directly or through another one, by an argument; getfixturevalue and unittest classes are not"
+        why = f"{marked}, {how} supported"
+        pytest.fail(f"nothing was planned for the fixture `{request.fixturename}`: {why}", pytrace=False)
     return request.param
 
 

@@ -6,7 +6,7 @@ one sentence, which the hook reports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
@@ -39,10 +39,8 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
             return f"a test of verdicts needs @pytest.mark.{first.shown}, or another mark of a gate: {more}"
         for gate in request.gates:
             find(gate.kind, gate.file)
-            if gate.baseline:
-                baseline_file.find(
-                    gate.baseline
-                )  # a file that is no baseline is refused before anything runs
+            if gate.baseline:  # a file that is none is refused before anything runs
+                baseline_file.find(gate.baseline)
         state.collected.add(catalog.load_workload(request.workload).name)
         for name in names:
             _parametrize(metafunc, name, request, state)
@@ -71,17 +69,17 @@ def _function_id(item: pytest.Item) -> str:
 
 
 def cells(items: Sequence[pytest.Item]) -> list[PlannedCell]:
-    return [value for item in items if isinstance(value := _param(item, "cell"), PlannedCell)]
+    return [value for value in _params(items, "cell") if isinstance(value, PlannedCell)]
 
 
 def gates(items: Sequence[pytest.Item]) -> list[PlannedGate]:
-    return [value for item in items if isinstance(value := _param(item, "verdict"), PlannedGate)]
+    return [value for value in _params(items, "verdict") if isinstance(value, PlannedGate)]
 
 
 def images(items: Sequence[pytest.Item]) -> tuple[PlannedCell, ...]:
     """The images of their `image` fixtures, without duplicates."""
-    planned_cells = [value for item in items if isinstance(value := _param(item, "image"), PlannedCell)]
-    return tuple({planned_cell.cell.row: planned_cell for planned_cell in planned_cells}.values())
+    planned = [value for value in _params(items, "image") if isinstance(value, PlannedCell)]
+    return tuple({cell.cell.row: cell for cell in planned}.values())
 
 
 def _marks(function: pytest.Item, name: str) -> list[MarkArguments]:
@@ -106,11 +104,10 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, request: MarkRequest, sta
     else:
         systems = choice.systems_of(request, options)
         planned_cells = [planner.plan_cell(request, system, 1, ground, options) for system in systems]
-        metafunc.parametrize(
-            "image", planned_cells, ids=[cell.test_cell.row for cell in planned_cells], indirect=True
-        )
+        ids = [cell.test_cell.row for cell in planned_cells]
+        metafunc.parametrize("image", planned_cells, ids=ids, indirect=True)
 
 
-def _param(item: pytest.Item, name: str) -> object:
-    spec = getattr(item, "callspec", None)
-    return None if spec is None else spec.params.get(name)
+def _params(items: Iterable[pytest.Item], name: str) -> Iterator[object]:
+    specs = (getattr(item, "callspec", None) for item in items)
+    return (spec.params.get(name) for spec in specs if spec is not None)

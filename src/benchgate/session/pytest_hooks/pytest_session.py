@@ -111,9 +111,8 @@ class PytestSession:
         planner.check_sets(self.options, self.collected)
         planner.check_names((*arms, *images))
         planner.check_kinds(gates)
-        self._sweeps = {
-            sweep.row: sweep for sweep in planner.sweeps(cells, gates, threads=self.options.threads)
-        }
+        rows = planner.sweeps(cells, gates, threads=self.options.threads)
+        self._sweeps = {sweep.row: sweep for sweep in rows}
         self._images = tuple(images)
         self.picked = bool(gates)
 
@@ -142,11 +141,11 @@ class PytestSession:
         given QEMU refuses. A QEMU that would have to be fetched is not tried."""
         cells = [*(cell for sweep in self._sweeps.values() for cell in sweep.runnable), *self._images]
         require_counts(cells)
-        alone = is_alone(cell.system for cell in cells)
-        given = [(cell, given_qemu(cell.system, self.options, alone=alone)) for cell in largest(cells)]
-        require_machines(
-            (cell, qemu_of(cell.system, path, locked=self.options.locked)) for cell, path in given if path
-        )
+        alone, qemus = is_alone(cell.system for cell in cells), []
+        for cell in largest(cells):
+            if path := given_qemu(cell.system, self.options, alone=alone):
+                qemus.append((cell, qemu_of(cell.system, path, locked=self.options.locked)))
+        require_machines(qemus)
 
     # ---- measuring
 
@@ -154,12 +153,10 @@ class PytestSession:
         """The results of the row's sweep; it is measured now unless it was measured before."""
         row = next(sweep.row for sweep in self._sweeps.values() if row in sweep.rows)
         if row in self._interrupted:
-            pytest.fail(
-                f"INVALID: {row}: measuring it was interrupted ({self._interrupted[row]}), and it is not "
-                "measured again in this session; next: allow these tests more time, because the first test "
-                "of a row waits until the whole row is measured",
-                pytrace=False,
-            )
+            why = f"measuring it was interrupted ({self._interrupted[row]})"
+            again = "it is not measured again in this session; next: allow these tests more time"
+            cause = "the first test of a row waits until the whole row is measured"
+            pytest.fail(f"INVALID: {row}: {why}, and {again}, because {cause}", pytrace=False)
         if row not in self._results:
             try:
                 self._measure(row)
@@ -171,9 +168,8 @@ class PytestSession:
     def _measure(self, row: str) -> None:
         measuring = self._open()
         sweep = self._sweeps[row]
-        result = run_sweep(
-            sweep, self.options, measuring.policy_of(sweep), measuring, self.options.order_seed
-        )
+        policy = measuring.policy_of(sweep)
+        result = run_sweep(sweep, self.options, policy, measuring, self.options.order_seed)
         self._results[row] = result
         if self.options.profile_host:
             measuring.profile(sweep)
@@ -186,9 +182,8 @@ class PytestSession:
             with ExitStack() as undo:
                 undo.callback(measuring.close, missing="it could not be started")
                 measuring.open(tuple(self._sweeps.values()), self._images)
-                self._sweeps = {
-                    row: reseat(s, measuring.bench.ground, self.options) for row, s in self._sweeps.items()
-                }
+                ground = measuring.bench.ground
+                self._sweeps = {row: reseat(s, ground, self.options) for row, s in self._sweeps.items()}
                 measuring.begin(tuple(self._sweeps.values()))
                 if self.beside:
                     measuring.keep(self.beside)
@@ -205,11 +200,9 @@ class PytestSession:
         instruction clock. All guests end with the block."""
         measuring = self._open()
         if self.host.runner is not None:
-            pytest.fail(
-                "a test that boots guests of its own talks with them on this machine, and wall time is "
-                "measured on a worker: leave out --fleet for it",
-                pytrace=False,
-            )
+            why = "talks with them on this machine, and wall time is measured on a worker"
+            advice = "leave out --fleet for it"
+            pytest.fail(f"a test that boots guests of its own {why}: {advice}", pytrace=False)
         with ExitStack() as stack:
 
             def start(cpus: int = 1, clock: str | None = None) -> RunningGuest:

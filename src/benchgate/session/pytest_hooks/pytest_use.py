@@ -26,10 +26,8 @@ _MARKS = frozenset({*SHIPPED, *RENAMED, WORKLOAD.name, ISOLATION})
 
 def is_configured(config: pytest.Config) -> bool:
     """True if the command line or the ini file has an option of ours."""
-    return any(
-        config.getoption(option.key, None) is not None or config.getini(option.key) is not None
-        for option in TABLE
-    )
+    values = ((config.getoption(option.key, None), config.getini(option.key)) for option in TABLE)
+    return any(value != (None, None) for value in values)
 
 
 def has_begun(config: pytest.Config) -> bool:

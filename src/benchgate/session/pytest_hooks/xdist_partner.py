@@ -27,8 +27,8 @@ GROUP = "benchgate"
 FIXTURE = "benchgate_session"
 """Every fixture that measures or boots requests it."""
 NOT_HERE = (
-    "-n: timed tests run in one worker on this machine; with --dist each, or on another machine, each worker "
-    "would measure: write --dist load, or leave -n out"
+    "-n: timed tests run in one worker on this machine; with --dist each, or on another machine, each "
+    "worker would measure: write --dist load, or leave -n out"
 )
 BESIDE = (
     "-n: the timed tests run one after the other in one worker, and other tests may run beside them: runs "

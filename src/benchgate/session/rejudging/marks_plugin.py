@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -44,12 +45,10 @@ class _MarkCollector:
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         if any(item.get_closest_marker(name) for name in gate_marks(item)):
             request = request_of(item)
+            to = [gate.to and _name_of(catalog.load_system, gate.to) for gate in request.gates]
             self._found[request.test] = {
                 "workload": _name_of(catalog.load_workload, request.workload),
-                "gates": [
-                    as_json(gate) | {"to": gate.to and _name_of(catalog.load_system, gate.to)}
-                    for gate in request.gates
-                ],
+                "gates": [as_json(replace(gate, to=to)) for gate, to in zip(request.gates, to, strict=True)],
             }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -66,8 +66,8 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
     where = str(folder / SESSION)
     _require_plain_files(folder)
     require_programs(facts, where, trusted, ["benchgate", *shlex.split(verb), str(folder)])
-    known = {cell for sweep in read_plan(facts, where) for cell, _ in sweep.cells}
-    policy = read_policy(facts, where)
+    plan, policy = read_plan(facts, where), read_policy(facts, where)
+    known = {cell for sweep in plan for cell, _ in sweep.cells}
     try:
         runs = tuple(_judge(path, facts, where, trusted, policy.void) for path in _run_folders(folder, facts))
     finally:
@@ -75,15 +75,13 @@ def judged(folder: Path, trusted: TrustedPrograms, verb: str) -> JudgedSession:
     strangers = [judged.run.folder.name for judged in runs if judged.run.cell not in known]
     if strangers:
         raise EvidenceError(f"{folder / 'runs' / strangers[0]}: its cell is not in the session's plan")
-    sweeps = [
-        frozenset(cell.id for cell, skip in sweep.cells if not skip) for sweep in read_plan(facts, where)
-    ]
+    sweeps = [frozenset(cell.id for cell, skip in sweep.cells if not skip) for sweep in plan]
     systems = {judged.run.cell.system for judged in runs}
     per_count = {system for system in systems if system_of(facts, system, where).has_guest_per_count}
     check_binding(facts, runs, sweeps, policy, where, per_count=per_count)
     against = baseline_file.read_back(folder, facts, where)
     view = view_of(facts, runs, where, trusted, against)
-    for gate in (one for sweep in read_plan(facts, where) for one in sweep.gates):
+    for gate in (one for sweep in plan for one in sweep.gates):
         if other := {gate.base or gate.cell, gate.cell} - known:
             what = f"{other.pop().id}, which is not a cell of the session's plan as it is described there"
             raise EvidenceError(f"{where}: the gate {gate.id} compares {what}")
@@ -116,10 +114,8 @@ def find_workload(facts: Mapping[str, Any], name: str, trusted: TrustedPrograms)
         return trusted.workloads[name]
     word = str(facts["workloads"][name])
     if word != name or not catalog.is_built_in_workload(name):  # `x.yaml` is a path, too
-        raise NeedsFilesError(
-            f"workload {name} is not built in, and its oracle is a program: "
-            f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
-        )
+        advice = f"if you trust it, name its YAML file with --workload (it was {word!r:.200})"
+        raise NeedsFilesError(f"workload {name} is not built in, and its oracle is a program: {advice}")
     return catalog.load_workload(name)
 
 
@@ -128,9 +124,8 @@ def _judge(
 ) -> JudgedRun:
     raw = load(folder)
     if folder.name != f"{raw.attempt:04d}-{raw.cell.id}":
-        raise EvidenceError(
-            f"{folder / 'run.json'} is of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
-        )
+        who = f"of attempt {raw.attempt}, {raw.cell.id}: a run was moved"
+        raise EvidenceError(f"{folder / 'run.json'} is {who}")
     _require_placement(raw, facts, where)
     if raw.cell.clock and clock_of(raw.lane) != raw.cell.clock:
         raise EvidenceError(f"{folder / 'run.json'}: its lane {raw.lane} is not one of its clock")
@@ -153,10 +148,9 @@ def _judge(
     failed = unanswered(folder)
     judged = JudgedRun(raw, None, failed, unanswered=True) if failed else judge_run(raw, check)
     if judged.unanswered and not failed and not _was_refused(folder.parent.parent, raw):
-        raise HostError(
-            f"runs/{folder.name} cannot be judged on this machine: {judged.reason}. This says nothing about "
-            "the session; next: the same command again, or on a machine with more memory"
-        )
+        why = f"runs/{folder.name} cannot be judged on this machine: {judged.reason}"
+        advice = "next: the same command again, or on a machine with more memory"
+        raise HostError(f"{why}. This says nothing about the session; {advice}")
     return judged
 
 
@@ -204,11 +198,7 @@ def texts(view: SessionView, trusted: TrustedPrograms = NOTHING) -> dict[str, st
     made = reports.rendered(view, trusted.reports)
     if made.errors:
         raise reports.all_of(made.errors)
-    return {
-        RESULTS: results_csv.render(view.rows),
-        METRICS: metrics_csv.render(view.rows),
-        **made.texts,
-    }
+    return {RESULTS: results_csv.render(view.rows), METRICS: metrics_csv.render(view.rows), **made.texts}
 
 
 def show(path: Path, trusted: TrustedPrograms = NOTHING, width: int = 100) -> tuple[str, int]:
@@ -247,9 +237,8 @@ def write_page(session: Path, out: Path | None, trusted: TrustedPrograms) -> Pat
     try:
         place.write_text(report_html.render(view), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise UsageError(
-            f"{place} cannot be written ({error.strerror}); name another file with --out"
-        ) from None
+        advice = "name another file with --out"
+        raise UsageError(f"{place} cannot be written ({error.strerror}); {advice}") from None
     return place
 
 
@@ -261,7 +250,6 @@ def require_outside(place: Path) -> None:
     """A new file in a sealed session would look like tampering, so no parent folder may be one."""
     for folder in place.absolute().parents:
         if (folder / MANIFEST).is_file():
-            raise UsageError(
-                f"{place} is inside the sealed session {folder}: a new file there would break its seal; name "
-                "a file outside with --out (the session has a report.html of its own)"
-            )
+            advice = "name a file outside with --out (the session has a report.html of its own)"
+            inside = f"{place} is inside the sealed session {folder}"
+            raise UsageError(f"{inside}: a new file there would break its seal; {advice}")

@@ -61,10 +61,8 @@ def keep(folder: Path, cells: Iterable[PlannedCell], trusted: TrustedPrograms | 
     """`trusted`: the programs that judge the session; None: of an exploration, which asks oracles only."""
     planned = list(cells)
     if trusted is None:
-        own = {cell.workload.name: cell.workload for cell in planned}
-        trusted = TrustedPrograms(
-            {name: workload for name, workload in own.items() if catalog.word_of(workload) != name}
-        )
+        used = [cell.workload for cell in planned]
+        trusted = TrustedPrograms({one.name: one for one in used if catalog.word_of(one) != one.name})
     with contextlib.suppress(OSError):
         kept = [*_programs(trusted), *_systems({cell.system.name: cell.system for cell in planned})]
         place = _place(folder)
@@ -77,10 +75,7 @@ def keep(folder: Path, cells: Iterable[PlannedCell], trusted: TrustedPrograms | 
 def _programs(trusted: TrustedPrograms) -> Iterator[OptionRecord]:
     oracles = {workload.name: workload.oracle for workload in trusted.workloads.values()}
     for program in trusted.programs:
-        files = {
-            Path(program.path),
-            oracles[program.name] if program.option == "--workload" else Path(program.path),
-        }
+        files = {Path(program.path)} | ({oracles[program.name]} if program.option == "--workload" else set())
         yield _kept(program.option, program.name, program.path, files)
 
 
@@ -125,9 +120,8 @@ def trusted_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, t
 
 def system_of(folder: Path, name: str) -> tuple[str | None, tuple[str, ...]]:
     """The word for the system of a cell; None: it was not kept, or has changed, as the sentence says."""
-    record = next(
-        (record for record in _recalled(folder) if (record.option, record.name) == (SYSTEM, name)), None
-    )
+    wanted = (SYSTEM, name)
+    record = next((record for record in _recalled(folder) if (record.option, record.name) == wanted), None)
     if record is None:
         return None, ()
     return (None, (record.changed,)) if record.changed else (record.word, ())
@@ -148,12 +142,10 @@ def _place(folder: Path) -> Path | None:
     """The file of a session is named after its id, that of an exploration after its folder. None: there is no
     home for it."""
     state = Path(os.environ.get("XDG_STATE_HOME", ""))
-    if not state.is_absolute():
-        try:
-            state = Path.home() / ".local/state"
-        except RuntimeError:
-            return None
-    return state / "benchgate" / "sessions" / f"{_key(folder)}.json"
+    with contextlib.suppress(RuntimeError):
+        state = state if state.is_absolute() else Path.home() / ".local/state"
+        return state / "benchgate" / "sessions" / f"{_key(folder)}.json"
+    return None
 
 
 def _key(folder: Path) -> str:

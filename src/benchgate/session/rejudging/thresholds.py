@@ -45,12 +45,12 @@ def of_session(folder: Path, paths: Sequence[str]) -> tuple[str, ...] | None:
 
 def with_letters(tests: Mapping[str, FunctionMarks], letters: Mapping[str, str]) -> dict[str, FunctionMarks]:
     """The tests, with the names of the session's systems in the place of letters."""
-    return {
-        test: replace(
-            marks, gates=tuple(replace(gate, to=letters.get(gate.to, gate.to)) for gate in marks.gates)
-        )
-        for test, marks in tests.items()
-    }
+
+    def named(marks: FunctionMarks) -> FunctionMarks:
+        gates = (replace(gate, to=letters.get(gate.to, gate.to)) for gate in marks.gates)
+        return replace(marks, gates=tuple(gates))
+
+    return {test: named(marks) for test, marks in tests.items()}
 
 
 def differences(gates: Sequence[Gate], tests: Mapping[str, FunctionMarks]) -> tuple[str, ...]:

@@ -32,15 +32,11 @@ class TrustedPrograms:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        oracles = (
-            ("--workload", name, workload.file, workload.oracle) for name, workload in self.workloads.items()
-        )
+        oracles = (("--workload", name, one.file, one.oracle) for name, one in self.workloads.items())
         gates = (("--gate", kind, path, path) for kind, path in self.gates.items())
         own = (("--extra-report", reports.name_of(path), path, path) for path in self.reports)
-        return tuple(
-            Program(option, name, str(path), _digest(file))
-            for option, name, path, file in (*oracles, *gates, *own)
-        )
+        rows = (*oracles, *gates, *own)
+        return tuple(Program(option, name, str(path), _digest(file)) for option, name, path, file in rows)
 
     def as_json(self) -> list[dict[str, Any]]:
         return [asdict(program) for program in self.programs]
@@ -73,31 +69,21 @@ def require_programs(
     if missing:
         named = [given.get(key, program) for key, program in recorded.items()]
         words = shlex.join([*command, *(word for program in named for word in program.words)])
-        texts = (
-            f"{program.option} {program.name} (its Python file had SHA-256 {program.sha256})"
-            for program in missing
-        )
-        raise NeedsFilesError(
-            f"programs of its user judged this session, and only programs that you name are run: "
-            f"{', '.join(texts)}; next, if you trust them: {words}"
-        )
+        texts = [f"{one.option} {one.name} (its Python file had SHA-256 {one.sha256})" for one in missing]
+        only = f"only programs that you name are run: {', '.join(texts)}; next, if you trust them: {words}"
+        raise NeedsFilesError(f"programs of its user judged this session, and {only}")
 
 
 def compared(facts: Mapping[str, Any], where: str, trusted: TrustedPrograms) -> tuple[str, ...]:
     """Says for each given program whether it is the one that judged the session."""
     recorded = {(program.option, program.name): program.sha256 for program in read_programs(facts, where)}
-    return tuple(
-        _comparison(program, recorded[program.option, program.name])
-        for program in trusted.programs
-        if (program.option, program.name) in recorded
-    )
+    pairs = ((program, recorded.get((program.option, program.name))) for program in trusted.programs)
+    return tuple(_comparison(program, sha256) for program, sha256 in pairs if sha256 is not None)
 
 
 def _comparison(given: Program, sha256: str) -> str:
     subject = f"{given.option} {given.name}"
     if given.sha256 == sha256:
         return f"{subject} is the program that judged the session"
-    return (
-        f"{subject} is not the program that judged the session: its Python file has SHA-256 {given.sha256}, "
-        f"the session's had {sha256}"
-    )
+    differ = f"its Python file has SHA-256 {given.sha256}, the session's had {sha256}"
+    return f"{subject} is not the program that judged the session: {differ}"

@@ -31,7 +31,7 @@ class Runs(LocalRunner):
     def __init__(self, ending: Ending) -> None:
         self.ending = ending
 
-    def execute_all(self, jobs: Iterable[Run], at_once: int) -> Generator[tuple[int, RawRun], None, None]:
+    def execute_all(self, jobs: Iterable[Run], at_once: int) -> Generator[tuple[int, RawRun]]:
         assert at_once == 1
         for number, _ in enumerate(jobs):
             yield number, replace(raw_run(planned().cell), ending=self.ending, detail="QEMU did not answer.")

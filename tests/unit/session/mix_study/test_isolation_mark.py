@@ -46,7 +46,8 @@ def judged(tmp_path: Path, asked: IsolationRequest, **systems: Simulated) -> Iso
     (tmp_path / "small.yaml").write_text(SMALL)
     options = replace(Options(), systems=tuple(systems)[:1], reports=tmp_path)
     asked = replace(asked, study=str(tmp_path / "small.yaml"))
-    return isolation_mark.measure(asked, options, opened, Progress(StringIO(), live=False))
+    verdict = isolation_mark.measure(asked, options, opened, Progress(StringIO(), live=False))
+    return IsolationResult(verdict, options.inconclusive_fails)
 
 
 def test_a_system_that_isolates_badly_fails(tmp_path: Path) -> None:
