@@ -2,7 +2,8 @@
 
 Takes the word of a source of Linux, or the name of a crate; gives a folder with the programs, outside of the
 repository. BPF is compiled by clang on PATH, else by Debian's, which is unpacked there: nothing is installed.
-Rust and its crates come by cargo. Fails with BuildError.
+Rust and its crates come by cargo. The same compilers give the same bytes in any folder: a path in a program
+would be part of what its guest loads, and so of every figure. Fails with BuildError, also if one has a path.
 
 As a program (`python -m tools.scx_schedulers [SOURCE or CRATE]`) it prints the folder.
 """
@@ -12,9 +13,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchgate.base.errors import BenchgateError, BuildError
@@ -31,10 +34,14 @@ SCHEDULERS = ("scx_simple", "scx_central", "scx_flatcg", "scx_qmap")
 FAULTY = "scx_faulty"
 OURS = data_root() / "tests/data/scx"
 """The sources of that one, which are built as if they were the kernel's own."""
-CRATES = {"scx_bpfland": "1.1.4", "scx_rusty": "1.1.4"}
+CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
 _CLANG = "19"
 _BUILD_S = 1800.0
+_FORMAT = "2"
+"""A change of how they are built, which makes all again."""
+_CC, _BPF_CC = "cc", "bpf-clang"
+"""Our commands of the compilers, in the folder of a build."""
 
 
 def say(text: str) -> None:
@@ -44,46 +51,64 @@ def say(text: str) -> None:
 def built(source: str = SOURCE) -> Path:
     """The folder with the programs, which is made again if the kernel or our sources change."""
     kernel = linux_build.build(source, notice=say)
-    parts = [str(kernel.folder), *(file_digest(path) for path in sorted(OURS.iterdir()))]
+    parts = [_FORMAT, str(kernel.folder), *(file_digest(path) for path in sorted(OURS.iterdir()))]
     name = hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
     place = _place(name)
     if not (place / "bin").is_dir():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        _build(source, kernel.folder / "vmlinux", place)
+        build_for_kernel(source, kernel.folder / "vmlinux", place)
     return place / "bin"
 
 
 def crate(name: str) -> Path:
     """The folder with the program of a crate."""
-    place = _place(f"{name}-{CRATES[name]}")
+    place = _place(f"{name}-{CRATES[name]}-{_FORMAT}")
     if not (place / "bin" / name).is_file():
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
-        cargo = shutil.which("cargo")
-        if cargo is None:
-            raise BuildError(
-                f"{name} is written in Rust, and there is no cargo on PATH: install Rust 1.91 or newer"
-            )
-        say(f"building {name} ...")
-        asked = (name, "--version", f"={CRATES[name]}", "--locked", "--root", str(place))
-        argv = (
-            "env",
-            *_for_bindgen(_clang()),
-            cargo,
-            "install",
-            *asked,
-            "--target-dir",
-            str(place / "target"),
-        )
-        toolchain.run_all([argv], place, "scx", _BUILD_S)
-        shutil.rmtree(place / "target")
+        build_crate(name, place)
     return place / "bin"
 
 
+def build_crate(name: str, place: Path) -> None:
+    """Builds the program of a crate in an empty folder."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise BuildError(
+            f"{name} is written in Rust, and there is no cargo on PATH: install Rust 1.91 or newer"
+        )
+    say(f"building {name} ...")
+    asked = (name, "--version", f"={CRATES[name]}", "--locked", "--root", str(place / "new"))
+    target = ("--target-dir", str(place / "target"))
+    argv = ("env", *_for_cargo(place), cargo, "install", *asked, *target)
+    toolchain.run_all([argv], place, "scx", _BUILD_S)
+    shutil.rmtree(place / "target")
+    _finish(place / "new/bin", [name], place)
+
+
+def _for_cargo(place: Path) -> list[str]:
+    """Variables by which a crate, its C and its BPF are compiled alike in any folder."""
+    names = {**_names(place), str(_cargo_home()): "/cargo"}
+    remap = "\x1f".join(f"--remap-path-prefix={path}={name}" for path, name in names.items())
+    clang = _clang()
+    return [
+        *_for_bindgen(clang),
+        f"BPF_CLANG={_same_paths(place / _BPF_CC, clang, names)}",
+        f"CC={_same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)}",
+        f"CARGO_ENCODED_RUSTFLAGS={remap}",
+        "CARGO_INCREMENTAL=0",
+    ]
+
+
+def _cargo_home() -> Path:
+    """Where cargo unpacks the sources of crates, whose paths are in the texts of panics."""
+    return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo").absolute()
+
+
 def _for_bindgen(clang: str) -> list[str]:
-    """Variables by which the build of a crate finds this clang, and its library."""
-    words = [f"BPF_CLANG={clang}"]
+    """Variables by which the build of a crate finds the library of this clang."""
+    words = []
     unpacked = _place(f"clang-{_CLANG}") / "root"
     if Path(clang).parent == unpacked.parent:
         library = unpacked / f"usr/lib/llvm-{_CLANG}/lib"
@@ -96,25 +121,63 @@ def _place(name: str) -> Path:
     return cache_root().parent / "benchgate-scx" / name
 
 
-def _build(source: str, kernel: Path, place: Path) -> None:
+def _names(place: Path) -> dict[str, str]:
+    """Maps each folder of this host that a compiler may write into a program to a name on all hosts."""
+    return {str(place): "/scx", str(_place(f"clang-{_CLANG}")): "/clang"}
+
+
+def _same_paths(script: Path, compiler: str, names: dict[str, str]) -> Path:
+    """Writes a command of the compiler that gives files the names instead of their paths."""
+    maps = " ".join(f"'-ffile-prefix-map={path}={name}'" for path, name in names.items())
+    script.write_text(f'#!/bin/sh\nexec {compiler} {maps} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def _finish(folder: Path, names: Sequence[str], place: Path) -> None:
+    """Removes symbols and debug information of the host's code, and refuses a program that has a path. Then
+    the folder is `bin`, which exists only if it is complete."""
+    programs = [folder / name for name in names]
+    toolchain.run_all([("strip", "-s", "-R", ".comment", *map(str, programs))], place, "scx", _BUILD_S)
+    for program in programs:
+        require_no_path(program, [*_names(place), str(_cargo_home())])
+    folder.rename(place / "bin")
+
+
+def require_no_path(program: Path, folders: Sequence[str]) -> None:
+    content = program.read_bytes()
+    for folder in folders:
+        at = content.find(folder.encode())
+        if at >= 0:
+            text = content[at : at + 200].split(b"\0")[0].decode(errors="replace")
+            raise BuildError(
+                f"{program.name} has a path of this host, so its figures are another's elsewhere: {text}"
+            )
+
+
+def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
+    """Builds those of a source of Linux in an empty folder."""
     tree, out = place / "tree", place / "out"
     tree.mkdir()
     out.mkdir()
     (place / linux_source.MANIFEST).write_text("{}")
     with FetchSession(say) as session:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
-    clang = _clang()
+    names = _names(place)
+    cc = _same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)
+    clang = _same_paths(place / _BPF_CC, _clang(), names)
     for path in OURS.iterdir():
         shutil.copy(path, tree / "tools/sched_ext")
     strip = shutil.which("llvm-strip") or "true"
     wanted = (*SCHEDULERS, FAULTY)
-    words = [f"CLANG={clang}", f"VMLINUX_BTF={kernel}", f"LLVM_STRIP={strip}", f"O={out}"]
+    words = [f"CC={cc}", f"HOSTCC={cc}", f"CLANG={clang}", f"LLVM_STRIP={strip}"]
+    words += [f"VMLINUX_BTF={kernel}", f"O={out}"]
     words.append(f"c-sched-targets={' '.join(wanted)}")
     say(f"building {', '.join(wanted)} ...")
     argv = ("make", f"-j{len(os.sched_getaffinity(0))}", "-C", "tools/sched_ext", *words, *wanted)
     toolchain.run_all([argv], tree, "scx", _BUILD_S)
     shutil.rmtree(tree)
-    (out / "build/bin").rename(place / "bin")
+    _finish(out / "build/bin", wanted, place)
 
 
 def _clang() -> str:

@@ -38,6 +38,8 @@ SETTINGS_FILE = "settings"
 """The guest's list of files of the kernel, where guest/init/tuned.c expects it."""
 _LOADERS = (f"/lib64/{LOADER}", f"/lib/{LOADER}")
 _ASK_S = 30.0
+_BPF_OBJECT = 247
+"""The ELF header's number of the machine."""
 _SOURCE = """\
 // Generated from the workload's YAML.
 #include "port/linux/tool.h"
@@ -201,8 +203,14 @@ def scheduler_for_guest(command: str) -> dict[str, Path]:
 def _libraries_of(program: Path) -> dict[str, Path]:
     """The loader and the libraries that the program finds on this host; empty if it is static."""
     with program.open("rb") as stream:
-        if stream.read(4) != b"\x7fELF":
-            raise BuildError(f"{program} is no program that can run in a guest: give an ELF file, no script")
+        head = stream.read(20)
+    if head[:4] != b"\x7fELF":
+        raise BuildError(f"{program} is no program that can run in a guest: give an ELF file, no script")
+    if int.from_bytes(head[18:20], "little") == _BPF_OBJECT:
+        raise BuildError(
+            f"{program} is an object in BPF, which cannot load itself: give the program that has it as a "
+            "skeleton and loads it, as those of the kernel's tools/sched_ext do"
+        )
     if not elf.needed(program):
         return {}
     loader = next((path for path in map(Path, _LOADERS) if path.is_file()), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -259,6 +260,28 @@ def test_the_settings_of_a_guest_are_a_list_of_files() -> None:
     assert workload_files.tuning_for_guest(boot)["settings"].read_text() == (
         "preempt /sys/kernel/debug/sched/preempt\nsysctl /proc/sys/kernel/printk 4 4 1 7\n"
     )
+
+
+def test_the_folder_of_a_scheduler_is_nowhere_in_the_guest(tmp_path: Path) -> None:
+    """Else the digits of a row would depend on it."""
+    packed = []
+    for folder in (tmp_path / "a", tmp_path / "a longer one"):
+        folder.mkdir()
+        shutil.copy("/bin/sh", folder / "scx_mine")
+        paths = workload_files.scheduler_for_guest(f'"{folder}/scx_mine" -s 5')
+        packed.append({name: path.read_bytes() for name, path in paths.items()})
+    assert packed[0] == packed[1]
+    assert str(tmp_path).encode() not in packed[0]["scx/command"]
+
+
+def test_an_object_in_bpf_is_told_from_a_program_that_loads_it(tmp_path: Path) -> None:
+    content = bytearray(Path("/bin/sh").read_bytes())
+    content[18:20] = (247).to_bytes(2, "little")
+    (tmp_path / "mine.bpf.o").write_bytes(content)
+    with pytest.raises(
+        BuildError, match=r"mine.bpf.o is an object in BPF, which cannot load itself: give the"
+    ):
+        workload_files.scheduler_for_guest(str(tmp_path / "mine.bpf.o"))
 
 
 def test_a_scheduler_that_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""What `python -m tools.scx_schedulers` builds for a word, and what it says of one that it does not know."""
+"""What `python -m tools.scx_schedulers` builds for a word, and what it refuses: an unknown word, and a
+program that has a path. That builds in two folders are equal is shown in tests/scx."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchgate.base.errors import BuildError
 from tools import scx_schedulers
 
 
@@ -36,7 +38,7 @@ def test_a_scheduler_that_is_no_crate_is_refused_with_what_there_is(
 ) -> None:
     assert scx_schedulers.main(["scx_qmap"]) == 4
     said = capsys.readouterr().err
-    assert "`scx_qmap` is none of the crates that are built here (scx_bpfland, scx_rusty)" in said
+    assert "`scx_qmap` is none of the crates that are built here (scx_bpfland, scx_lavd, scx_rusty)" in said
     assert "built together, from a source such as linux-source-6.12" in said
 
 
@@ -45,3 +47,12 @@ def test_help_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
         scx_schedulers.main(["--help"])
     assert ended.value.code == 0
     assert "Builds schedulers in BPF" in capsys.readouterr().out
+
+
+def test_a_program_that_has_a_path_of_this_host_is_refused(tmp_path: Path) -> None:
+    program = tmp_path / "scx_simple"
+    program.write_bytes(b"\x7fELF\0/scx/tree/a.c\0")
+    scx_schedulers.require_no_path(program, ["/home/me", str(tmp_path)])
+    program.write_bytes(b"\x7fELF\0" + str(tmp_path / "tree/a.c").encode() + b"\0rest")
+    with pytest.raises(BuildError, match=r"scx_simple has a path of this host.*/tree/a\.c$"):
+        scx_schedulers.require_no_path(program, ["/home/me", str(tmp_path)])
