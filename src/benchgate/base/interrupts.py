@@ -71,10 +71,15 @@ def quiet_imports(status: int) -> Iterator[None]:
 
 class Interruptions:
     def __init__(
-        self, say: Callable[[str], None], status: int = 130, folder: Callable[[], str] = str
+        self,
+        say: Callable[[str], None],
+        status: int = 130,
+        folder: Callable[[], str] = str,
+        doing: str = "ending the guest and keeping the results",
     ) -> None:
-        """`folder` gives the session's folder; empty as long as there is none."""
-        self._say, self._status, self._folder = say, status, folder
+        """`folder` gives the session's folder; empty as long as there is none. `doing` says what happens
+        after the first signal."""
+        self._say, self._status, self._folder, self._doing = say, status, folder, doing
         self._first_s = 0.0
         self._before: dict[signal.Signals, Any] = {}
         self._heard = 0
@@ -103,7 +108,7 @@ class Interruptions:
             self._first_s = time.monotonic()
             arrived(KeyboardInterrupt(signal.Signals(number).name))
         elif self._heard == 2:
-            self._say("ending the guest and keeping the results; another signal ends it at once")
+            self._say(f"{self._doing}; another signal ends it at once")
         elif time.monotonic() - self._first_s > BURST_S:
             folder = self._folder()
             resume = f"the session's folder is not complete; next: --resume={folder}"

@@ -46,6 +46,7 @@ _REFUSED = {
 }
 TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 MORE_FILES = "raise the limit on open files (`ulimit -n 1024`)"
+_TELL_ALL = """trap 'trap "" TERM; kill -TERM 0; wait; exit 143' TERM; "$@" & wait $!"""
 _PASSED_ON = ("HOME", "LD_LIBRARY_PATH", "PATH", "TMPDIR")
 
 
@@ -97,6 +98,19 @@ def bound_to(parent: int) -> tuple[str, ...]:
     return (*setpriv, "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"', str(parent)) if setpriv else ()
 
 
+def told_to_end() -> tuple[str, ...]:
+    """The words before a command of `start` with which its whole group gets SIGTERM when this process dies;
+    the command alone would get SIGKILL, and its children nothing. Empty on a host without such a setpriv."""
+    shell = ("/bin/sh", "-c", _TELL_ALL, "sh")
+    return (_setpriv()[0], "--pdeathsig", "TERM", *shell) if _setpriv() else ()
+
+
+def _members(group: int) -> list[int]:
+    """The processes of a group that have not ended."""
+    found = {int(path.name): _stat(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
+    return [pid for pid, words in found.items() if words and int(words[2]) == group and words[0] not in "ZX"]
+
+
 @cache
 def _setpriv() -> tuple[str, ...]:
     path = shutil.which("setpriv")
@@ -143,6 +157,17 @@ class Child:
                 return False
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, 0.01)
+        return True
+
+    def leave(self, grace_s: float) -> bool:
+        """Asks the whole group to end, by SIGTERM; gives whether every member has ended in time. Nothing is
+        killed, and the leader is not reaped."""
+        self._signal(signal.SIGTERM)
+        deadline = time.monotonic() + grace_s
+        while _members(self.pid):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.01)
         return True
 
     def stop(self, grace_s: float) -> int:

@@ -71,8 +71,9 @@ def tell(text: str) -> None:
 
 
 @contextlib.contextmanager
-def making(place: Path, wait_s: float, notice: Notice | None) -> Iterator[None]:
-    """Holds DIGEST.lock, and deletes it afterwards."""
+def making(place: Path, wait_s: float, notice: Notice | None) -> Iterator[int]:
+    """Holds DIGEST.lock, and deletes it afterwards; gives the descriptor that has the lock. A process that
+    inherits it has the lock too, until it ends."""
     lock = place.with_name(f"{place.name}.lock")
     deadline = time.monotonic() + wait_s
     noticed = False
@@ -87,7 +88,7 @@ def making(place: Path, wait_s: float, notice: Notice | None) -> Iterator[None]:
             )
         time.sleep(0.05)
     try:
-        yield
+        yield descriptor
     finally:
         lock.unlink(missing_ok=True)
         os.close(descriptor)

@@ -3,7 +3,8 @@
 Takes the word of a source (linux_source.py) and that of a configuration: names of the parts in
 fixtures/linux-config and paths of files, joined by `+`; gives a `BuiltLinux` in the cache. Its key has the
 digests of source, configuration, compiler and the tool that writes BTF, and equal keys give equal bytes. All
-builds use one folder of the cache, in which make builds only what differs from the last one. Fails with
+builds use one folder of the cache, in which make builds only what differs from the last one. One that is
+interrupted goes on there; one that is killed begins again, since a file may be half written. Fails with
 BuildError: what the configuration lacks, which tool is missing, or the compiler's first lines.
 """
 
@@ -118,9 +119,10 @@ def build(
     }
 
     def make(files: Path) -> None:
-        with _work_folder(notice) as tree:
-            _configured(tree, result, options, _words(tree, pahole), notice)
-            _make(tree, result, _words(tree, pahole), files, notice)
+        with _work_folder(notice) as (tree, lock):
+            maker = _Maker(tree, lock, f"Linux from {result.word}", _words(tree, pahole), notice)
+            _configured(maker, result, options)
+            _make(maker, files)
 
     return BuiltLinux(cache.entry(KIND, key, make, wait_s=_BUILD_S, notice=notice), result.label)
 
@@ -239,12 +241,12 @@ def _pahole(*, locked: bool, session: FetchSession) -> tuple[str, ...]:
 
 
 @contextmanager
-def _work_folder(notice: Notice) -> Iterator[Path]:
-    """The folder of all builds, for one at a time. What a killed build left is removed first."""
+def _work_folder(notice: Notice) -> Iterator[tuple[Path, int]]:
+    """The folder of all builds, for one at a time, and its lock. What a killed build left is removed."""
     place = cache_root() / _WORK / hashlib.sha256(X86_64.name.encode()).hexdigest()[:32]
     with storage_trouble(place):
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with making(place, _BUILD_S, notice):
+        with making(place, _BUILD_S, notice) as lock:
             if not record_of(place) or not (place / MANIFEST).is_file():
                 remove_folder(place)
                 (place / "tree").mkdir(parents=True, mode=0o700)
@@ -255,33 +257,48 @@ def _work_folder(notice: Notice) -> Iterator[Path]:
             try:
                 with suppress(OSError):  # a file system without locks
                     fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                yield place / "tree"
+                yield place / "tree", lock
             finally:
                 os.close(descriptor)
 
 
-def _make(tree: Path, source: LinuxSource, words: Sequence[str], files: Path, notice: Notice) -> None:
-    name = f"Linux from {source.word}"
-    manifest = tree.with_name(MANIFEST)
-    whole = manifest.read_text()
-    manifest.unlink()  # if the build is killed, a file may be half written
-    jobs = len(os.sched_getaffinity(0))
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Runs make in the folder of all builds. Meanwhile the list of source files, without which the folder is
+    not used again, is away: if a make is killed, a file may be half written. One that ends by itself, or
+    because it is asked to, has removed what it was writing."""
+
+    tree: Path
+    lock: int
+    name: str
+    words: Sequence[str]
+    notice: Notice
+
+    def make(self, *words: str, told: toolchain.Told | None = None) -> None:
+        manifest = self.tree.with_name(MANIFEST)
+        away = manifest.with_name("building.json")
+        manifest.replace(away)
+        resumable = toolchain.Resumable(lambda: _put_back(away, manifest), self.lock, told)
+        argv = ("make", *self.words, *words)
+        toolchain.run_all([argv], self.tree, "linux", _BUILD_S, resumable)
+
+
+def _put_back(away: Path, manifest: Path) -> None:
+    away.replace(manifest)
+
+
+def _make(maker: _Maker, files: Path) -> None:
     begin = time.monotonic()
 
     def told(seconds: float, log: str) -> None:
-        notice(f"building {name}: {seconds:.0f} s, {_progress(log)}")
+        maker.notice(f"building {maker.name}: {seconds:.0f} s, {_progress(log)}")
 
-    try:
-        toolchain.run_all([("make", f"-j{jobs}", *words, "bzImage")], tree, "linux", _BUILD_S, told)
-    except BuildError:
-        if time.monotonic() - begin < _BUILD_S:  # else it was killed
-            manifest.write_text(whole)
-        raise
-    manifest.write_text(whole)
-    notice(f"building {name}: done in {time.monotonic() - begin:.0f} s")
+    maker.make(f"-j{len(os.sched_getaffinity(0))}", "bzImage", told=told)
+    maker.notice(f"building {maker.name}: done in {time.monotonic() - begin:.0f} s")
     for place, kept in RESULTS.items():
-        shutil.copyfile(tree / place, files / kept)
-    toolchain.run_all([("strip", "-s", "-R", ".comment", str(files / "vmlinux"))], tree, "linux", _BUILD_S)
+        shutil.copyfile(maker.tree / place, files / kept)
+    argv = ("strip", "-s", "-R", ".comment", str(files / "vmlinux"))
+    toolchain.run_all([argv], maker.tree, "linux", _BUILD_S)
 
 
 def _words(tree: Path, pahole: Sequence[str]) -> list[str]:
@@ -304,24 +321,21 @@ def _words(tree: Path, pahole: Sequence[str]) -> list[str]:
     return [f"{name}={value}" for name, value in variables.items()]
 
 
-def _configured(
-    tree: Path, source: LinuxSource, options: Sequence[LinuxOption], words: Sequence[str], notice: Notice
-) -> None:
+def _configured(maker: _Maker, source: LinuxSource, options: Sequence[LinuxOption]) -> None:
     """Writes the source, and makes its .config of the options, by its own rules; keeps it if it is equal."""
-    notice(f"writing the source of {source.word} ...")
+    tree = maker.tree
+    maker.notice(f"writing the source of {source.word} ...")
     linux_source.write(source, tree)
-    name = f"Linux from {source.word}"
     wanted = {option.name: option for option in options}
     asked = tree.with_name("asked.config")
     asked.write_text("".join(f"{option.line}\n" for option in wanted.values()))
     result = tree.with_name("new.config")
     for target in (f"KCONFIG_ALLCONFIG={asked} allnoconfig", "olddefconfig"):
-        argv = ("make", *words, f"KCONFIG_CONFIG={result}", *target.split(" "))
-        toolchain.run_all([argv], tree, "linux", _BUILD_S)
+        maker.make(f"KCONFIG_CONFIG={result}", *target.split(" "))
     text = result.read_text()
     if lacks := missing(options, text):
         raise BuildError(
-            f"{name} cannot be our guest: its configuration lacks\n{lacks}\n"
+            f"{maker.name} cannot be our guest: its configuration lacks\n{lacks}\n"
             "See `benchgate docs linux-options`"
         )
     kept = tree / ".config"

@@ -124,12 +124,33 @@ def _digest(files: Mapping[str, str]) -> str:
 
 
 def write(source: LinuxSource, folder: Path) -> None:
-    """Makes the folder's source files those of `source`. The list of them is beside the folder only while
-    they are complete: without it, the folder was left half written, or a build in it was killed."""
+    """Makes the folder's source files those of `source`. The list of them is beside the folder only while it
+    is right: without it, this or a build was killed."""
     manifest = folder.with_name(MANIFEST)
-    old: dict[str, str] = json.loads(manifest.read_text())
+    listed: dict[str, str] = json.loads(manifest.read_text())
     manifest.unlink()
-    new, late = {}, []
+    try:
+        _update(source, folder, listed)
+    finally:
+        save_list(manifest, listed)
+
+
+def save_list(manifest: Path, listed: Mapping[str, str]) -> None:
+    """It is never half written."""
+    part = manifest.with_suffix(".part")
+    part.write_text(json.dumps(listed))
+    part.replace(manifest)
+
+
+def _update(source: LinuxSource, folder: Path, listed: dict[str, str]) -> None:
+    """The list follows each file. One that is being written is in it without an identity."""
+    old, new, late = dict(listed), {}, []
+
+    def put(name: str, of: str, content: bytes) -> None:
+        listed[name] = ""
+        _put(folder / name, of, content)
+        listed[name] = of
+
     for file in source.files():
         new[file.name] = file.identity
         if old.get(file.name) == file.identity:
@@ -137,15 +158,15 @@ def write(source: LinuxSource, folder: Path) -> None:
         if file.content is None:
             late.append(file)
         else:
-            _put(folder / file.name, file.identity, file.content)
+            put(file.name, file.identity, file.content)
     for file, content in zip(late, source.read([one.name for one in late]), strict=True):
         if identity(file.identity.partition(" ")[0], content) != file.identity:
             raise BuildError(f"{source.word}: {file.name} has changed while it was read: run this again")
-        _put(folder / file.name, file.identity, content)
+        put(file.name, file.identity, content)
     for name in old.keys() - new.keys():
         (folder / name).unlink(missing_ok=True)
+        del listed[name]
     _require_linux(source.word, new)
-    manifest.write_text(json.dumps(new))
 
 
 def _put(path: Path, of: str, content: bytes) -> None:

@@ -13,6 +13,7 @@ import platform
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +23,8 @@ from pathlib import Path
 
 from benchgate.base.errors import BootError, BuildError
 from benchgate.base.files import file_digest
-from benchgate.base.process import Child, capture, start
+from benchgate.base.interrupts import held
+from benchgate.base.process import Child, capture, start, told_to_end
 from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.text import visible
 from benchgate.build.cache_storage import cache_root, full_disk, storage_trouble
@@ -32,6 +34,12 @@ _LOG_BYTES = 4 << 20
 _STEP = re.compile(r"  [A-Z][A-Z0-9]*(?: \[M\])? +\S+")
 """A line such as `  CC      kernel/fork.o`."""
 _TELL_S = 30.0
+_LEAVE_S = 20.0
+"""The seconds that an interrupted make gets to remove the files that it was writing."""
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+"""As a command's status, and as a shell's, which starts it."""
+_LOCK = 9
+"""The descriptor of commands that has the lock on what they write."""
 _END_BYTES = 65_536
 _NAMES = ("cc", "gcc", "clang")
 Told = Callable[[float, str], None]
@@ -112,16 +120,31 @@ def environment() -> dict[str, str]:
     return kept | {"LC_ALL": "C", "SOURCE_DATE_EPOCH": "1"}
 
 
+@dataclass(frozen=True, slots=True)
+class Resumable:
+    """A command that may be interrupted, and goes on where it stopped when it is run again."""
+
+    unhurt: Callable[[], None]
+    """Called when all processes of the command have ended, and none was killed: no file is half written."""
+    lock: int
+    """A descriptor with the lock on the folder, which processes have that outlive a killed benchgate."""
+    told: Told | None = None
+
+
 def run_all(
-    commands: Sequence[Sequence[str]], folder: Path, name: str, timeout_s: float, told: Told | None = None
+    commands: Sequence[Sequence[str]],
+    folder: Path,
+    name: str,
+    timeout_s: float,
+    resumable: Resumable | None = None,
 ) -> None:
-    """Runs the commands in order; keeps the log only if one of them fails. A long command calls `told`."""
+    """Runs the commands in order; keeps the log only if one of them fails."""
     log = cache_root() / "logs" / f"build-{name}-{os.getpid()}.log"
     with storage_trouble(log):
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             for argv in commands:
-                _run(argv, _Place(folder, name, log, timeout_s, told))
+                _run(argv, _Place(folder, name, log, timeout_s, resumable))
         except BuildError:
             # Only the last failure's log of each name is kept, so that repeated failures do not add files.
             log.replace(log.with_name(f"build-{name}.log"))
@@ -138,7 +161,7 @@ class _Place:
     name: str
     log: Path
     timeout_s: float
-    told: Told | None
+    resumable: Resumable | None
 
 
 def _run(argv: Sequence[str], place: _Place) -> None:
@@ -147,17 +170,17 @@ def _run(argv: Sequence[str], place: _Place) -> None:
         stream.write(f"$ {shlex.join(argv)}\n".encode(errors="replace"))
         stream.flush()
         begin, output = stream.tell(), stream.fileno()
-        try:
-            where = environment()
-            child = start(argv, where, stdin=nothing.fileno(), stdout=output, stderr=output, folder=folder)
-        except BootError as error:
-            why = f"{error} {install_hint()}"
-            stream.write(f"{why}\n".encode(errors="replace"))
-            raise BuildError(f"building {name}: {why}") from error
-        try:
+        with contextlib.ExitStack() as stack:
+            with held():
+                try:
+                    child = _start(argv, place, nothing.fileno(), output)
+                except BootError as error:
+                    why = f"{error} {install_hint()}"
+                    stream.write(f"{why}\n".encode(errors="replace"))
+                    raise BuildError(f"building {name}: {why}") from error
+                stack.callback(_end, child, place.resumable)
             in_time = _wait(child, place)
-        finally:
-            status = child.stop(0)
+        status = child.exit_status
     if status or not in_time:
         how = f"failed with status {status}" if in_time else f"did not end within {timeout_s:.0f} s"
         kept = log.with_name(f"build-{name}.log")
@@ -166,8 +189,34 @@ def _run(argv: Sequence[str], place: _Place) -> None:
         raise BuildError(f"building {name}: `{argv[0]}` {how}:\n{_head(log, begin)}(complete log: {kept})")
 
 
+def _start(argv: Sequence[str], place: _Place, stdin: int, output: int) -> Child:
+    words, inherited = tuple(argv), {}
+    if place.resumable:
+        words, inherited = (*told_to_end(), *argv), {_LOCK: place.resumable.lock}
+    return start(
+        words,
+        environment(),
+        stdin=stdin,
+        stdout=output,
+        stderr=output,
+        descriptors=inherited,
+        folder=place.folder,
+    )
+
+
+def _end(child: Child, resumable: Resumable | None) -> None:
+    has_left = False
+    try:
+        has_left = resumable is not None and child.leave(_LEAVE_S)
+    finally:
+        status = child.stop(0)
+    if resumable and has_left and status not in _KILLED:
+        resumable.unhurt()
+
+
 def _wait(child: Child, place: _Place) -> bool:
-    begin, timeout_s, told = time.monotonic(), place.timeout_s, place.told
+    begin, timeout_s = time.monotonic(), place.timeout_s
+    told = place.resumable.told if place.resumable else None
     while (passed := time.monotonic() - begin) < timeout_s:
         if child.wait(min(_TELL_S, timeout_s - passed) if told else timeout_s):
             return True

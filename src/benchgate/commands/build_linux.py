@@ -2,7 +2,7 @@
 
 Takes a source tree, a git revision or a package of the distribution, and a configuration; gives the kernel's
 files in the cache, or copies of them in a folder. Exit status 0; BuildError has what the configuration lacks,
-or the compiler's first lines.
+or the compiler's first lines. If it is interrupted, the same command goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -28,10 +28,19 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 
 def run(words: argparse.Namespace) -> int:
+    from benchgate.base.interrupts import Interruptions
     from benchgate.build import linux_build
 
     config = linux_build.DEFAULT_CONFIG if words.config is None else words.config
-    built = linux_build.build(words.source, config, locked=words.locked, notice=say)
+    signals = Interruptions(say, doing="ending the compilers")
+    signals.watch()
+    try:
+        built = linux_build.build(words.source, config, locked=words.locked, notice=say)
+    except KeyboardInterrupt:
+        say("the same command goes on where this one stopped")
+        raise
+    finally:
+        signals.release()
     folder = built.folder
     if words.out is not None:
         folder = words.out

@@ -126,6 +126,27 @@ def test_sigterm_comes_before_sigkill() -> None:
     assert output(child, read).endswith(b"bye\n")  # a shell may first report that its `sleep` was terminated
 
 
+def test_a_group_that_is_asked_to_leave_ends_whole_before_anybody_is_killed() -> None:
+    """The leader ends at once; a member takes a moment, as a make does that removes what it was writing."""
+    child, read = shell(
+        "(trap 'sleep 0.3; echo whole; exit' TERM; echo up; while :; do sleep 0.01; done) & wait"
+    )
+    assert os.read(read, 3) == b"up\n"
+    assert child.leave(PATIENCE_S)
+    assert child.has_ended()
+    assert output(child, read).endswith(b"whole\n")
+    assert child.stop(0) == -signal.SIGTERM
+
+
+def test_a_group_that_does_not_leave_in_time_is_told_apart() -> None:
+    child, read = shell(f"{sys.executable} -I -S -c '{TRAP}' & wait")
+    assert os.read(read, 2) == b"1\n"
+    assert not child.leave(0.05)
+    assert child.has_ended()
+    child.stop(0)
+    os.close(read)
+
+
 def test_sigkill_ends_a_child_that_ignores_sigterm_and_its_whole_group() -> None:
     child, read = shell(f"sleep 6000 & echo $!; exec {sys.executable} -I -S -c '{TRAP}'")
     grandchild = int(os.read(read, 20).split()[0])

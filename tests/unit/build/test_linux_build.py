@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +16,7 @@ from benchgate.base.errors import BuildError
 from benchgate.base.paths import data_root
 from benchgate.build import linux_build
 from benchgate.build.linux_build import LinuxOption
+from tests.machines import PATIENCE_S, wait_until
 
 PARTS = ("base", "debug", "kcsan", "realtime", "rv", "sched_ext")
 
@@ -97,3 +103,112 @@ def test_progress_counts_what_make_has_done() -> None:
     log = "make[1]: x\n  CC      kernel/fork.o\nwarning: y\n  HOSTCC  scripts/a\n  CC [M]  m.o\n"
     assert linux_build._progress(log) == "3 steps, now m.o"
     assert linux_build._progress("make: x\n") == "beginning"
+
+
+# ---- a build that is interrupted or killed
+
+TINY = """\
+allnoconfig:
+\tcp $(KCONFIG_ALLCONFIG) $(KCONFIG_CONFIG)
+olddefconfig:
+bzImage: one.o two.o
+\tmkdir -p arch/x86/boot include/config
+\tcp /bin/true vmlinux
+\ttouch System.map arch/x86/boot/bzImage
+\techo 6.12.0 > include/config/kernel.release
+one.o: kernel/sched/core.c
+\tcp $< $@
+\techo one >> {log}
+two.o: kernel/sched/core.c
+\t+echo half > $@; $(MAKE) -f {sub} hold; echo whole > $@; echo two >> {log}
+"""
+"""A Linux of two files. The second one is half written for as long as the file `hold` exists, while a make
+of its own runs, as in Linux."""
+HOLD = "hold:\n\twhile [ -e {hold} ]; do sleep 0.05; done\n"
+
+
+class TinyLinux:
+    def __init__(self, folder: Path) -> None:
+        self.source, self.log, self.hold, sub = (folder / name for name in ("linux", "log", "hold", "sub.mk"))
+        self.cache = folder / "cache"
+        (self.source / "kernel/sched").mkdir(parents=True)
+        (self.source / "kernel/sched/core.c").write_text("int x;\n")
+        (self.source / "Kconfig").write_text("config X\n")
+        (self.source / "Makefile").write_text(TINY.format(log=self.log, sub=sub))
+        sub.write_text(HOLD.format(hold=self.hold))
+
+    def start(self) -> subprocess.Popen[str]:
+        words = (sys.executable, "-m", "benchgate", "build-linux", str(self.source), "--config", "base")
+        return subprocess.Popen(
+            words,
+            env=os.environ | {"BENCHGATE_CACHE": str(self.cache)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def half(self) -> Path | None:
+        """The half-written file."""
+        for path in self.cache.glob("linux-work/*/tree/two.o"):
+            if path.read_text() == "half\n":
+                return path
+        return None
+
+    def steps(self) -> list[str]:
+        return self.log.read_text().split()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Iterator[TinyLinux]:
+    result = TinyLinux(tmp_path)
+    result.hold.touch()
+    yield result
+    result.hold.unlink(missing_ok=True)
+
+
+def whole(tiny: TinyLinux) -> list[str]:
+    """The steps of make when the build is asked for again."""
+    tiny.hold.unlink(missing_ok=True)
+    build = tiny.start()
+    said = build.communicate(timeout=PATIENCE_S)
+    assert build.returncode == 0, said
+    assert "Linux 6.12.0" in said[0]
+    (two,) = tiny.cache.glob("linux-work/*/tree/two.o")
+    assert two.read_text() == "whole\n"
+    return tiny.steps()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_build_goes_on_where_it_stopped(tiny: TinyLinux, number: signal.Signals) -> None:
+    build = tiny.start()
+    assert wait_until(lambda: tiny.half() is not None)
+    build.send_signal(number)
+    said = build.communicate(timeout=PATIENCE_S)[1]
+    assert (build.returncode, tiny.half()) == (130, None)
+    assert "the same command goes on where this one stopped\nbenchgate: interrupted\n" in said
+    assert whole(tiny) == ["one", "two"]
+
+
+def test_a_killed_build_begins_again_and_waits_until_its_processes_have_ended(tiny: TinyLinux) -> None:
+    build = tiny.start()
+    assert wait_until(lambda: tiny.half() is not None)
+    build.kill()
+    build.communicate(timeout=PATIENCE_S)
+    assert whole(tiny) == ["one", "one", "two"]
+
+
+def test_make_and_what_it_starts_hold_the_lock_of_the_folder(tiny: TinyLinux) -> None:
+    """So nobody else builds there while processes of a killed build are left."""
+    build = tiny.start()
+    assert wait_until(lambda: tiny.half() is not None)
+    (lock,) = tiny.cache.glob("linux-work/*.lock")
+    holders = {
+        path.parent.parent.name for path in Path("/proc").glob("[0-9]*/fd/9") if path.resolve() == lock
+    }
+    makes = {
+        name for name in holders if b"make" in (Path("/proc") / name / "cmdline").read_bytes().split(b"\0")[0]
+    }
+    build.kill()
+    build.communicate(timeout=PATIENCE_S)
+    assert len(makes) >= 2, holders
+    assert wait_until(lambda: not any((Path("/proc") / name).exists() for name in makes))

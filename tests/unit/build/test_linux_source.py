@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tarfile
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ import pytest
 from benchgate.base.errors import BuildError, FetchError, UsageError
 from benchgate.build import linux_source
 from benchgate.build.fetch.store import FetchSession
-from benchgate.build.linux_source import LinuxSource, SourceFile, packaged
+from benchgate.build.linux_source import LinuxSource, packaged
 
 TEXTS = {
     "Makefile": "all:\n",
@@ -130,16 +128,72 @@ def test_the_digest_is_that_of_names_modes_and_contents(tmp_path: Path) -> None:
     assert len(known) == 3
 
 
-def test_a_folder_that_is_half_written_is_told_by_its_missing_list(tmp_path: Path, place: Path) -> None:
-    whole = packed(tmp_path, tree(tmp_path / "linux"))
+def test_a_write_that_is_interrupted_goes_on_with_the_file_that_it_was_writing(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, put = packed(tmp_path, tree(tmp_path / "linux")), linux_source._put
+    names: list[str] = []
 
-    def files() -> Iterator[SourceFile]:
-        yield from list(whole.files())[:2]
-        raise BuildError("the disk broke")
+    def stop_in_the_fourth(path: Path, of: str, content: bytes) -> None:
+        names.append(path.name)
+        if len(names) < 4:
+            return put(path, of, content)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content[:3])
+        raise KeyboardInterrupt
 
-    with pytest.raises(BuildError, match="the disk broke"):
-        linux_source.write(replace(whole, files=files), place)
-    assert not place.with_name(linux_source.MANIFEST).exists()
+    monkeypatch.setattr(linux_source, "_put", stop_in_the_fourth)
+    with pytest.raises(KeyboardInterrupt):
+        linux_source.write(whole, place)
+    due = {name: TEXTS[name] for name in USED} | {"scripts/link": "run.sh"}
+    assert len(written(place)) == 4
+    assert written(place).items() - due.items() != set()
+
+    def go_on(path: Path, of: str, content: bytes) -> None:
+        names.append(path.name)
+        put(path, of, content)
+
+    monkeypatch.setattr(linux_source, "_put", go_on)
+    linux_source.write(whole, place)
+    assert written(place) == due
+    assert len(names) == len(due) + 1  # the fourth twice, and none of the others
+
+
+def test_a_half_written_file_goes_if_the_next_source_does_not_have_it(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tree(tmp_path / "linux")
+    linux_source.write(find(str(top)), place)
+    (top / "new.c").write_text("int z;\n")
+
+    def half(path: Path, _: str, content: bytes) -> None:
+        path.write_bytes(content[:3])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(linux_source, "_put", half)
+        with pytest.raises(KeyboardInterrupt):
+            linux_source.write(find(str(top)), place)
+    assert written(place)["new.c"] == "int"
+    (top / "new.c").unlink()
+    linux_source.write(find(str(top)), place)
+    assert "new.c" not in written(place)
+
+
+def test_a_write_that_is_killed_is_told_by_the_missing_list(
+    tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = place.with_name(linux_source.MANIFEST)
+    seen: list[bool] = []
+    put = linux_source._put
+
+    def look(path: Path, of: str, content: bytes) -> None:
+        seen.append(manifest.exists())
+        put(path, of, content)
+
+    monkeypatch.setattr(linux_source, "_put", look)
+    linux_source.write(packed(tmp_path, tree(tmp_path / "linux")), place)
+    assert (set(seen), manifest.exists()) == ({False}, True)
 
 
 def test_words_that_name_no_source_are_refused(tmp_path: Path) -> None:
