@@ -31,8 +31,8 @@ from benchgate.build.cache_storage import cache_root, full_disk, storage_trouble
 
 _SHOWN_LINES = 12
 _LOG_BYTES = 4 << 20
-_STEP = re.compile(r"  [A-Z][A-Z0-9]*(?: \[M\])? +\S+")
-"""A line such as `  CC      kernel/fork.o`."""
+_STEP = re.compile(r"  [A-Z][A-Z0-9]*(?: \[M\])? +\S+|ln -sf \S+ \S+")
+"""A line such as `  CC      kernel/fork.o`, or the one command of Linux's make that is printed."""
 _TELL_S = 30.0
 _LEAVE_S = 20.0
 """The seconds that an interrupted make gets to remove the files that it was writing."""

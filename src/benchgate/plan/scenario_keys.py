@@ -127,7 +127,7 @@ _GATE = Block(
     ),
 )
 _TOP: Table = {
-    "name": name("its row is `scenario-NAME`"),
+    "name": name("lower-case letters, digits and _; its row is `scenario-NAME`"),
     "finds": Text("the fault that it is there to find"),
     "about": Text("a description for readers", default=""),
     "cpus": Integer("how many CPUs the guest has", low=1, high=MOST_CPUS),

@@ -51,6 +51,11 @@ def test_any_other_failure_is_not_the_disks(tmp_path: Path) -> None:
     assert "  main.c:1: error: no\n" in said
 
 
+def test_steps_of_linux_make_are_not_among_the_first_lines(tmp_path: Path) -> None:
+    said = build(tmp_path, "echo '  CC      a.o'; echo 'ln -sf ../a b//'; echo 'fair.c:1: error: no'; exit 2")
+    assert "status 2:\n  fair.c:1: error: no\n(complete log" in said
+
+
 @pytest.fixture
 def tiny(tmp_path: Path) -> Iterator[Path]:
     """A disk of 128 KiB."""

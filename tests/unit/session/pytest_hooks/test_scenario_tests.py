@@ -60,6 +60,21 @@ def test_without_a_place_they_are_the_shipped_ones() -> None:
     assert plain == {f"test_{name}" for name in catalog.names("scenario")}
 
 
+def test_a_path_that_is_not_there_is_told_to_be_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who starts pytest one folder above the test file sees where it was looked for."""
+    (tmp_path / "bench/mine").mkdir(parents=True)
+    write(tmp_path / "bench/mine", "x.yaml", "mine")
+    monkeypatch.chdir(tmp_path / "bench")
+    assert len(scenario_tests("mine")) == 2
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(pytest.fail.Exception) as caught:
+        scenario_tests("mine")
+    assert str(caught.value).startswith(f"there is no scenario mine in {tmp_path}: a path is relative to the")
+    assert str(caught.value).endswith('`Path(__file__).with_name("mine")` is the one beside the test file')
+
+
 def test_what_makes_no_test_ends_the_collection(tmp_path: Path) -> None:
     def said(*places: Path) -> str:
         with pytest.raises(pytest.fail.Exception) as caught:
