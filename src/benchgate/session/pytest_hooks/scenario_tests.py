@@ -54,8 +54,8 @@ def _shipped() -> list[str]:
 def _files(place: Path) -> list[str]:
     if not place.exists() and not place.is_absolute():
         raise CatalogError(
-            f"there is no scenario {place} in {Path.cwd()}: a path is relative to the folder in which pytest is "
-            f'started; `Path(__file__).with_name("{place.name}")` is the one beside the test file'
+            f"there is no scenario {place} in {Path.cwd()}: a path is relative to the folder in which pytest "
+            f'is started; `Path(__file__).with_name("{place.name}")` is the one beside the test file'
         )
     if not place.is_dir():
         return [str(place.absolute())]
