@@ -122,8 +122,8 @@ one.o: kernel/sched/core.c
 two.o: kernel/sched/core.c
 \t+echo half > $@; $(MAKE) -f {sub} hold; echo whole > $@; echo two >> {log}
 """
-"""A Linux of two files. The second one is half written for as long as the file `hold` exists, while a make
-of its own runs, as in Linux."""
+"""A Linux of two files, one after the other, so what was made before the interrupt is sure. The second one is
+half written for as long as the file `hold` exists, while a make of its own runs, as in Linux."""
 HOLD = "hold:\n\twhile [ -e {hold} ]; do sleep 0.05; done\n"
 
 
