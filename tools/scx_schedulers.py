@@ -38,7 +38,7 @@ CRATES = {"scx_bpfland": "1.1.4", "scx_lavd": "1.1.4", "scx_rusty": "1.1.4"}
 """Schedulers in Rust, and their versions. They need Rust 1.91, and run on Linux since 6.12."""
 _CLANG = "19"
 _BUILD_S = 1800.0
-_FORMAT = "2"
+_FORMAT = "3"
 """A change of how they are built, which makes all again."""
 _CC, _BPF_CC = "cc", "bpf-clang"
 """Our commands of the compilers, in the folder of a build."""
@@ -91,7 +91,7 @@ def _for_cargo(place: Path) -> list[str]:
     """Variables by which a crate, its C and its BPF are compiled alike in any folder."""
     names = {**_names(place), str(_cargo_home()): "/cargo"}
     remap = "\x1f".join(f"--remap-path-prefix={path}={name}" for path, name in names.items())
-    clang = _clang()
+    clang = compiler()
     return [
         *_for_bindgen(clang),
         f"BPF_CLANG={_same_paths(place / _BPF_CC, clang, names)}",
@@ -165,7 +165,7 @@ def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
     names = _names(place)
     cc = _same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)
-    clang = _same_paths(place / _BPF_CC, _clang(), names)
+    clang = _same_paths(place / _BPF_CC, compiler(), names)
     for path in OURS.iterdir():
         shutil.copy(path, tree / "tools/sched_ext")
     strip = shutil.which("llvm-strip") or "true"
@@ -177,10 +177,12 @@ def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
     argv = ("make", f"-j{len(os.sched_getaffinity(0))}", "-C", "tools/sched_ext", *words, *wanted)
     toolchain.run_all([argv], tree, "scx", _BUILD_S)
     shutil.rmtree(tree)
+    for name in SCHEDULERS:
+        shutil.copy(out / f"build/obj/sched_ext/{name}.bpf.o", place)
     _finish(out / "build/bin", wanted, place)
 
 
-def _clang() -> str:
+def compiler() -> str:
     """The command of clang on PATH, else of Debian's, with its libraries beside it."""
     if own := shutil.which("clang"):
         return own

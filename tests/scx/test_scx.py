@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from benchgate.build import linux_build
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
 from tests.ternkit import Bootkit
+from tools import scx_schedulers
 from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, crate, say
 
 pytestmark = pytest.mark.scx
@@ -42,6 +44,10 @@ def run(  # noqa: PLR0917 - a row
 ) -> JudgedRun:
     params = HI if workload == "primes" else {}
     return kit.run(f"{system}:scx={program} {words}".strip(), workload, cpus, params)
+
+
+def clang() -> list[str]:
+    return [scx_schedulers.compiler(), "-target", "bpf"]
 
 
 def facts(judged: JudgedRun) -> list[bytes]:
@@ -72,6 +78,24 @@ def test_a_scheduler_is_in_charge_from_before_the_workload_to_its_end(
     assert (begin[1], end[1]) == ("at=begin", "at=end")
     assert begin[2:] == end[2:]
     assert begin[2:5] == ["state=enabled", f"ops={NAMES[name]}", "switch_all=1"]
+
+
+@pytest.mark.parametrize("name", ["scx_simple", "scx_qmap"])
+def test_an_object_in_bpf_is_loaded_by_our_own_program(kit: Bootkit, programs: Path, name: str) -> None:
+    judged = run(kit, programs.parent / f"{name}.bpf.o")
+    assert judged.verified, judged.reason
+    begin, end = (line.decode().split() for line in facts(judged))
+    assert begin[2:] == end[2:]
+    assert begin[2:5] == ["state=enabled", f"ops={NAMES[name]}", "switch_all=1"]
+
+
+def test_an_object_that_is_no_scheduler_is_said_to_be_none(kit: Bootkit, tmp_path: Path) -> None:
+    source = tmp_path / "none.bpf.c"
+    source.write_text('char license[] __attribute__((section("license"))) = "GPL";\n')
+    subprocess.run([*clang(), "-O2", "-g", "-c", source, "-o", tmp_path / "none.bpf.o"], check=True)
+    judged = run(kit, tmp_path / "none.bpf.o")
+    assert not judged.verified
+    assert "none.bpf.o has 0 tables of callbacks (struct_ops), and a scheduler is one" in judged.reason
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,8 @@ class Images:
         linux = linux_build.build(source, config, system.arch, locked=self.locked, notice=self.notice)
         labels, config = (linux.label,), file_digest(linux.config)
         digest = file_digest(linux.image)
-        return LinuxKernel(linux.image, linux.version, digest, linux.symbols, config, labels)
+        kernel = LinuxKernel(linux.image, linux.version, digest, linux.symbols, config, labels)
+        return replace(kernel, bpf_loader=linux.bpf_loader)
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self.tool_files(workload)
@@ -261,9 +262,14 @@ class Images:
             raise BuildError(f"{system.file}: boot.kernel: {path} does not exist; correct `build.mix`")
         return path
 
+    def tuning(self, system: System) -> dict[str, Path]:
+        """What PID 1 needs for the settings of a system, by its place in the archive."""
+        loader = self.linux(system).bpf_loader if system.boot.scheduler else None
+        return workload_files.tuning_for_guest(system.boot, loader)
+
     def _initrd(self, system: System, workload: Workload, tool: ToolFiles | None) -> Path | None:
         if system.boot.initrd == WORKLOAD_INITRD:
-            tuning = workload_files.tuning_for_guest(system.boot)
+            tuning = self.tuning(system)
             if tool is not None:
                 return workload_files.tool_initramfs(workload, tool, tuning)
             compiler = self._compiler(system.arch)

@@ -68,6 +68,10 @@ _TOOLS = {"make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "ld": "b
 _HEADER, _HEADERS = "gelf.h", "libelf-dev"
 RESULTS = {"vmlinux": "vmlinux", "System.map": "System.map", ".config": "config"}
 RESULTS |= {"arch/x86/boot/bzImage": "bzImage", "include/config/kernel.release": "release"}
+_LIBBPF = "tools/bpf/resolve_btfids/libbpf"
+"""Where a build with BTF makes the source's own library, for a tool of its own."""
+_LIBBPF_NEEDS = ("-lelf", "-lz")
+_BPF_LOADER = "guest/bpf/load.c"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,12 @@ class BuiltLinux:
     def symbols(self) -> Path:
         return self.folder / "System.map"
 
+    @property
+    def bpf_loader(self) -> Path | None:
+        """The program that loads a scheduler from its object; None for a kernel without BTF."""
+        path = self.folder / "bpf_loader"
+        return path if path.is_file() else None
+
 
 def build(
     source: str,
@@ -116,6 +126,7 @@ def build(
         "compiler": toolchain.compiler().identity,
         "linker": _first_line(("ld", "--version")),
         "pahole": file_digest(Path(pahole[-1])) if pahole else "",
+        "bpf_loader": file_digest(data_root() / _BPF_LOADER) if pahole else "",
     }
 
     def make(files: Path) -> None:
@@ -297,8 +308,20 @@ def _make(maker: _Maker, files: Path) -> None:
     maker.notice(f"building {maker.name}: done in {time.monotonic() - begin:.0f} s")
     for place, kept in RESULTS.items():
         shutil.copyfile(maker.tree / place, files / kept)
-    argv = ("strip", "-s", "-R", ".comment", str(files / "vmlinux"))
+    stripped = ["vmlinux"]
+    if (maker.tree / _LIBBPF).is_dir():
+        make_loader(maker.tree / _LIBBPF, files / "bpf_loader", _LIBBPF_NEEDS)
+        stripped.append("bpf_loader")
+    argv = ("strip", "-s", "-R", ".comment", *(str(files / name) for name in stripped))
     toolchain.run_all([argv], maker.tree, "linux", _BUILD_S)
+
+
+def make_loader(libbpf: Path, out: Path, libraries: Sequence[str]) -> None:
+    """Builds the program that loads a scheduler from its object, with this library."""
+    flags = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{libbpf}/include", "-o", str(out))
+    source = str(data_root() / _BPF_LOADER)
+    argv = (*toolchain.compiler().argv, *flags, source, f"{libbpf}/libbpf.a", *libraries)
+    toolchain.run_all([argv], libbpf, "bpf-loader", _BUILD_S)
 
 
 def _words(tree: Path, pahole: Sequence[str]) -> list[str]:

@@ -89,7 +89,7 @@ def image(mix: Mix, plan: str, images: Images, folder: Path) -> Image:
     if mix.own_conductor:
         kernel = images.mixed(mix.system.at(mix.cpus), tuple(mix.programs.values()))
         return Image(kernel, None, None, {"kernel": file_digest(kernel), **asked}, ())
-    tuning = workload_files.tuning_for_guest(mix.system.boot)
+    tuning = images.tuning(mix.system)
     first = programs.init(first=workload_files.first_program(tuning))
     content = {"init": first, "bench": programs.conductor(), **_modules(mix, images), **tuning}
     for place, workload in mix.programs.items():

@@ -160,9 +160,9 @@ def tool_digest(workload: Workload, files: ToolFiles) -> dict[str, str]:
     return {f"tool:{name}": file_digest(files.folder / name) for name in files.needed(workload.tool.program)}
 
 
-def tuning_for_guest(boot: BootDefinition) -> dict[str, Path]:
+def tuning_for_guest(boot: BootDefinition, bpf_loader: Path | None = None) -> dict[str, Path]:
     """Maps a place in the archive to a file that only PID 1 of a guest with settings needs."""
-    return scheduler_for_guest(boot.scheduler) | settings_for_guest(boot.kernel_files)
+    return scheduler_for_guest(boot.scheduler, bpf_loader) | settings_for_guest(boot.kernel_files)
 
 
 def first_program(tuning: Collection[str]) -> str:
@@ -182,35 +182,51 @@ def _kept_text(name: str, text: str) -> Path:
     return cache.file_of(f"guest-{name}", {"text": text}, name, text.encode)
 
 
-def scheduler_for_guest(command: str) -> dict[str, Path]:
+def scheduler_for_guest(command: str, bpf_loader: Path | None = None) -> dict[str, Path]:
     """Maps a place in the archive to a file of the program that loads a scheduler: the program, its loader
-    and libraries, and its command line. Nothing for an empty command."""
+    and libraries, and its command line. An object in BPF is loaded by ours. Nothing for an empty command."""
     if not command:
         return {}
     path, rest = SettingForm.PROGRAM.divided(command)
-    program, arguments = Path(path), rest.split()
+    place, given, arguments = f"/{SCHEDULER_FOLDER}", Path(path), rest.split()
+    program = given
+    if _machine(given) == _BPF_OBJECT:
+        program, arguments = _for_object(given, arguments, bpf_loader), [f"{place}/{given.name}"]
     libraries = _libraries_of(program)
-    place = f"/{SCHEDULER_FOLDER}"
     loaded = [f"{place}/lib/{LOADER}", "--library-path", f"{place}/lib"] if libraries else []
     text = "".join(f"{word}\n" for word in (*loaded, f"{place}/{program.name}", *arguments))
     return {
         f"{SCHEDULER_FOLDER}/command": _kept_text("command", text),
-        f"{SCHEDULER_FOLDER}/{program.name}": program,
+        **{f"{SCHEDULER_FOLDER}/{file.name}": file for file in (program, given)},
         **{f"{SCHEDULER_FOLDER}/lib/{name}": value for name, value in libraries.items()},
     }
 
 
-def _libraries_of(program: Path) -> dict[str, Path]:
-    """The loader and the libraries that the program finds on this host; empty if it is static."""
+def _for_object(given: Path, arguments: Sequence[str], bpf_loader: Path | None) -> Path:
+    if arguments:
+        raise BuildError(
+            f"{given} is an object in BPF, which takes no arguments ({' '.join(arguments)}): set its "
+            "constants in its source, or give a program that loads it"
+        )
+    if bpf_loader is None:
+        raise BuildError(
+            f"{given} is an object in BPF, and only a kernel that is built here with BTF comes with a "
+            "program that loads it: choose `source=` with the part sched_ext, or give a program that loads it"
+        )
+    return bpf_loader
+
+
+def _machine(program: Path) -> int:
+    """The number of the machine in its ELF header."""
     with program.open("rb") as stream:
         head = stream.read(20)
     if head[:4] != b"\x7fELF":
         raise BuildError(f"{program} is no program that can run in a guest: give an ELF file, no script")
-    if int.from_bytes(head[18:20], "little") == _BPF_OBJECT:
-        raise BuildError(
-            f"{program} is an object in BPF, which cannot load itself: give the program that has it as a "
-            "skeleton and loads it, as those of the kernel's tools/sched_ext do"
-        )
+    return int.from_bytes(head[18:20], "little")
+
+
+def _libraries_of(program: Path) -> dict[str, Path]:
+    """The loader and the libraries that the program finds on this host; empty if it is static."""
     if not elf.needed(program):
         return {}
     loader = next((path for path in map(Path, _LOADERS) if path.is_file()), None)

@@ -212,3 +212,79 @@ def test_make_and_what_it_starts_hold_the_lock_of_the_folder(tiny: TinyLinux) ->
     build.communicate(timeout=PATIENCE_S)
     assert len(makes) >= 2, holders
     assert wait_until(lambda: not any((Path("/proc") / name).exists() for name in makes))
+
+
+# ---- the program that loads an object in BPF
+
+LIBBPF_H = """\
+#include <stddef.h>
+struct bpf_object;
+struct bpf_map;
+struct bpf_link;
+enum { BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_STRUCT_OPS = 26 };
+struct bpf_object *bpf_object__open_file(const char *, const void *);
+int bpf_object__load(struct bpf_object *);
+int bpf_map__type(const struct bpf_map *);
+struct bpf_map *bpf_object__next_map(const struct bpf_object *, const struct bpf_map *);
+struct bpf_link *bpf_map__attach_struct_ops(const struct bpf_map *);
+#define bpf_object__for_each_map(pos, obj) \\
+    for ((pos) = bpf_object__next_map((obj), NULL); (pos) != NULL; (pos) = bpf_object__next_map((obj), (pos)))
+"""
+LIBBPF_C = """\
+#include "include/bpf/libbpf.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+// An object is its path: a letter for each map, and before them what fails.
+static const char *maps;
+struct bpf_object *bpf_object__open_file(const char *path, const void *options) {
+    (void)options;
+    maps = strrchr(path, '/') + 1;
+    errno = ENOENT;
+    return *maps == 'O' ? NULL : (struct bpf_object *)path;
+}
+int bpf_object__load(struct bpf_object *object) {
+    (void)object;
+    errno = EINVAL;
+    return *maps == 'L' ? -1 : 0;
+}
+int bpf_map__type(const struct bpf_map *map) {
+    return *(const char *)map == 's' ? BPF_MAP_TYPE_STRUCT_OPS : BPF_MAP_TYPE_ARRAY;
+}
+struct bpf_map *bpf_object__next_map(const struct bpf_object *object, const struct bpf_map *map) {
+    (void)object;
+    const char *next = map ? (const char *)map + 1 : maps;
+    return *next ? (struct bpf_map *)next : NULL;
+}
+struct bpf_link *bpf_map__attach_struct_ops(const struct bpf_map *map) {
+    if (*(const char *)map == 's' && *maps != 'A')
+        exit(0); // in charge
+    errno = EBUSY;
+    return NULL;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/x/s", ""),
+        ("/x/aasa", ""),
+        ("/x/O", "/x/O: it cannot be opened: No such file or directory"),
+        ("/x/Ls", "/x/Ls: the kernel does not load it: Invalid argument"),
+        ("/x/As", "/x/As: the kernel does not put it in charge: Device or resource busy"),
+        ("/x/aa", "/x/aa has 0 tables of callbacks (struct_ops), and a scheduler is one"),
+        ("/x/ss", "/x/ss has 2 tables of callbacks (struct_ops), and a scheduler is one"),
+    ],
+)
+def test_an_object_that_is_not_one_scheduler_is_not_put_in_charge(
+    tmp_path: Path, path: str, said: str
+) -> None:
+    (tmp_path / "include/bpf").mkdir(parents=True)
+    (tmp_path / "include/bpf/libbpf.h").write_text(LIBBPF_H)
+    (tmp_path / "libbpf.c").write_text(LIBBPF_C)
+    for words in (("cc", "-Wno-all", "-c", "libbpf.c"), ("ar", "rcs", "libbpf.a", "libbpf.o")):
+        subprocess.run(words, cwd=tmp_path, check=True)
+    linux_build.make_loader(tmp_path, tmp_path / "loader", ())
+    done = subprocess.run([tmp_path / "loader", path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (1 if said else 0, said)

@@ -274,14 +274,27 @@ def test_the_folder_of_a_scheduler_is_nowhere_in_the_guest(tmp_path: Path) -> No
     assert str(tmp_path).encode() not in packed[0]["scx/command"]
 
 
-def test_an_object_in_bpf_is_told_from_a_program_that_loads_it(tmp_path: Path) -> None:
+@pytest.fixture
+def in_bpf(tmp_path: Path) -> Path:
     content = bytearray(Path("/bin/sh").read_bytes())
     content[18:20] = (247).to_bytes(2, "little")
-    (tmp_path / "mine.bpf.o").write_bytes(content)
-    with pytest.raises(
-        BuildError, match=r"mine.bpf.o is an object in BPF, which cannot load itself: give the"
-    ):
-        workload_files.scheduler_for_guest(str(tmp_path / "mine.bpf.o"))
+    result = tmp_path / "mine.bpf.o"
+    result.write_bytes(content)
+    return result
+
+
+def test_an_object_in_bpf_comes_with_the_program_that_loads_it(in_bpf: Path) -> None:
+    paths = workload_files.scheduler_for_guest(str(in_bpf), Path("/bin/sh"))
+    assert (paths["scx/sh"], paths["scx/mine.bpf.o"]) == (Path("/bin/sh"), in_bpf)
+    assert paths["scx/command"].read_text().split("\n")[-3:] == ["/scx/sh", "/scx/mine.bpf.o", ""]
+    assert "scx/lib/libc.so.6" in paths
+
+
+def test_an_object_in_bpf_is_refused_where_nothing_loads_it(in_bpf: Path) -> None:
+    with pytest.raises(BuildError, match=r"mine.bpf.o is an object in BPF, and only a kernel that is built"):
+        workload_files.scheduler_for_guest(str(in_bpf))
+    with pytest.raises(BuildError, match=r"mine.bpf.o is an object .* takes no arguments \(-s 5\): set its"):
+        workload_files.scheduler_for_guest(f"{in_bpf} -s 5", Path("/bin/sh"))
 
 
 def test_a_scheduler_that_cannot_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

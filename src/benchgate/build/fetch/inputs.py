@@ -53,6 +53,8 @@ class LinuxKernel:
     config_digest: str
     labels: tuple[str, ...]
     packed: str = ""
+    bpf_loader: Path | None = None
+    """The program that loads a scheduler in BPF from its object; only a kernel that is built here has one."""
 
 
 def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu, LinuxKernel]:
