@@ -131,8 +131,12 @@ def write(source: LinuxSource, folder: Path) -> None:
     manifest.unlink()
     try:
         _update(source, folder, listed)
-    finally:
+    except OSError:  # such as a folder where the new source has a file: the next build begins anew
+        raise
+    except BaseException:
         save_list(manifest, listed)
+        raise
+    save_list(manifest, listed)
 
 
 def save_list(manifest: Path, listed: Mapping[str, str]) -> None:

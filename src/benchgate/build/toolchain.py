@@ -125,7 +125,8 @@ class Resumable:
     """A command that may be interrupted, and goes on where it stopped when it is run again."""
 
     unhurt: Callable[[], None]
-    """Called when all processes of the command have ended, and none was killed: no file is half written."""
+    """Called when all processes of the command have ended, and none was killed: no file is half written. Also
+    if there was none."""
     lock: int
     """A descriptor with the lock on the folder, which processes have that outlive a killed benchgate."""
     told: Told | None = None
@@ -175,6 +176,8 @@ def _run(argv: Sequence[str], place: _Place) -> None:
                 try:
                     child = _start(argv, place, nothing.fileno(), output)
                 except BootError as error:
+                    if place.resumable:
+                        place.resumable.unhurt()
                     why = f"{error} {install_hint()}"
                     stream.write(f"{why}\n".encode(errors="replace"))
                     raise BuildError(f"building {name}: {why}") from error

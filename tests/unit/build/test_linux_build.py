@@ -119,7 +119,7 @@ bzImage: one.o two.o
 one.o: kernel/sched/core.c
 \tcp $< $@
 \techo one >> {log}
-two.o: kernel/sched/core.c
+two.o: one.o
 \t+echo half > $@; $(MAKE) -f {sub} hold; echo whole > $@; echo two >> {log}
 """
 """A Linux of two files, one after the other, so what was made before the interrupt is sure. The second one is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -178,6 +179,18 @@ def test_a_half_written_file_goes_if_the_next_source_does_not_have_it(
     (top / "new.c").unlink()
     linux_source.write(find(str(top)), place)
     assert "new.c" not in written(place)
+
+
+def test_a_file_in_the_place_of_a_folder_is_no_reason_to_fail_for_ever(tmp_path: Path, place: Path) -> None:
+    top = tree(tmp_path / "linux")
+    (top / "was").mkdir()
+    (top / "was/old.c").write_text("int x;\n")
+    linux_source.write(find(str(top)), place)
+    shutil.rmtree(top / "was")
+    (top / "was").write_text("a file now\n")
+    with pytest.raises(OSError, match="was"):
+        linux_source.write(find(str(top)), place)
+    assert not place.with_name(linux_source.MANIFEST).exists(), "the folder would be used again"
 
 
 def test_a_write_that_is_killed_is_told_by_the_missing_list(

@@ -51,7 +51,7 @@ def present() -> frozenset[str]:
         return frozenset()
     try:
         return parse_present(capture([program, "-p"], 30, dict(os.environ)).stdout)
-    except (BootError, subprocess.TimeoutExpired):
+    except (BootError, OSError, subprocess.TimeoutExpired):
         return frozenset()  # then more libraries are fetched than needed, which is harmless
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -38,7 +37,7 @@ def opened(study: Study) -> Iterator[MixRunner]:
     machine = catalog.load_machine(study.machine) if study.machine else None
     with MixBooter(options, _notice) as booter:
         booter.require_oracles(catalog.load_workload(study_input.workload) for study_input in study.inputs)
-        yield GuestRunner(booter, system, machine)
+        yield GuestRunner(booter, system, machine, study.cpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +45,39 @@ class GuestRunner:
     booter: MixBooter
     system: System
     machine: Machine | None
+    cpus: int
 
     @property
     def ways(self) -> int | None:
         return ways_of(self.machine)
 
     def run_all(self, attempts: Iterable[MixAttemptJob]) -> Generator[tuple[MixAttemptJob, MixAnswer]]:
-        waiting: deque[tuple[MixAttemptJob, mix_runs.Mix | str]] = deque()
+        refused: list[tuple[MixAttemptJob, str]] = []
+        begun: list[tuple[MixAttemptJob, mix_runs.Mix]] = []
 
         def requests() -> Iterator[AttemptJob]:
             for asked in attempts:
                 mix = self._mix(asked.job)
-                waiting.append((asked, mix))
-                if not isinstance(mix, str):
-                    request = self.booter.request(mix, asked.folder, seed=asked.job.order.seed)
-                    yield AttemptJob(request, lambda _: None)
+                if isinstance(mix, str):
+                    refused.append((asked, mix))
+                    continue
+                begun.append((asked, mix))
+                request = self.booter.request(mix, asked.folder, seed=asked.job.order.seed)
+                yield AttemptJob(request, lambda _: None)
 
-        with closing(execute_all(requests(), self.booter.at_once(self._smallest))) as results:
-            for _, raw in results:
-                yield from _refused(waiting)
-                asked, mix = waiting.popleft()
-                if not isinstance(mix, str):
-                    yield asked, self._answer(self.booter.judged(raw, mix), asked.job.study)
-        yield from _refused(waiting)
+        with closing(execute_all(requests(), self.booter.at_once(self._usual))) as results:
+            for index, raw in results:  # a run that was interrupted has none, and a later one may have one
+                while refused:
+                    yield refused.pop(0)
+                asked, mix = begun[index]
+                yield asked, self._answer(self.booter.judged(raw, mix), asked.job.study)
+        yield from refused
 
     @property
-    def _smallest(self) -> mix_runs.Mix:
-        return mix_runs.Mix(self.system, 1, (mix_runs.Part(DUMMY, None),))
+    def _usual(self) -> mix_runs.Mix:
+        """One that needs as much of the host as any of the study."""
+        system = self.system if self.machine is None else self.system.on(self.machine)
+        return mix_runs.Mix(system, self.cpus, (mix_runs.Part(DUMMY, None),))
 
     def _mix(self, job: MixJob) -> mix_runs.Mix | str:
         """The reason if a part needs what the system lacks."""
@@ -89,15 +94,6 @@ class GuestRunner:
         if attempt.run.void:
             return VoidMixRun(attempt.run.void)
         return measured(attempt.run, self.machine, study)
-
-
-def _refused(
-    waiting: deque[tuple[MixAttemptJob, mix_runs.Mix | str]],
-) -> Iterator[tuple[MixAttemptJob, MixAnswer]]:
-    """Those at the front that are not run."""
-    while waiting and isinstance(waiting[0][1], str):
-        asked, reason = waiting.popleft()
-        yield asked, str(reason)
 
 
 def ways_of(machine: Machine | None) -> int | None:

@@ -64,7 +64,7 @@ class MixRunner(Protocol):
         """The ways of the machine's shared cache, 0 if it has none; None: no machine with memory."""
 
     def run_all(self, attempts: Iterable[MixAttemptJob]) -> Generator[tuple[MixAttemptJob, MixAnswer]]:
-        """The answers in the order of the attempts, some of which may run at once."""
+        """Each attempt with its answer. Some may run at once; one that was interrupted has none."""
 
 
 MOST_VOID = 3

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -88,26 +88,54 @@ class Booter:
         return MixAttempt(None, None, f"no result of {raw}")  # type: ignore[arg-type]
 
 
-def test_answers_are_in_the_order_of_the_attempts_also_of_those_that_the_system_cannot_run(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def executed(jobs: Iterable[AttemptJob], at_once: int) -> Iterator[tuple[int, object]]:
-        assert at_once == 2
-        yield from [(index, job.request) for index, job in enumerate(jobs)]  # all begin before one ends
-
-    monkeypatch.setattr(guest_runner, "execute_all", executed)
+def three_jobs() -> list[MixJob]:
+    """The system cannot run the last one."""
     usual = mixsim.study()
     study = replace(usual, inputs=(replace(usual.inputs[0], workload="files", params=()), *usual.inputs[1:]))
-    jobs = [MixJob(order, study) for order in study_orders.alone(study) if order.seed == 1]
-    first, second, *_ = jobs
-    asked = [MixAttemptJob(job, Path(str(n))) for n, job in enumerate([second, first, second, first])]
-    runner = guest_runner.GuestRunner(Booter(), catalog.load_system("kernel"), None)  # type: ignore[arg-type]
-    answers = [*runner.run_all(asked)]
-    assert [attempt for attempt, _ in answers] == asked
-    reasons = [str(reason) for _, reason in answers]
-    assert [reasons[0], reasons[2]] == [f"no result of {second.order.parts[0].name} {n} 1" for n in (0, 2)]
-    for refused in (reasons[1], reasons[3]):
-        assert re.search("^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", refused)
+    refused, *others = [MixJob(order, study) for order in study_orders.alone(study) if order.seed == 1]
+    return [*others[:2], refused]
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, has_a_result: Callable[[int], bool]) -> dict[str, str]:
+    """The answer of each attempt, by its folder. All begin before one ends."""
+
+    def executed(jobs: Iterable[AttemptJob], at_once: int) -> Iterator[tuple[int, object]]:
+        assert at_once == 3
+        yield from [(n, job.request) for n, job in enumerate(jobs) if has_a_result(n)]
+
+    monkeypatch.setattr(guest_runner, "execute_all", executed)
+    first, second, refused = three_jobs()
+    jobs = [first, refused, second, first, refused]
+    asked = [MixAttemptJob(job, Path(f"at{n}")) for n, job in enumerate(jobs)]
+    runner = guest_runner.GuestRunner(Booter(), catalog.load_system("kernel"), None, 2)  # type: ignore[arg-type]
+    return {str(attempt.folder): str(reason) for attempt, reason in runner.run_all(asked)}
+
+
+def test_each_attempt_has_its_own_answer_also_if_others_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, _ = (job.order.parts[0].name for job in three_jobs())
+    whole = answered(monkeypatch, lambda _: True)
+    own = {"at0": f"{first} at0 1", "at2": f"{second} at2 1", "at3": f"{first} at3 1"}
+    assert {place: whole[place] for place in own} == {p: f"no result of {name}" for p, name in own.items()}
+    for place in ("at1", "at4"):
+        assert re.search(
+            "^study.yaml:11: part prime.small#1: files needs files, disk, .*kernel", whole[place]
+        )
+    interrupted = answered(monkeypatch, lambda n: n != 1)
+    assert interrupted == {place: answer for place, answer in whole.items() if place != "at2"}
+
+
+def test_a_machine_with_memory_takes_room_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Mix] = []
+
+    class Watching(Booter):
+        def at_once(self, mix: Mix) -> int:
+            seen.append(mix)
+            return 1
+
+    monkeypatch.setattr(guest_runner, "execute_all", lambda *_: (_ for _ in ()))
+    runner = guest_runner.GuestRunner(Watching(), catalog.load_system("linux"), machine(), 4)  # type: ignore[arg-type]
+    assert [*runner.run_all([])] == []
+    assert [(mix.system.machine, mix.cpus) for mix in seen] == [(machine(), 4)]
 
 
 def test_a_reason_has_the_file_and_line_of_its_input() -> None:
