@@ -91,7 +91,7 @@ def test_an_object_in_bpf_is_loaded_by_our_own_program(kit: Bootkit, programs: P
 
 def test_an_object_that_is_no_scheduler_is_said_to_be_none(kit: Bootkit, tmp_path: Path) -> None:
     source = tmp_path / "none.bpf.c"
-    source.write_text('char license[] __attribute__((section("license"))) = "GPL";\n')
+    source.write_text('char LICENSE[] __attribute__((section("license"))) = "GPL";\n')
     subprocess.run([*clang(), "-O2", "-g", "-c", source, "-o", tmp_path / "none.bpf.o"], check=True)
     judged = run(kit, tmp_path / "none.bpf.o")
     assert not judged.verified
