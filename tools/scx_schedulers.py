@@ -91,10 +91,10 @@ def _for_cargo(place: Path) -> list[str]:
     """Variables by which a crate, its C and its BPF are compiled alike in any folder."""
     names = {**_names(place), str(_cargo_home()): "/cargo"}
     remap = "\x1f".join(f"--remap-path-prefix={path}={name}" for path, name in names.items())
-    clang = compiler()
+    own = clang()
     return [
-        *_for_bindgen(clang),
-        f"BPF_CLANG={_same_paths(place / _BPF_CC, clang, names)}",
+        *_for_bindgen(own),
+        f"BPF_CLANG={_same_paths(place / _BPF_CC, own, names)}",
         f"CC={_same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)}",
         f"CARGO_ENCODED_RUSTFLAGS={remap}",
         "CARGO_INCREMENTAL=0",
@@ -106,11 +106,11 @@ def _cargo_home() -> Path:
     return Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo").absolute()
 
 
-def _for_bindgen(clang: str) -> list[str]:
+def _for_bindgen(own: str) -> list[str]:
     """Variables by which the build of a crate finds the library of this clang."""
     words = []
     unpacked = _place(f"clang-{_CLANG}") / "root"
-    if Path(clang).parent == unpacked.parent:
+    if Path(own).parent == unpacked.parent:
         library = unpacked / f"usr/lib/llvm-{_CLANG}/lib"
         words += [f"LIBCLANG_PATH={library}", f"LD_LIBRARY_PATH={_libraries(unpacked)}"]
         words += [f"BINDGEN_EXTRA_CLANG_ARGS=-resource-dir {library}/clang/{_CLANG}"]
@@ -165,12 +165,12 @@ def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
         linux_source.write(linux_source.find(source, locked=False, session=session), tree)
     names = _names(place)
     cc = _same_paths(place / _CC, shlex.join(toolchain.compiler().argv), names)
-    clang = _same_paths(place / _BPF_CC, compiler(), names)
+    bpf_cc = _same_paths(place / _BPF_CC, clang(), names)
     for path in OURS.iterdir():
         shutil.copy(path, tree / "tools/sched_ext")
     strip = shutil.which("llvm-strip") or "true"
     wanted = (*SCHEDULERS, FAULTY)
-    words = [f"CC={cc}", f"HOSTCC={cc}", f"CLANG={clang}", f"LLVM_STRIP={strip}"]
+    words = [f"CC={cc}", f"HOSTCC={cc}", f"CLANG={bpf_cc}", f"LLVM_STRIP={strip}"]
     words += [f"VMLINUX_BTF={kernel}", f"O={out}"]
     words.append(f"c-sched-targets={' '.join(wanted)}")
     say(f"building {', '.join(wanted)} ...")
@@ -178,11 +178,11 @@ def build_for_kernel(source: str, kernel: Path, place: Path) -> None:
     toolchain.run_all([argv], tree, "scx", _BUILD_S)
     shutil.rmtree(tree)
     for name in SCHEDULERS:
-        shutil.copy(out / f"build/obj/sched_ext/{name}.bpf.o", place)
+        require_no_path(Path(shutil.copy(out / f"build/obj/sched_ext/{name}.bpf.o", place)), [*names])
     _finish(out / "build/bin", wanted, place)
 
 
-def compiler() -> str:
+def clang() -> str:
     """The command of clang on PATH, else of Debian's, with its libraries beside it."""
     if own := shutil.which("clang"):
         return own

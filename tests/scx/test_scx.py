@@ -16,8 +16,7 @@ from benchgate.build import linux_build
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
 from tests.ternkit import Bootkit
-from tools import scx_schedulers
-from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, crate, say
+from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, clang, crate, say
 
 pytestmark = pytest.mark.scx
 NAMES = {"scx_simple": "simple", "scx_central": "central", "scx_flatcg": "flatcg", "scx_qmap": "qmap"}
@@ -44,10 +43,6 @@ def run(  # noqa: PLR0917 - a row
 ) -> JudgedRun:
     params = HI if workload == "primes" else {}
     return kit.run(f"{system}:scx={program} {words}".strip(), workload, cpus, params)
-
-
-def clang() -> list[str]:
-    return [scx_schedulers.compiler(), "-target", "bpf"]
 
 
 def facts(judged: JudgedRun) -> list[bytes]:
@@ -92,7 +87,8 @@ def test_an_object_in_bpf_is_loaded_by_our_own_program(kit: Bootkit, programs: P
 def test_an_object_that_is_no_scheduler_is_said_to_be_none(kit: Bootkit, tmp_path: Path) -> None:
     source = tmp_path / "none.bpf.c"
     source.write_text('char LICENSE[] __attribute__((section("license"))) = "GPL";\n')
-    subprocess.run([*clang(), "-O2", "-g", "-c", source, "-o", tmp_path / "none.bpf.o"], check=True)
+    words = ("-target", "bpf", "-O2", "-g", "-c", source, "-o", tmp_path / "none.bpf.o")
+    subprocess.run([clang(), *words], check=True)
     judged = run(kit, tmp_path / "none.bpf.o")
     assert not judged.verified
     assert "none.bpf.o has 0 tables of callbacks (struct_ops), and a scheduler is one" in judged.reason

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from benchgate.base import identity
@@ -161,23 +160,29 @@ class Images:
     def linux(self, system: System) -> LinuxKernel:
         kernel, guest, boot = system.boot.kernel, system.arch, system.boot
         key = kernel, boot.source, boot.config, guest.name
-        if key not in self._linux and boot.source:
-            self._linux[key] = self._built_linux(system)
-        elif key not in self._linux:
-            path, named = system.file.parent / kernel, f"the kernel of {system.name}:"
-            fetched = partial(inputs.linux_kernel, locked=self.locked, notice=self.notice, named=named)
-            self._linux[key] = fetched(None if kernel == FETCHED_LINUX else path, guest)
+        if key not in self._linux:
+            self._linux[key] = self._built_linux(system) if boot.source else self._fetched_linux(system)
         return self._linux[key]
+
+    def _fetched_linux(self, system: System) -> LinuxKernel:
+        kernel, named = system.boot.kernel, f"the kernel of {system.name}:"
+        path = None if kernel == FETCHED_LINUX else system.file.parent / kernel
+        return inputs.linux_kernel(path, system.arch, locked=self.locked, notice=self.notice, named=named)
 
     def _built_linux(self, system: System) -> LinuxKernel:
         source, home = system.boot.source, system.file.parent
         source = source if SettingForm.SOURCE.path(source) == "" else str(home / source)
         config = system.boot.config
         linux = linux_build.build(source, config, system.arch, locked=self.locked, notice=self.notice)
-        labels, config = (linux.label,), file_digest(linux.config)
-        digest = file_digest(linux.image)
-        kernel = LinuxKernel(linux.image, linux.version, digest, linux.symbols, config, labels)
-        return replace(kernel, bpf_loader=linux.bpf_loader)
+        return LinuxKernel(
+            image=linux.image,
+            version=linux.version,
+            digest=file_digest(linux.image),
+            symbols=linux.symbols,
+            config_digest=file_digest(linux.config),
+            labels=(linux.label,),
+            bpf_loader=linux.bpf_loader,
+        )
 
     def _make(self, system: System, workload: Workload) -> Image:
         tool = self.tool_files(workload)

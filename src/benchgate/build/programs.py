@@ -318,8 +318,9 @@ def _recipes(path: Path, guest: str) -> dict[str, Recipe]:
                 sources = [*other.sources] if other else []
                 sources += [(text, common + portable) for text in words.texts("portable")]
                 sources += [(text, common) for text in words.texts("hosted")]
-                own = {one: _with_flags(of, words.texts("flags")) for one, of in services.items()}
-                recipes[name] = Recipe(_with_flags(sources, words.texts("flags")), link, own)
+                flags = words.texts("flags")
+                own = {one: _with_flags(of, flags) for one, of in services.items()}
+                recipes[name] = Recipe(_with_flags(sources, flags), link, own)
     top.close()
     return recipes
 

@@ -108,10 +108,6 @@ class MixBooter:
         require_loadable(fresh)
         self._loaded |= {workload.name for workload in fresh}
 
-    def lane(self, mix: Mix) -> Lane:
-        """The lane of the mix; it is chosen now if no mix of its system has run yet."""
-        return self._planned(mix).seats.lane
-
     def _planned(self, mix: Mix) -> PlannedCell:
         system, bench = mix_guest.system_of(mix), self._bench
         if system.emulator not in bench.emulators.qemus:
