@@ -15,6 +15,7 @@ import pytest
 from benchgate.build import linux_build
 from benchgate.build.fetch import inputs
 from benchgate.judge.judged_run import JudgedRun
+from tests.forked import pytest_in
 from tests.ternkit import Bootkit
 from tools.scx_schedulers import CRATES, SCHEDULERS, SOURCE, built, clang, crate, say
 
@@ -142,6 +143,26 @@ def test_central_runs_where_threads_of_the_kernel_stay_on_cpu_0(
     judged = run(kit, programs / ONE_CPU, cpus=cpus, system=f"{BUILT}:nohz_full={others}")
     assert judged.verified, judged.reason
     assert all(b"ops=central" in line for line in facts(judged))
+
+
+DYNAMIC = """\
+import pytest
+
+
+@pytest.mark.workload("dynamic")
+def test_every_item_is_done_once(cell):
+    cell.require_verified()
+"""
+
+
+def test_a_thread_that_no_tick_interrupts_is_not_foreign(programs: Path, tmp_path: Path) -> None:
+    """In seed 2 the process's own clock lacked one of four threads, and the run was INVALID for its time."""
+    shutil.copy(programs / ONE_CPU, tmp_path)
+    (tmp_path / "test_dynamic.py").write_text(DYNAMIC)
+    system = f"{BUILT}:nohz_full=1-3:scx=./{ONE_CPU}"
+    words = ["-q", "--clock=insn", "--smp=4", "--runs=5", f"--system={system}"]
+    status, said = pytest_in(tmp_path, words, 600.0)
+    assert status == 0, said
 
 
 def test_a_path_with_spaces_and_settings_beside_a_scheduler(

@@ -15,6 +15,7 @@
 // workers, and the one of all tasks, by the same clock. Third, the time of ksoftirqd and of RCU, to which the
 // kernel leaves what a call only begins: they free what an ended process leaves, about 2 us each. All other
 // tasks are foreign in any case. A kernel without cpuacct falls back to the run queues and the process's clock.
+// The setting nohz_full asks for the same: a thread that no tick interrupts may be missing in its process's clock.
 //
 // On a kernel that accounts interrupts or stolen time separately from tasks, that time counts as foreign too.
 #define _GNU_SOURCE
