@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,6 +109,7 @@ int scx_start(void) {
         dprintf(STDOUT_FILENO, "benchfail: init: this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT)\n");
         return 0;
     }
+    mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL); // some end without it, as scx_lavd does
     program = fork();
     if (program == 0)
         execute();
