@@ -58,6 +58,12 @@ def test_a_kernel_that_was_built_is_found_in_seconds() -> None:
     assert (first.image.name, first.version.partition(".")[0]) == ("vmlinux", "6")
 
 
+def test_a_rust_of_this_host_is_not_in_the_kernel() -> None:
+    """A host without one would build other bytes from the same source, configuration and compiler."""
+    folder = linux_build.build(SOURCE, notice=say).folder
+    assert "CONFIG_RUSTC_VERSION=0\n" in (folder / "config").read_text()
+
+
 def test_the_built_kernel_runs_without_a_scheduler_in_bpf(kit: Bootkit) -> None:
     judged = kit.run(f"linux:source={SOURCE}", "primes", 2, HI)
     assert judged.verified, judged.reason

@@ -59,8 +59,10 @@ _FIXED = {
     "KBUILD_BUILD_HOST": "benchgate",
     "KBUILD_BUILD_VERSION": "1",
     "LOCALVERSION": "",
+    "RUSTC": "false",
 }
-"""What a kernel would say of the host and the time of its build."""
+"""What a kernel would say of the host and the time of its build. A kernel has its configuration, and that has the
+version of rustc, which no part of ours needs."""
 _FEWER_TYPES = "-fno-var-tracking -fno-var-tracking-assignments"
 """Where a variable is at each instruction is what takes gcc longest of DWARF, and BTF has nothing of it."""
 _TOOLS = {"make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "ld": "binutils", "gzip": "gzip"}
@@ -120,7 +122,7 @@ def build(
         require_tools()
         pahole = _pahole(locked=locked, session=session) if _needs_types(options) else ()
     key = {
-        "format": "1",
+        "format": "2",
         "source": result.digest,
         "config": _digest(options),
         "compiler": toolchain.compiler().identity,
