@@ -18,8 +18,8 @@ _START = 1
 
 
 def check_balance(log: ClockLog) -> None:
-    """An exploration on the ideal machine has no books of memory, so only its time is checked."""
-    for vcpu, totals in enumerate(log.totals if log.machine or log.explored else ()):
+    """Without a memory system there are no books of it, so only the time is checked."""
+    for vcpu, totals in enumerate(log.totals if log.machine or log.capacities or log.explored else ()):
         _check_time(log, vcpu, totals)
     if not log.machine:
         return
