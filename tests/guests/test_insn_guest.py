@@ -364,7 +364,7 @@ def test_the_books_of_time_close(recorded: tuple[Boot, Records]) -> None:
 
 @pytest.mark.long  # of tern: tests/line/test_machines.py
 def test_linux_is_done_with_equal_parts_when_its_small_cpu_is() -> None:
-    """The small CPU works from start to end, and each of its instructions takes 1024 / 462 ns. One seed is one
+    """The small CPU works from start to end, and each of its instructions takes 1024 / 462 ns. A seed is one
     run."""
     boots = [lab(capacities="1024:462").boot("primes", 2, SMALL, seed=1) for _ in range(2)]
     assert repeatable(boots[0]) == repeatable(boots[1])
