@@ -159,6 +159,9 @@ vcpu 1 time 20083 executed 9000 paused 100 skipped 0 halted 0 stalled 9100
     text = f"{head}capacity 0 1024\ncapacity 1 512\n{totals}"
     path.write_text(text, encoding="ascii")
     check_balance(read_log(path))
+    path.write_text(text[: text.index("vcpu 0 time")], encoding="ascii")
+    with pytest.raises(VerifyError, match="has the capacities of CPUs but ends before its books"):
+        check_balance(read_log(path))
     path.write_text(text.replace("stalled 9100", "stalled 9099"), encoding="ascii")
     with pytest.raises(VerifyError, match="vCPU 1: began at 1883 ns"):
         check_balance(read_log(path))

@@ -95,7 +95,7 @@ void clock_forget_turn(unsigned c) {
     v->waited = counter_waited(c);
     v->calls = counter_calls(c);
     v->stalled = counter_stalled(c);
-    v->part = 0;
+    v->part = 0; // as of a restored one, which begins at a whole ns
     v->clock_reads = counter_clock_reads(c);
     v->called = v->close_calls = v->in_a_row = 0;
 }
