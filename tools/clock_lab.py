@@ -419,7 +419,7 @@ def blocks(profile: Path) -> list[tuple[int, int]]:
 
 def shape_of(name: str, cpus: int, folder: Path) -> Path:
     """The machine of this name for so many CPUs and the lab's 512 MiB of an x86-64 guest, as a file."""
-    machine = catalog.load_machine(name)
+    machine = catalog.memory_machine(name)
     assert machine is not None, f"machine {name} has no memory system"
     path = folder / f"{name}{cpus}.shape"
     path.write_text(shape(machine, cpus, memory_ranges(machine, 0, 512 * 2**20)), encoding="ascii")

@@ -10,6 +10,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,13 +82,15 @@ def boot(
     explore: Path | None = None,
     shape: Path | None = None,
     order: AccessOrder = AccessOrder.UNSAID,
+    capacities: str = "",
     steps: int = 0,
     debugger: Debugger | None = None,
 ) -> Result:
     """`disks`: false for drives of which benchgate does not know. `explore`: the file of an exploration.
     `shape`: that of a machine with memory."""
     log, console = folder / "clock.log", folder / "console"
-    setup = lab(marked=False, disks=disks and bool(drive), explore=explore, shape=shape, order=order)
+    told: dict[str, Any] = {"explore": explore, "shape": shape, "order": order, "capacities": capacities}
+    setup = lab(marked=False, disks=disks and bool(drive), **told)
     argv, environment = setup.line(cpus, log, seed=7)
     argv += drive
     words = f"case={case} cpus={cpus} steps={steps}"
@@ -149,6 +152,16 @@ def test_a_short_timed_section_takes_its_full_time(guest: Path, tmp_path: Path) 
     """1,000 times 100 instructions between two reads of the TSC. The reads take at most 12 more."""
     (spent,) = boot(guest, tmp_path, "micro", 1).each("sum")
     assert 1000 * 100 <= spent <= 1000 * 112
+
+
+def test_the_same_section_takes_as_much_longer_on_a_small_cpu(guest: Path, tmp_path: Path) -> None:
+    """As above, 1024 / 462 ns an instruction. Each of the 1,000 times is a whole number of ns."""
+    result = boot(guest, tmp_path, "micro", 1, capacities="462")
+    (spent,) = result.each("sum")
+    assert 1000 * 100 * 1024 / 462 - 1000 <= spent <= 1000 * 112 * 1024 / 462 + 1000
+    (all_of_it,) = result.log.totals
+    counted = all_of_it.executed + all_of_it.paused
+    assert all_of_it.stalled == counted * 1024 // 462 - counted
 
 
 def test_a_wait_for_the_clock_ends_on_time_and_is_cheap(guest: Path, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from benchgate.build.fetch import cross
 from benchgate.insn import plugin
 from benchgate.insn.arguments import QUANTUM, Records
 from benchgate.insn.events import read_events
+from benchgate.insn.log import MarkKind
 from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import FLAGS
 from benchgate.insn.profile import read_profile, read_stacks, top_table
@@ -359,3 +360,19 @@ def test_the_books_of_time_close(recorded: tuple[Boot, Records]) -> None:
     assert "user [user]" in top_table(seen)
     named = {symbol for space, symbol in seen.by_symbol() if space == "kernel"}
     assert "do_exit" in named  # each worker is a process that ends inside the window
+
+
+@pytest.mark.long  # of tern: tests/line/test_machines.py
+def test_linux_is_done_with_equal_parts_when_its_small_cpu_is() -> None:
+    """The small CPU works from start to end, and each of its instructions takes 1024 / 462 ns. A seed is one
+    run."""
+    boots = [lab(capacities="1024:462").boot("primes", 2, SMALL, seed=1) for _ in range(2)]
+    assert repeatable(boots[0]) == repeatable(boots[1])
+    log = boots[0].log
+    assert log is not None
+    assert log.counts is not None
+    assert log.counts.work is not None
+    marks = [mark.time for mark in log.marks if mark.kind in (MarkKind.WORK_BEGIN, MarkKind.WORK_END)]
+    big, small = (cpu.values["instructions"] for cpu in log.counts.work.vcpus)
+    assert big == pytest.approx(small, rel=0.05)
+    assert max(marks) - min(marks) == pytest.approx(small * 1024 / 462, rel=0.01)

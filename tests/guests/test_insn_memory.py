@@ -24,7 +24,7 @@ MEMORY = 512 << 20
 
 
 def shape_file(folder: Path, cpus: int = CPUS) -> Path:
-    machine = catalog.load_machine("desktop8")
+    machine = catalog.memory_machine("desktop8")
     assert machine is not None
     path = folder / "machine.shape"
     path.write_text(shape(machine, cpus, memory_ranges(machine, 0, MEMORY)), encoding="ascii")

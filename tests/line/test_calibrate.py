@@ -41,7 +41,7 @@ def test_it_ends_well_and_shows_its_progress(output: subprocess.CompletedProcess
 def test_the_file_has_every_cpu_of_this_process(
     folder: Path, output: subprocess.CompletedProcess[str]
 ) -> None:
-    machine = machinefile.load(folder / "here.yaml")
+    machine = machinefile.parse((folder / "here.yaml").read_text(), folder / "here.yaml")
     assert machine is not None, output.stderr
     assert machine.cpus == len(os.sched_getaffinity(0))
     assert machine.memory_local_ns >= machine.l2.latency_ns >= 1

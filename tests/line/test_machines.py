@@ -14,7 +14,7 @@ from benchgate.evidence.files import MANIFEST, digest_of, files_below
 from benchgate.insn.machine_shape import FILE
 from benchgate.plan import machinefile
 from tests.line.sessions import Session, light_tern, run_benchgate, run_pytest
-from tests.unit.machines import DUO
+from tests.unit.machines import DUO, UNEVEN
 
 TEST = """\
 import pytest
@@ -27,11 +27,22 @@ def test_right(cell):
 
 
 @pytest.mark.system("kernel.yaml")
+@pytest.mark.machine("./uneven.yaml")
+@pytest.mark.workload("primes", hi=20000)
+@pytest.mark.limit(cpus=4, metric="work", at_most=1_000_000_000)
+def test_uneven(verdict):
+    verdict.require_pass()
+
+
+@pytest.mark.system("kernel.yaml")
 @pytest.mark.machine("ideal")
 @pytest.mark.workload("tasks", steps=4000)
 def test_right_on_ideal(cell):
     cell.require_verified()
 """
+
+
+INSTRUCTIONS = re.compile(r"^saw work ([0-9]+) instructions ([0-9]+)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +51,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     folder = tmp_path_factory.mktemp("machine")
     light_tern(folder)
     (folder / "duo.yaml").write_text(DUO)
+    (folder / "uneven.yaml").write_text(UNEVEN)
     (folder / "test_rows.py").write_text(TEST)
     words = ("-rs", "--machine=./duo.yaml", "--clock=insn", "--smp=1,4,8", "--runs=1")
     done = run_pytest(folder, "test_rows.py", *words)
@@ -52,6 +64,7 @@ def test_rows_of_both_machines_are_told_apart(session: Session) -> None:
     assert verified == {
         *(("kernel-duo", cpus) for cpus in ("1", "4")),
         *(("kernel", cpus) for cpus in ("1", "4", "8")),
+        ("kernel-uneven", "4"),
     }, session.output
     assert "machine duo: it has 4 CPUs, fewer than 8" in session.output
     assert re.search(r"machine duo \([0-9a-f]{12}\): invented", session.output)
@@ -62,11 +75,24 @@ def test_a_machine_costs_time(session: Session) -> None:
     assert duo > ideal
 
 
+def test_work_in_equal_parts_ends_when_the_slowest_cpu_is_done(session: Session) -> None:
+    """CPU 3 works from the start to the end, and each of its instructions takes 1024 / 300 ns. Both runs of
+    the row are of one seed, so they took the same time."""
+    (took,) = {*session.work(4, "kernel-uneven")}
+    log = next(session.folder.resolve().glob("runs/*kernel-uneven-smp4/clock.log")).read_text()
+    counted = {int(vcpu): int(count) for vcpu, count in INSTRUCTIONS.findall(log)}
+    assert max(counted[cpu] for cpu in range(3)) < 1.2 * counted[3]
+    assert took == pytest.approx(counted[3] * 1024 / 300, rel=0.01)
+
+
 def test_the_session_is_intact_and_keeps_the_machine(session: Session) -> None:
     code, output = run_benchgate(session.folder, "verify", session.folder)
     assert code == 0, output
     facts = json.loads((session.folder / "session.json").read_text())
-    assert facts["machines"]["duo"]["text"] == DUO
+    assert {name: facts["machines"][name]["text"] for name in ("duo", "uneven")} == {
+        "duo": DUO,
+        "uneven": UNEVEN,
+    }
     shapes = [path.parent.name for path in session.folder.glob(f"runs/*/{FILE}")]
     assert shapes
     assert all("kernel-duo" in name for name in shapes)
@@ -74,19 +100,36 @@ def test_the_session_is_intact_and_keeps_the_machine(session: Session) -> None:
 
 def forged(session: Session, where: Path, *, everywhere: bool) -> Path:
     """The session with another latency in its machine, and if `everywhere` in the shapes of its runs."""
+    recorded(session, where, "duo", DUO.replace("local_ns: 50", "local_ns: 40"))
+    for shape in where.glob(f"runs/*/{FILE}") if everywhere else ():
+        shape.write_text(shape.read_text().replace("local_ns 50", "local_ns 40"))
+    return sealed(where)
+
+
+def recorded(session: Session, where: Path, name: str, text: str) -> Path:
+    """A copy of the session that records this text of a machine."""
     shutil.copytree(session.folder.resolve(), where)
     path = where / "session.json"
     facts = json.loads(path.read_text())
-    text = DUO.replace("local_ns: 50", "local_ns: 40")
-    machine = machinefile.parse(text, path)
+    machine = machinefile.read(text, path)
     assert machine is not None
-    facts["machines"]["duo"] = {"text": text, "digest": machine.digest}
+    facts["machines"][name] = {"text": text, "digest": machine.digest}
     path.write_text(json.dumps(facts, indent=2) + "\n")
-    for shape in where.glob(f"runs/*/{FILE}") if everywhere else ():
-        shape.write_text(shape.read_text().replace("local_ns 50", "local_ns 40"))
+    return where
+
+
+def sealed(where: Path) -> Path:
     digests = {name: digest_of(where, name) for name in files_below(where) if name != MANIFEST}
     (where / MANIFEST).write_text(manifest_text(digests))
     return where
+
+
+def test_a_bundle_with_other_speeds_of_its_cpus_is_refused(session: Session, tmp_path: Path) -> None:
+    text = UNEVEN.replace("300", "301")
+    made = recorded(session, tmp_path / session.folder.resolve().name, "uneven", text)
+    result, output = run_benchgate(tmp_path, "verify", sealed(made))
+    assert result == 12, output
+    assert "results.csv does not follow from the runs" in output
 
 
 @pytest.mark.parametrize(("everywhere", "code"), [(False, 12), (True, 10)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchgate.base.system.machines import Machine
+from benchgate.base.system.machines import BareMachine, Machine
 from benchgate.plan import machinefile
 
 FILE = Path("duo.yaml")
@@ -29,6 +29,25 @@ interrupt_ns: 700
 tlb: {entries: 32, ways: 4, walk_ns: 15}
 order: watch
 """
+
+
+UNEVEN_FILE = Path("uneven.yaml")
+UNEVEN = """\
+name: uneven
+source: invented
+memory: none
+cores:
+  - {cpus: "0,2", capacity: 1024}
+  - {cpus: "1", capacity: 512}
+  - {cpus: "3", capacity: 300}
+"""
+
+
+def uneven(text: str = UNEVEN) -> BareMachine:
+    """A machine without memory and with CPUs of three speeds."""
+    machine = machinefile.read(text, UNEVEN_FILE)
+    assert isinstance(machine, BareMachine)
+    return machine
 
 
 def duo(**lines: str) -> Machine:

@@ -21,7 +21,7 @@ from benchgate.base.clocks import Clocks, policy_for
 from benchgate.base.errors import CatalogError, EvidenceError
 from benchgate.base.gates import BOOTS, MINUTES, CapacityBound, Gate, Policy
 from benchgate.base.jsonfields import As, Between, PlainWord, Presence, as_json, read, read_key
-from benchgate.base.system.machines import IDEAL, Machine, machine_in
+from benchgate.base.system.machines import IDEAL, AnyMachine, machine_in
 from benchgate.base.text import UNAVAILABLE, one_line
 from benchgate.base.void_rule import NO_RULE
 from benchgate.base.workload.metrics import WINDOWS, Metric, with_windows
@@ -176,12 +176,12 @@ class _StoredMachine:
     digest: str
 
 
-def read_machine(facts: Mapping[str, Any], name: str, where: str) -> Machine:
+def read_machine(facts: Mapping[str, Any], name: str, where: str) -> AnyMachine:
     """A machine of the session, by its name."""
     with _reading(where, f"machine {name}"):
         stored = read(_StoredMachine, facts["machines"][name], "a machine")
     try:
-        machine = machinefile.parse(stored.text, Path(where))
+        machine = machinefile.read(stored.text, Path(where))
     except CatalogError as error:
         raise EvidenceError(f"{where}: machine {name}: {error}") from error
     if machine is None or (machine.name, machine.digest) != (name, stored.digest):

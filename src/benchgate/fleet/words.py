@@ -65,6 +65,7 @@ _DEVICES = (
 """Devices that QEMU only emulates: none of the host's (vfio, vhost, usb-host), no `loader` of files."""
 _LENGTHS = r"bytes=[0-9]{1,4}:[0-9](?::[0-9]{1,4}:[0-9]){0,99}"
 _COUNTS = "seed|quantum|fine|rush|skip|serial|patience|lines|talk|disks"
+_CAPACITIES = r"capacities=[0-9]{1,4}(?::[0-9]{1,4}){0,255}"
 _PATHS = "out|machine|explore"
 """Options of the plugin. Each other one names a file, which it would make where the worker was started."""
 _DEVICE_KEYS = (
@@ -76,7 +77,7 @@ _DEVICE_KEYS = (
 
 def _plugin(more: str = "") -> str:
     """The clock's plugin with its options, and with these."""
-    text = rf"(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}{more}"
+    text = rf"(?:{_COUNTS})=[0-9]{{1,20}}|(?:{_PATHS})={_RUN}|order=[a-z]+|{_LENGTHS}|{_CAPACITIES}{more}"
     return rf"{_PLUGIN}(?:,(?:{text}))*"
 
 

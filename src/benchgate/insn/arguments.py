@@ -97,7 +97,9 @@ class ClockRun:
     """Whether something is typed at the guest's console. The plugin's socket is TALK_DESCRIPTOR."""
     records: Records = NO_RECORDS
     shape: Path | None = None
-    """The file of the machine's memory system (insn/machine_shape.py); None for the ideal machine."""
+    """The file of the machine's memory system (insn/machine_shape.py); None for one without."""
+    capacities: str = ""
+    """The speed of each CPU (insn/machine_shape.py), as the plugin takes it; empty if all have the same."""
     order: AccessOrder = AccessOrder.UNSAID
     """What is done about accesses in the wrong order. With a shape they are at least watched."""
     start: tuple[int, int] | None = None
@@ -118,7 +120,7 @@ def arguments(plugin: Path, run: ClockRun) -> ClockArguments:
     _check(run.cpus, run.seed)
     usual = {"quantum": QUANTUM, "fine": FINE, "rush": RUSH if run.marked else 1}
     some: dict[str, object] = {"machine": run.shape, "order": run.order.value, "explore": run.explore}
-    some |= {"disks": int(run.disks), "caches": run.caches}
+    some |= {"disks": int(run.disks), "caches": run.caches, "capacities": run.capacities}
     options: dict[str, object] = {
         "out": run.log,
         "seed": run.seed,

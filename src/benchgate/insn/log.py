@@ -59,7 +59,8 @@ class VcpuTotals:
     """The time skipped in loops that spin on the TSC."""
     halted: int
     stalled: int = 0
-    """The time for which it waited for the machine's memory; 0 on the ideal machine."""
+    """The time for which it waited for the machine's memory, or what its instructions took beyond 1 ns;
+    0 on the ideal machine."""
     delayed: int = 0
     """The time for which an exploration stalled it."""
 
@@ -139,6 +140,8 @@ class ClockLog:
     """The guest's time and the bytes on its console where it began from a snapshot; None if it booted."""
     machine: str = ""
     """The machine whose memory was modelled; empty for the ideal one, which has none."""
+    capacities: tuple[int, ...] = ()
+    """The speed of each vCPU, if its machine says it: 1024 / capacity ns an instruction."""
     memory: MemoryBooks | None = None
     """The machine's books; None on the ideal machine, and if the log has no end."""
     orders: Mapping[str, Disorder] = field(default_factory=dict)
@@ -189,7 +192,7 @@ class ClockLog:
         counted = (
             *(self.marks, self.lines, self.inputs, self.totals, self.end, dict(self.checks)),
             None if self.activity is None else self.activity.repeatable,
-            *(self.start, self.machine, self.memory, dict(self.orders), self.explored),
+            *(self.start, self.machine, self.capacities, self.memory, dict(self.orders), self.explored),
             None if self.counts is None else self.counts.repeatable,
         )
         return (self.seed, *counted)

@@ -58,6 +58,7 @@ class _LogReader:
         self.inputs: list[log.ConsoleInput] = []
         self.work: tuple[log.VcpuWork, ...] = ()
         self.totals: list[log.VcpuTotals] = []
+        self.capacities: list[int] = []
         self.activity = ActivityReader()
         self.memory = MemoryReader()
         self.explore = ExploreReader()
@@ -90,6 +91,7 @@ class _LogReader:
         self.work = (log.VcpuWork(),) * header.vcpus
         own: dict[str, Callable[[list[str]], None]] = {
             "start": self._start,
+            "capacity": self._capacity,
             "mark": self._mark,
             "ran": self._ran,
             "line": self._console_line,
@@ -119,6 +121,7 @@ class _LogReader:
             activity=activity,
             start=self.start,
             machine=self.memory.machine or "",
+            capacities=tuple(self.capacities),
             memory=memory,
             orders=self.memory.orders(),
             explored=self.explore.explored(),
@@ -175,6 +178,11 @@ class _LogReader:
             raise self.fail("expected `start TIME BYTES`, once")
         self.start = number(words[1]), number(words[2])
 
+    def _capacity(self, words: list[str]) -> None:
+        if len(words) != 3 or words[1] != str(len(self.capacities)):
+            raise self.fail("expected `capacity VCPU CAPACITY`, in order of the vCPUs")
+        self.capacities.append(number(words[2]))
+
     def _mark(self, words: list[str]) -> None:
         if len(words) != 4 or not re.fullmatch(r"[0-9a-f]{2}", words[1]):
             raise self.fail("expected `mark KIND VCPU TIME`")
@@ -211,7 +219,7 @@ class _LogReader:
         number(words[1])
 
     def _vcpu(self, words: list[str]) -> None:
-        spent = PARTS if self.memory.machine else PARTS[:-1]
+        spent = PARTS if self.memory.machine or self.capacities else PARTS[:-1]
         names = ("time", *spent, *((DELAYED,) if self.explore.began else ()))
         is_next = len(words) == 2 + 2 * len(names) and words[1] == str(len(self.totals))
         if not is_next or tuple(words[2::2]) != names:

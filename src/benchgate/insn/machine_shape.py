@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.guest_topology import memory_of
-from benchgate.base.system.machines import Cache, Machine, MemoryRange
+from benchgate.base.system.machines import BareMachine, Cache, Machine, MemoryRange
 from benchgate.base.system.systems import System
 
 VERSION = 1
@@ -23,8 +23,15 @@ _CPU = re.compile(r"^cpu ([0-9]{1,4}) ([0-9]{1,4}) ([0-9]{1,4}) ([0-9]{1,4})$", 
 
 
 def shape_of(system: System, cpus: int) -> str:
-    """The shape of a guest's machine; empty for the ideal one."""
-    return "" if system.machine is None else shape(system.machine, cpus, memory_of(system))
+    """The shape of a guest's machine; empty for one without a memory system."""
+    machine = system.memory_machine
+    return "" if machine is None else shape(machine, cpus, memory_of(system))
+
+
+def capacities_of(system: System, cpus: int) -> str:
+    """What the plugin is told of CPUs of different speed; empty if the machine says nothing of them."""
+    machine = system.machine
+    return ":".join(map(str, machine.capacities[:cpus])) if isinstance(machine, BareMachine) else ""
 
 
 def shape(machine: Machine, cpus: int, memory: Sequence[MemoryRange]) -> str:

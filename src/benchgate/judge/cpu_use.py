@@ -15,7 +15,6 @@ from benchgate.base.cells import Lane, Window
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import CpuUse, WorkerReport
 from benchgate.base.statistics.stats import Interval
-from benchgate.base.system.machines import IDEAL
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import SECOND_NS
 from benchgate.base.workload.workloads import Workload
@@ -43,9 +42,9 @@ def of_activity(activity: Activity, begin: int, end: int) -> CpuUse:
     return CpuUse(_limits(_sums(activity, begin, end, _awake), end - begin), _limits(worked, end - begin))
 
 
-def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) -> CpuUse:
-    """Reads the clock's record of two lines, between which the window lies. On a machine with memory it does
-    not tell a wait for memory from a wait in a loop."""
+def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, *, is_exact: bool) -> CpuUse:
+    """Reads the clock's record of two lines, between which the window lies. Only on the ideal machine
+    (`is_exact`) is the time of each instruction known, and so what was no wait in a loop."""
     outside = max(0, end.time - begin.time - length)
     pairs = list(zip(begin.vcpus, end.vcpus, strict=True))
 
@@ -53,7 +52,7 @@ def of_lines(begin: ConsoleLine, end: ConsoleLine, length: int, machine: str) ->
         return _limits([(max(0, part - outside), min(part, length)) for part in parts], length)
 
     awake = limits([after.ran - before.ran for before, after in pairs])
-    if machine not in ("", IDEAL):
+    if not is_exact:
         return CpuUse(awake)
     return CpuUse(awake, limits([after.worked - before.worked for before, after in pairs]))
 

@@ -173,7 +173,7 @@ def _marked(log: ClockLog) -> int:
 
 def _of_machine(files: RunFiles, mix: Mix) -> tuple[dict[str, int | None], dict[str, str]]:
     """What the machine's memory did for the whole guest in the window."""
-    machine = mix.system.machine
+    machine = mix.system.memory_machine
     books = files.clock.memory if files.run.lane is Lane.INSN else None
     if machine is None or books is None:
         return dict.fromkeys(GUEST_USES), dict.fromkeys(GUEST_USES, _NO_BOOKS[files.run.lane])

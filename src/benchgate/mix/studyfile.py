@@ -218,7 +218,7 @@ def _system(top: Section) -> str:
 def _machine(top: Section) -> str:
     word = top.text("machine")
     try:
-        machine = catalog.load_machine(word)
+        machine = catalog.memory_machine(word)
     except BenchgateError as error:
         top.refuse(str(error), "machine")
         return ""

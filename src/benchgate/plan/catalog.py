@@ -19,7 +19,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.pyfile import load_module
 from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.boots import FETCHED_LINUX
-from benchgate.base.system.machines import Machine
+from benchgate.base.system.machines import AnyMachine, BareMachine, Machine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.scenarios import PREFIX
@@ -244,9 +244,17 @@ def load_policy(word: str) -> Policy:
 
 
 @cache
-def load_machine(word: str) -> Machine | None:
-    """The machine for a name or path; None if it has no memory system, such as `ideal`."""
+def load_machine(word: str) -> AnyMachine | None:
+    """The machine for a name or path; None if it is as `ideal`."""
     return machinefile.load(_find("machine", word))
+
+
+def memory_machine(word: str) -> Machine | None:
+    """The same; UsageError for a machine that has no memory system and is not as `ideal`."""
+    machine = load_machine(word)
+    if isinstance(machine, BareMachine):
+        raise UsageError(f"machine {machine.name} has no memory system")
+    return machine
 
 
 def load_workload(word: str, system: System | None = None) -> Workload:

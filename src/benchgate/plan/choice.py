@@ -18,7 +18,7 @@ from pathlib import Path
 from benchgate.base.errors import UsageError
 from benchgate.base.files import file_digest
 from benchgate.base.snapshots import AUTO, START, StartKind
-from benchgate.base.system.machines import Machine
+from benchgate.base.system.machines import AnyMachine
 from benchgate.base.system.systems import SELFTEST, SettingForm, System
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
@@ -89,7 +89,7 @@ def systems_of(request: MarkRequest, options: Options) -> tuple[System, ...]:
     return tuple(system for system in systems if system.runs_selftest == wants_selftest)
 
 
-def machine_of(request: MarkRequest, options: Options) -> Machine | None:
+def machine_of(request: MarkRequest, options: Options) -> AnyMachine | None:
     """The machine of a test, from its mark, else from --machine, the ini file or the policy."""
     return catalog.load_machine(request.machine or options.machine)
 

@@ -6,7 +6,7 @@ concerns several keys.
 
 from __future__ import annotations
 
-from benchgate.base.system.machines import FASTEST_GB_S, LONGEST_NS
+from benchgate.base.system.machines import FASTEST_GB_S, FULL_CAPACITY, LONGEST_NS
 from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.yaml.keys import (
     Block,
@@ -89,10 +89,26 @@ _WITH_MEMORY: Table = {
     "tlb": Block("each CPU's two TLBs, for data and for instructions", forms=(_TLB,), otherwise="none"),
     "order": Choice("how the order of accesses is kept", ORDERS, default=ORDERS[0]),
 }
-_WITHOUT: Table = {**_NAMED, "memory": Choice("no memory system at all", (NO_MEMORY,))}
+_CORES: Table = {
+    "cpus": Text('the CPUs that are equal, such as "0-3" or "0,2"'),
+    "capacity": Integer(
+        "how fast they are, on Linux's scale: an instruction takes 1024 / capacity ns",
+        low=1,
+        high=FULL_CAPACITY,
+    ),
+}
+_WITHOUT: Table = {
+    **_NAMED,
+    "memory": Choice("no memory system at all", (NO_MEMORY,)),
+    "cores": Blocks(
+        "its CPUs by their speed; CPU 0 has 1024",
+        Block("equal CPUs", forms=(_CORES,)),
+        otherwise="any number of CPUs, and 1 ns for every instruction",
+    ),
+}
 
 MACHINE = YamlFile(
-    "A machine whose memory the instruction clock simulates. Latencies are whole ns.",
+    "What the instruction clock simulates: memory, or CPUs of different speed. Latencies are whole ns.",
     forms=(_WITH_MEMORY, _WITHOUT),
     name="machine",
     title="A machine",

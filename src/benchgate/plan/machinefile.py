@@ -1,8 +1,8 @@
 """Reads a machine's YAML file.
 
-Takes a path, or text and the path to name in messages; gives a Machine, or None for a machine without a
-memory system (`memory: none`). Fails with CatalogError, which names file, line and key of every problem: an
-unknown, missing or duplicate key, a wrong type, or values that contradict each other.
+Takes a path, or text and the path to name in messages; gives a Machine, a BareMachine (`memory: none` with
+`cores`), or None for the ideal machine (`memory: none`). Fails with CatalogError, which names file, line and
+key of every problem: an unknown, missing or duplicate key, a wrong type, values that contradict each other.
 """
 
 from __future__ import annotations
@@ -14,8 +14,20 @@ import json
 import re
 from pathlib import Path
 
+from benchgate.base.errors import CatalogError
 from benchgate.base.system.guest_topology import FARTHEST, NEAR
-from benchgate.base.system.machines import IDEAL, SLOWEST_GB_S, Cache, Machine, Node, Tlb
+from benchgate.base.system.machines import (
+    FULL_CAPACITY,
+    IDEAL,
+    SLOWEST_GB_S,
+    AnyMachine,
+    BareMachine,
+    Cache,
+    Machine,
+    Node,
+    Tlb,
+)
+from benchgate.base.system.systems import MAX_CPUS
 from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.yaml_nodes import text_of
 from benchgate.base.yaml.yamlfile import Section
@@ -33,11 +45,18 @@ _SHIFT = {"": 0, "K": 10, "M": 20}
 Groups = tuple[tuple[int, ...], ...]
 
 
-def load(path: Path) -> Machine | None:
-    return parse(text_of(path), path)
+def load(path: Path) -> AnyMachine | None:
+    return read(text_of(path), path)
 
 
 def parse(text: str, path: Path) -> Machine | None:
+    """The same for a file of which a memory system is asked for."""
+    if isinstance(machine := read(text, path), BareMachine):
+        raise CatalogError(f"{path}: machine {machine.name} has no memory system")
+    return machine
+
+
+def read(text: str, path: Path) -> AnyMachine | None:
     with yamlfile.collecting(yamlfile.parse(text, path, MACHINE)) as top:
         name, source = top.text("name"), top.text("source")
         if not top.is_text("memory"):
@@ -46,12 +65,46 @@ def parse(text: str, path: Path) -> Machine | None:
             top.refuse(
                 f"expected a mapping, or `{NO_MEMORY}` for a machine without a memory system", "memory"
             )
-        return None
+        return _bare(top, name, source, text) if top.has("cores") else None
+
+
+def _bare(top: Section, name: str, source: str, text: str) -> BareMachine:
+    _check_name(top, name)
+    capacities = _capacities(top)
+    digest = hashlib.sha256(json.dumps({"capacities": capacities}).encode()).hexdigest()
+    return BareMachine(name, source, capacities, file=top.path, text=text, digest=digest)
+
+
+def _capacities(top: Section) -> tuple[int, ...]:
+    groups: list[tuple[int, ...]] = []
+    found = {0: FULL_CAPACITY}
+    for section in top.sections("cores"):
+        groups.append(_cpus(section, "cpus", section.text("cpus")))
+        found |= dict.fromkeys(groups[-1], section.integer("capacity"))
+        if section.refused("cpus") or section.refused("capacity"):
+            top.problems.guessed.append("cores.")
+        section.close()
+    if "cores." in top.problems.guessed:
+        return (FULL_CAPACITY,)
+    cpus = max(found) + 1
+    if cpus > MAX_CPUS:
+        top.refuse(f"CPU {cpus - 1} is named; at most {MAX_CPUS} CPUs are supported", "cores")
+    _check_partition(top, "cores", tuple(groups), cpus, successive=False)
+    if found[0] != FULL_CAPACITY:
+        why = f"CPU 0 has capacity {found[0]}, not {FULL_CAPACITY}: it is the base of speedups"
+        top.refuse(f"{why}, so it must be one of the fastest", "cores")
+    return tuple(found.get(cpu, FULL_CAPACITY) for cpu in range(cpus))
+
+
+def _check_name(top: Section, name: str) -> None:
+    if _RESERVED.fullmatch(name):
+        top.refuse(f"`{name}` has another meaning in the name of a cell", "name")
 
 
 def _read(top: Section, name: str, source: str, text: str) -> Machine:
-    if _RESERVED.fullmatch(name):
-        top.refuse(f"`{name}` has another meaning in the name of a cell", "name")
+    _check_name(top, name)
+    if top.has("cores"):
+        top.refuse(f"not on a machine with a memory system; write `memory: {NO_MEMORY}`", "cores")
     cpus = top.integer("cpus")
     line = _power_of_two(top, "line")
     l1d, l1i, l2, l3 = _caches(top, line)
@@ -188,8 +241,10 @@ def _cpus(section: Section, key: str, word: str) -> tuple[int, ...]:
     return result
 
 
-def _check_partition(section: Section, key: str, groups: Groups, cpus: int) -> None:
-    """Requires each CPU once, in ascending order: QEMU numbers the CPUs of a socket consecutively."""
+def _check_partition(
+    section: Section, key: str, groups: Groups, cpus: int, *, successive: bool = True
+) -> None:
+    """Requires each CPU once; if `successive`, in ascending order: QEMU numbers the CPUs of a socket so."""
     if section.refused(key) or section.refused("cpus"):
         return
     listed = [cpu for group in groups for cpu in group]
@@ -202,7 +257,7 @@ def _check_partition(section: Section, key: str, groups: Groups, cpus: int) -> N
         section.refuse(f"CPU {strangers[0]} is named, but there are {cpus} CPUs, from 0", key)
     elif twice:
         section.refuse(f"CPU {twice[0]} is in two of them", key)
-    elif listed != sorted(listed):
+    elif successive and listed != sorted(listed):
         section.refuse(
             "the CPUs of each must be successive, and in ascending order: QEMU numbers them so", key
         )

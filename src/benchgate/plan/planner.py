@@ -16,7 +16,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.snapshots import StartKind
-from benchgate.base.system.machines import Machine
+from benchgate.base.system.machines import AnyMachine
 from benchgate.base.system.systems import SELFTEST, Settings, System, plain_name
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan import catalog, choice
@@ -291,7 +291,7 @@ def _with_unique_id(gate: PlannedGate, others: Sequence[PlannedGate]) -> Planned
 def check_names(planned: Iterable[PlannedCell]) -> None:
     """Raises UsageError if two files have one name, because rows named by it would mix their runs."""
     seen: dict[tuple[str, str], Path] = {}
-    machines: dict[str, Machine] = {}
+    machines: dict[str, AnyMachine] = {}
     chosen: dict[str, Settings] = {}
     for cell in planned:
         if chosen.setdefault(cell.system.name, cell.system.settings) != cell.system.settings:

@@ -39,7 +39,7 @@ from benchgate.base.workload.workloads import GUEST_FILES
 from benchgate.insn import machine_shape
 from benchgate.insn.arguments import NO_RECORDS, ClockArguments, ClockRun, Records, arguments
 from benchgate.insn.log import AccessOrder
-from benchgate.insn.machine_shape import shape_of
+from benchgate.insn.machine_shape import capacities_of, shape_of
 from benchgate.plan.planned import PlannedCell
 from benchgate.run import end_memory
 
@@ -279,7 +279,7 @@ def _no_clock(planned: PlannedCell, boot: BootOptions) -> ClockArguments:
 def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> ClockArguments:
     if vm.clock is None or boot.log is None:
         raise UsageError(f"{planned.cell.id}: the instruction clock is not prepared, so lane insn cannot run")
-    system, on = planned.system, planned.system.machine
+    system, on = planned.system, planned.system.memory_machine
     run = ClockRun(
         boot.log,
         seed=boot.seed,
@@ -293,6 +293,7 @@ def _clock_arguments(planned: PlannedCell, vm: VmConfig, boot: BootOptions) -> C
         start=None if boot.start is None else (boot.start.record.time_ns, boot.start.record.console),
         records=boot.records,
         shape=None if on is None else boot.log.with_name(machine_shape.FILE),
+        capacities=capacities_of(system, planned.cell.cpus),
         order=AccessOrder.STRICT if on is not None and on.strict else AccessOrder.UNSAID,
         caches=None if on is None or boot.kept is None else boot.kept / snapshots.CACHES,
         explore=None if boot.exploration is None else boot.log.with_name(exploring.FILE),

@@ -135,6 +135,8 @@ def check(path: Path, curves: Path | None) -> tuple[str, ...]:
     machine = machinefile.load(path)
     if curves is None or machine is None:
         return ()
+    if not isinstance(machine, Machine):
+        return (f"machine {machine.name} has no memory system, so it agrees with no curve",)
     points = next(iter(curve.load_curves(curves).values()))
     return against(machine, points)
 

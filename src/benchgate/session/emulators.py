@@ -95,12 +95,12 @@ def require_saved(qemus: Iterable[tuple[PlannedCell, Qemu]]) -> None:
 
 
 def _no_machine(vm: VmConfig) -> str:
-    """Why the instruction clock in this QEMU has no memory system; empty if it has, or there is no clock."""
+    """Why the instruction clock in this QEMU has no machines; empty if it has, or there is no clock."""
     if vm.clock is None:
         return ""
     if api_of(vm.qemu) < INLINE_API:
         offers = f"QEMU {vm.qemu.version_text} has version {api_of(vm.qemu)} of the plugin interface"
-        return f"{offers}; a memory system needs {INLINE_API}: use QEMU 9.1 or newer"
+        return f"{offers}; a machine needs {INLINE_API}: use QEMU 9.1 or newer"
     return ""
 
 

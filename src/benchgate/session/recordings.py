@@ -194,7 +194,7 @@ class RecordKeeper:
         if not threads and planned.cell.id in self.needs_events:
             observed = self._observed(planned, folder, is_wanted=False, threads=False)
         stacks = is_first and self._can_follow(planned)
-        lines = is_first and planned.system.machine is not None
+        lines = is_first and planned.system.memory_machine is not None
         return records(folder, stacks=stacks, lines=lines, observed=observed, threads=threads)
 
     def _observed(self, planned: PlannedCell, folder: Path, *, is_wanted: bool, threads: bool = True) -> str:

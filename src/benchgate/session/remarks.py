@@ -123,7 +123,7 @@ def machine_notes(sweeps: Iterable[SweepPlan]) -> tuple[str, ...]:
         f"{name} has a topology of its own in its YAML, so the guest is not told of the sockets and nodes of "
         "its machine; its memory system is the machine's all the same"
         for name, system in systems.items()
-        if system.machine and not is_told(system)
+        if system.memory_machine and not is_told(system)
     ]
     return tuple(said)
 

@@ -233,8 +233,8 @@ def _prepare(order: ReplayRequest, notice: Notice) -> _Replay:
     clock = read_log(raw.clock_log)
     if order.lines and not clock.machine:
         raise UsageError(
-            f"{order.folder}: the run was made on the ideal machine, where no line of memory moves; measure "
-            "with --machine desktop8, for example, and repeat that run"
+            f"{order.folder}: the run was made on a machine without memory, where no line of it moves; "
+            "measure with --machine desktop8, for example, and repeat that run"
         )
     if order.symbols is not None and read_symbols(order.symbols) == NO_SYMBOLS:
         raise UsageError(

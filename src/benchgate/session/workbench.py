@@ -87,7 +87,7 @@ class Workbench:
     def at_once(self, planned: PlannedCell) -> int:
         """How many guests of this cell the host's memory and CPUs can hold."""
         system = planned.system
-        line = system.machine.line if system.machine else 0
+        line = system.memory_machine.line if system.memory_machine else 0
         return capacity.guests_at_once(system.qemu.memory, planned.seats.host_cpus, line)
 
     # ---- images

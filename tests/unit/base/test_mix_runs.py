@@ -82,7 +82,7 @@ def test_a_mix_has_parts() -> None:
 
 def test_the_digest_changes_with_each_thing_that_is_asked_for() -> None:
     mix = two_parts()
-    machine = catalog.load_machine("desktop8")
+    machine = catalog.memory_machine("desktop8")
     assert machine is not None
     assert machine.l3 is not None
     small = replace(machine, l3=replace(machine.l3, size=machine.l3.size // 2))

@@ -118,12 +118,12 @@ def record(system: System, cpus: int) -> SnapshotRecord:
         if has_nodes(system)
         else ["ram"]
     )
-    names += [] if system.machine is None else ["caches"]
+    names += [] if system.memory_machine is None else ["caches"]
     return SnapshotRecord(1_500_000_000, 70, 3, dict.fromkeys((*names, "state"), "a" * 64), {"x": "y"})
 
 
 def has_nodes(system: System) -> bool:
-    return system.machine is not None and len(system.machine.nodes) > 1
+    return system.memory_machine is not None and len(system.memory_machine.nodes) > 1
 
 
 def warm_cell(word: str = "linux:start=warm", machine: str = "ideal") -> PlannedCell:

@@ -68,7 +68,9 @@ def test_each_console(console: str) -> None:
     assert with_words(*controlled(console)) == ""
 
 
-@pytest.mark.parametrize("machine", ["ideal", "desktop8", "manycore64", "ordered", "server2x16"])
+@pytest.mark.parametrize(
+    "machine", ["ideal", "biglittle8", "desktop8", "manycore64", "ordered", "server2x16"]
+)
 @pytest.mark.parametrize(
     "name", ["linux", "kernel", "kernel:sched=rr", "linux:arch=riscv64", "linux:arch=aarch64"]
 )
@@ -148,6 +150,7 @@ HOSTILE: tuple[tuple[tuple[str | Word, ...], str], ...] = (
     (("-plugin", (WorkerPath("plugin"), ",events=5")), "-plugin"),
     (("-plugin", (WorkerPath("plugin"), ",seed=x")), "-plugin"),
     (("-plugin", (WorkerPath("plugin"), ",bytes=0:/x")), "-plugin"),
+    (("-plugin", (WorkerPath("plugin"), ",capacities=1024:/x")), "-plugin"),
     (("-readconfig", "/tmp/x"), "-readconfig"),
     (("-D", "/root/.bashrc"), "-D"),
     (("-pidfile", "/root/.bashrc"), "-pidfile"),

@@ -127,3 +127,11 @@ def test_a_machine_and_strict_order_reach_the_plugin() -> None:
     result = arguments(PLUGIN, run)
     assert "machine=/run/machine.shape,order=strict" in result.argv_extra[1]
     assert result.one_insn
+
+
+def test_capacities_reach_the_plugin() -> None:
+    assert (
+        "capacities=1024:512"
+        in arguments(PLUGIN, ClockRun(Path("/log"), capacities="1024:512")).argv_extra[1]
+    )
+    assert "capacities" not in arguments(PLUGIN, ClockRun(Path("/log"))).argv_extra[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -91,9 +92,23 @@ def test_a_log_says_where_a_restored_guest_began(path: Path) -> None:
     assert read_log(path).start == (1_500_000_000, 70)
 
 
+def test_a_log_says_how_fast_each_vcpu_was(path: Path) -> None:
+    text = re.sub(r"^(vcpu .*)$", r"\1 stalled 5", COMPLETE, flags=re.MULTILINE)
+    path.write_text(text.replace("beat 0", "capacity 0 1024\ncapacity 1 462\nbeat 0"), encoding="ascii")
+    log = read_log(path)
+    assert log.capacities == (1024, 462)
+    assert [totals.stalled for totals in log.totals] == [5, 5]
+    path.write_text(text.replace("beat 0", "capacity 0 1024\ncapacity 1 463\nbeat 0"), encoding="ascii")
+    assert read_log(path).repeatable != log.repeatable
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
+        ("beat 0", "capacity 1 1024", "expected `capacity VCPU CAPACITY`, in order"),
+        ("beat 0", "capacity 0", "expected `capacity VCPU CAPACITY`"),
+        ("beat 0", "capacity 0 x", "not a number"),
+        ("beat 0", "capacity 0 1024", "expected `vcpu N .* stalled S`"),
         ("beat 0", "start 5 7\nstart 5 7", "expected `start TIME BYTES`, once"),
         ("beat 0", "start 0 0\nstart 5 7", "expected `start TIME BYTES`, once"),
         ("beat 0", "start 5", "expected `start TIME BYTES`"),

@@ -6,9 +6,9 @@ import pytest
 
 from benchgate.base.errors import VerifyError
 from benchgate.base.system.machines import MemoryRange
-from benchgate.insn.machine_shape import CpuPlace, places_in, shape, shape_of
+from benchgate.insn.machine_shape import CpuPlace, capacities_of, places_in, shape, shape_of
 from benchgate.plan import catalog
-from tests.unit.machines import duo
+from tests.unit.machines import duo, uneven
 
 WHOLE = """\
 benchgate-machine 1
@@ -70,3 +70,10 @@ def test_a_system_on_the_ideal_machine_has_no_shape() -> None:
     linux = catalog.load_system("linux")
     assert shape_of(linux, 2) == ""
     assert "memory 402653184 134217728 1\n" in shape_of(linux.on(duo()), 2)
+
+
+def test_a_machine_without_memory_has_no_shape_and_the_capacities_of_the_first_cpus() -> None:
+    linux = catalog.load_system("linux")
+    on = linux.on(uneven())
+    assert (shape_of(on, 3), capacities_of(on, 3)) == ("", "1024:512:1024")
+    assert (capacities_of(linux, 3), capacities_of(linux.on(duo()), 3)) == ("", "")

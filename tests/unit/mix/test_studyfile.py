@@ -158,6 +158,7 @@ def test_the_scores_of_each_shipped_application_are_comparable_over_its_inputs()
         (SMALL + "overcommit: [1, big]\n", "s.yaml:7: overcommit: expected numbers, found 1, big"),
         (SMALL + "scaling: prime\n", "s.yaml:7: scaling: `prime` is no application; there are primes"),
         (SMALL + "system: nope\n", "s.yaml:7: system: system `nope` is not known"),
+        (SMALL + "machine: biglittle8\n", "s.yaml:7: machine: machine biglittle8 has no memory system"),
         (SMALL + "machine: laptop\n", "s.yaml:7: machine: machine `laptop` is not known"),
         (SMALL + "capacity: {dsk: 1}\n", "s.yaml:7: capacity.dsk: is no resource"),
         *(

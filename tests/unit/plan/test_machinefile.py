@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from benchgate import insn
-from benchgate.base.errors import CatalogError
-from benchgate.base.system.machines import LONGEST_NS, SLOWEST_GB_S, Cache, Node, Tlb
+from benchgate.base.errors import CatalogError, UsageError
+from benchgate.base.system.machines import LONGEST_NS, SLOWEST_GB_S, BareMachine, Cache, Node, Tlb
 from benchgate.plan import catalog
-from benchgate.plan.machinefile import MOST_SETS, parse
-from tests.unit.machines import DUO, FILE, changed, duo
+from benchgate.plan.machinefile import MOST_SETS, parse, read
+from tests.unit.machines import DUO, FILE, UNEVEN, UNEVEN_FILE, changed, duo, uneven
 
 SHAPE_READER = Path(insn.__file__).parent / "c/memory/memory_shape.c"
 
@@ -162,7 +162,7 @@ def test_the_ideal_machine_has_no_memory_system() -> None:
 def test_the_shipped_machines_are_what_their_names_say(
     name: str, cpus: int, sockets: int, nodes: int
 ) -> None:
-    machine = catalog.load_machine(name)
+    machine = catalog.memory_machine(name)
     assert machine is not None
     assert (machine.name, machine.cpus, len(machine.sockets), len(machine.nodes)) == (
         name,
@@ -176,6 +176,9 @@ def test_each_shipped_machine_says_where_its_figures_come_from() -> None:
     for name in catalog.names("machine"):
         machine = catalog.load_machine(name)
         if machine is None or machine.source.startswith("by definition"):
+            continue
+        if isinstance(machine, BareMachine):
+            assert "arch/arm64/boot/dts/" in machine.text, name
             continue
         assert re.search(r"github\.com/|AnandTech|AMD|Intel", machine.text), name
         assert "Assumption" in machine.text, name
@@ -191,7 +194,7 @@ def test_the_order_of_accesses_is_watched_or_strict() -> None:
 
 
 def test_the_machine_ordered_costs_nothing() -> None:
-    ordered = catalog.load_machine("ordered")
+    ordered = catalog.memory_machine("ordered")
     assert ordered is not None
     latencies = (ordered.l2.latency_ns, ordered.memory_local_ns, ordered.transfer_cluster_ns)
     assert latencies == (1, 1, 1)
@@ -237,7 +240,7 @@ def test_distances_are_read_and_are_part_of_the_meaning() -> None:
 
 
 def test_machines_without_distances_keep_their_digests() -> None:
-    machine = catalog.load_machine("server2x16")
+    machine = catalog.memory_machine("server2x16")
     assert machine is not None
     assert machine.digest.startswith(DIGEST_OF_SERVER2X16)
 
@@ -258,3 +261,67 @@ def test_machines_without_distances_keep_their_digests() -> None:
 def test_distances_that_no_machine_has_are_refused(rows: tuple[str, ...], message: str) -> None:
     with pytest.raises(CatalogError, match=re.escape(f"distances: {message}")):
         parse(with_distances(*rows), FILE)
+
+
+# ---- CPUs of different speed
+
+
+def test_the_capacity_of_each_cpu_is_read() -> None:
+    machine = uneven()
+    assert (machine.name, machine.source, machine.cpus) == ("uneven", "invented", 4)
+    assert machine.capacities == (1024, 512, 1024, 300)
+    assert machine.text == UNEVEN
+
+
+def test_capacities_are_the_meaning_of_the_file_and_its_words_are_not() -> None:
+    same = uneven(UNEVEN.replace("name: uneven", "name: other").replace("source: invented", "source: x"))
+    assert same.digest == uneven().digest
+    assert uneven(UNEVEN.replace("300", "301")).digest != uneven().digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("1024", "1023", "4: cores: CPU 0 has capacity 1023, not 1024: it is the base of speedups"),
+        ("capacity: 300", "capacity: 0", "7: cores.2.capacity: is 0, not between 1 and 1024"),
+        ("capacity: 300", "capacity: 1025", "7: cores.2.capacity: is 1025, not between 1 and 1024"),
+        ('"3", capacity', '"2-3", capacity', "4: cores: CPU 2 is in two of them"),
+        ('"3", capacity', '"4", capacity', "4: cores: CPU 3 is in none of them"),
+        ('"0,2", capacity', '"2", capacity', "4: cores: CPU 0 is in none of them"),
+        ('"3", capacity', '"3-64", capacity', "4: cores: CPU 64 is named; at most 64 CPUs are supported"),
+        ('"3", capacity', '"x", capacity', "7: cores.2.cpus: not a list of CPUs: 'x'"),
+        ("capacity: 300", "speed: 300", "7: cores.2.capacity: is missing"),
+        ("name: uneven", "name: ideal", "1: name: `ideal` has another meaning"),
+        ("memory: none", "memory: none\ncpus: 4", "4: cpus: unknown key"),
+    ],
+)
+def test_cores_that_cannot_be_are_refused_with_file_line_and_key(old: str, new: str, message: str) -> None:
+    assert UNEVEN.count(old) == 1
+    with pytest.raises(CatalogError, match=re.escape(f"uneven.yaml:{message}")):
+        uneven(UNEVEN.replace(old, new))
+
+
+def test_a_list_of_no_cores_is_refused() -> None:
+    with pytest.raises(CatalogError, match="4: cores: CPU 0 is in none of them"):
+        uneven(UNEVEN[: UNEVEN.index("cores:")] + "cores: []\n")
+
+
+def test_cores_and_a_memory_system_are_not_modelled_together() -> None:
+    with pytest.raises(
+        CatalogError, match="20: cores: not on a machine with a memory system; write `memory: none`"
+    ):
+        read(f'{DUO}cores: [{{cpus: "0-3", capacity: 1024}}]\n', FILE)
+
+
+def test_a_memory_system_that_is_asked_for_must_be_there() -> None:
+    with pytest.raises(CatalogError, match=r"uneven\.yaml: machine uneven has no memory system"):
+        parse(UNEVEN, UNEVEN_FILE)
+    with pytest.raises(UsageError, match="machine biglittle8 has no memory system"):
+        catalog.memory_machine("biglittle8")
+
+
+def test_the_capacities_of_biglittle8_are_those_of_its_source() -> None:
+    """The small cores: 592 of 1024 at 1844 MHz of 2362 MHz; half of any even number of CPUs is small."""
+    machine = catalog.load_machine("biglittle8")
+    assert isinstance(machine, BareMachine)
+    assert machine.capacities == (1024, 592 * 1844 // 2362) * 4

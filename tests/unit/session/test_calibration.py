@@ -30,6 +30,7 @@ from benchgate.session.calibration import disturbances, sheet, stairs_of
 from tests.unit.host.memory.curves import THREE, curve
 from tests.unit.host.memory.madeup import MadeUp
 from tests.unit.host.memory.madeup import told as told_of
+from tests.unit.machines import UNEVEN
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ def calibrated(measure: MadeUp | None = None, out: str = "host.yaml") -> str:
 
 def test_it_writes_a_machine_its_curves_and_a_picture() -> None:
     text = calibrated()
-    machine = machinefile.load(Path("host.yaml"))
+    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine is not None
     assert (machine.name, machine.l2.size, machine.l2.latency_ns) == ("host", 1 << 20, 4)
     assert list(load_curves(Path("host.csv"))) == ["huge"]
@@ -147,6 +148,13 @@ def test_the_curve_of_another_host_does_not_agree(capsys: pytest.CaptureFixture[
     Path("other.csv").write_text(curves_text(other, "huge"))
     assert cli.main(["machine", "check", "host.yaml", "--curve", "other.csv"]) == 1
     assert "the file has 3 levels of caches" in capsys.readouterr().err
+
+
+def test_a_machine_without_memory_agrees_with_no_curve(tmp_path: Path) -> None:
+    (tmp_path / "uneven.yaml").write_text(UNEVEN)
+    assert calibration.check(tmp_path / "uneven.yaml", None) == ()
+    (wrong,) = calibration.check(tmp_path / "uneven.yaml", tmp_path / "any.csv")
+    assert "uneven has no memory system" in wrong
 
 
 def test_the_file_of_another_machine_does_not_agree_with_this_curve() -> None:
@@ -293,7 +301,7 @@ def test_a_measurement_that_no_file_can_hold_is_left_out_and_the_rest_kept(
     done = calibration.calibrate(
         Path("host.yaml"), quick=True, say=lambda _: None, measure=Odd(kind=kind, value=value)
     )
-    machine = machinefile.load(Path("host.yaml"))
+    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine is not None
     assert (machine.l2.size, machine.l2.latency_ns, machine.memory_local_ns) == (1 << 20, 4, 95)
     assert f"{key}: " in Path("host.yaml").read_text()
@@ -314,7 +322,7 @@ def test_an_interrupt_of_another_pair_is_kept() -> None:
 
     text = calibrated(Once())
     assert "interrupt_ns, CPUs 0-1: 1,629,947 was measured, which is not usable" in text
-    machine = machinefile.load(Path("host.yaml"))
+    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine is not None
     assert machine.interrupt_ns == 800
 
@@ -328,7 +336,7 @@ def test_a_curve_without_a_usable_point_is_no_measurement(tmp_path: Path, value:
 
 def test_a_slow_memory_has_a_limit_that_is_not_zero() -> None:
     calibrated(Odd(kind="stream", value=30e6))
-    machine = machinefile.load(Path("host.yaml"))
+    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine is not None
     assert machine.bandwidth_gb_s == pytest.approx(0.03)
 
@@ -336,7 +344,7 @@ def test_a_slow_memory_has_a_limit_that_is_not_zero() -> None:
 def test_another_cluster_is_no_nearer_than_the_last_cache() -> None:
     near = {frozenset((number, two)): 6.0 for number in range(4) for two in range(4) if number != two}
     calibrated(MadeUp(clusters=((0, 1), (2, 3)), transfer_ns=near))
-    assert machinefile.load(Path("host.yaml")) is not None
+    assert machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml")) is not None
 
 
 @pytest.mark.parametrize(
@@ -361,7 +369,7 @@ def test_what_a_host_tells_and_no_file_can_hold_is_left_out(
 ) -> None:
     monkeypatch.setattr(host_description, "read", lambda _: dataclasses.replace(told_of(), **change))
     done = calibration.calibrate(Path("host.yaml"), quick=True, say=lambda _: None, measure=MadeUp())
-    machine = machinefile.load(Path("host.yaml"))
+    machine = machinefile.parse(Path("host.yaml").read_text(), Path("host.yaml"))
     assert machine is not None
     assert machine.memory_local_ns == 95
     assert "what the host tells of itself is left out, because a machine file cannot hold it: " in done.text

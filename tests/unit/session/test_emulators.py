@@ -130,7 +130,7 @@ def with_clock(version: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch) -
     [
         (
             (7, 2, 22),
-            "QEMU 7.2.22 has version 1 of the plugin interface; a memory system needs 3",
+            "QEMU 7.2.22 has version 1 of the plugin interface; a machine needs 3",
         ),
         ((9, 0, 4), "QEMU 9.0.4 has version 2 of the plugin interface"),
     ],

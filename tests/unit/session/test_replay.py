@@ -47,7 +47,7 @@ def test_a_run_of_a_users_own_system_needs_the_option_system(tmp_path: Path) -> 
 
 def test_lines_move_only_on_a_machine_with_memory(tmp_path: Path) -> None:
     folder = recorded_run(tmp_path, "linux")
-    with pytest.raises(UsageError, match="the ideal machine, where no line of memory moves; measure with"):
+    with pytest.raises(UsageError, match="a machine without memory, where no line of it moves; measure with"):
         replay(replace(order(folder), lines=True), print)
 
 

@@ -257,6 +257,12 @@ tlb: {entries: 1536, ways: 12, walk_ns: 10}
 order: strict
 """,
     "name: plain\nsource: a test\nmemory: none\n",
+    """\
+name: uneven
+source: a test
+memory: none
+cores: [{cpus: "0,2", capacity: 1024}, {cpus: "1", capacity: 256}]
+""",
 )
 POLICIES = (
     """\

@@ -41,8 +41,9 @@ class GuestTopology:
 
 
 def memory_of(system: System) -> tuple[MemoryRange, ...]:
-    """The guest-physical ranges of the nodes; none on the ideal machine."""
-    return () if system.machine is None else memory_ranges(system.machine, *_memory_place(system))
+    """The guest-physical ranges of the nodes; none on a machine without a memory system."""
+    machine = system.memory_machine
+    return () if machine is None else memory_ranges(machine, *_memory_place(system))
 
 
 def backends_of(system: System, cpus: int) -> tuple[MemoryRange, ...]:
@@ -72,15 +73,16 @@ def is_told(system: System) -> bool:
     """Whether the guest is told of its machine. A system with its own `qemu.smp`, or with nodes of its own in
     `qemu.arguments`, keeps them; the memory system is the machine's all the same."""
     own = system.qemu.smp != _LEFT_TO_US or any(word in _OWN for word in system.qemu.arguments)
-    return system.machine is not None and not own and not _WITHOUT_NODES.match(system.qemu.machine)
+    return system.memory_machine is not None and not own and not _WITHOUT_NODES.match(system.qemu.machine)
 
 
 def topology_of(system: System, cpus: int) -> GuestTopology:
     """The topology of the first `cpus` CPUs of its machine."""
-    if system.machine is None or not is_told(system):
+    machine = system.memory_machine
+    if machine is None or not is_told(system):
         return GuestTopology(smp_option(system.qemu.smp, cpus))
-    nodes = _nodes(system.machine, system.arch, cpus, memory_of(system))
-    return GuestTopology(_smp(system.machine, system.arch, cpus), tuple(nodes))
+    nodes = _nodes(machine, system.arch, cpus, memory_of(system))
+    return GuestTopology(_smp(machine, system.arch, cpus), tuple(nodes))
 
 
 def _smp(machine: Machine, arch: Architecture, cpus: int) -> str:

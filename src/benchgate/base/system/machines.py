@@ -1,8 +1,8 @@
-"""A machine with a memory system: what a file of fixtures/machines/ says, as types.
+"""A machine: what a file of fixtures/machines/ says, as types.
 
-Takes the values that plan/machinefile.py has read and checked; gives a frozen `Machine`. `memory_ranges`
-fails with ValueError if a guest's memory cannot be divided among the nodes. The machine `ideal` has no memory
-system, so it has no `Machine`: None stands for it.
+Takes the values that plan/machinefile.py has read and checked; gives a frozen `Machine`, which has a memory
+system, or a `BareMachine` without one. `memory_ranges` fails with ValueError if a guest's memory cannot be
+divided among the nodes. None stands for the machine `ideal`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 IDEAL = "ideal"
 """The machine on which every instruction takes 1 ns."""
+FULL_CAPACITY = 1024
+"""The capacity of a CPU on which an instruction takes 1 ns (CLOCK_FULL in insn/c/clock/clock.h)."""
 NODE_STEP = 2 << 20
 """A node's memory begins and ends at a multiple of this, as QEMU's memory backends do on every
 architecture."""
@@ -121,6 +123,26 @@ class Machine:
         return round(self.line * 1000 / self.bandwidth_gb_s) if self.bandwidth_gb_s else 0
 
 
+@dataclass(frozen=True, slots=True)
+class BareMachine:
+    """A machine without a memory system, whose CPUs may differ in speed."""
+
+    name: str
+    source: str
+    capacities: tuple[int, ...]
+    """Of each CPU: an instruction takes FULL_CAPACITY / capacity ns there."""
+    file: Path
+    text: str
+    digest: str
+
+    @property
+    def cpus(self) -> int:
+        return len(self.capacities)
+
+
+AnyMachine = Machine | BareMachine
+
+
 def _place(groups: Sequence[tuple[int, ...]], cpu: int) -> int:
     return next(number for number, group in enumerate(groups) if cpu in group)
 
@@ -137,8 +159,8 @@ def machine_in(system: str) -> str:
 
 
 def unit_on(system: str, unit: str) -> str:
-    """How reports call a unit of the instruction clock. On a machine with a memory system an instruction
-    takes as long as it has to wait, so the clock counts ns there and not instructions."""
+    """How reports call a unit of the instruction clock. On any machine but `ideal` an instruction may take
+    longer than 1 ns, so the clock counts ns there and not instructions."""
     return "ns" if unit == "insn" and machine_in(system) else unit
 
 

@@ -28,7 +28,7 @@ from benchgate.base.system.boots import (
     SettingFile,
     Smoke,
 )
-from benchgate.base.system.machines import Machine, off_machine, on_machine
+from benchgate.base.system.machines import AnyMachine, Machine, off_machine, on_machine
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.qemu import Port
 from benchgate.base.system.results import ResultDefinition, ResultFormat
@@ -225,8 +225,8 @@ class System:
     """Maps each of its SERVICES to what implements it there."""
     observe: ObserveDefinition | None = None
     """How its threads are seen on the instruction clock; None if they are not."""
-    machine: Machine | None = None
-    """The machine whose memory system the instruction clock models; None for the ideal one."""
+    machine: AnyMachine | None = None
+    """The machine that the instruction clock models; None for the ideal one."""
 
     def at(self, cpus: int) -> System:
         """This system with the files that it boots, and builds, at this CPU count."""
@@ -237,7 +237,12 @@ class System:
         """Whether each CPU count has a guest of its own, because its kernel is built for it (`{n}`)."""
         return self.at(1) != self.at(2)
 
-    def on(self, machine: Machine) -> System:
+    @property
+    def memory_machine(self) -> Machine | None:
+        """Its machine, if that has a memory system."""
+        return self.machine if isinstance(self.machine, Machine) else None
+
+    def on(self, machine: AnyMachine) -> System:
         """This system on a machine, which its name says."""
         return replace(self, name=on_machine(self.name, machine.name), machine=machine)
 

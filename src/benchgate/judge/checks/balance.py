@@ -18,16 +18,18 @@ _START = 1
 
 
 def check_balance(log: ClockLog) -> None:
-    """An exploration on the ideal machine has no books of memory, so only its time is checked."""
-    for vcpu, totals in enumerate(log.totals if log.machine or log.explored else ()):
+    """Without a memory system there are no books of it, so only the time is checked."""
+    for vcpu, totals in enumerate(log.totals if log.machine or log.capacities or log.explored else ()):
         _check_time(log, vcpu, totals)
-    if not log.machine:
-        return
-    if log.memory is None:
+    has_no_books = log.memory is None if log.machine else bool(log.capacities) and not log.totals
+    if has_no_books:
+        of = f"names machine {log.machine}" if log.machine else "has the capacities of CPUs"
         raise VerifyError(
-            f"the clock's log names machine {log.machine} but ends before its books: QEMU was killed before "
-            "it wrote where the time went; measure again, and give the guest time to end"
+            f"the clock's log {of} but ends before its books: QEMU was killed before it wrote where the time "
+            "went; measure again, and give the guest time to end"
         )
+    if log.memory is None:
+        return
     for vcpu, totals in enumerate(log.totals):
         phases = {phase: log.memory.phases[phase][vcpu] for phase in PHASES}
         for phase, books in phases.items():

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchgate.base import exploration
 from benchgate.base.errors import VerifyError
 from benchgate.base.exploration import Exploration
-from benchgate.base.system.machines import IDEAL, Machine
+from benchgate.base.system.machines import FULL_CAPACITY, IDEAL, Machine
 from benchgate.base.system.systems import System
 from benchgate.insn import machine_shape
 from benchgate.insn.log import ClockLog
@@ -22,13 +22,21 @@ from benchgate.judge.run_files import ARGV, RunFiles
 
 
 def check_machine(files: RunFiles, system: System) -> None:
-    machine = system.machine
-    name = machine.name if machine else IDEAL
-    if files_of_plugins(files.argv, "machine") != ([machine_shape.FILE] if machine else []):
+    machine, cpus = system.memory_machine, files.run.cell.cpus
+    name = system.machine.name if system.machine else IDEAL
+    told = {
+        "machine": [machine_shape.FILE] if machine else [],
+        "capacities": [*filter(None, [machine_shape.capacities_of(system, cpus)])],
+    }
+    if any(files_of_plugins(files.argv, option) != due for option, due in told.items()):
         raise _differs(files, ARGV, name)
-    if files.shape != machine_shape.shape_of(system, files.run.cell.cpus):
+    if files.shape != machine_shape.shape_of(system, cpus):
         raise _differs(files, machine_shape.FILE, name)
-    if (files.clock.machine or IDEAL) != name or (machine and not _has_latencies(files.clock, machine)):
+    log = files.clock
+    speeds = [":".join(map(str, log.capacities))] if log.capacities else []
+    if log.machine != (machine.name if machine else "") or speeds != told["capacities"]:
+        raise _differs(files, "clock.log", name)
+    if not _has_speeds(log) or (machine and not _has_latencies(log, machine)):
         raise _differs(files, "clock.log", name)
 
 
@@ -44,6 +52,15 @@ def files_of_plugins(argv: tuple[str, ...], option: str) -> list[str]:
     words = [word for name, word in pairwise(argv) if name == "-plugin"]
     parts = [part.partition("=") for word in words for part in word.replace(",,", ";").split(",")]
     return [Path(path).name for name, _, path in parts if name == option]
+
+
+def _has_speeds(log: ClockLog) -> bool:
+    """True if all instructions of a vCPU together have taken what its capacity says, to the ns."""
+    counts = [(one.executed + one.paused, one.stalled) for one in log.totals]
+    return all(
+        beyond == count * FULL_CAPACITY // capacity - count
+        for (count, beyond), capacity in zip(counts, log.capacities, strict=False)
+    )
 
 
 def _has_latencies(log: ClockLog, machine: Machine) -> bool:

@@ -214,7 +214,7 @@ class _RunNames:
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""
-        books, machine = self.files.clock.memory, self.system.machine
+        books, machine = self.files.clock.memory, self.system.memory_machine
         if books is None or machine is None:
             raise UnseenError("only a machine with memory (--machine) counts it")
         if name == LINE:

@@ -158,7 +158,7 @@ class ConsoleClock:
 
     def used(self, window: tuple[ConsoleLine, ConsoleLine], length: int) -> CpuUse:
         """How many CPUs were used in a window of this length between two lines."""
-        return of_lines(*window, length, self.log.machine)
+        return of_lines(*window, length, is_exact=not (self.log.machine or self.log.capacities))
 
     def used_by(self, listed: Sequence[Operation]) -> CpuUse:
         """Gives the CPUs that were used in the windows of these operations together."""

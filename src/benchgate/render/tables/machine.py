@@ -5,16 +5,31 @@ Takes a Machine; gives text for a terminal. Does not fail.
 
 from __future__ import annotations
 
-from benchgate.base.system.machines import Cache, Machine
+from benchgate.base.system.machines import FULL_CAPACITY, AnyMachine, BareMachine, Cache, Machine
 from benchgate.base.text import visible
 from benchgate.host.procfs import as_list
 
 CYCLE_FREE = "one instruction takes 1 ns; a hit in the first level takes no more"
 
 
-def machine_table(machine: Machine) -> str:
-    rows = [
-        ("machine", f"{machine.name}: {visible(machine.source)}"),
+def machine_table(machine: AnyMachine) -> str:
+    named = [("machine", f"{machine.name}: {visible(machine.source)}")]
+    rows = named + (_cores(machine) if isinstance(machine, BareMachine) else _parts(machine))
+    return "\n".join(f"{name:10} {words}" for name, words in rows)
+
+
+def _cores(machine: BareMachine) -> list[tuple[str, str]]:
+    """The CPUs by their capacity, the fastest first."""
+    rows = [("CPUs", f"{machine.cpus}; no memory system")]
+    for capacity in sorted({*machine.capacities}, reverse=True):
+        cpus = as_list(cpu for cpu, one in enumerate(machine.capacities) if one == capacity)
+        ns = FULL_CAPACITY / capacity
+        rows.append((f"{capacity}", f"CPUs {cpus}; one instruction takes {ns:.4g} ns"))
+    return rows
+
+
+def _parts(machine: Machine) -> list[tuple[str, str]]:
+    return [
         ("CPUs", f"{machine.cpus}; {CYCLE_FREE}"),
         *((name, _cache(cache, machine.line)) for name, cache in _caches(machine)),
         ("clusters", _groups(machine.clusters)),
@@ -29,7 +44,6 @@ def machine_table(machine: Machine) -> str:
         ("interrupt", f"{machine.interrupt_ns} ns for the CPU that takes it"),
         ("TLB", _tlb(machine)),
     ]
-    return "\n".join(f"{name:10} {words}" for name, words in rows)
 
 
 def _caches(machine: Machine) -> list[tuple[str, Cache]]:

@@ -61,7 +61,7 @@ def _differences(folder: StudyFolder) -> Iterator[str]:
 
 
 def judged(study: Study, runs: Runs, order: StudyOrder, attempt: Path) -> MixMeasurement:
-    machine = catalog.load_machine(study.machine) if study.machine else None
+    machine = catalog.memory_machine(study.machine) if study.machine else None
     system = catalog.load_system(study.system)
     limit = _limit(study, runs, order, ways_of(machine))
     if machine is not None:

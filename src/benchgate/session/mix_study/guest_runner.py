@@ -34,7 +34,7 @@ NO_MACHINE = "only the instruction clock with a machine that has a memory system
 def opened(study: Study) -> Iterator[MixRunner]:
     options = replace(Options(), systems=(study.system,), clock=study.clock, machine=study.machine or IDEAL)
     system = catalog.load_system(study.system)
-    machine = catalog.load_machine(study.machine) if study.machine else None
+    machine = catalog.memory_machine(study.machine) if study.machine else None
     with MixBooter(options, _notice) as booter:
         booter.require_oracles(catalog.load_workload(study_input.workload) for study_input in study.inputs)
         yield GuestRunner(booter, system, machine, study.cpus)

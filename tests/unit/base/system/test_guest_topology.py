@@ -12,7 +12,7 @@ from benchgate.base.system.guest_topology import is_told, memory_of, topology_of
 from benchgate.base.system.machines import Machine, MemoryRange
 from benchgate.base.system.systems import System
 from benchgate.plan import catalog
-from tests.unit.machines import duo
+from tests.unit.machines import duo, uneven
 
 
 def system(machine: Machine | str, arch: Architecture = X86_64, qemu: QemuWords | None = None) -> System:
@@ -120,3 +120,9 @@ def test_memory_begins_where_the_architecture_has_it(arch: Architecture, first: 
 def test_memory_that_is_not_known_is_refused(qemu: QemuWords, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         memory_of(system(duo(), qemu=qemu))
+
+
+def test_a_guest_is_not_told_of_cpus_of_different_speed() -> None:
+    on = catalog.load_system("linux").on(uneven())
+    assert topology_of(on, 4) == topology_of(catalog.load_system("linux"), 4)
+    assert (memory_of(on), is_told(on)) == ((), False)

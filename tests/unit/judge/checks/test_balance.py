@@ -148,3 +148,20 @@ def test_it_is_what_real_runs_have_beyond_their_books() -> None:
         2372845506 - 828015162 - 8371650 - 5152058 - 1531302467,
     ]
     assert start_of(3, 5000, 0) == 3568753899 - 2378685960 - 103096 - 184801747 - 1005161011
+
+
+def test_the_time_of_cpus_of_different_speed_adds_up(path: Path) -> None:
+    """vCPU 1 begins at 1883 ns. Of its 9000 instructions and 100 ns of pauses each took 2 ns."""
+    head = COMPLETE[: COMPLETE.index("beat 0")].replace("check notes 3\n", "")
+    totals = """vcpu 0 time 1791 executed 1000 paused 0 skipped 50 halted 50 stalled 0
+vcpu 1 time 20083 executed 9000 paused 100 skipped 0 halted 0 stalled 9100
+"""
+    text = f"{head}capacity 0 1024\ncapacity 1 512\n{totals}"
+    path.write_text(text, encoding="ascii")
+    check_balance(read_log(path))
+    path.write_text(text[: text.index("vcpu 0 time")], encoding="ascii")
+    with pytest.raises(VerifyError, match="has the capacities of CPUs but ends before its books"):
+        check_balance(read_log(path))
+    path.write_text(text.replace("stalled 9100", "stalled 9099"), encoding="ascii")
+    with pytest.raises(VerifyError, match="vCPU 1: began at 1883 ns"):
+        check_balance(read_log(path))

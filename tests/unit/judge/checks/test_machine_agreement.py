@@ -23,7 +23,7 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.unit.factories import cell, raw_run, verified
 from tests.unit.judge.checks.test_agreement import CLOCK, LOG
-from tests.unit.machines import duo
+from tests.unit.machines import UNEVEN, duo, uneven
 from tests.wirekit import PRIMES, guest_argv, write_affinity, write_argv
 
 LINUX = catalog.load_system("linux")
@@ -112,6 +112,63 @@ def test_each_file_of_another_machine_refuses_the_run(
     change(run.folder)
     with pytest.raises(VerifyError, match=f"{said}.* is not of machine duo as the session records it"):
         check_machine(RunFiles(run), ON_DUO)
+
+
+# 1024 / 512 ns for each of 9000 instructions and 101 ns of pauses, on CPU 1
+UNEVEN_TOTALS = """vcpu 0 time 5000 executed 4000 paused 1000 skipped 0 halted 0 stalled 0
+vcpu 1 time 18402 executed 9000 paused 101 skipped 100 halted 100 stalled 9101
+end 18402
+closed
+"""
+CAPACITIES = "capacity 0 1024\ncapacity 1 512\n"
+ON_UNEVEN = LINUX.on(uneven())
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> RawRun:
+    """A run on the machine with CPUs of different speed."""
+    log = tmp_path / "clock.log"
+    log.write_text(f"{HEADER}{CAPACITIES}{UNEVEN_TOTALS}")
+    write_argv(tmp_path, ["qemu", "-plugin", f"insn.so,out={log},capacities=1024:512"])
+    made = raw_run(cell(CPUS, system="linux-uneven"), lane=Lane.INSN, placement=Placement.VIRTUAL)
+    return replace(made, folder=tmp_path, clock_log=log)
+
+
+def test_a_run_on_cpus_of_its_machines_speed_is_accepted(bare: RawRun) -> None:
+    check_machine(RunFiles(bare), ON_UNEVEN)
+
+
+def leave_out(folder: Path) -> None:
+    """The plugin was not told, and somebody wrote the arguments that it should have had."""
+    (folder / "clock.log").write_text(
+        f"{HEADER}{UNEVEN_TOTALS.replace(' stalled 0', '').replace(' stalled 9101', '')}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (drop_argument, r"argv\.json of "),
+        (edit("argv.json", "1024:512", "1024:513"), r"argv\.json of "),
+        (leave_out, r"clock\.log of "),
+        (edit("clock.log", "capacity 1 512", "capacity 1 513"), r"clock\.log of "),
+        (edit("clock.log", "stalled 9101", "stalled 9102"), r"clock\.log of "),
+        (edit("clock.log", "stalled 9101", "stalled 0"), r"clock\.log of "),
+        (edit("clock.log", "executed 9000", "executed 9001"), r"clock\.log of "),
+    ],
+)
+def test_each_file_of_cpus_of_another_speed_refuses_the_run(
+    bare: RawRun, change: Callable[[Path], None], said: str
+) -> None:
+    change(bare.folder)
+    with pytest.raises(VerifyError, match=f"{said}.* is not of machine uneven as the session records it"):
+        check_machine(RunFiles(bare), ON_UNEVEN)
+
+
+@pytest.mark.parametrize("other", [LINUX.on(uneven(UNEVEN.replace("512", "511"))), LINUX, ON_DUO])
+def test_a_session_that_records_other_speeds_refuses_the_run(bare: RawRun, other: System) -> None:
+    with pytest.raises(VerifyError, match="the run was made on another machine"):
+        check_machine(RunFiles(bare), other)
 
 
 @pytest.mark.parametrize("other", [LINUX.on(duo(atomic_ns="5")), LINUX])

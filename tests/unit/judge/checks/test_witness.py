@@ -86,7 +86,7 @@ class Run:
         self.files.__dict__.setdefault("unobserved", "")
         system: Any = SimpleNamespace(
             name="linux",
-            machine=self.machine,
+            memory_machine=self.machine,
             observe=SimpleNamespace(
                 calls={n: SimpleNamespace(number=c) for n, c in NUMBER.items()},
             ),

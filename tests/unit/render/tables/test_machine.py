@@ -9,6 +9,7 @@ import pytest
 from benchgate.base.system.machines import Machine
 from benchgate.plan import catalog, machinefile
 from benchgate.render.tables.machine import machine_table
+from tests.unit.machines import uneven
 
 SMALL = """
 name: small
@@ -55,9 +56,19 @@ def test_every_figure_of_a_small_machine() -> None:
     }
 
 
+def test_cpus_of_different_speed_are_a_line_each() -> None:
+    assert machine_table(uneven()).splitlines() == [
+        "machine    uneven: invented",
+        "CPUs       4; no memory system",
+        "1024       CPUs 0,2; one instruction takes 1 ns",
+        "512        CPUs 1; one instruction takes 2 ns",
+        "300        CPUs 3; one instruction takes 3.413 ns",
+    ]
+
+
 @pytest.mark.parametrize("name", ["desktop8", "server2x16", "manycore64"])
 def test_a_shipped_machine_has_a_table(name: str) -> None:
-    result = rows(catalog.load_machine(name))
+    result = rows(catalog.memory_machine(name))
     assert result["machine"].startswith(f"{name}: ")
     assert " GB/s for each node" in result["memory"]
 

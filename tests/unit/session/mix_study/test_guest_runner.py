@@ -21,7 +21,7 @@ from tests import mixsim
 
 
 def machine() -> Machine:
-    result = catalog.load_machine("desktop8")
+    result = catalog.memory_machine("desktop8")
     assert result is not None
     return result
 

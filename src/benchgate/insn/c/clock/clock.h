@@ -15,8 +15,11 @@ struct clock_moment {
     uint64_t time, bytes;
 };
 
+#define CLOCK_FULL 1024 // the capacity of a CPU on which an instruction takes 1 ns; as in Linux
+
 struct clock_options {
     struct lockstep_rules rules;
+    unsigned capacity[LOCKSTEP_MAX]; // of each vCPU: an instruction takes CLOCK_FULL / capacity ns; all 0: 1 ns
     struct clock_moment start;
     uint64_t skip;     // longest time skipped at once in a loop that polls the TSC; 0: off
     unsigned patience; // seconds without progress after which the machine counts as stuck
@@ -33,10 +36,13 @@ void clock_begin(void);   // the host has taken it, or has restored the guest fr
 void clock_adopt(unsigned vcpu);
 void clock_limit_reached(unsigned vcpu, void *unused);
 uint64_t clock_own(unsigned vcpu); // the vCPU's time; the current block counts as a whole
+uint64_t clock_before(unsigned vcpu, uint64_t left); // the same without the last `left` instructions of the block
 uint64_t clock_executed(unsigned vcpu);
 uint64_t clock_paused(unsigned vcpu); // time charged for `pause`
 uint64_t clock_skipped(unsigned vcpu);
-uint64_t clock_stalled(unsigned vcpu); // time in which it waited for memory, or was interrupted
+// Time in which it waited for memory, or was interrupted, and what its instructions took beyond 1 ns each.
+uint64_t clock_stalled(unsigned vcpu);
+bool clock_has_capacities(void);
 uint64_t clock_delayed(unsigned vcpu); // time for which an exploration stalled it
 
 // At an access to memory, the vCPU's time is its counter plus this. The current block counts as a whole.

@@ -54,11 +54,17 @@ void clock_unlock(void) {
 
 void clock_setup(const struct clock_options *given) {
     clock_options = *given;
+    for (unsigned c = 0; c < LOCKSTEP_MAX; c++)
+        clock_vcpus[c].capacity = given->capacity[c] ? given->capacity[c] : CLOCK_FULL;
     lockstep_init(&clock_machine, &clock_options.rules, clock_options.start.time);
     lockstep_main_works(&clock_machine);
     wakeup_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wakeup_fd < 0)
         journal_refuse("cannot create an eventfd");
+}
+
+bool clock_has_capacities(void) {
+    return clock_options.capacity[0];
 }
 
 bool clock_started(void) {

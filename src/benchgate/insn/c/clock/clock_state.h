@@ -14,6 +14,8 @@ enum clock_errand { CLOCK_ERRAND_NONE, CLOCK_ERRAND_DUE, CLOCK_ERRAND_ACTIVE };
 struct clock_vcpu {
     _Alignas(128) uint64_t time, base; // time as of counter value `base`
     uint64_t owed;                   // counted but not executed; the next fold takes it back
+    uint64_t capacity, part;         // part: how much of the next ns has passed, in parts of 1 / capacity
+    uint64_t slowed, was_slowed;     // what instructions took beyond 1 ns each; was: when its turn began
     uint64_t paused, waited, calls, stalled; // counters as of the last stop
     uint64_t called, close_calls; // end of the last turn with a system call; calls in a row, close together
     uint64_t counted, skipped, waits;  // counted: instructions and time charged for `pause`
@@ -57,7 +59,7 @@ void clock_forget_turn(unsigned vcpu); // call with the lock held, while it is h
 // ---- clock_time.c: a vCPU's own time; call only in its own thread, except for clock_end_halt
 
 void clock_fold(unsigned vcpu);                        // adds what it executed to its time
-void clock_set_budget(unsigned vcpu, uint64_t budget); // instructions until it reaches its limit
+void clock_set_budget(unsigned vcpu, uint64_t budget); // ns until it reaches its limit
 void clock_take_grant(unsigned vcpu);
 void clock_tell_turn(unsigned vcpu);                         // it stops, and its time is folded
 bool clock_end_halt(unsigned vcpu, uint64_t time, int waker); // false if it was not halted

@@ -15,6 +15,16 @@ static uint64_t ran(unsigned c) {
     return counted > owed ? counted - owed : 0;
 }
 
+// `count` instructions, of which each takes CLOCK_FULL / capacity ns, beginning at a whole ns.
+static uint64_t ns_of(unsigned c, uint64_t count) {
+    return count * CLOCK_FULL / clock_vcpus[c].capacity;
+}
+
+// What they take after the part of a ns that earlier ones have left.
+static uint64_t took(unsigned c, uint64_t count) {
+    return (clock_vcpus[c].part + count * CLOCK_FULL) / clock_vcpus[c].capacity;
+}
+
 uint64_t clock_ahead[LOCKSTEP_MAX];
 
 static void keep_ahead(unsigned c) {
@@ -22,7 +32,15 @@ static void keep_ahead(unsigned c) {
 }
 
 uint64_t clock_own(unsigned c) {
-    return clock_vcpus[c].time + ran(c);
+    return clock_vcpus[c].time + took(c, ran(c));
+}
+
+// The block may have been folded since it was entered.
+uint64_t clock_before(unsigned c, uint64_t left) {
+    const struct clock_vcpu *v = &clock_vcpus[c];
+    uint64_t passed = v->part + ran(c) * CLOCK_FULL, back = left * CLOCK_FULL;
+    return passed >= back ? v->time + (passed - back) / v->capacity
+                          : v->time - (back - passed + v->capacity - 1) / v->capacity;
 }
 
 void clock_take_back(unsigned c, uint64_t count) {
@@ -31,16 +49,23 @@ void clock_take_back(unsigned c, uint64_t count) {
 }
 
 void clock_fold(unsigned c) {
-    uint64_t count = counter_read(c), more = ran(c);
-    clock_vcpus[c].owed -= count - clock_vcpus[c].base - more;
-    clock_vcpus[c].time += more;
-    clock_vcpus[c].counted += more;
-    clock_vcpus[c].base = count;
+    struct clock_vcpu *v = &clock_vcpus[c];
+    uint64_t count = counter_read(c), more = ran(c), ns = took(c, more);
+    v->owed -= count - v->base - more;
+    v->part += more * CLOCK_FULL - ns * v->capacity;
+    v->time += ns;
+    v->slowed += ns - more;
+    v->counted += more;
+    v->base = count;
     keep_ahead(c);
 }
 
+// The fewest instructions that take so long: at least one, unless there is no time left at all.
 void clock_set_budget(unsigned c, uint64_t budget) {
-    clock_vcpus[c].base = COUNTER_TRIGGER - (budget < COUNTER_TRIGGER ? budget : COUNTER_TRIGGER);
+    const struct clock_vcpu *v = &clock_vcpus[c];
+    uint64_t most = budget < COUNTER_TRIGGER ? budget : COUNTER_TRIGGER, parts = most * v->capacity;
+    uint64_t count = parts > v->part ? (parts - v->part + CLOCK_FULL - 1) / CLOCK_FULL : 0;
+    clock_vcpus[c].base = COUNTER_TRIGGER - count;
     counter_write(c, clock_vcpus[c].base);
     keep_ahead(c);
 }
@@ -49,6 +74,7 @@ void clock_set_budget(unsigned c, uint64_t budget) {
 void clock_take_grant(unsigned c) {
     clock_vcpus[c].time = clock_machine.vcpu[c].time;
     clock_vcpus[c].was_interrupted = false;
+    clock_vcpus[c].was_slowed = clock_vcpus[c].slowed;
     clock_set_budget(c, clock_machine.vcpu[c].until - clock_vcpus[c].time);
 }
 
@@ -64,7 +90,8 @@ uint64_t clock_skipped(unsigned c) {
 }
 
 uint64_t clock_stalled(unsigned c) {
-    return counter_stalled(c) + clock_vcpus[c].interrupted;
+    uint64_t now = ran(c), slowed = clock_vcpus[c].slowed + took(c, now) - now;
+    return counter_stalled(c) + clock_vcpus[c].interrupted + slowed;
 }
 
 uint64_t clock_delayed(unsigned c) {
@@ -88,9 +115,13 @@ uint64_t clock_here(void) {
 struct clock_work clock_work(unsigned c) {
     uint64_t counted = clock_vcpus[c].counted, waited = counter_stalled(c);
     uint64_t other = counter_paused(c) + counter_idled(c) + waited, interrupted = clock_vcpus[c].interrupted;
-    if ((int)c == clock_self)
+    uint64_t slowed = clock_vcpus[c].slowed;
+    if ((int)c == clock_self) {
         counted += ran(c);
-    return (struct clock_work){.ran = counted + clock_vcpus[c].skipped + interrupted + clock_vcpus[c].delayed,
+        slowed += took(c, ran(c)) - ran(c);
+    }
+    return (struct clock_work){.ran = counted + slowed + clock_vcpus[c].skipped + interrupted +
+                                      clock_vcpus[c].delayed,
                                .worked = counted > other ? counted - other : 0,
                                .stalled = waited + interrupted};
 }
@@ -120,7 +151,7 @@ void clock_tell_turn(unsigned c) {
     uint64_t now = busy(c);
     if (now < told[c]) // it stops within a block of a loop that waits, which was counted as a whole
         now = told[c];
-    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, now - told[c]);
+    activity_ran(c, clock_machine.vcpu[c].time, clock_vcpus[c].time, ns_of(c, now - told[c]));
     told[c] = now;
 }
 
@@ -149,7 +180,8 @@ void clock_stall(unsigned c, uint64_t span) {
 // Tells of all vCPUs that the window closes, during the turn of one; some others may be halted.
 static void tell_close(unsigned closing) {
     uint64_t now = clock_vcpus[closing].time;
-    activity_runs(closing, clock_machine.vcpu[closing].time, now, busy(closing) - told[closing]);
+    uint64_t worked = ns_of(closing, busy(closing) - told[closing]);
+    activity_runs(closing, clock_machine.vcpu[closing].time, now, worked);
     for (unsigned c = 0; c < clock_machine.count; c++)
         if (clock_machine.vcpu[c].state == LOCKSTEP_HALT && clock_machine.vcpu[c].time < now)
             activity_rests(c, clock_machine.vcpu[c].time, now);
@@ -229,7 +261,7 @@ static uint64_t step_of(unsigned c, uint64_t own) {
     uint64_t timed = counter_timed(c);
     bool only_waits = timed != clock_vcpus[c].timed;
     clock_vcpus[c].timed = timed;
-    if (own - clock_vcpus[c].last_read >= CLOSE_READS) {
+    if (own - clock_vcpus[c].last_read >= ns_of(c, CLOSE_READS)) {
         clock_vcpus[c].spins = 0;
         clock_vcpus[c].skip = 0;
         clock_vcpus[c].spins_since = own;

@@ -44,11 +44,12 @@ static bool end_errand(unsigned c) {
 
 // True if the vCPU has made one system call after another, with hardly any work in between. It is likely to
 // wait for another vCPU, by yielding or by asking again and again. If not, closer steps only cost host time.
-static bool calls_again_and_again(unsigned c, uint64_t stretch) {
+// `stretch` is what it executed in its turn, `slowed` what that took beyond 1 ns each.
+static bool calls_again_and_again(unsigned c, uint64_t stretch, uint64_t slowed) {
     struct clock_vcpu *v = &clock_vcpus[c];
     uint64_t calls = counter_calls(c), more = calls - v->calls;
     v->calls = calls;
-    if (stretch > (more + 1) * CALL_NS || v->time - v->called > CALL_NS + stretch)
+    if (stretch > (more + 1) * CALL_NS || v->time - v->called > CALL_NS + stretch + slowed)
         v->close_calls = 0;
     if (more) {
         v->close_calls += more;
@@ -62,11 +63,12 @@ static enum lockstep_spin spins(unsigned c) {
     uint64_t paused = counter_paused(c), waited = counter_waited(c);
     uint64_t since = paused - clock_vcpus[c].paused, looked = waited - clock_vcpus[c].waited;
     uint64_t stalled = counter_stalled(c), stretch = clock_vcpus[c].time - clock_machine.vcpu[c].time;
-    stretch -= stalled - clock_vcpus[c].stalled; // a loop that waits also waits for its memory
+    uint64_t slowed = clock_vcpus[c].slowed - clock_vcpus[c].was_slowed;
+    stretch -= stalled - clock_vcpus[c].stalled + slowed; // a loop that waits also waits for its memory
     clock_vcpus[c].stalled = stalled;
     clock_vcpus[c].paused = paused;
     clock_vcpus[c].waited = waited;
-    if (calls_again_and_again(c, stretch))
+    if (calls_again_and_again(c, stretch, slowed))
         return LOCKSTEP_ONLY_PAUSES;
     if (looked >= FEWEST_WAITED || 4 * looked >= stretch)
         since += looked;
@@ -93,6 +95,7 @@ void clock_forget_turn(unsigned c) {
     v->waited = counter_waited(c);
     v->calls = counter_calls(c);
     v->stalled = counter_stalled(c);
+    v->part = 0; // as of a restored one, which begins at a whole ns
     v->clock_reads = counter_clock_reads(c);
     v->called = v->close_calls = v->in_a_row = 0;
 }

@@ -169,8 +169,9 @@ static void report_vcpu(unsigned c) {
     uint64_t own = clock_own(c); // lower than v->time if its thread has not taken its last grant yet
     uint64_t time = v->state == LOCKSTEP_RUN && own > v->time ? own : v->time, halted = v->halted;
     char stalled[40] = "", delayed[40] = "";
-    if (access_charges()) {
+    if (access_charges() || clock_has_capacities())
         snprintf(stalled, sizeof stalled, " stalled %llu", (unsigned long long)clock_stalled(c));
+    if (access_charges()) {
         halted = clock_halted(c, latest_time());
         time += halted - v->halted;
     }

@@ -126,7 +126,7 @@ struct here {
 
 static struct here here(unsigned c, void *data) {
     size_t left = (uintptr_t)data & ((1u << LEFT_BITS) - 1);
-    return (struct here){left, (uint64_t)((intptr_t)data >> LEFT_BITS), begun(c) - left, clock_own(c) - left};
+    return (struct here){left, (uint64_t)((intptr_t)data >> LEFT_BITS), begun(c) - left, clock_before(c, left)};
 }
 
 static void record(unsigned c, const struct here *h, uint64_t ns) {

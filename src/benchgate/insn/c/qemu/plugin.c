@@ -66,6 +66,21 @@ static bool two_numbers(const char *text, uint64_t *one, uint64_t *two) {
     return number(first, 1, UINT64_MAX, one) && number(colon + 1, 1, UINT64_MAX, two);
 }
 
+// `CAPACITY:CAPACITY...`
+static bool capacities(const char *text, unsigned *into) {
+    for (unsigned c = 0; c < LOCKSTEP_MAX; c++) {
+        char *end;
+        unsigned long n = strtoul(text, &end, 10);
+        if (end == text || n < 1 || n > CLOCK_FULL || (*end && *end != ':'))
+            return false;
+        into[c] = (unsigned)n;
+        if (!*end)
+            return true;
+        text = end + 1;
+    }
+    return false;
+}
+
 static bool option(struct settings *s, const char *argument) {
     uint64_t n = 0;
     const char *value = strchr(argument, '=');
@@ -113,6 +128,8 @@ static bool option(struct settings *s, const char *argument) {
         return s->clock.patience = (unsigned)n, true;
     if (IS("machine"))
         return *(s->access.machine = value) != 0;
+    if (IS("capacities"))
+        return capacities(value, s->clock.capacity);
     if (IS("caches"))
         return *(s->access.caches = value) != 0;
     if (IS("order") && strcmp(value, "watch") == 0)
@@ -250,6 +267,11 @@ static const char *memory_system(unsigned vcpus, struct settings *s) {
 }
 
 static const char *requests(unsigned vcpus, struct settings *s) {
+    const unsigned *capacity = s->clock.capacity;
+    if (capacity[0] && (!capacity[vcpus - 1] || (vcpus < LOCKSTEP_MAX && capacity[vcpus])))
+        return "the option capacities does not have one for each vCPU";
+    if (capacity[0] && (s->access.machine || s->access.order != ACCESS_UNSAID))
+        return "CPUs of different capacity and a memory system are not modelled together";
     const char *refused = memory_system(vcpus, s);
     if (refused)
         return refused;
@@ -303,6 +325,8 @@ static void write_header(const struct qemu_info *info, const struct settings *s)
                      (unsigned long long)s->clock.start.bytes);
     if (access_name())
         journal_line("machine %s", access_name());
+    for (int c = 0; c < info->system.smp_vcpus && s->clock.capacity[0]; c++)
+        journal_line("capacity %d %u", c, s->clock.capacity[c]);
     delays_header();
 }
 

@@ -39,7 +39,7 @@ static void executed(unsigned vcpu, void *data) {
     static _Atomic unsigned seen;
     uintptr_t packed = (uintptr_t)data;
     unsigned kind = packed & 0xff;
-    uint64_t time = clock_own(vcpu) - (packed >> 8);
+    uint64_t time = clock_before(vcpu, packed >> 8);
     unsigned number = atomic_fetch_add(&seen, 1);
     if (number < MOST_MARKS)
         journal_line("mark %02x %u %llu", kind, vcpu, (unsigned long long)time);

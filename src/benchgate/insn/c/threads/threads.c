@@ -348,7 +348,7 @@ static void reached(unsigned vcpu, void *data) {
     guest_begin(vcpu);
     if (h->when.length && !program_run(&h->when, vcpu, 0))
         return;
-    uint64_t time = clock_own(vcpu) - (packed >> 8);
+    uint64_t time = clock_before(vcpu, packed >> 8);
     pthread_mutex_lock(&mutex);
     if (time > on[vcpu].time)
         on[vcpu].time = time;

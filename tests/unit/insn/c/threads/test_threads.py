@@ -29,7 +29,7 @@ unsigned reads;
 static const char *names[] = {"rdi", "rsi", "rdx", "rcx", "rsp", "rax", "cs"};
 static struct { qemu_exec_callback *call; void *data; } hooks[64];
 static unsigned count;
-uint64_t clock_own(unsigned vcpu) { return vcpu_times[vcpu]; }
+uint64_t clock_before(unsigned vcpu, uint64_t left) { return vcpu_times[vcpu] - left; }
 uint64_t clock_last_shown(void) { return 7; }
 void journal_refuse(const char *format, ...) { puts(format); exit(98); }
 struct qemu_bytes *g_byte_array_new(void) { return calloc(1, sizeof(struct qemu_bytes)); }
