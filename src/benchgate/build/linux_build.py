@@ -61,8 +61,8 @@ _FIXED = {
     "LOCALVERSION": "",
     "RUSTC": "false",
 }
-"""What a kernel would say of the host and the time of its build. A kernel has its configuration, with the version
-of rustc, which no part of ours needs."""
+"""What a kernel would say of the host and the time of its build; and of its rustc, whose version is in the
+configuration that a kernel has, although no part of ours needs it."""
 _FEWER_TYPES = "-fno-var-tracking -fno-var-tracking-assignments"
 """Where a variable is at each instruction is what takes gcc longest of DWARF, and BTF has nothing of it."""
 _TOOLS = {"make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "ld": "binutils", "gzip": "gzip"}
