@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.nativekit import Lie, refusals, right_answers
 
-test_every_worker_gives_the_correct_answer = right_answers("streamer", {"passes": 40}, {"stride": 8, "passes": 8})
+test_every_worker_gives_the_correct_answer = right_answers(
+    "streamer", {"passes": 40}, {"stride": 8, "passes": 8}
+)
 
 LIES = [
     # a pass that is skipped, a word that is read but not written, a last word that is not read
