@@ -14,8 +14,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """`-m smp` imports no module that has no such mark: eleven thousand tests have none. So it is for each
     mark with a folder of tests; tests/conftest.py gives others to modules that do not name them."""
     mark = config.option.markexpr
-    named = {config.invocation_params.dir / word.partition("::")[0] for word in config.args}
-    has_folder = mark.isidentifier() and (TESTS / mark).is_dir()
-    if not has_folder or collection_path.suffix != ".py" or collection_path in named:
+    if collection_path.suffix != ".py" or not mark.isidentifier() or not (TESTS / mark).is_dir():
         return None
-    return None if f"mark.{mark}" in collection_path.read_text(encoding="utf-8") else True
+    named = (config.invocation_params.dir / word.partition("::")[0] for word in config.args)
+    has_mark = f"mark.{mark}" in collection_path.read_text(encoding="utf-8")
+    return None if has_mark or collection_path in named else True

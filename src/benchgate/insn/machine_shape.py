@@ -31,7 +31,11 @@ def shape_of(system: System, cpus: int) -> str:
 def capacities_of(system: System, cpus: int) -> str:
     """What the plugin is told of CPUs of different speed; empty if the machine says nothing of them."""
     machine = system.machine
-    return ":".join(map(str, machine.capacities[:cpus])) if isinstance(machine, BareMachine) else ""
+    return capacities_text(machine.capacities[:cpus]) if isinstance(machine, BareMachine) else ""
+
+
+def capacities_text(capacities: Sequence[int]) -> str:
+    return ":".join(map(str, capacities))
 
 
 def shape(machine: Machine, cpus: int, memory: Sequence[MemoryRange]) -> str:

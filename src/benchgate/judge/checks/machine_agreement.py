@@ -24,19 +24,17 @@ from benchgate.judge.run_files import ARGV, RunFiles
 def check_machine(files: RunFiles, system: System) -> None:
     machine, cpus = system.memory_machine, files.run.cell.cpus
     name = system.machine.name if system.machine else IDEAL
-    told = {
-        "machine": [machine_shape.FILE] if machine else [],
-        "capacities": [*filter(None, [machine_shape.capacities_of(system, cpus)])],
-    }
-    if any(files_of_plugins(files.argv, option) != due for option, due in told.items()):
+    speeds = machine_shape.capacities_of(system, cpus)
+    told = {"machine": machine_shape.FILE if machine else "", "capacities": speeds}
+    if any(files_of_plugins(files.argv, key) != [*filter(None, [due])] for key, due in told.items()):
         raise _differs(files, ARGV, name)
     if files.shape != machine_shape.shape_of(system, cpus):
         raise _differs(files, machine_shape.FILE, name)
     log = files.clock
-    speeds = [":".join(map(str, log.capacities))] if log.capacities else []
-    if log.machine != (machine.name if machine else "") or speeds != told["capacities"]:
+    seen = log.machine, machine_shape.capacities_text(log.capacities)
+    if seen != (machine.name if machine else "", speeds) or not _has_speeds(log):
         raise _differs(files, "clock.log", name)
-    if not _has_speeds(log) or (machine and not _has_latencies(log, machine)):
+    if machine and not _has_latencies(log, machine):
         raise _differs(files, "clock.log", name)
 
 

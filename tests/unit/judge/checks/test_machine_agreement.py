@@ -60,15 +60,20 @@ def books() -> str:
     )
 
 
+def kept_run(folder: Path, system: System, text: str, option: str) -> RawRun:
+    """A run with this log, whose plugin was given this option."""
+    log = folder / "clock.log"
+    log.write_text(f"{HEADER}{text}")
+    write_argv(folder, ["qemu", "-plugin", f"insn.so,out={log},{option}"])
+    made = raw_run(cell(CPUS, system=system.name), lane=Lane.INSN, placement=Placement.VIRTUAL)
+    return replace(made, folder=folder, clock_log=log)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> RawRun:
     """A run on the machine of tests/unit/machines.py, as it is recorded."""
-    log = tmp_path / "clock.log"
-    log.write_text(f"{HEADER}machine duo\n{books()}")
     (tmp_path / machine_shape.FILE).write_text(machine_shape.shape_of(ON_DUO, CPUS))
-    write_argv(tmp_path, ["qemu", "-plugin", f"insn.so,out={log},machine={tmp_path / machine_shape.FILE}"])
-    made = raw_run(cell(CPUS, system="linux-duo"), lane=Lane.INSN, placement=Placement.VIRTUAL)
-    return replace(made, folder=tmp_path, clock_log=log)
+    return kept_run(tmp_path, ON_DUO, f"machine duo\n{books()}", f"machine={tmp_path / machine_shape.FILE}")
 
 
 def test_a_run_on_its_sessions_machine_is_accepted(run: RawRun) -> None:
@@ -127,11 +132,7 @@ ON_UNEVEN = LINUX.on(uneven())
 @pytest.fixture
 def bare(tmp_path: Path) -> RawRun:
     """A run on the machine with CPUs of different speed."""
-    log = tmp_path / "clock.log"
-    log.write_text(f"{HEADER}{CAPACITIES}{UNEVEN_TOTALS}")
-    write_argv(tmp_path, ["qemu", "-plugin", f"insn.so,out={log},capacities=1024:512"])
-    made = raw_run(cell(CPUS, system="linux-uneven"), lane=Lane.INSN, placement=Placement.VIRTUAL)
-    return replace(made, folder=tmp_path, clock_log=log)
+    return kept_run(tmp_path, ON_UNEVEN, f"{CAPACITIES}{UNEVEN_TOTALS}", "capacities=1024:512")
 
 
 def test_a_run_on_cpus_of_its_machines_speed_is_accepted(bare: RawRun) -> None:

@@ -89,9 +89,13 @@ uint64_t clock_skipped(unsigned c) {
     return clock_vcpus[c].skipped;
 }
 
+// What instructions took beyond 1 ns each, with those that are not folded yet.
+static uint64_t slowed_so_far(unsigned c) {
+    return clock_vcpus[c].slowed + took(c, ran(c)) - ran(c);
+}
+
 uint64_t clock_stalled(unsigned c) {
-    uint64_t now = ran(c), slowed = clock_vcpus[c].slowed + took(c, now) - now;
-    return counter_stalled(c) + clock_vcpus[c].interrupted + slowed;
+    return counter_stalled(c) + clock_vcpus[c].interrupted + slowed_so_far(c);
 }
 
 uint64_t clock_delayed(unsigned c) {
@@ -118,7 +122,7 @@ struct clock_work clock_work(unsigned c) {
     uint64_t slowed = clock_vcpus[c].slowed;
     if ((int)c == clock_self) {
         counted += ran(c);
-        slowed += took(c, ran(c)) - ran(c);
+        slowed = slowed_so_far(c);
     }
     return (struct clock_work){.ran = counted + slowed + clock_vcpus[c].skipped + interrupted +
                                       clock_vcpus[c].delayed,
