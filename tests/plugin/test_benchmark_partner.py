@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_benchmark.hookspec
+import pytest_benchmark.plugin
 
+from benchgate.session.pytest_hooks import benchmark_partner
 from tests.plugin.conftest import TEST_FILE, Rig
 
 # pytest-benchmark 4.0 does not close the file of --benchmark-json, which Python says at any later moment.
@@ -39,7 +42,7 @@ def test_its_table_and_its_json_have_every_verified_run(rig: Rig) -> None:
     result = rig.run(f"--benchmark-json={out}", "--benchmark-columns=median,rounds")
     assert result.ret == 0
     group = "primes.hi-10000-fake work (lane tcg, unit ns)"
-    result.stdout.fnmatch_lines([f"*benchmark '{group}': 2 tests*", f"{ARM} *"])
+    result.stdout.fnmatch_lines([f"*benchmark '{group}': 2 tests*", f"{ARM} *", "*PASS*", "report: *"])
     one = entries(out)[FULL]
     assert one["stats"]["data"] == [pytest.approx(0.010)] * 5
     assert one["stats"]["rounds"] == 5
@@ -60,7 +63,7 @@ def test_a_slower_session_fails_its_comparison(rig: Rig) -> None:
     rig.consoles((19_000_000, 11_000_000))
     result = rig.run(*compare)
     assert result.ret not in (0, UNDECIDED)
-    result.stdout.fnmatch_lines(["report: *summary.md"])  # our own summary comes first
+    result.stdout.fnmatch_lines(["Name (time *", "report: *summary.md"])  # also where it raises
     result.stderr.fnmatch_lines(
         ["*Performance has regressed*", f"*{ARM} (0001_* - Field 'median' has failed *"]
     )
@@ -114,3 +117,21 @@ def test_a_version_without_a_part_gets_one_sentence(rig: Rig, monkeypatch: pytes
         ["benchgate: pytest-benchmark * has no pytest_benchmark.stats:Metadata.update, so*"]
     )
     result.stdout.no_fnmatch_line("*Rounds*")
+
+
+def test_its_tables_say_what_a_second_is() -> None:
+    """On the instruction clock a figure is guest time, whatever the host took."""
+    hooks = pytest.PytestPluginManager()
+    hooks.add_hookspecs(pytest_benchmark.hookspec)
+    hooks.register(pytest_benchmark.plugin)
+    hooks.register(benchmark_partner._GuestTime())
+    asked = {"config": None, "sort": "min", "best": {"min": 0.002}, "worst": {"ops": 500.0}}
+    for lane, label in (("insn", "guest m"), ("tcg", "m")):
+        entry = {"min": 0.002, "extra_info": {"lane": lane}}
+        scale = hooks.hook.pytest_benchmark_scale_unit(unit="seconds", benchmarks=[entry], **asked)
+        assert scale == (label, 1e3)
+
+
+def test_columns_that_a_user_chose_stay(rig: Rig) -> None:
+    rig.run(ONCE).stdout.re_match_lines([r"Name \(time in ms\) +Median +Min +Max +Rounds *$"])
+    rig.run(ONCE, "--benchmark-columns=max,ops").stdout.re_match_lines([r"Name \(time in ms\) +Max +OPS.*$"])

@@ -53,8 +53,11 @@ def _request(action: str, words: argparse.Namespace) -> AcceptanceRequest:
 
     systems, profile = getattr(words, "system", ()), getattr(words, "profile", False)
     folder = Path(words.folder)
-    verb = f"baseline {action}" + (f" {shlex.quote(words.file)}" if "file" in words else "")
-    return acceptance.AcceptanceRequest(folder, trusted(words, folder), profile, tuple(systems), verb)
+    given = [words.file] if "file" in words else []
+    given += ["--profile"] if profile else []
+    given += [word for system in systems for word in ("--system", system)]
+    verb, known = shlex.join(["baseline", action, *given]), trusted(words, acceptance.session_of(folder)[0])
+    return acceptance.AcceptanceRequest(folder, known, profile, tuple(systems), verb)
 
 
 def _accept(words: argparse.Namespace) -> int:

@@ -55,8 +55,6 @@ class GateMark:
     """Whether a threshold is a ratio, and not a figure in the metric's unit."""
     metric: str = "work"
     """The metric of its gates, unless the mark takes `metric`."""
-    is_share: bool = False
-    """Whether a threshold may be written as `0.5%`."""
     lengths: tuple[str, ...] = ()
     """The settings that are lengths of time, written as `1ms`."""
     has_own_figure: bool = False
@@ -186,7 +184,7 @@ TABLE: tuple[GateMark, ...] = (
     GateMark(
         "limit",
         "the metric itself, in its unit",
-        'cpus=2, metric="total", at_most=2_000_000',
+        'cpus=2, metric="total", at_most="20ms"',
         takes=("cpus", "metric", *THRESHOLDS),
         needs=("cpus", "metric"),
         good="better",
@@ -228,7 +226,6 @@ TABLE: tuple[GateMark, ...] = (
         takes=("at_most", "longest", "cpus"),
         needs=("at_most",),
         metric=WASTED,
-        is_share=True,
         lengths=("longest",),
         good="always",
     ),

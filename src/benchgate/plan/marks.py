@@ -20,10 +20,11 @@ from benchgate.base.gates import VERIFIED
 from benchgate.base.jsonfields import MOST
 from benchgate.base.system.systems import MAX_CPUS, SELFTEST
 from benchgate.base.text import suggestion
-from benchgate.base.workload.metrics import Metric, every_metric, time_of
+from benchgate.base.workload.metrics import NS, SHARE, Metric, every_metric, time_of
 from benchgate.base.workload.workloads import UNVERIFIED, Workload
 from benchgate.plan import catalog
 from benchgate.plan.mark_table import (
+    BOUNDS,
     GATE,
     GROWS,
     MACHINE,
@@ -124,10 +125,10 @@ def _gate(
     metric = _metric(row, given, workload.name, known)
     if "metric" in row.takes and row.name != GATE:
         _refuse_given_length(row, metric, workload, known)
-    at_least, at_most, insn = (_threshold(row, given, key) for key in THRESHOLDS)
+    at_least, at_most, insn = (_threshold(row, given, key, metric) for key in THRESHOLDS)
     kind, file = _named_kind(given) if row.name == GATE else (_kind(row, at_least, at_most), row.file)
     base, more, cpus = _counts(row, given)
-    rest = _to(row, given), more, _settings(row, given), _baseline(row, given)
+    rest = _to(row, given), more, _settings(row, given) + _unit(row, given, metric), _baseline(row, given)
     return GateRequest(kind, file, cpus, base, metric.name, at_least, at_most, insn, *rest)
 
 
@@ -203,6 +204,12 @@ def _settings(row: GateMark, given: MarkArguments) -> Params:
     return tuple((key, str(word)) for key, word in words.items())
 
 
+def _unit(row: GateMark, given: MarkArguments, metric: Metric) -> Params:
+    """A guest may count its windows in cycles, while a threshold such as `20ms` is a length of time."""
+    has_unit = any(isinstance(given.kwargs.get(key), str) for key in BOUNDS)
+    return (("unit", NS),) if metric.is_window and not row.is_ratio and has_unit else ()
+
+
 def _length(row: GateMark, key: str, value: object) -> str:
     """A length of time as it is written; a number is one of ns."""
     word = f"{value}ns" if isinstance(value, int) and not isinstance(value, bool) else value
@@ -219,18 +226,31 @@ def _count(mark: str, key: str, value: object) -> int:
     return value
 
 
-def _threshold(row: GateMark, given: MarkArguments, key: str) -> float | None:
+def _threshold(row: GateMark, given: MarkArguments, key: str, metric: Metric) -> float | None:
     value = given.kwargs.get(key)
     if value is None:
         return None
-    if row.is_share and isinstance(value, str) and _PERCENT.fullmatch(value):
-        value = round(float(value[:-1]) / 100, 12)
+    if not row.is_ratio and isinstance(value, str):
+        value = _with_unit(row, key, value, metric)
     number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if row.is_ratio and not 0 < number <= MOST_RATIO:
         raise UsageError(f"mark {row.name}: {key}={value!r} is not a ratio above 0 and up to {MOST_RATIO:g}")
     if not 0 <= number <= MOST:
         raise UsageError(f"mark {row.name}: {key}={value!r} is not a number from 0 to {MOST:g}")
     return number
+
+
+def _with_unit(row: GateMark, key: str, word: str, metric: Metric) -> float:
+    """The figure that `20ms` or `0.5%` stands for, in the metric's unit."""
+    if metric.unit == SHARE and _PERCENT.fullmatch(word):
+        return round(float(word[:-1]) / 100, 12)
+    if metric.unit == SHARE or not (metric.unit == NS or metric.is_window):
+        takes = "a share such as `0.5%`" if metric.unit == SHARE else f"a number in its unit, {metric.unit!r}"
+        raise UsageError(f"mark {row.name}: {key}={word!r}: {metric.name} takes {takes}")
+    try:
+        return time_of(word)
+    except ValueError as error:
+        raise UsageError(f"mark {row.name}: {key}: {error}") from None
 
 
 def _metric(row: GateMark, given: MarkArguments, workload: str, known: Mapping[str, Metric]) -> Metric:

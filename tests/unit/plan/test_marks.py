@@ -110,6 +110,17 @@ def test_a_system_mark_needs_names() -> None:
         marks.read(PRIMES, {}, [MarkArguments((), {"name": "linux"})])
 
 
+def test_a_limit_may_be_a_length_of_time() -> None:
+    """A window may be counted in cycles, so its gate says that the threshold is in ns."""
+    (gate,) = marks.read(PRIMES, {"limit": [limit(at_most="20ms", insn="1.5us")]}).gates
+    assert (gate.at_most, gate.insn, gate.settings) == (20_000_000, 1_500, (("unit", "ns"),))
+    wake = MarkArguments(("wake",), {})
+    (gate,) = marks.read(wake, {"limit": [limit(metric="wakeup_p99", at_most="20us")]}).gates
+    assert (gate.at_most, gate.settings) == (20_000, ())
+    with pytest.raises(UsageError, match="rounds_per_s takes a number in its unit, 'rounds/s'"):
+        marks.read(wake, {"limit": [limit(metric="rounds_per_s", at_most="20us")]})
+
+
 def limit(**kwargs: object) -> MarkArguments:
     return MarkArguments((), {"cpus": 2, "metric": "total", "at_most": 2_000_000, **kwargs})
 
@@ -163,13 +174,17 @@ def test_a_limit_and_a_comparison_are_read() -> None:
         ),
         ("limit", limit(metric="wake"), "metrics of workload primes: work, total"),
         ("limit", limit(metric=3), "metric=3 is not one of the metrics"),
-        ("work_conserving", conserving(at_most="half"), "at_most='half' is not a number from 0"),
-        ("work_conserving", conserving(at_most="0.5"), "at_most='0.5' is not a number from 0"),
+        (
+            "work_conserving",
+            conserving(at_most="half"),
+            "at_most='half': wasted takes a share such as `0.5%`",
+        ),
+        ("work_conserving", conserving(at_most="0.5"), "at_most='0.5': wasted takes a share such as `0.5%`"),
         ("work_conserving", conserving(longest="1 min"), "longest: '1 min' is not a length of time"),
         ("work_conserving", conserving(longest=True), "longest: 'True' is not a length of time"),
         ("work_conserving", MarkArguments((), {}), "the argument `at_most` is missing"),
         ("work_conserving", conserving(metric="work"), "no argument `metric`"),
-        ("limit", limit(at_most="5%"), "at_most='5%' is not a number from 0"),
+        ("limit", limit(at_most="5%"), "at_most: '5%' is not a length of time"),
         ("limit", limit(at_least=1), "needs either `at_least` or `at_most`"),
         ("limit", limit(at_most=-1), "at_most=-1 is not a number from 0"),
         ("limit", limit(at_most=float("nan")), "is not a number from 0"),

@@ -135,6 +135,13 @@ def in_one_unit(measurement: Measurement, other: Measurement) -> tuple[Measureme
     return _in_ns(measurement), _in_ns(other)
 
 
+def in_time(of: Measurement) -> Measurement | None:
+    """The same in ns; None if its guest counts cycles and does not say how many are a second."""
+    if of.unit in (NS, Lane.INSN.value):
+        return of
+    return _in_ns(of) if of.hz else None
+
+
 def _in_ns(of: Measurement) -> Measurement:
     samples = tuple(value * SECOND_NS / hz for value, hz in zip(of.samples, of.hz, strict=True))
     return replace(of, unit=NS, samples=samples, step=of.step * SECOND_NS / min(of.hz), hz=())
@@ -166,9 +173,12 @@ def of_ratio(  # noqa: PLR0913 - keyword arguments
 
 def _without(gate: Gate, lane: Lane, limit: float, look: int) -> GateFigures:
     text = f"{subject(gate)}: {gate.metric} is 0 in a run, so there is no ratio"
-    result = Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`")
+    return unusable(lane, limit, look, Word.INCONCLUSIVE, reason(Word.INCONCLUSIVE, text, "use a `limit`"))
+
+
+def unusable(lane: Lane, limit: float, look: int, word: Word, text: str) -> GateFigures:
     nothing = float("inf")
-    return GateFigures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=result)
+    return GateFigures(lane, limit, look, nothing, Interval(-nothing, nothing), RATIO, unusable=(word, text))
 
 
 def effect_of_ratio(

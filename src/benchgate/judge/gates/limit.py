@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import partial
 
 from benchgate.base.errors import DecideError
-from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
+from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import looks
 from benchgate.judge.gates.arm_checks import known_arm
-from benchgate.judge.gates.figures import GateFigures, of_median
+from benchgate.judge.gates.figures import GateFigures, in_time, of_median, unusable
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
-from benchgate.judge.gates.wording import printed_step
+from benchgate.judge.gates.wording import printed_step, reason, subject
 
 KIND = "limit"
 
@@ -45,7 +45,16 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     of = arm.measurement(gate.metric)
     if of is None or len(of.samples) < look:
         raise DecideError(f"{gate.id}: the arm has too few samples of {gate.metric}")
+    if gate.setting("unit"):
+        if (timed := in_time(of)) is None:
+            return unusable(of.lane, limit, look, Word.INVALID, _uncountable(gate, of.unit))
+        of = timed
     samples, blur = of.samples[:look], max(of.blur[:look], default=0.0)
     step = printed_step(of.step, samples, of.unit)
     seen = of_median(samples, measured.policy, of.lane, limit, off=of.step, blur=blur, step=step)
     return replace(seen, unit=of.unit)
+
+
+def _uncountable(gate: Gate, unit: str) -> str:
+    text = f"{subject(gate)}: its guest counts {gate.metric} in {unit} and does not say how many are a second"
+    return reason(Word.INVALID, text, f"give the threshold as a number of {unit}")

@@ -75,6 +75,12 @@ def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
     return AcceptanceResult(baseline, tuple(_notes(session, of)))
 
 
+def session_of(folder: Path) -> tuple[Path, Path | None]:
+    """The session's folder, and the run's if it is one of a run."""
+    path = folder.absolute()
+    return (path.parent.parent, path) if (path / "run.json").exists() else (folder, None)
+
+
 def checked(folder: Path, asked: AcceptanceRequest) -> JudgedSession:
     """The session, judged again after `verify`'s checks of its hashes, chain and reports."""
     report, session = rejudge.verified(folder, asked.trusted, asked.verb)

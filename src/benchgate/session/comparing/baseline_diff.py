@@ -48,7 +48,7 @@ class _Pair:
 
 def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice) -> str:
     """`asked.folder` is a session's folder, or that of a run, whose cell alone is shown."""
-    folder, run = _session_of(asked.folder)
+    folder, run = acceptance.session_of(asked.folder)
     session = acceptance.checked(folder, asked)
     where = str(folder / SESSION)
     of = acceptance.measured_arms(session, where)
@@ -68,12 +68,6 @@ def text(baseline: Baseline, asked: acceptance.AcceptanceRequest, notice: Notice
         if asked.profile:
             lines += _symbols(pair, asked, notice)
     return "\n".join(map(visible, lines))
-
-
-def _session_of(folder: Path) -> tuple[Path, Path | None]:
-    """The session's folder, and the run's if it is one of a run."""
-    path = folder.absolute()
-    return (path.parent.parent, path) if (path / "run.json").exists() else (folder, None)
 
 
 def _runs(session: JudgedSession, arm: Arm) -> Mapping[int, Path]:

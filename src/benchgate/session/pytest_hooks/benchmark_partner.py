@@ -10,7 +10,7 @@ says so.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module, metadata
 from typing import Any
@@ -29,8 +29,12 @@ PARTS = (
     "pytest_benchmark.stats:Metadata.update",
 )
 """Names that a module has. `finish` reads the list of entries, after it was filled here."""
-SET_BY_INIT = ("benchmarks", "disabled", "skip")
+SET_BY_INIT = ("benchmarks", "disabled", "skip", "columns")
 """Attributes that its session gets when it is made."""
+ALL_COLUMNS = "min, max, mean, stddev, median, iqr, outliers, ops, rounds, iterations"
+"""Its own choice of columns, which makes its tables 190 characters wide."""
+COLUMNS = ("median", "min", "max", "rounds")
+"""Those that say something of a cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,22 @@ def add(config: pytest.Config, view: SessionView) -> str:
     if not (session.disabled or session.skip) and view.is_verified:
         entries = (entry for entry in benchmark_json.entries(view) if "stats" in entry)
         session.benchmarks.extend(map(_metadata, entries))
+        if ", ".join(session.columns) == ALL_COLUMNS:
+            session.columns = list(COLUMNS)
+        config.pluginmanager.register(_GuestTime(), "benchgate-guest-time")
     return ""
+
+
+class _GuestTime:
+    """Its tables say `time in guest ms` of what the instruction clock measured."""
+
+    @pytest.hookimpl(wrapper=True, optionalhook=True)
+    def pytest_benchmark_scale_unit(
+        self, unit: str, benchmarks: Sequence[Any]
+    ) -> Generator[None, tuple[str, float], tuple[str, float]]:
+        prefix, factor = yield
+        counted = all(entry["extra_info"].get("lane") == Lane.INSN for entry in benchmarks)
+        return (f"guest {prefix}" if unit == "seconds" and counted else prefix), factor
 
 
 def missing(session: object) -> list[str]:

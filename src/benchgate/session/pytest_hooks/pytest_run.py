@@ -155,13 +155,20 @@ class SessionHooks:
     def pytest_unconfigure(self) -> None:
         self._state.interruptions.release()
 
-    @pytest.hookimpl(tryfirst=True)  # pytest-benchmark's may raise
-    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> Generator[None]:
+        """The verdict comes after what other plugins print, also where one of them raises."""
+        try:
+            yield
+        finally:
+            self._say_verdict(terminalreporter, config)
+
+    def _say_verdict(self, reporter: Any, config: pytest.Config) -> None:
         shown = config.option.tbstyle not in ("no", "line")
-        text = self._state.summary(terminalreporter._tw.fullwidth, failures_shown=shown)
+        text = self._state.summary(reporter._tw.fullwidth, failures_shown=shown)
         if text:
-            terminalreporter.section("benchgate")
-            terminalreporter.write_line(coloured(text, terminalreporter._tw.markup))
+            reporter.section("benchgate")
+            reporter.write_line(coloured(text, reporter._tw.markup))
 
 
 class _FinishHooks:

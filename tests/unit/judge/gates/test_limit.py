@@ -139,3 +139,21 @@ def test_a_metric_without_a_value_in_a_run_is_invalid_and_another_one_is_decided
     assert verdict.outcome is Word.INVALID
     assert f"primes-linux-smp2 has no wake_p99: {why}" in verdict.reason
     assert rule(asked, limit(metric="work", at_most=10_000.0)).verdict.outcome is Word.PASS
+
+
+@pytest.mark.parametrize(
+    ("unit", "hz", "word"),
+    [
+        ("ns", (), Word.FAIL),
+        ("insn", (), Word.FAIL),
+        ("cycles", (2_000_000_000,) * 5, Word.PASS),
+        ("cycles", (), Word.INVALID),
+    ],
+)
+def test_a_length_of_time_is_compared_in_ns(unit: str, hz: tuple[int, ...], word: Word) -> None:
+    """1,600 cycles of 2 GHz are 800 ns."""
+    of = measured([1600.0] * 5)
+    timed = replace(of.measurements["wake_p99"], unit=unit, hz=hz)
+    gate = limit(settings=(("unit", "ns"),))
+    verdict = rule(replace(of, measurements={**of.measurements, "wake_p99": timed}), gate).verdict
+    assert verdict.outcome is word, verdict.reason

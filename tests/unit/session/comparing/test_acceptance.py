@@ -9,7 +9,9 @@ import pytest
 from benchgate import cli
 from benchgate.base.errors import NeedsFilesError
 from benchgate.evidence import baseline_file, check
-from benchgate.session.rejudging import rejudge
+from benchgate.session.comparing import baseline_diff
+from benchgate.session.rejudging import rejudge, remembered
+from benchgate.session.rejudging.trust import TrustedPrograms
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,10 @@ from benchgate.session.rejudging import rejudge
         (("accept", "S"), "baseline accept"),
         (("check", "my file.json", "S"), "baseline check 'my file.json'"),
         (("diff", "my file.json", "S"), "baseline diff 'my file.json'"),
+        (
+            ("diff", "b.json", "S", "--profile", "--system", "k.yaml"),
+            "baseline diff b.json --profile --system k.yaml",
+        ),
     ],
 )
 def test_the_advice_names_the_command_that_was_asked_for(
@@ -38,3 +44,23 @@ def test_the_advice_names_the_command_that_was_asked_for(
     monkeypatch.setattr(baseline_file, "read", lambda _path: None)
     assert cli.main(["baseline", *words]) == NeedsFilesError.status
     assert f"next: benchgate {verb} S --workload mine" in capsys.readouterr().err
+
+
+def test_a_run_has_the_programs_that_are_remembered_of_its_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The advice under a FAIL names a run, whose session this user made with a workload of his own."""
+    run = tmp_path / "S" / "runs" / "0002-mine"
+    run.mkdir(parents=True)
+    (run / "run.json").write_text("{}")
+    asked: list[Path] = []
+
+    def known_of(folder: Path, given: TrustedPrograms) -> tuple[TrustedPrograms, tuple[str, ...]]:
+        asked.append(folder)
+        return given, ()
+
+    monkeypatch.setattr(remembered, "trusted_of", known_of)
+    monkeypatch.setattr(baseline_file, "read", lambda _path: None)
+    monkeypatch.setattr(baseline_diff, "text", lambda *_all: "")
+    assert cli.main(["baseline", "diff", "b.json", str(run)]) == 0
+    assert asked == [tmp_path / "S"]
