@@ -13,6 +13,8 @@ import pytest
 
 from benchgate import cli
 from benchgate.build.cache_storage import cache_root
+from benchgate.plan import catalog
+from tests.gitkit import Repo
 from tests.historykit import COMPILED, History, Source, words
 from tests.line.sessions import PATIENCE_S
 
@@ -95,3 +97,54 @@ def test_the_history_of_a_linux_is_walked_and_each_step_compiles_only_what_diffe
     compiled = log.read_text().split()
     assert compiled.count("kernel/sched/start.o") == 1
     assert compiled.count("kernel/sched/core.o") == len(steps)
+
+
+SCALES = """\
+import pytest
+
+@pytest.mark.workload("src/mine/workload.yaml")
+@pytest.mark.speedup(cpus=2, at_least=1.9)
+def test_it_scales(verdict):
+    verdict.require_pass()
+"""
+COST, WIDTH = 'bench_param_is("split", "cost")', 'bench_param_is("split", "width")'
+
+
+@pytest.mark.long
+def test_the_source_of_a_workload_is_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With ranges of equal width the last one has more work: 1.5 times, and not 2."""
+    shipped = catalog.load_workload("primes").file.parent
+    fast, yaml = ((shipped / name).read_text() for name in ("primes.c", "workload.yaml"))
+    slow = fast.replace(COST, "0").replace(WIDTH, COST)
+    repo = Repo.new(tmp_path / "src")
+    named = yaml.replace("name: primes", "name: mine")
+    same = {"mine/workload.yaml": named, "mine/oracle.py": (shipped / "oracle.py").read_text()}
+    texts = (fast, f"{fast}broken\n", f"{fast}// 2\n", slow, f"{slow}// 4\n")
+    texts = tuple(text.replace('.name = "primes"', '.name = "mine"') for text in texts)
+    commits = [repo.commit(f"change {n}", {"mine/primes.c": text, **same}) for n, text in enumerate(texts)]
+    (tmp_path / "test_scales.py").write_text(SCALES)
+    monkeypatch.chdir(tmp_path)
+    before = repo.state
+
+    tests = ["test_scales.py", "--system", "kernel", "--clock", "insn", "--set", "mine.hi=100000", "--quiet"]
+    walk = ["bisect", "--workload", "src/mine", "--out", "out", commits[0], commits[-1], "--"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchgate.cli", *walk, *tests, "-p", "no:cacheprovider"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"the first bad commit is {commits[3][:10]}: change 3" in done.stdout
+    assert repo.state == before
+
+    steps = json.loads(Path("out/state.json").read_text())["steps"]
+    terms = {step["commit"]: step["term"] for step in steps}
+    right = dict(zip(commits, ("good", "skip", "good", "bad", "bad"), strict=True))
+    assert terms.items() <= right.items()
+    at = next(Path("out", step["session"]) for step in steps if step["commit"] == commits[3])
+    assert cli.main(["verify", str(at), "--workload", str(at.parent.parent / "workload")]) == 0
+    assert "1 verdict" in capsys.readouterr().out

@@ -12,9 +12,14 @@ from benchgate.commands.shared import say
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.usage = "benchgate bisect [--repo DIR] [--out DIR] GOOD BAD -- TESTS --system SYSTEM ..."
+    usage = (
+        "benchgate bisect [--workload YAML] [--repo DIR] [--out DIR] GOOD BAD -- TESTS --system SYSTEM ..."
+    )
+    parser.usage = usage
     parser.add_argument("good", metavar="GOOD", help="a revision that passes")
     parser.add_argument("bad", metavar="BAD", help="a later revision that fails")
+    about = "walk the source of this workload, and leave the system as it is"
+    parser.add_argument("--workload", default="", metavar="YAML", help=about)
     about = "look both up here (default: the system's build folder)"
     parser.add_argument("--repo", metavar="DIR", help=about)
     parser.add_argument("--out", metavar="DIR", help="its folder (default: reports/bisect-GOOD-BAD)")
@@ -30,6 +35,7 @@ def run(words: argparse.Namespace) -> int:
         repo=None if words.repo is None else Path(words.repo),
         out=None if words.out is None else Path(words.out),
         arguments=tuple(words.after),
+        workload=words.workload,
     )
     text, status = bisect.run(order, say)
     print(text)

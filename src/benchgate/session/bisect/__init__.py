@@ -1,7 +1,7 @@
 """`benchgate bisect GOOD BAD -- pytest args`: the commit with which a verdict became FAIL.
 
-Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked;
-gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
+Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked,
+unless a workload is named whose source is; gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
 PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session
 of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. `git bisect` chooses
 the commits, in a repository of its own that borrows the user's objects: the user's checkout, index, branches
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchgate.base import files
@@ -22,7 +22,7 @@ from benchgate.base.errors import UsageError
 from benchgate.base.snapshots import AUTO, START, StartKind
 from benchgate.base.system.systems import SettingForm
 from benchgate.base.text import counted, one_line, visible
-from benchgate.build.revision import Repository, commit_of, git, repository_of, sources_of
+from benchgate.build.revision import Repository, commit_of, exported, git, repository_of, sources_of
 from benchgate.evidence.files import SESSION, read_object
 from benchgate.plan import catalog
 from benchgate.session.bisect import state, step
@@ -42,13 +42,16 @@ class BisectRequest:
     out: Path | None
     arguments: tuple[str, ...]
     """The arguments of pytest."""
+    workload: str = ""
+    """The name or path of the workload whose source is walked; empty: the system's source is."""
 
 
 @dataclass(frozen=True, slots=True)
-class WalkedSetting:
-    """The setting of the system that says which commit it is built from."""
+class WalkedSource:
+    """What is walked, and the setting of the system that says which commit it is built from."""
 
     key: str
+    """The setting; empty if a workload is walked."""
     before: str
     """What its value has before the commit: nothing, or the path of a Linux and an @."""
     folder: Path
@@ -56,13 +59,18 @@ class WalkedSetting:
     sources: tuple[Path, ...] = ()
     """The build depends on these; empty: on the whole repository."""
 
+    @classmethod
+    def of_workload(cls, name: str) -> WalkedSource:
+        folder = catalog.load_workload(name).file.parent
+        return cls("", "", folder, (folder,))
+
 
 @dataclass(frozen=True, slots=True)
 class Walk:
     """A bisect that has begun."""
 
     question: BisectQuestion
-    setting: WalkedSetting
+    source: WalkedSource
     repository: Repository
     paths: tuple[str, ...]
     """The build depends on these paths; commits that change none of them are not tested."""
@@ -71,23 +79,37 @@ class Walk:
 
     def word(self, commit: str) -> str:
         """The word of --system that names the system of this commit."""
+        if not self.source.key:
+            return self.question.system
         name, chosen = catalog.split_system(self.question.system)
-        values = {**chosen, self.setting.key: f"{self.setting.before}{commit}"}
+        values = {**chosen, self.source.key: f"{self.source.before}{commit}"}
         return ":".join([name, *(f"{key}={value}" for key, value in values.items())])
 
     def pair(self, commit: str) -> step.Pair:
-        words = tuple(map(self.word, dict.fromkeys((self.question.good, commit))))
+        words = tuple(dict.fromkeys(map(self.word, (self.question.good, commit))))
         good, *other = (catalog.system_with(*catalog.split_system(word)) for word in words)
         return step.Pair(good, other[0] if other else None, words)
 
     def test(self, known: BisectState, commit: str) -> BisectState:
         """Gives the state with this commit's step, after it was written to disk."""
         folder = self._new_folder(len(known.steps) + 1, commit)
-        tested = step.run(self.question, self.pair(commit), commit, folder)
+        with self._workload(commit, folder) as workload:
+            tested = step.run(self.question, replace(self.pair(commit), workload=workload), commit, folder)
         known = known.with_step(tested)
         state.write(self.folder, known)
         self.say(f"{state.line(tested)}")
         return known
+
+    @contextmanager
+    def _workload(self, commit: str, folder: Path) -> Iterator[Path | None]:
+        """The YAML of the walked workload at this commit. A copy stays with the step, for `benchgate verify`."""
+        if self.source.key:
+            yield None
+            return
+        file = Path(self.question.workload)
+        with exported(sources_of(file.parent, commit), folder / "source") as place:
+            shutil.copytree(place, folder / "workload")
+            yield place / file.name
 
     def _new_folder(self, number: int, commit: str) -> Path:
         """A step that was interrupted left its folder, which is kept."""
@@ -138,23 +160,26 @@ def _wrong_end(walk: Walk, step: BisectStep, name: str) -> str:
 
 def _begin(order: BisectRequest, say: Say, stack: ExitStack) -> Walk:
     word, arguments = _with_start(*_without("--system", order.arguments))
-    setting = _walked(word)
-    repository = repository_of(setting.folder)
-    where = order.repo or setting.folder
+    source = WalkedSource.of_workload(order.workload) if order.workload else _walked(word)
+    folder, where = source.folder, order.repo or source.folder
+    repository = repository_of(folder)
     if repository_of(where).common != repository.common:
-        raise UsageError(f"--repo {where}: {word} is built from another repository, {repository.top}")
-    question = BisectQuestion(commit_of(where, order.good), commit_of(where, order.bad), word, arguments)
+        what = order.workload or word
+        raise UsageError(f"--repo {where}: {what} is built from another repository, {repository.top}")
+    workload = str(catalog.load_workload(order.workload).file) if order.workload else ""
+    ends = commit_of(where, order.good), commit_of(where, order.bad)
+    question = BisectQuestion(*ends, word, arguments, workload)
     if question.good == question.bad:
         raise UsageError(f"{order.good} and {order.bad} are the same commit, {question.good[:10]}")
     place = order.out or Path("reports") / f"bisect-{question.good[:10]}-{question.bad[:10]}"
-    folder = place.absolute()
-    stack.enter_context(files.locked(folder, "bisects"))
-    sources = sources_of(setting.folder, question.good)
-    paths = [sources.below(source) for source in setting.sources if sources.covers(source)]
-    return Walk(question, setting, repository, () if "" in paths else tuple(paths), folder, say)
+    kept = place.absolute()
+    stack.enter_context(files.locked(kept, "bisects"))
+    sources = sources_of(folder, question.good)
+    paths = [sources.below(one) for one in source.sources if sources.covers(one)]
+    return Walk(question, source, repository, () if "" in paths else tuple(paths), kept, say)
 
 
-def _walked(word: str) -> WalkedSetting:
+def _walked(word: str) -> WalkedSource:
     """A source of Linux that is a folder, else the revision of what the system's YAML builds."""
     name, chosen = catalog.split_system(word)
     system = catalog.system_with(name, chosen)
@@ -165,7 +190,7 @@ def _walked(word: str) -> WalkedSetting:
             raise UsageError(f"--system {word}: leave out {commit} in {key}=, which bisect chooses")
         if path:
             folder = (system.file.parent / path).absolute()
-            return WalkedSetting(key, f"{folder}@", folder)
+            return WalkedSource(key, f"{folder}@", folder)
     key = settings.revision
     if system.build is None or not key:
         raise UsageError(
@@ -174,7 +199,7 @@ def _walked(word: str) -> WalkedSetting:
         )
     if key in chosen:
         raise UsageError(f"--system {word}: leave out {key}=, which bisect chooses")
-    return WalkedSetting(key, "", system.build.folder, system.build.sources)
+    return WalkedSource(key, "", system.build.folder, system.build.sources)
 
 
 def _with_start(given: Sequence[str], arguments: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
@@ -229,7 +254,8 @@ def _answer(walk: Walk, known: BisectState, choice: BisectChoice) -> str:
         lines += ["", "skipped:", *(f"  {state.line(skip)}" for skip in skipped)]
     places = f"{folder / state.LOG}, {folder / 'steps'}"
     lines += ["", f"{len(known.steps)} steps, each with its session: {places}"]
-    lines.append(f"from GOOD {question.good[:10]} to BAD {question.bad[:10]} of {question.system}")
+    walked = f"{question.workload} on {question.system}" if question.workload else question.system
+    lines.append(f"from GOOD {question.good[:10]} to BAD {question.bad[:10]} of {walked}")
     return "\n".join(map(visible, lines))
 
 

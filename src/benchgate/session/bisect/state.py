@@ -42,6 +42,8 @@ class BisectQuestion:
     """The word of --system, without the revision."""
     arguments: tuple[str, ...]
     """The arguments of pytest, without --system."""
+    workload: Annotated[str, Presence.LATER] = ""
+    """The YAML of the workload whose source is walked; empty: the system's source is."""
 
 
 @dataclass(frozen=True, slots=True)

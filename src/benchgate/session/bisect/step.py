@@ -1,4 +1,4 @@
-"""One step of a bisect: pytest measures GOOD and one other commit in one session.
+"""One step of a bisect: pytest measures GOOD and one other commit in one session, or a workload of one commit.
 
 Takes the question, the systems of both commits and an empty folder; gives the `BisectStep`. The session's
 folder and pytest's output stay in the folder. This module is also the plugin of the step's pytest: it writes
@@ -29,10 +29,12 @@ from benchgate.base.text import one_line
 from benchgate.evidence.files import SESSION, read_object, read_text
 from benchgate.evidence.session_folder import SESSION_NAME, VERDICTS
 from benchgate.judge.gates import ratio
+from benchgate.plan import catalog, mark_table
 from benchgate.session import inner_pytest
 from benchgate.session.bisect.state import BisectQuestion, BisectStep, Term
 
 PLUGIN = "benchgate.session.bisect.step"
+_WALKED = "benchgate-walked-workload"
 _OUTPUT, _ENDED = "pytest.log", "ended.json"
 _MEASURED = (0, 1, 5, 75)
 """The exit statuses of a session that has come to its end (session/exit_codes.py)."""
@@ -51,6 +53,8 @@ class Pair:
     other: System | None
     words: tuple[str, ...] = ()
     """The words of --system that name them."""
+    workload: Path | None = None
+    """The YAML of the walked workload as this commit has it; None if a system is walked."""
 
     @property
     def tested(self) -> System:
@@ -104,6 +108,7 @@ def _pytest(question: BisectQuestion, pair: Pair, folder: Path) -> tuple[int, _P
     """The exit status, and what ended it."""
     systems = [f"--system={word}" for word in pair.words]
     words = [*question.arguments, *systems, f"--reports={folder}", "--keep=0"]
+    words += [f"--{_WALKED}={question.workload}:{pair.workload}"] if pair.workload else []
     argv = inner_pytest.argv(PLUGIN, folder / _ENDED, words)
     with contextlib.ExitStack() as stack:
         output = stack.enter_context((folder / _OUTPUT).open("wb"))
@@ -140,6 +145,28 @@ def _verdicts(session: Path) -> list[Mapping[str, Any]]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     inner_pytest.declare(parser)
+    about = "a workload's YAML, and the one that takes its place in the tests"
+    parser.addoption(f"--{_WALKED}", dest=_WALKED, metavar="YAML:YAML", help=about)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, obj: object) -> None:
+    """The marks of the test, its class and its module name the workload of the commit."""
+    pair = collector.config.getoption(_WALKED)
+    if not pair:
+        return
+    here, there = pair.split(":")
+    for marks in (collector.own_markers, getattr(obj, "pytestmark", None)):
+        if isinstance(marks, list):
+            marks[:] = [_walked(mark, here, there) for mark in marks]
+
+
+def _walked(given: pytest.Mark | pytest.MarkDecorator, here: str, there: str) -> pytest.Mark:
+    mark = given.mark if isinstance(given, pytest.MarkDecorator) else given
+    if mark.name != mark_table.WORKLOAD.name or catalog.load_workload(str(mark.args[0])).file != Path(here):
+        return mark
+    moved: pytest.MarkDecorator = pytest.mark.workload(there, *mark.args[1:], **mark.kwargs)
+    return moved.mark
 
 
 def pytest_configure(config: pytest.Config) -> None:
