@@ -99,36 +99,38 @@ def test_the_history_of_a_linux_is_walked_and_each_step_compiles_only_what_diffe
     assert compiled.count("kernel/sched/core.o") == len(steps)
 
 
-SCALES = """\
+QUICK = """\
 import pytest
 
 @pytest.mark.workload("src/mine/workload.yaml")
-@pytest.mark.speedup(cpus=2, at_least=1.9)
-def test_it_scales(verdict):
+@pytest.mark.limit(cpus=1, metric="work", at_most="20ms")
+def test_it_is_quick(verdict):
     verdict.require_pass()
 """
-COST, WIDTH = 'bench_param_is("split", "cost")', 'bench_param_is("split", "width")'
+BEGIN = "static void work(struct bench_job *job, unsigned worker, struct bench_slot *slot) {\n"
+SLOWER = "    for (volatile uint32_t i = 0; i < 20000000; i++) {\n    }\n"
+"""20 million turns, each of more than one instruction: 20 ms."""
 
 
 @pytest.mark.long
 def test_the_source_of_a_workload_is_walked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With ranges of equal width the last one has more work: 1.5 times, and not 2."""
     shipped = catalog.load_workload("primes").file.parent
     fast, yaml = ((shipped / name).read_text() for name in ("primes.c", "workload.yaml"))
-    slow = fast.replace(COST, "0").replace(WIDTH, COST)
+    slow = fast.replace(BEGIN, BEGIN + SLOWER)
+    assert slow != fast
     repo = Repo.new(tmp_path / "src")
     named = yaml.replace("name: primes", "name: mine")
     same = {"mine/workload.yaml": named, "mine/oracle.py": (shipped / "oracle.py").read_text()}
     texts = (fast, f"{fast}broken\n", f"{fast}// 2\n", slow, f"{slow}// 4\n")
-    texts = tuple(text.replace('.name = "primes"', '.name = "mine"') for text in texts)
-    commits = [repo.commit(f"change {n}", {"mine/primes.c": text, **same}) for n, text in enumerate(texts)]
-    (tmp_path / "test_scales.py").write_text(SCALES)
+    own = [text.replace('.name = "primes"', '.name = "mine"') for text in texts]
+    commits = [repo.commit(f"change {n}", {"mine/primes.c": text, **same}) for n, text in enumerate(own)]
+    (tmp_path / "test_quick.py").write_text(QUICK)
     monkeypatch.chdir(tmp_path)
     before = repo.state
 
-    tests = ["test_scales.py", "--system", "kernel", "--clock", "insn", "--set", "mine.hi=100000", "--quiet"]
+    tests = ["test_quick.py", "--system", "kernel", "--clock", "insn", "--set", "mine.hi=100000", "--quiet"]
     walk = ["bisect", "--workload", "src/mine", "--out", "out", commits[0], commits[-1], "--"]
     done = subprocess.run(
         [sys.executable, "-m", "benchgate.cli", *walk, *tests, "-p", "no:cacheprovider"],

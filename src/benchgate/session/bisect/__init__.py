@@ -1,11 +1,12 @@
 """`benchgate bisect GOOD BAD -- pytest args`: the commit with which a verdict became FAIL.
 
 Takes two revisions and the arguments of pytest, of which --system names the system whose source is walked,
-unless a workload is named whose source is; gives the answer as text, and the exit status: 0 if one commit was found, 5 if only skipped commits are left.
-PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that fails are skipped. Every step is a session
-of its own, kept in the bisect's folder, and a bisect that was interrupted goes on there. `git bisect` chooses
-the commits, in a repository of its own that borrows the user's objects: the user's checkout, index, branches
-and bisect state are not touched. Fails with UsageError, which has git's words.
+unless a workload is named whose source is; gives the answer as text, and the exit status: 0 if one commit was
+found, 5 if only skipped commits are left. PASS is good, FAIL is bad; INCONCLUSIVE, INVALID and a build that
+fails are skipped. Every step is a session of its own, kept in the bisect's folder, and a bisect that was
+interrupted goes on there. `git bisect` chooses the commits, in a repository of its own that borrows the
+user's objects: the user's checkout, index, branches and bisect state are not touched. Fails with UsageError,
+which has git's words.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class Walk:
 
     @contextmanager
     def _workload(self, commit: str, folder: Path) -> Iterator[Path | None]:
-        """The YAML of the walked workload at this commit. A copy stays with the step, for `benchgate verify`."""
+        """The YAML of the walked workload at this commit. A copy stays with the step, for `verify`."""
         if self.source.key:
             yield None
             return

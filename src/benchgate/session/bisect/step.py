@@ -1,4 +1,4 @@
-"""One step of a bisect: pytest measures GOOD and one other commit in one session, or a workload of one commit.
+"""One step of a bisect: pytest measures GOOD and another commit in one session, or a workload of one commit.
 
 Takes the question, the systems of both commits and an empty folder; gives the `BisectStep`. The session's
 folder and pytest's output stay in the folder. This module is also the plugin of the step's pytest: it writes
