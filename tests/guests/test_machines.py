@@ -13,13 +13,18 @@ import pytest
 from benchgate.base.cells import Accel
 from benchgate.base.errors import FetchError
 from benchgate.base.process import capture
-from benchgate.base.system.arch import AARCH64, X86_64, Architecture
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.base.system.guest_topology import topology_of
 from benchgate.base.system.qemu import ON_STDIO, command
 from benchgate.base.system.systems import System
 from benchgate.build.fetch import inputs
 from benchgate.build.programs import initramfs
+from benchgate.insn.arguments import ClockArguments, ClockRun, arguments
+from benchgate.insn.log_reader import read_log
+from benchgate.insn.machine_shape import capacities_of
+from benchgate.insn.plugin import prepare
 from benchgate.plan import catalog
+from benchgate.run.argv import NO_CLOCK
 from tests.barekit import GUESTS, compiler_for, qemu_for
 from tests.machines import PATIENCE_S
 from tests.unit.machines import duo
@@ -58,7 +63,7 @@ def kernel_of(guest: Architecture) -> Path:
         pytest.skip(str(error))
 
 
-def seen(system: System, cpus: int, images: Path) -> dict[str, str]:
+def seen(system: System, cpus: int, images: Path, clock: ClockArguments = NO_CLOCK) -> dict[str, str]:
     """What Linux says of this many CPUs, by the file's place below /sys/devices/system."""
     qemu, told = qemu_for(system.arch), topology_of(system, cpus)
     argv = command(
@@ -72,9 +77,9 @@ def seen(system: System, cpus: int, images: Path) -> dict[str, str]:
         kernel=kernel_of(system.arch),
         initrd=archive(system.arch, images),
         append=system.boot.append,
-        extra=told.arguments,
+        extra=(*told.arguments, *clock.argv_extra),
     )
-    done = capture(argv, PATIENCE_S, {**os.environ, **qemu.environment})
+    done = capture(argv, PATIENCE_S, {**os.environ, **qemu.environment, **clock.environment})
     result = dict(LINE.findall(done.stdout))
     assert result, done.stdout + done.stderr
     return result
@@ -112,3 +117,21 @@ def test_without_a_machine_linux_sees_one_node(images: Path) -> None:
     result = seen(linux(X86_64), 4, images)
     assert result["node/node0/cpulist"] == "0-3"
     assert "node/node1/cpulist" not in result
+
+
+@pytest.mark.parametrize("guest", [AARCH64, RISCV64], ids=str)
+def test_linux_is_told_of_the_capacities_of_its_cpus(
+    guest: Architecture, images: Path, tmp_path: Path
+) -> None:
+    """As the machine's file has them, which is Linux's own scale."""
+    system = linux(guest).on(catalog.load_machine("biglittle8") or pytest.fail("there is no such machine"))
+    run = ClockRun(
+        tmp_path / "clock.log",
+        cpus=4,
+        guest=guest,
+        machine=system.qemu.machine,
+        capacities=capacities_of(system, 4),
+    )
+    result = seen(system, 4, images, arguments(prepare(qemu_for(guest)), run))
+    assert [result[f"cpu/cpu{cpu}/cpu_capacity"] for cpu in range(4)] == ["1024", "462", "1024", "462"]
+    assert read_log(run.log).checks["told_capacities"] == 4

@@ -1,4 +1,4 @@
-/* The first process of a Linux guest: prints what /sys tells of nodes and packages, and turns the machine off. */
+/* The first process of a Linux guest: prints what /sys tells of nodes, packages and capacities, and turns the machine off. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +33,7 @@ int main(void) {
     show(PLACE "node/node*/meminfo");
     show(PLACE "cpu/cpu*/topology/physical_package_id");
     show(PLACE "cpu/cpu*/topology/cluster_cpus_list");
+    show(PLACE "cpu/cpu*/cpu_capacity");
     fflush(stdout);
     reboot(RB_POWER_OFF);
     return 1;

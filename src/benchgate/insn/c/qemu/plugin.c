@@ -8,6 +8,7 @@
 #include "counter.h"
 #include "counts.h"
 #include "delays.h"
+#include "device_tree.h"
 #include "events.h"
 #include "journal.h"
 #include "libc.h"
@@ -216,6 +217,8 @@ static void ended(void) {
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
     journal_line("check guest_tsc %llu", (unsigned long long)guest_tsc);
+    if (clock_has_capacities())
+        journal_line("check told_capacities %u", device_tree_told());
     journal_line("closed");
 }
 
@@ -272,6 +275,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         return "the option capacities does not have one for each vCPU";
     if (capacity[0] && (s->access.machine || s->access.order != ACCESS_UNSAID))
         return "CPUs of different capacity and a memory system are not modelled together";
+    if (capacity[0])
+        device_tree_capacities(capacity, vcpus);
     const char *refused = memory_system(vcpus, s);
     if (refused)
         return refused;
