@@ -29,7 +29,9 @@ def body(page: PageView) -> Html | None:
     ungated = listed([str(row) for row in view.ungated]) if view.ungated else None
     if not tables and ungated is None:
         return None
-    return more("Noise floor of each arm, smallest effect of each gate, counts without a gate", *tables, ungated)
+    return more(
+        "Noise floor of each arm, smallest effect of each gate, counts without a gate", *tables, ungated
+    )
 
 
 def _floors(view: SessionView) -> list[Html]:
@@ -43,9 +45,7 @@ def _floors(view: SessionView) -> list[Html]:
 def _effects(view: SessionView) -> list[Html]:
     decided = [of for of in view.shown_verdicts if of.outcome in (Word.PASS, Word.FAIL)]
     known = [(of, of.smallest_effect) for of in decided if of.smallest_effect is not None]
-    rows = [
-        (of.id, units.limit(of) or NOTHING, percent(effect)) for of, effect in known
-    ]
+    rows = [(of.id, units.limit(of) or NOTHING, percent(effect)) for of, effect in known]
     if not rows:
         return []
     heads = ("gate", "threshold", "smallest effect")

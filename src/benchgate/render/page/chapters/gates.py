@@ -1,9 +1,9 @@
 """What was asked: every gate with its figure, its threshold and its verdict. No other part of the page says a
 verdict again.
 
-Takes a PageView; gives the chapter, or None for a session without a verdict. What is not PASS comes first, with
-its sentence, the advice and the command to look closer. Gates that share a reason share a table. Does not
-fail.
+Takes a PageView; gives the chapter, or None for a session without a verdict. What is not PASS comes first,
+with its sentence, the advice and the command to look closer. Gates that share a reason share a table. Does
+not fail.
 """
 
 from __future__ import annotations
@@ -143,7 +143,13 @@ def _cells(page: PageView, line: GateLine) -> TableLine:
     verdict, row = line.verdict, _row_of(page, line.verdict)
     badge = tag("span", "negative control", class_="badge") if verdict.gate == "control" else None
     name = join([tag("a", line.subject, href=f"#{row.id}"), badge])
-    cells = [name, word(str(line.word)), tag("span", line.figure, class_="seen"), _asked(page, verdict), _how(page, line)]
+    cells = [
+        name,
+        word(str(line.word)),
+        tag("span", line.figure, class_="seen"),
+        _asked(page, verdict),
+        _how(page, line),
+    ]
     places = sorted({page.looks[of.place] for of in row.series if of.system == verdict.system})
     where = " ".join(map(str, places)) or None
     return TableLine(cells, f"{line.subject} {verdict.id}", where, line.word.lower())
@@ -154,8 +160,8 @@ def _row_of(page: PageView, verdict: Verdict) -> PageRow:
 
 
 def _asked(page: PageView, verdict: Verdict) -> str:
-    """`work > 1.6x`; of a cell without a threshold, what else is asked. A verdict without a figure does not name
-    the unit of its threshold, but the runs do."""
+    """`work > 1.6x`; of a cell without a threshold, what else is asked. A verdict without a figure does not
+    name the unit of its threshold, but the runs do."""
     if verdict.unit is None and verdict.base_cpus is None and not verdict.baseline:
         series = (page.metrics[of.key] for of in _row_of(page, verdict).series if of.system == verdict.system)
         units_ = (of.unit for every in series for of in every if of.metric.name == verdict.metric)

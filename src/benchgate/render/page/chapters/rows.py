@@ -1,5 +1,5 @@
-"""Why the figures are as they are, row by row: threads, timelines and the machine's accounts at once, of the rows
-that need it, and figures, histograms and promises on request.
+"""Why the figures are as they are, row by row: threads, timelines and the machine's accounts at once, of the
+rows that need it, and figures, histograms and promises on request.
 
 Takes a PageView; gives the chapter, or None without any row. The modules of page/details show the parts of a
 row; a part without anything to show is left out. Does not fail.

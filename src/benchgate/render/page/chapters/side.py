@@ -62,7 +62,9 @@ def body(page: PageView) -> Html | None:
     whole = table("All arms", heads, kept, texts=2)
     told = tag("p", f"{ABOUT} {_told(firsts)}".strip())
     is_decided = any(verdict.gate != VERIFIED for verdict in page.view.decided)
-    return more(counted(len(lines), "arm"), told, tag("div", whole, class_="tall sort"), is_open=not is_decided)
+    return more(
+        counted(len(lines), "arm"), told, tag("div", whole, class_="tall sort"), is_open=not is_decided
+    )
 
 
 Clock = tuple[Lane, str]

@@ -1,9 +1,9 @@
 """Metrics over CPU counts, and the histograms of latencies with their percentiles.
 
 Takes a PageView; gives the part, or None if no workload declares a metric, no gate limits one and no guest
-printed a histogram. There is a picture only of what can be compared: CPU counts, or systems. All panels of one
-metric have one axis, unless they differ by more than ten times. `panels_of` serves metrics.svg, too. Histograms
-are outlines on a logarithmic axis, several systems over each other. Does not fail.
+printed a histogram. There is a picture only of what can be compared: CPU counts, or systems. All panels of
+one metric have one axis, unless they differ by more than ten times. `panels_of` serves metrics.svg, too.
+Histograms are outlines on a logarithmic axis, several systems over each other. Does not fail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,18 @@ from benchgate.render.page.look import colour_class, dash, marker
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import by_cpus
 from benchgate.render.page.pictures.by_cpus import Panel, PlotLimit, PlotLine, PlotPoint
-from benchgate.render.page.pictures.frame import LEFT, RIGHT, TOP, WIDTH, level, path, picture, short, ticks
+from benchgate.render.page.pictures.frame import (
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    level,
+    on_scales,
+    path,
+    picture,
+    short,
+    ticks,
+)
 from benchgate.render.page.tables import figure, table, used
 from benchgate.render.tables import metrics as metrics_table
 from benchgate.render.tables import units
@@ -64,8 +75,7 @@ def body(page: PageView) -> Html | None:
     if lines is None and not shapes:
         return None
     pictures = [
-        figure(by_cpus.draw(of.panel, partial(shown, unit=of.unit)), of.panel.heading)
-        for of in drawn
+        figure(by_cpus.draw(of.panel, partial(shown, unit=of.unit)), of.panel.heading) for of in drawn
     ]
     panels = tag("div", *pictures, class_="panels") if pictures else None
     return join([lines, panels, *_histograms(shapes)])
@@ -103,7 +113,7 @@ def _panels(page: PageView, series: Sequence[ArmSeries]) -> list[MetricPanel]:
     return [
         _drawn(label if len(part) == len(lines) else f"{label} on {part[0][0].name}", metric, unit, part)
         for (label, metric, unit), lines in result.items()
-        for part in by_cpus.on_scales(lines, lambda one: by_cpus.top(one[0]))
+        for part in on_scales(lines, lambda one: by_cpus.top(one[0]))
     ]
 
 
@@ -212,13 +222,14 @@ def _histograms(shapes: Shapes) -> list[Html]:
     rows = [_percentiles(key, shape) for key, some in shapes.items() for shape in some]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
     whole = table("Percentiles of all counted runs together", heads, rows, texts=2)
-    return [*([tag("div", *pictures, class_="panels")] if pictures else []), whole]
+    warnings = [shape.warning for some in shapes.values() for shape in some if shape.warning]
+    told = [tag("p", warning, class_="warning") for warning in warnings]
+    return [*([tag("div", *pictures, class_="panels")] if pictures else []), whole, *told]
 
 
 def _histogram(key: tuple[str, str, int], some: Sequence[ShownDistribution]) -> Html:
     axis = partial(shown, unit=some[0].of.unit)
-    warnings = (tag("p", shape.warning, class_="warning") for shape in some if shape.warning)
-    return figure(draw(_heading(key), some, axis), _heading(key), *warnings)
+    return figure(draw(_heading(key), some, axis), _heading(key))
 
 
 def _heading(key: tuple[str, str, int]) -> str:

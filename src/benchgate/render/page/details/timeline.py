@@ -16,7 +16,7 @@ from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.render.page.html import Child, Html, join, number, rect, tag
 from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
-from benchgate.render.page.pictures.by_cpus import on_scales
+from benchgate.render.page.pictures.frame import on_scales
 from benchgate.render.page.tables import NOTHING, broad, commands, cut_of, more, run_folder, table
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
@@ -29,15 +29,15 @@ MOST_BYTES = 260_000
 """The most bytes of all pictures of a session; cells for which nothing is left are named."""
 MOST_LANES = 64
 APART = 1.05
-"""A cell is open at once if its slowest run takes more than so many times the median, or if it is the first one
-of a row whose threads were not recorded."""
+"""A cell is open at once if its slowest run takes more than so many times the median, or if it is the first
+one of a row whose threads were not recorded."""
 
 
 TOLD = (
     "The median and the slowest run of each cell, on one scale unless one is ten times as long: the total "
-    "window, from its begin to its end. Workers are as the guest reported them, by their number; a dashed one "
-    "ended on another CPU than it began on. What a vCPU did is known on the instruction clock only, in up to "
-    "200 columns: below, it executes; on top, it executes loops that only wait; free, it is halted."
+    "window, from its begin to its end. Workers are as the guest reported them, by their number; a dashed "
+    "one ended on another CPU than it began on. What a vCPU did is known on the instruction clock only, in "
+    "up to 200 columns: below, it executes; on top, it executes loops that only wait; free, it is halted."
 )
 
 
@@ -51,9 +51,7 @@ def body(page: PageView) -> Html | None:
         return None
     cells.sort(key=lambda of: -of[0].cpus)  # if something has to be left out, then what is least to see
     alone = cells[0] if not page.view.threads else None
-    shown = [
-        (of[0].cell, _cell(page.view, of, is_open=of is alone or of[-1].share > APART)) for of in cells
-    ]
+    shown = [(of[0].cell, _cell(page.view, of, is_open=of is alone or of[-1].share > APART)) for of in cells]
     drawn, cut = page.fitting(shown, MOST_BYTES)
     return join([_legend(page.view.timelines) if drawn else None, *map(Html, drawn), cut_of(cut)])
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.look import colour_class, marker, outline
-from benchgate.render.page.pictures.frame import Frame, path, picture, ticks
+from benchgate.render.page.pictures.frame import Frame, are_apart, path, picture, ticks
 
 MOST_SHIFT = 16.0
 SHARE = 0.8
@@ -114,28 +113,9 @@ def reach(panel: Panel) -> tuple[float, float]:
     return min([*values, panel.least]), max([*values, panel.most])
 
 
-APART = 10.0
-"""Figures that differ by more than so many times cannot be read on one axis."""
-
-
-def are_apart(tops: Sequence[float]) -> bool:
-    above = [top for top in tops if top > 0]
-    return bool(above) and max(above) > APART * min(above)
-
-
 def top(line: PlotLine) -> float:
     """The largest value of a line."""
     return max((max(point.value, *point.runs, point.level or 0.0) for point in line.points), default=0.0)
-
-
-Piece = TypeVar("Piece")
-
-
-def on_scales(pieces: Sequence[Piece], top_of: Callable[[Piece], float]) -> list[list[Piece]]:
-    """The pieces in groups that can be read on one axis: one group, or each piece alone."""
-    if are_apart([top_of(piece) for piece in pieces]):
-        return [[piece] for piece in pieces]
-    return [list(pieces)]
 
 
 def on_one_axis(panels: Sequence[Panel], all_of_them: Sequence[Panel]) -> list[Panel]:
