@@ -50,7 +50,8 @@ OVERRUN = """
 """
 """What leaves the page and is in no box that scrolls by itself."""
 COVERED = """
-[...document.querySelectorAll('th, td')].filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth)
+[...document.querySelectorAll('th, td')]
+  .filter(one => one.clientWidth && one.scrollWidth > one.clientWidth + 1)
   .map(one => one.textContent.slice(0, 60))
 """
 """Cells whose text runs over the next cell."""
@@ -61,7 +62,7 @@ VIEWS: dict[str, Callable[[], SessionView]] = {
     "failing": lambda: failing(Word.FAIL),
     "long": lambda: long_view(500),
     "threads": lambda: threads_view(2, 8, 32),
-    "long names": lambda: long_names_view(),
+    "long names": long_names_view,
     "4 cells": lambda: wide_view(2, 1, 2),
     "30 cells": lambda: wide_view(5, 2, 3),
     "200 cells": lambda: wide_view(10, 5, 4),
@@ -120,7 +121,7 @@ def test_first_what_was_asked_then_why_and_the_rest_is_folded(browser: Browser, 
     gates, timeline, side = browser.value(PLACES)
     assert 0 < gates < timeline < side
     assert browser.value("document.querySelector('#gates').getBoundingClientRect().top") < 200
-    rest = ["side", "runs", "floor", "envelope"]
+    rest = ["side", "runs", "floor", "envelope", "again"]
     assert browser.value(SECTIONS)[2:] == rest
     assert browser.value(FOLDED) == ["rows"]
 

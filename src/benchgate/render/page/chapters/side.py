@@ -23,8 +23,6 @@ from benchgate.render.view import SessionView
 
 TITLE = "Side by side"
 ORDER = 20
-LONG = 32
-"""A name of more characters may break."""
 ABOUT = (
     "Medians, with the smallest and the largest run below them if they differ; speedups are ratios of "
     "medians within one system and lane, in brackets the exact bootstrap interval. Start and join are what "
@@ -110,7 +108,7 @@ class SideLines:
         other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
         text = f"{series.label} {arm.name}"
-        name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
+        name = tag("a", text, href=f"#{row.id}")
         find = f"{text} {series.place}"
         return TableLine([name, *cells], find, self.page.looks.get(series.place), shown.lower())
 
