@@ -42,7 +42,7 @@ HEADS = (
     "speedup of total",
     "host capacity",
     "time step",
-    "late at most",
+    "step error",
     "out of order",
     "CPUs",
 )
