@@ -121,7 +121,7 @@ def test_first_what_was_asked_then_why_and_the_rest_is_folded(browser: Browser, 
     gates, timeline, side = browser.value(PLACES)
     assert 0 < gates < timeline < side
     assert browser.value("document.querySelector('#gates').getBoundingClientRect().top") < 200
-    rest = ["side", "runs", "floor", "envelope", "again"]
+    rest = ["side", "runs", "floor", "envelope", "again", "words"]
     assert browser.value(SECTIONS)[2:] == rest
     assert browser.value(FOLDED) == ["rows"]
 

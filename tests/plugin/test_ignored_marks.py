@@ -293,6 +293,12 @@ def test_a_mark_has_its_meaning_wherever_pytest_takes_it_from(rig: Rig, place: s
     assert rig.run().ret == pytest.ExitCode.TESTS_FAILED
 
 
+def lenient(rig: Rig, *words: str) -> pytest.RunResult:
+    """As pytest is without --strict-markers, where an unknown mark is a warning."""
+    given = [word for word in rig.arguments(*words, play="cannot-start") if word != "--strict-markers"]
+    return rig.pytester.runpytest_inprocess(*given, "-W", "ignore::pytest.PytestUnknownMarkWarning")
+
+
 MISSPELT = "there is no mark `speedupp`; did you mean `speedup`?"
 WRONG = "@pytest.mark.speedupp(cpus=2, at_least=1.6)"
 
@@ -310,7 +316,7 @@ WRONG = "@pytest.mark.speedupp(cpus=2, at_least=1.6)"
 def test_a_misspelt_mark_is_an_error_that_says_which_was_meant(rig: Rig, test_file: str) -> None:
     rig.pytester.makeconftest(CONFTEST)
     rig.pytester.makepyfile(test_scaling=f"import pytest\n\n{test_file}")
-    result = rig.run("-W", "ignore::pytest.PytestUnknownMarkWarning", play="cannot-start")
+    result = lenient(rig)
     assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
     assert MISSPELT in result.stderr.str() + result.stdout.str()
     assert not (rig.folder / "reports").exists()
@@ -329,5 +335,5 @@ def test_with_strict_markers_it_says_so_too(rig: Rig) -> None:
 def test_a_mark_of_another_tool_is_none_of_ours(rig: Rig, mark: str) -> None:
     other = f"@pytest.mark.{mark}\ndef test_plain(): pass\n"
     rig.pytester.makepyfile(test_scaling=f"import pytest\n\n{other}")
-    result = rig.run("-W", "ignore::pytest.PytestUnknownMarkWarning", "--quick", play="cannot-start")
+    result = lenient(rig, "--quick")
     result.assert_outcomes(passed=1)

@@ -191,8 +191,8 @@ TERMS = (
     ),
     Term(
         "verdict",
-        "What a gate says of its figures: PASS, FAIL, INCONCLUSIVE (the runs do not decide), INVALID (no "
-        "figure can be believed) or SKIP (not measured).",
+        "What a gate says: that it holds, that it does not, that the runs do not decide, that no figure can "
+        "be believed, or that nothing was measured.",
         "read-a-verdict",
         ("verdicts",),
     ),

@@ -19,7 +19,7 @@ from tests.unit.factories import cell, raw_run, rows, run_row, view
 
 FULL = full_view()
 PAGE = page_view(FULL)
-NAMES = ["gates", "rows", "side", "runs", "floor", "envelope", "again"]
+NAMES = ["gates", "rows", "side", "runs", "floor", "envelope", "again", "words"]
 
 
 def text_of(html: str | None) -> str:
