@@ -151,6 +151,50 @@ def long_view(runs: int) -> SessionView:
     return view(*halves, noise=noise)
 
 
+LONG_NAME = "a_workload_with_a_long_name.parameter-4294967296.another_parameter-with-a-long-value.threads-128"
+
+
+def long_names_view() -> SessionView:
+    """Rows, systems, metrics and threads whose names are longer than any column."""
+    given = wide_view(2, 2, 3)
+    long_metric = replace(P99, name=f"a_percentile_of_{'many_' * 12}words")
+    names = {"linux": "linux:a_setting=a_long_value,another_setting=4294967296", "primes": LONG_NAME}
+
+    def named(of: Cell) -> Cell:
+        system, workload = names.get(of.system, of.system), names.get(of.workload, of.workload)
+        return replace(of, system=system, workload=workload, label=workload)
+
+    made = tuple(
+        replace(
+            row, cell=named(row.cell), metrics=((long_metric, 1000.0 * row.cell.cpus),) if row.counts else ()
+        )
+        for row in given.rows
+    )
+    verdicts = tuple(
+        replace(
+            one,
+            system=names.get(one.system, one.system),
+            workload=names.get(one.workload, one.workload),
+            reason=one.reason.replace("primes", LONG_NAME),
+        )
+        for one in given.verdicts
+    )
+    cells = {row.cell.id: named(row.cell).id for row in given.rows}
+    threads = tuple(
+        replace(
+            of,
+            cell=cells[of.cell],
+            threads=tuple(
+                replace(named_thread, name=f"a thread with a {'very ' * 9}long name")
+                for named_thread in of.threads
+            ),
+        )
+        for of in given.threads
+    )
+    timelines = tuple(replace(of, cell=cells[of.cell]) for of in given.timelines)
+    return replace(given, rows=made, verdicts=verdicts, threads=threads, timelines=timelines)
+
+
 WIDE = ("primes", "primes.split-one", "pipe", "wake", "mutex", "walk", "checksum", "matmul", "sort", "spawn")
 """Names of rows; `primes.split-one` is a negative control."""
 COUNTS = (1, 2, 4, 8, 16)

@@ -11,10 +11,12 @@ import ast
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from benchgate import commands, pytest_plugin
+from benchgate.base import glossary
 from benchgate.base.gates import Verdict
 from benchgate.base.paths import data_root
 from benchgate.base.runs import RawRun, VerifiedRun
@@ -459,6 +461,24 @@ def _when(promise: Promise) -> str:
     return "; ".join(f"{name} {' or '.join(words)}" for name, words in promise.when.items())
 
 
+# ---- words
+
+
+def words() -> str:
+    paths = {path.stem: path for path in sorted((data_root() / "docs").glob("*/*.md"))}
+    rows = [(term.word, cell(term.meaning), _more(paths[term.page])) for term in glossary.TERMS]
+    told = (
+        f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change benchgate "
+        "are in ARCHITECTURE.md."
+    )
+    return page("Words", told, table(("word", "meaning", "more"), rows))
+
+
+def _more(path: Path) -> str:
+    folder = "" if path.parent.name == FOLDER.name else f"../{path.parent.name}/"
+    return f"[{path.stem}]({folder}{path.name})"
+
+
 # ---- all pages
 
 
@@ -471,6 +491,7 @@ def pages() -> Mapping[str, str]:
         "commands.md": command_pages(),
         "exit-codes.md": codes(),
         "witnesses.md": witnesses(),
+        "glossary.md": words(),
         **{f"yaml-{file.name}.md": yaml_page(file) for file in FILES},
     }
     titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in result.items()}

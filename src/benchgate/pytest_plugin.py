@@ -10,6 +10,7 @@ door.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from benchgate.session.mix_study.isolation_mark import IsolationResult
     from benchgate.session.pytest_hooks.pytest_session import Boots, PytestSession
     from benchgate.session.pytest_hooks.results import CellResult, VerdictResult
+
+
+UNKNOWN_MARK = re.compile(r"'(\w+)' not found in `markers` configuration option")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,6 +61,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from benchgate.session.pytest_hooks import pytest_run
 
         pytest_run.plan_items(metafunc)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,  # noqa: ARG001 - pytest gives it by this name
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """With --strict-markers an unknown mark is an error of pytest's, which does not know what was meant."""
+    report = yield
+    unknown = UNKNOWN_MARK.search(str(report.longrepr)) if report.failed else None
+    if unknown and (near := mark_table.nearest(unknown[1])):
+        report.sections.append(("benchgate", f"there is no mark `{unknown[1]}`; did you mean `{near}`?"))
+    return report
 
 
 @pytest.hookimpl(wrapper=True)

@@ -291,3 +291,49 @@ def test_a_mark_has_its_meaning_wherever_pytest_takes_it_from(rig: Rig, place: s
     assert rig.run().ret == 0
     rig.consoles((19_000_000, 18_000_000))
     assert rig.run().ret == pytest.ExitCode.TESTS_FAILED
+
+
+def lenient(rig: Rig, *words: str) -> pytest.RunResult:
+    """As pytest is without --strict-markers, where an unknown mark is a warning."""
+    given = [word for word in rig.arguments(*words, play="cannot-start") if word != "--strict-markers"]
+    return rig.pytester.runpytest_inprocess(*given, "-W", "ignore::pytest.PytestUnknownMarkWarning")
+
+
+MISSPELT = "there is no mark `speedupp`; did you mean `speedup`?"
+WRONG = "@pytest.mark.speedupp(cpus=2, at_least=1.6)"
+
+
+@pytest.mark.parametrize(
+    "test_file",
+    [
+        f"{PRIMES}\n{WRONG}\ndef test_scales(verdict):{MEASURES}",
+        f"{PRIMES}\n{WRONG}\ndef test_right(cell):{VERIFIES}",
+        f"{PRIMES}\n{SPEEDUP}\n{WRONG}\ndef test_scales(verdict):{MEASURES}",
+        f"{PRIMES}\n{SPEEDUP}\ndef test_scales(verdict):{MEASURES}\n{WRONG}\ndef test_plain(): pass\n",
+    ],
+    ids=["a verdict", "a cell", "beside a right one", "without a fixture"],
+)
+def test_a_misspelt_mark_is_an_error_that_says_which_was_meant(rig: Rig, test_file: str) -> None:
+    rig.pytester.makeconftest(CONFTEST)
+    rig.pytester.makepyfile(test_scaling=f"import pytest\n\n{test_file}")
+    result = lenient(rig)
+    assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
+    assert MISSPELT in result.stderr.str() + result.stdout.str()
+    assert not (rig.folder / "reports").exists()
+
+
+def test_with_strict_markers_it_says_so_too(rig: Rig) -> None:
+    rig.pytester.makepyfile(
+        test_scaling=f"import pytest\n\n{PRIMES}\n{WRONG}\ndef test_x(verdict):{MEASURES}"
+    )
+    result = rig.run("--strict-markers", play="cannot-start")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert MISSPELT in result.stdout.str()
+
+
+@pytest.mark.parametrize("mark", ["limits", "slow", "limits(3)", "scalings(kind='x')"])
+def test_a_mark_of_another_tool_is_none_of_ours(rig: Rig, mark: str) -> None:
+    other = f"@pytest.mark.{mark}\ndef test_plain(): pass\n"
+    rig.pytester.makepyfile(test_scaling=f"import pytest\n\n{other}")
+    result = lenient(rig, "--quick")
+    result.assert_outcomes(passed=1)

@@ -631,12 +631,31 @@ def test_a_wrong_explore_command(words: list[str], said: str, capsys: pytest.Cap
 def test_docs_lists_the_pages_and_prints_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["docs"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if not line.startswith("  ")] == [f"{part}:" for part in docs.PARTS]
+    heads = [line for line in lines if not line.startswith("  ")]
+    assert [line for line in heads if line.endswith(":")] == [f"{part}:" for part in docs.PARTS]
+    assert heads[-1] == "as a site: `./run docs` in a checkout makes build/site/index.html"
+    assert "words: arm, baseline, cell" in "\n".join(lines)
     assert re.search(r"^  wire +What a guest prints", "\n".join(lines), re.M)
     assert cli.main(["docs", "wire"]) == 0
     assert capsys.readouterr().out == (data_root() / "docs" / "reference" / "wire.md").read_text()
 
 
+def test_docs_says_what_a_word_means(capsys: pytest.CaptureFixture[str]) -> None:
+    due = "noise floor: By how much two arms seem to differ"
+    for asked in (["noise floor"], ["noise", "floor"], ["noise-floor"]):
+        assert cli.main(["docs", *asked]) == 0
+        assert capsys.readouterr().out.startswith(due)
+    assert refused(capsys, "docs", "windo") == (
+        "benchgate: there is no page and no word `windo`; did you mean `window`?"
+    )
+
+
 def test_docs_suggests_a_page(capsys: pytest.CaptureFixture[str]) -> None:
-    assert refused(capsys, "docs", "wier") == "benchgate: there is no page `wier`; did you mean `wire`?"
-    assert refused(capsys, "docs", "zzz") == "benchgate: there is no page `zzz`; `benchgate docs` lists all"
+    assert (
+        refused(capsys, "docs", "wier")
+        == "benchgate: there is no page and no word `wier`; did you mean `wire`?"
+    )
+    assert (
+        refused(capsys, "docs", "zzz")
+        == "benchgate: there is no page and no word `zzz`; `benchgate docs` lists all"
+    )

@@ -1,4 +1,4 @@
-"""A word of the glossary (ARCHITECTURE.md) names only what the glossary says of it."""
+"""A word of the glossaries (ARCHITECTURE.md, and that of users) names only what they say of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import benchgate
+from benchgate.base import glossary as users
 
 ROOT = Path(benchgate.__file__).parent
 OWNERS = {
@@ -24,6 +25,7 @@ OWNERS = {
     "Ground": "plan.planned",
     "Lane": "base.cells",
     "Machine": "base.system.machines",
+    "Interval": "base.statistics.stats",
     "Metric": "base.workload.metrics",
     "Mix": "base.mix_runs",
     "Oracles": "judge.oracles.oracle",
@@ -31,6 +33,7 @@ OWNERS = {
     "Placement": "base.cells",
     "Policy": "base.gates",
     "Profile": "insn.profile",
+    "Promise": "base.workload.witness",
     "Ruling": "base.gates",
     "Scenario": "base.workload.scenarios",
     "Script": "base.system.script",
@@ -51,7 +54,7 @@ MODULES = {
         "render.tables.machine",
     },
     "part": {"judge.mix_part"},
-    "gate": {"base.gates", "judge.gates"},
+    "gate": {"base.gates", "judge.gates", "render.page.chapters.gates"},
 }
 """Words that also mean something else in English, and the modules about what the glossary means."""
 NOT_FUNCTIONS = {"mark", "part"}
@@ -104,7 +107,7 @@ def strange_functions(sources: Mapping[str, str]) -> Iterator[str]:
 
 
 def words() -> set[str]:
-    return glossary((ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    return glossary((ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")) | {*users.WORDS}
 
 
 def test_a_class_with_a_word_of_the_glossary_is_what_the_glossary_says() -> None:

@@ -1,7 +1,7 @@
-"""`benchgate docs`: prints the documents that this version came with, or one of them.
+"""`benchgate docs`: prints the documents that this version came with, one of them, or what a word means.
 
-Takes the name of a page, which is unique among the folders of docs/; prints its Markdown. UsageError if there
-is no such page.
+Takes the name of a page, which is unique among the folders of docs/, or a word of the glossary; prints the
+page's Markdown, or the word's sentence. UsageError if there is neither.
 """
 
 from __future__ import annotations
@@ -9,28 +9,38 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchgate.base import glossary
 from benchgate.base.errors import UsageError
 from benchgate.base.paths import data_root
 from benchgate.base.text import suggestion
+from benchgate.render.tables import columns
 
 PARTS = ("tutorial", "how-to", "reference", "explanation", "measured")
 """The folders of docs/, in the order in which a newcomer needs them."""
+WIDTH = 80
+SITE = "as a site: `./run docs` in a checkout makes build/site/index.html"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("page", nargs="?", help="its name, such as gates (default: a list of all pages)")
+    about = "a page, such as gates, or a word, such as `noise floor` (default: a list of all pages and words)"
+    parser.add_argument("page", nargs="*", help=about)
 
 
 def run(words: argparse.Namespace) -> int:
     pages = _pages()
-    if words.page is None:
+    if not words.page:
         print(_list(pages))
         return 0
-    page = words.page.rpartition("/")[2].removesuffix(".md")  # as links between the pages have it
-    if page not in pages:
-        known = suggestion(page, pages, "`benchgate docs` lists all")
-        raise UsageError(f"there is no page `{words.page}`; {known}")
-    print(pages[page].read_text(encoding="utf-8"), end="")
+    asked = " ".join(words.page)
+    page = asked.rpartition("/")[2].removesuffix(".md")  # as links between the pages have it
+    term = glossary.term_of(page)
+    if page not in pages and term is None:
+        known = suggestion(page, {*pages, *glossary.WORDS}, "`benchgate docs` lists all")
+        raise UsageError(f"there is no page and no word `{asked}`; {known}")
+    if page in pages:
+        print(pages[page].read_text(encoding="utf-8"), end="")
+    elif term is not None:
+        print(f"{term.word}: {term.meaning}\nMore: benchgate docs {term.page}")
     return 0
 
 
@@ -51,7 +61,8 @@ def _list(pages: dict[str, Path]) -> str:
         if (part := f"{path.parent.name}:") not in lines:
             lines.append(part)
         lines.append(f"  {name:{width}}  {_title(path)}")
-    return "\n".join(lines)
+    terms = columns.wrapped(f"words: {', '.join(glossary.WORDS)}", WIDTH)
+    return "\n".join([*lines, *terms, SITE])
 
 
 def _title(path: Path) -> str:

@@ -6,6 +6,7 @@ them, and `benchgate docs gates` shows them. A user's own kind of gate has its r
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -241,8 +242,16 @@ TABLE: tuple[GateMark, ...] = (
 SHIPPED: Mapping[str, GateMark] = MappingProxyType({one.name: one for one in TABLE})
 OF_KIND: Mapping[str, GateMark] = MappingProxyType({kind: one for one in TABLE for kind in one.kinds})
 """The mark whose gates have this kind."""
+NEAR = 0.8
+"""How alike an unknown mark is to one of ours, at least, to be taken for a misspelt one: difflib's ratio."""
 OWN_FIGURE = frozenset(kind for kind, one in OF_KIND.items() if one.has_own_figure)
 """The kinds of gate whose figure is neither the metric itself nor a ratio of two arms."""
+
+
+def nearest(name: str) -> str:
+    """The mark that somebody means who writes an unknown one; empty if none is near."""
+    known = [*SHIPPED, *(mark.name for mark in (WORKLOAD, SYSTEM, MACHINE)), ISOLATION]
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=NEAR)), "")
 
 
 def lines() -> Iterator[str]:

@@ -335,6 +335,9 @@ class ToldVerdicts:
     word: Word
     text: str
     of: tuple[Verdict, ...]
+    shared: str = ""
+    """The reason that they share, without their names; empty of a sentence about one verdict, and of cells
+    whose runs are all verified."""
 
 
 def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
@@ -363,7 +366,7 @@ def _told(word: Word, cause: str, same: Sequence[Verdict], *, not_run: bool) -> 
     if len(same) >= FEW:
         what, sign, then = why.partition("; next: ")
         (text,) = gathered(((verdict.id, what) for verdict in same), "gate")
-        return [ToldVerdicts(word, f"{text}{sign}{then}", tuple(same))]
+        return [ToldVerdicts(word, f"{text}{sign}{then}", tuple(same), why)]
     texts = [
         f"{verdict.id}: {why}" if not_run else verdict.sentence.removeprefix(f"{word}: ") for verdict in same
     ]

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from benchgate.base.pyfile import modules_of
-from benchgate.render.page import chapters, look
+from benchgate.render.page import chapters, look, words
 from benchgate.render.page.html import Html, join, tag
 from benchgate.render.page.page_view import page_view
 from benchgate.render.view import SessionView, headline
@@ -48,7 +48,10 @@ def session_page(view: SessionView) -> str:
     bodies = [
         (chapter.__name__.rpartition(".")[2], chapter.TITLE, chapter.body(page)) for chapter in all_chapters()
     ]
-    sections = [(name, title, body) for name, title, body in bodies if body is not None]
+    there = [(name, title, body) for name, title, body in bodies if body is not None]
+    linked, terms = words.linked([body for _, _, body in there])
+    sections = [(name, title, body) for (name, title, _), body in zip(there, linked, strict=True)]
+    sections += [("words", words.TITLE, terms)] if terms is not None else []
     told = f"session {view.id}, {view.started} to {view.finished or 'unfinished'}"
     told += f", benchgate {view.version}" if view.version else ""
     told += f"; commands and paths are for the folder that holds {view.reports_folder}/"

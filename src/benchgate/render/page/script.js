@@ -91,16 +91,9 @@
   const has = (one, key, wanted) => !wanted || (one.dataset[key] || "").split(" ").includes(wanted);
   function filter() {
     const [text, place, word] = [find.value.trim().toLowerCase(), system.value, verdict.value];
-    for (const cell of all(".matrix [data-place]")) {
-      cell.hidden = !has(cell, "place", place);
-      cell.classList.toggle("off", cell.tagName === "TD" && !has(cell, "word", word));
-    }
     let left = 0;
     for (const one of items) {
-      const parts = all("td[data-place]", one);
-      const fits = parts.length
-        ? parts.some(cell => !cell.hidden && has(cell, "word", word))
-        : has(one, "place", place) && has(one, "word", word);
+      const fits = has(one, "place", place) && has(one, "word", word);
       const said = (one.dataset.find || one.textContent).toLowerCase();
       one.hidden = !(fits && said.includes(text));
       left += !one.hidden;

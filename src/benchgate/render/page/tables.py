@@ -24,8 +24,8 @@ class TableLine:
     cells: Sequence[Child]
     find: str
     """What the filter by word reads."""
-    place: int | None
-    """The number of its system and lane."""
+    place: int | str | None
+    """The number of its system and lane, or several with spaces between."""
     word: str
 
 
@@ -87,6 +87,11 @@ def used(heads: Sequence[str], rows: Sequence[Sequence[Child]]) -> tuple[list[st
 
 def figure(picture: Html, caption: str, *more: Child) -> Html:
     return tag("figure", tag("figcaption", caption), picture, *more)
+
+
+def broad(name: str, picture: Html, caption: str) -> Html:
+    """A picture as wide as the page, which scrolls by itself where the page is narrow."""
+    return tag("figure", tag("figcaption", caption), scrolling(name, picture), class_="broad")
 
 
 def commands(*given: str) -> Html:

@@ -86,14 +86,16 @@ def sensitivities(outcome: StudyOutcome) -> Grid:
 
 
 def mixes(outcome: StudyOutcome) -> Grid:
-    rows: list[Sequence[str]] = [("mix", "objective", "isolation", "worst part", "sum", "floor", "chosen as")]
+    rows: list[Sequence[str]] = [
+        ("mix", "objective", "isolation", "worst part", "sum", "noise floor", "chosen as")
+    ]
     for mix in outcome.mixes:
         rows.append((told(mix), f"{float(mix.objective):.4g}", *_isolated(mix), ", ".join(mix.planned.roles)))
     return Grid("mixes that ran, against the same parts beside a dummy", tuple(rows), 1, 1)
 
 
 def slowdowns(result: MixResult) -> Grid:
-    rows: list[Sequence[str]] = [("part", "alone", "mixed", "slowdown", "interval", "floor")]
+    rows: list[Sequence[str]] = [("part", "alone", "mixed", "slowdown", "interval", "noise floor")]
     rows += [(part.part, *_slowdown(part)) for part in result.isolation.parts]
     return Grid("the best mix: slowdown of each part", tuple(rows))
 
@@ -109,18 +111,18 @@ def sweep(outcome: StudyOutcome) -> Grid:
     of = outcome.study.sweep
     beside = "" if of is None else f": {of.input} beside {of.beside}, against beside a dummy"
     rows = ((str(point.cpus), *_slowdown(point.slowdown), point.missing) for point in outcome.sweep)
-    heading = ("CPUs", "dummy", "partner", "slowdown", "interval", "floor", "")
+    heading = ("CPUs", "dummy", "partner", "slowdown", "interval", "noise floor", "")
     return Grid(f"sweep over CPUs{beside}", (heading, *rows), 1, 1)
 
 
 def scaling(outcome: StudyOutcome) -> Grid:
     rows = ((point.input, *_slowdown(point.slowdown), point.missing) for point in outcome.scaling)
-    heading = ("input", "alone", "mixed", "slowdown", "interval", "floor", "")
+    heading = ("input", "alone", "mixed", "slowdown", "interval", "noise floor", "")
     return Grid(f"scaling of {outcome.study.scaling} while others run", (heading, *rows), 1, 1)
 
 
 def overcommit(outcome: StudyOutcome) -> Grid:
-    rows: list[Sequence[str]] = [("capacity", "mix", "isolation", "worst part", "sum", "floor")]
+    rows: list[Sequence[str]] = [("capacity", "mix", "isolation", "worst part", "sum", "noise floor")]
     for by, result in outcome.overcommit:
         rows.append((f"{float(by):g}", told(result), *_isolated(result)))
     return Grid("the best mix for each capacity", tuple(rows), 2)

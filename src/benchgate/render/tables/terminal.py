@@ -6,9 +6,10 @@ columns that do not fit, the least important first; reasons are wrapped, not tru
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from benchgate.base import glossary
 from benchgate.base.cells import Window
 from benchgate.base.text import located, visible
 from benchgate.render.figures import ArmFigures, ArmSeries, series_of
@@ -36,7 +37,7 @@ COLUMNS = (
     ("host", "host", 3),
     ("gate", "gate", 1),
     ("step", "time step", 3),
-    ("late", "late at most", 3),
+    ("step error", "step error", 3),
     ("out of order", "out of order", 2),
 )
 """The heading, the cell (units.cells_of), and the order in which columns are left out: largest first, 0
@@ -55,13 +56,19 @@ def render(view: SessionView, width: int = 80, folder: Path | None = None, told:
     located_in = every if folder is None else [located(reason, folder) for reason in every]
     reasons = (reason for reason in located_in if reason not in told)
     seen = (*threads.sentences(view), *sensitivity.sentences(view), *void_runs(view), *view.outliers)
-    texts = (*reasons, *seen, *unwitnessed(view), *view.labels, *view.notes)
+    texts = (*reasons, *seen, *unwitnessed(view), *view.labels, *view.notes, *_words(every))
     lines += [line for text in texts for line in _wrapped(text, room)]
     told = [line for text in sensitivity.wall_time_sentences(view) for line in _wrapped(text, room)]
     for block in (side_by_side.text(view, room), variants.text(view, room), memory.text(view, room), told):
         if block:
             lines += [*([""] if lines[-1] else []), *block]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _words(sentences: Sequence[str]) -> list[str]:
+    """Names the words of the verdicts that the glossary explains, in one line."""
+    found = dict.fromkeys(term.word for text in sentences for _, _, term in glossary.found(text))
+    return [f"words: {', '.join(sorted(found))}; `benchgate docs WORD` explains one"] if found else []
 
 
 def _table(view: SessionView, series: ArmSeries, room: int) -> list[str]:

@@ -108,7 +108,7 @@ def cells_of(series: ArmSeries, arm: ArmFigures, capacity: Mapping[int, Capacity
         "gate": gate(work, is_broken=arm.is_broken),
         "host capacity": with_interval(host.ratio, host.low, host.high, "x") if host and is_of_lane else "-",
         "time step": step(arm),
-        "late at most": blur(arm),
+        "step error": blur(arm),
         "out of order": disorder(arm),
         "total, median": shown(arm.total.median, arm.unit) if arm.total else "-",
         "speedup of total": speedup_of(arm, total),

@@ -31,6 +31,8 @@ def plan_items(metafunc: pytest.Metafunc, state: PytestSession) -> str:
     workload = _mark(metafunc.definition.get_closest_marker("workload"))
     if not names or (workload is None and names == ["image"]):
         return ""
+    if wrong := pytest_marks.misspelt(metafunc.definition, is_ours=True):
+        return wrong
     try:
         request = request_of(metafunc.definition)
         if "verdict" in names and not request.gates:

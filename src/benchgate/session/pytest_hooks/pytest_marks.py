@@ -6,6 +6,7 @@ a mark, or fails with all of them as a UsageError, so that nothing is measured b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,7 @@ def check(items: Iterable[pytest.Item]) -> None:
 
 def mistake(item: pytest.Item) -> str:
     plan = _plan(item)
-    result = _late(item, plan) or _replaced(item, plan) or _gates_nothing(item, plan)
+    result = _late(item, plan) or _replaced(item, plan) or _gates_nothing(item, plan) or misspelt(item)
     return f"{one_line(item.nodeid)}: {result}" if result else ""
 
 
@@ -126,6 +127,19 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
             f"mark {_shown(own[0])} measures nothing, because this test requests no fixture of benchgate: "
             "write `def test_...(cell): cell.require_verified()`, or remove the mark"
         )
+    return ""
+
+
+def misspelt(item: pytest.Item, *, is_ours: bool = False) -> str:
+    """A mark that nobody has registered, with a name near to one of ours: `speedupp`. On a test without a fixture
+    of ours it may be another tool's word, unless its arguments are those of our mark; `is_ours`: the test has
+    one."""
+    known = {re.split(r"[(:]", line, maxsplit=1)[0].strip() for line in item.config.getini("markers")}
+    for mark in item.iter_markers():
+        near = mark_table.nearest(mark.name) if mark.name not in known else ""
+        takes = SHIPPED[near].takes if near in SHIPPED else ()
+        if near and (is_ours or (mark.kwargs and set(mark.kwargs) <= set(takes))):
+            return f"there is no mark `{one_line(mark.name)}`; did you mean `{near}`?"
     return ""
 
 

@@ -65,10 +65,10 @@ def test_a_system_has_the_same_colour_in_every_panel() -> None:
 
 def test_a_dash_is_at_the_percentile_of_all_runs_together() -> None:
     p99 = Metric("wake_p99", MetricKind.PERCENTILE, MetricDirection.LESS, "ns", of="wake", at=99.0)
-    given = [replace(row, metrics=((p99, 100.0),)) for row in measured(2, 1)]
+    given = [replace(row, metrics=((p99, 100.0),)) for row in (*measured(1, 1), *measured(2, 1))]
     text = metrics_svg.render(view(*given, merged={"primes-linux-smp2": {"wake_p99": 200.0}}))
     (panel,) = panels(ElementTree.fromstring(text or ""))
-    run = next(one for one in panel.iter(f"{SVG}circle") if one.get("r") == "1.6")
+    run = next(one for one in panel.iter(f"{SVG}circle") if one.get("r") == "1.6")  # all runs have 100 ns
     bottom = bottom_of(panel)
     due = bottom - 2 * (bottom - float(run.get("cy", "")))
     (dash,) = [one.get("d", "") for one in panel.iter(f"{SVG}path") if one.get("stroke-width") == "2.5"]
@@ -92,8 +92,13 @@ def test_a_session_without_metrics_has_no_picture() -> None:
     assert metrics_svg.render(scaled_view()) is None
 
 
+def test_one_system_at_one_count_has_nothing_to_compare() -> None:
+    assert metrics_svg.render(view(*measured(2, 100))) is None
+    assert metrics_svg.render(view(*measured(2, 100), *measured(2, 100, "kernel"))) is not None
+
+
 def test_names_of_a_yaml_file_are_escaped() -> None:
     odd = replace(RPS, unit="</text><script>")
-    root = drawn(*(replace(row, metrics=((odd, 5.0),)) for row in measured(1, 1)))
+    root = drawn(*(replace(row, metrics=((odd, 5.0),)) for row in (*measured(1, 1), *measured(2, 1))))
     assert not list(root.iter(f"{SVG}script"))
     assert "</text><script>" in "".join(root.itertext())

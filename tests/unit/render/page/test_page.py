@@ -15,8 +15,8 @@ from tests.unit.render.test_escape import evil_view
 def test_the_page_is_well_formed_and_begins_with_the_verdict() -> None:
     page = pagekit.read(session_page(scaled_view()))
     assert page.text.strip().startswith("benchgate: PASS: 1 of 1 verdicts")
-    assert page.parts[0] == "overview"
-    assert page.parts[-1] == "again"
+    assert page.parts[0] == "gates"
+    assert page.parts[-1] == "words"
 
 
 @pytest.mark.parametrize("word", list(Word))

@@ -105,7 +105,7 @@ def test_the_step_of_the_clock_and_its_delay_stand_beside_each_row() -> None:
     (heading, *_, two) = (
         line for line in terminal.render(seen, 120).splitlines() if line.startswith(("arm", "smp2"))
     )
-    assert heading.split()[-2:] == ["step", "late"]
+    assert heading.split()[-3:] == ["step", "step", "error"]
     assert two.endswith("5.000 us  0.30%")
     assert "| 5.000 us | 0.30% |" in summary.render(seen)
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import shlex
 
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, tag
 from benchgate.render.page.page_view import PageView
-from benchgate.render.page.tables import commands
+from benchgate.render.page.tables import commands, more
 
 TITLE = "Check and repeat"
 ORDER = 70
@@ -28,4 +28,4 @@ def body(page: PageView) -> Html | None:
     facts += [f"commit {view.commit}"] if view.commit else []
     check = commands(f"benchgate verify {shlex.quote(view.home)}")
     again = tag("p", f"To measure again ({', '.join(facts)}), and to decide again from the files:")
-    return join([tag("p", told), check, again, commands(*view.repeat)])
+    return more("The commands", tag("p", told), check, again, commands(*view.repeat))

@@ -37,7 +37,7 @@ def body(page: PageView) -> Html | None:
     ]
     every_fact = more(f"All {len(view.envelope)} facts of session.json", _facts(view.envelope))
     parts = [listed(told), _facts(view.machine), _capacity(view), every_fact if view.envelope else None]
-    return join(parts)
+    return more("The conditions of this measurement", *parts)
 
 
 def _facts(facts: Sequence[tuple[str, str]]) -> Html | None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from benchgate.base.gates import Word
 from benchgate.base.text import percent
-from benchgate.render.page.html import Html, join, tag
+from benchgate.render.page.html import Html, tag
 from benchgate.render.page.page_view import PageView
-from benchgate.render.page.tables import NOTHING, listed, more, table, word
+from benchgate.render.page.tables import NOTHING, listed, more, table
 from benchgate.render.tables import sensitivity, units
 from benchgate.render.view import SessionView
 
@@ -27,8 +27,11 @@ def body(page: PageView) -> Html | None:
     view = page.view
     tables = [*_floors(view), *_effects(view)]
     ungated = listed([str(row) for row in view.ungated]) if view.ungated else None
-    shown = more("Noise floor of each arm, smallest effect of each gate", *tables) if tables else None
-    return join([ungated, shown]) if ungated or shown else None
+    if not tables and ungated is None:
+        return None
+    return more(
+        "Noise floor of each arm, smallest effect of each gate, counts without a gate", *tables, ungated
+    )
 
 
 def _floors(view: SessionView) -> list[Html]:
@@ -42,10 +45,8 @@ def _floors(view: SessionView) -> list[Html]:
 def _effects(view: SessionView) -> list[Html]:
     decided = [of for of in view.shown_verdicts if of.outcome in (Word.PASS, Word.FAIL)]
     known = [(of, of.smallest_effect) for of in decided if of.smallest_effect is not None]
-    rows = [
-        (of.id, word(str(of.outcome)), units.limit(of) or NOTHING, percent(effect)) for of, effect in known
-    ]
+    rows = [(of.id, units.limit(of) or NOTHING, percent(effect)) for of, effect in known]
     if not rows:
         return []
-    heads = ("gate", "verdict", "threshold", "smallest effect")
-    return [table("Smallest effect of each decision", heads, rows, texts=2), tag("p", EFFECT, class_="soft")]
+    heads = ("gate", "threshold", "smallest effect")
+    return [table("Smallest effect of each decision", heads, rows), tag("p", EFFECT, class_="soft")]

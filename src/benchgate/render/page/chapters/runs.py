@@ -50,8 +50,6 @@ PLACES = (
     "Only a run on the instruction clock can be replayed: exactly, from its seed. The command at the end of "
     "the page checks every run."
 )
-FEW = 60
-"""So few runs are drawn at once, more of them on request."""
 HEADS = ("run", "cell", "seed", "outcome", "work", "total", "the host during the run", "why", "repeat it")
 NO_NOISE = RunNoise(None, None, {}, ())
 LEAST = {"run_delay": 0.02, "steal": 0.02, "frequency": 0.02, "psi_cpu": 0.1, "involuntary": 100.0}
@@ -80,7 +78,7 @@ def body(page: PageView) -> Html | None:
     entries = legend([(look, place) for place, look in looks.items()])
     drawn = tag("div", *pictures, class_="panels")
     outliers = listed(view.outliers) if view.outliers else None
-    seen = more("Every run as a picture", tag("p", ABOUT), entries, drawn, is_open=len(rows) <= FEW)
+    seen = more("Every run as a picture", tag("p", ABOUT), entries, drawn)
     every = f"All {len(rows)} runs with their figures and commands"
     told = more(every, tag("p", PLACES), tag("div", whole, class_="tall sort"))
     return join([tag("p", _counts(rows)), outliers, void, seen, told])

@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchgate.base.cells import Lane, Window
+from benchgate.base.gates import VERIFIED
 from benchgate.base.statistics.stats import Spread
+from benchgate.base.text import counted
 from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.page.details.phases import Leads, leads_of, shares
 from benchgate.render.page.html import Child, Html, join, tag
 from benchgate.render.page.page_view import PageRow, PageView, arms_of
-from benchgate.render.page.tables import NOTHING, TableLine, table, used, word
+from benchgate.render.page.tables import NOTHING, TableLine, more, table, used
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
 TITLE = "Side by side"
 ORDER = 20
-LONG = 32
-"""A name of more characters may break."""
 ABOUT = (
     "Medians, with the smallest and the largest run below them if they differ; speedups are ratios of "
     "medians within one system and lane, in brackets the exact bootstrap interval. Start and join are what "
@@ -34,7 +34,6 @@ HEADS = (
     "runs",
     "work",
     "speedup of work",
-    "gate",
     "efficiency",
     "faster",
     "total",
@@ -43,7 +42,7 @@ HEADS = (
     "speedup of total",
     "host capacity",
     "time step",
-    "late at most",
+    "step error",
     "out of order",
     "CPUs",
 )
@@ -59,7 +58,11 @@ def body(page: PageView) -> Html | None:
     heads, cells = used(_heads(firsts), [line.cells for line in lines])
     kept = [TableLine(row, line.find, line.place, line.word) for row, line in zip(cells, lines, strict=True)]
     whole = table("All arms", heads, kept, texts=2)
-    return join([tag("p", f"{ABOUT} {_told(firsts)}".strip()), tag("div", whole, class_="tall sort")])
+    told = tag("p", f"{ABOUT} {_told(firsts)}".strip())
+    is_decided = any(verdict.gate != VERIFIED for verdict in page.view.decided)
+    return more(
+        counted(len(lines), "arm"), told, tag("div", whole, class_="tall sort"), is_open=not is_decided
+    )
 
 
 Clock = tuple[Lane, str]
@@ -105,7 +108,7 @@ class SideLines:
         other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
         text = f"{series.label} {arm.name}"
-        name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
+        name = tag("a", text, href=f"#{row.id}")
         find = f"{text} {series.place}"
         return TableLine([name, *cells], find, self.page.looks.get(series.place), shown.lower())
 
@@ -119,7 +122,6 @@ def _cells(
     own: dict[str, Child] = {
         "system, lane": series.place,
         "work": _median(arm.work, arm.unit),
-        "gate": usual["gate"] if usual["gate"] == NOTHING else word_of(usual["gate"]),
         "efficiency": f"{work.ratio * work.base_cpus / arm.cpus:.2%}" if work else NOTHING,
         "faster": _faster(view, other, arm) if other else NOTHING,
         "total": _median(arm.total, arm.unit),
@@ -127,12 +129,6 @@ def _cells(
         "join": ending,
     }
     return [own.get(head, usual.get(head)) for head in HEADS[1:]]
-
-
-def word_of(gate: str) -> Html:
-    """`> 1.6x PASS` with its word marked."""
-    limit, _, outcome = gate.rpartition(" ")
-    return join([f"{limit} " if limit else None, word(outcome)])
 
 
 def _median(spread: Spread | None, unit: str) -> Child:

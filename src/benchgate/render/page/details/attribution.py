@@ -16,8 +16,8 @@ from benchgate.render.page.tables import cut_of, more, table
 from benchgate.render.tables.attribution import LEGEND, MOST_SYMBOLS, shown
 
 TITLE = "What the guests' own counters say (--measure)"
-ORDER = 50
-IS_PICTURE = False
+ORDER = 80
+IS_WHY = False
 MOST_BYTES = 200_000
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from benchgate.base import grouped
 from benchgate.base.cells import Lane, Window
 from benchgate.render.figures import ArmFigures, ArmSeries, Speedup
-from benchgate.render.page.html import Html, join
+from benchgate.render.page.html import Html, tag
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import by_cpus
 from benchgate.render.page.pictures.by_cpus import Panel, PlotLimit, PlotLine, PlotPoint
@@ -19,8 +19,8 @@ from benchgate.render.page.pictures.frame import short
 from benchgate.render.page.tables import figure
 
 TITLE = "Efficiency over CPUs"
-ORDER = 10
-IS_PICTURE = True
+ORDER = 50
+IS_WHY = True
 FIXED_TIME = "time_ns"
 """The parameter of a workload that runs for that long."""
 ABOUT = (
@@ -41,7 +41,8 @@ def body(page: PageView) -> Html | None:
     drawn = panels_of(page)
     if not drawn:
         return None
-    return join([figure(by_cpus.draw(panel, percent), TITLE) for panel in drawn])
+    pictures = (figure(by_cpus.draw(panel, percent), panel.heading) for panel in drawn)
+    return tag("div", *pictures, class_="panels")
 
 
 def percent(value: float) -> str:
@@ -140,6 +141,6 @@ def _point(arm: ArmFigures, seen: Speedup, middle: float) -> PlotPoint:
     share = seen.base_cpus / arm.cpus
     low, high = (seen.interval.low * share, seen.interval.high * share) if seen.has_interval else (None, None)
     value = seen.ratio * share
-    title = f"{arm.name} {percent(value)} ({seen.ratio:.2f}x) {seen.word}".strip()
+    title = f"{arm.name} {percent(value)} ({seen.ratio:.2f}x)"
     runs = tuple(middle / work * share for work, _ in arm.samples)
     return PlotPoint(arm.cpus, value, runs, low, high, title=title)

@@ -19,8 +19,8 @@ from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import cut_of, figure, more, scrolling, table
 
 TITLE = "Flame graphs"
-ORDER = 80
-IS_PICTURE = False
+ORDER = 90
+IS_WHY = False
 
 MOST_BYTES = 250_000
 MOST_BOXES = 500

@@ -20,8 +20,8 @@ from benchgate.render.tables import memory
 from benchgate.render.view import SessionView
 
 TITLE = "What the CPUs waited for in the window"
-ORDER = 40
-IS_PICTURE = False
+ORDER = 30
+IS_WHY = True
 MOST_CPUS = 32
 ORDER_HEADS = (
     *("cell", "accesses", "of these writes before a write", "worst, ns", "all, ns"),

@@ -1,13 +1,15 @@
 """Metrics over CPU counts, and the histograms of latencies with their percentiles.
 
 Takes a PageView; gives the part, or None if no workload declares a metric, no gate limits one and no guest
-printed a histogram. All panels of one metric have one axis. `panels_of` serves metrics.svg, too. Histograms
-are outlines on a logarithmic axis, several systems over each other. Does not fail.
+printed a histogram. There is a picture only of what can be compared: CPU counts, or systems. All panels of
+one metric have one axis, unless they differ by more than ten times. `panels_of` serves metrics.svg, too.
+Histograms are outlines on a logarithmic axis, several systems over each other. Does not fail.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,7 +24,18 @@ from benchgate.render.page.look import colour_class, dash, marker
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import by_cpus
 from benchgate.render.page.pictures.by_cpus import Panel, PlotLimit, PlotLine, PlotPoint
-from benchgate.render.page.pictures.frame import LEFT, RIGHT, TOP, WIDTH, level, path, picture, short, ticks
+from benchgate.render.page.pictures.frame import (
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    level,
+    on_scales,
+    path,
+    picture,
+    short,
+    ticks,
+)
 from benchgate.render.page.tables import figure, table, used
 from benchgate.render.tables import metrics as metrics_table
 from benchgate.render.tables import units
@@ -31,13 +44,13 @@ from benchgate.render.view import SessionView
 MUCH = 0.1
 """From this share on, values below the clock's step are pointed out."""
 TITLE = "Metrics, histograms and percentiles"
-ORDER = 20
-IS_PICTURE = False
+ORDER = 60
+IS_WHY = False
 ABOUT = (
     "The marker is the median of the runs' own figures, which the gates use; every small dot is a run. A "
     "short line is the percentile of all counted runs together, from their merged histograms. A line with "
     "ticks at its ends is a gate's threshold at that CPU count. The axis begins at 0, and is the same for "
-    "all panels of one metric."
+    "all panels of one metric, unless they differ by more than ten times."
 )
 SHAPES = (
     "Histograms of all counted runs together, on a logarithmic axis: the height is the share of the values "
@@ -58,14 +71,14 @@ def about(page: PageView) -> str:
 
 
 def body(page: PageView) -> Html | None:
-    drawn, shapes = panels_of(page), _shapes(page)
-    if not drawn and not shapes:
+    drawn, shapes, lines = panels_of(page), _shapes(page), _table(page)
+    if lines is None and not shapes:
         return None
     pictures = [
         figure(by_cpus.draw(of.panel, partial(shown, unit=of.unit)), of.panel.heading) for of in drawn
     ]
-    panels = tag("div", *pictures, class_="panels") if drawn else None
-    return join([panels, _table(page), *_histograms(shapes)])
+    panels = tag("div", *pictures, class_="panels") if pictures else None
+    return join([lines, panels, *_histograms(shapes)])
 
 
 def shown(value: float, unit: str) -> str:
@@ -79,12 +92,13 @@ def shown(value: float, unit: str) -> str:
 
 
 def panels_of(page: PageView) -> tuple[MetricPanel, ...]:
-    """One panel per workload and metric."""
+    """One panel per workload and metric, of those with something to compare."""
     every = grouped(_panels(page, page.every), key=lambda panel: (panel.metric, panel.unit))
     return tuple(
         replace(mine, panel=panel)
         for mine in _panels(page, page.series)
         for panel in by_cpus.on_one_axis([mine.panel], [one.panel for one in every[mine.metric, mine.unit]])
+        if panel.compares
     )
 
 
@@ -96,7 +110,11 @@ def _panels(page: PageView, series: Sequence[ArmSeries]) -> list[MetricPanel]:
             mine = [each for each in figures if each.metric == metric]
             line = PlotLine(page.looks[arm_series.place], arm_series.place, tuple(map(_point, mine)))
             result.setdefault((arm_series.label, metric, unit), []).append((line, [*_limits(mine)]))
-    return [_drawn(*key, lines) for key, lines in result.items()]
+    return [
+        _drawn(label if len(part) == len(lines) else f"{label} on {part[0][0].name}", metric, unit, part)
+        for (label, metric, unit), lines in result.items()
+        for part in on_scales(lines, lambda one: by_cpus.top(one[0]))
+    ]
 
 
 def _limits(figures: Sequence[MetricFigures]) -> Iterator[PlotLimit]:
@@ -114,8 +132,7 @@ def _limits(figures: Sequence[MetricFigures]) -> Iterator[PlotLimit]:
 
 def _point(figures: MetricFigures) -> PlotPoint:
     samples = next(each.values for each in figures.arm.metrics if each.metric == figures.metric)
-    words = " ".join(str(verdict.outcome) for verdict in figures.verdicts)
-    title = f"{figures.arm.name} {units.shown(figures.spread.median, figures.unit)} {words}".strip()
+    title = f"{figures.arm.name} {units.shown(figures.spread.median, figures.unit)}"
     return PlotPoint(figures.arm.cpus, figures.spread.median, samples, level=figures.merged, title=title)
 
 
@@ -132,17 +149,17 @@ def _drawn(
 
 
 def _table(page: PageView) -> Html | None:
-    """The same lines as in summary.md, the systems of the row in one table."""
+    """The same lines as in summary.md without the gates, the systems of the row in one table."""
     lines = [
-        [line[0], line[1], series.place, *line[2:]]
+        [line[0], line[1], series.place, *line[2:-1]]
         for series in page.series
         for line in metrics_table.rows_of(page.metrics[series.key])
     ]
     if not lines:
         return None
-    names = metrics_table.NAMES
+    names = metrics_table.NAMES[:-1]
     heads, cells = used((names[0], names[1], "system, lane", *names[2:]), lines)
-    return table("Metrics", heads, cells, texts=3, prose=1 if "gate" in heads else 0)
+    return table("Metrics", heads, cells, texts=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +217,19 @@ def _cell_id(view: SessionView, series: ArmSeries, arm: ArmFigures) -> str:
 def _histograms(shapes: Shapes) -> list[Html]:
     if not shapes:
         return []
-    pictures = (_histogram(key, some) for key, some in shapes.items())
+    arms = Counter((label, name) for (label, name, _), some in shapes.items() for _ in some)
+    pictures = [_histogram(key, some) for key, some in shapes.items() if arms[key[:2]] > 1]
     rows = [_percentiles(key, shape) for key, some in shapes.items() for shape in some]
     heads = ("histogram", "system, lane, arm", "values", "p50", "p90", "p99", "p99.9", "p99.99", "largest")
     whole = table("Percentiles of all counted runs together", heads, rows, texts=2)
-    return [tag("div", *pictures, class_="panels"), whole]
+    warnings = [shape.warning for some in shapes.values() for shape in some if shape.warning]
+    told = [tag("p", warning, class_="warning") for warning in warnings]
+    return [*([tag("div", *pictures, class_="panels")] if pictures else []), whole, *told]
 
 
 def _histogram(key: tuple[str, str, int], some: Sequence[ShownDistribution]) -> Html:
     axis = partial(shown, unit=some[0].of.unit)
-    warnings = (tag("p", shape.warning, class_="warning") for shape in some if shape.warning)
-    return figure(draw(_heading(key), some, axis), _heading(key), *warnings)
+    return figure(draw(_heading(key), some, axis), _heading(key))
 
 
 def _heading(key: tuple[str, str, int]) -> str:

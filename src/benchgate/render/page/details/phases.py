@@ -18,8 +18,8 @@ from benchgate.render.page.pictures.bars import Bar
 from benchgate.render.page.tables import figure
 
 TITLE = "What the total has beyond the work"
-ORDER = 30
-IS_PICTURE = True
+ORDER = 70
+IS_WHY = False
 ABOUT = (
     "The total window begins before the first worker is started and ends after the last one is joined; the "
     "work window, from the first worker's start to the last one's end, lies inside it. A bar shows what is "

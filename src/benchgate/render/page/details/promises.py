@@ -17,8 +17,8 @@ from benchgate.render.page.page_view import PageView
 from benchgate.render.page.tables import table
 
 TITLE = "What the machine saw"
-ORDER = 25
-IS_PICTURE = False
+ORDER = 100
+IS_WHY = False
 HEADS = ("promise", "arm", "the machine saw", "because")
 ABOUT = (
     "What must be true of the machine if the figures are right: both sides of each promise, with the values "
@@ -31,9 +31,8 @@ def about(page: PageView) -> str:
 
 
 def body(page: PageView) -> Html | None:
-    series = [arm_series for row in page.rows for arm_series in row.series]
-    rows = [row for arm_series in series for row in _rows(arm_series)]
-    said = [tag("p", text, class_="soft") for arm_series in series for text in _only_said(arm_series)]
+    rows = [row for series in page.series for row in _rows(series)]
+    said = [tag("p", text, class_="soft") for series in page.series for text in _only_said(series)]
     if not rows and not said:
         return None
     return join([table(TITLE, HEADS, rows, texts=4) if rows else None, *said])

@@ -22,8 +22,8 @@ from benchgate.render.tables import memory
 from benchgate.render.view import SessionView
 
 TITLE = "Lines that moved between CPUs"
-ORDER = 70
-IS_PICTURE = False
+ORDER = 40
+IS_WHY = True
 MOST_BYTES = 250_000
 MOST_SAID = 12
 TOLD = (

@@ -18,21 +18,21 @@ from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
 from benchgate.render.page.pictures import thread_lanes
 from benchgate.render.page.pictures.thread_lanes import HUES, MOST_COLOURS, ThreadPaint
-from benchgate.render.page.tables import NOTHING, commands, cut_of, more, run_folder, scrolling, table, used
+from benchgate.render.page.tables import NOTHING, broad, commands, cut_of, more, run_folder, table, used
 from benchgate.render.tables import threads, units
 from benchgate.render.tables.threads import ThreadView
 from benchgate.render.view import SessionView
 
 TITLE = "Threads, by CPU and one by one"
-ORDER = 65
-IS_PICTURE = False
+ORDER = 10
+IS_WHY = True
 MOST_BYTES, LEAST_BYTES, BYTES_PER_CELL = 700_000, 115_000, 3_000
 """The bytes of this part for all rows: what each cell of the session has elsewhere leaves less of them."""
 LATE_HEADS = ("what", "how it was")
 MOST_THREADS = 24
 MOST_SAID = 8
 APART = 0.001
-"""A cell is open at once if a larger share of its CPUs' time was wasted."""
+"""A cell is open at once if a larger share of its CPUs' time was wasted, or if it is the worst one."""
 
 Colours = Mapping[str, int]
 """By the name of a thread."""
@@ -62,7 +62,7 @@ def body(page: PageView) -> Html | None:
     whole = table("Wasted time and waits, by recorded run", heads, rows, texts=2)
     cells = [list(of) for _, of in groupby(every, key=lambda timeline: timeline.cell)]
     cells.sort(key=lambda of: -max(timeline.conserved.share for timeline in of))
-    shown = [(of[0].cell, _cell(page.view, of, colours)) for of in cells]
+    shown = [(of[0].cell, _cell(page.view, of, colours, is_open=of is cells[0])) for of in cells]
     room = _room(page)
     shown.sort(key=lambda piece: len(piece[1]) > room * page.share)  # what does not fit alone comes last
     drawn, cut = page.fitting(shown, room)
@@ -107,12 +107,12 @@ def _key(paint: ThreadPaint, name: str) -> Html:
     return entry(box, paint.kind, name)
 
 
-def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours) -> Html:
+def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours, *, is_open: bool) -> Html:
     worst = max(of, key=lambda timeline: timeline.conserved.share)
     runs = [part for timeline in of for part in _run(timeline, colours)]
     paste = [f"benchgate timeline {run_folder(view, timeline.folder)}" for timeline in of]
     summary = f"{worst.cell}: {threads.wasted(worst.conserved)}"
-    return more(summary, *runs, commands(*paste), is_open=worst.conserved.share > APART)
+    return more(summary, *runs, commands(*paste), is_open=is_open or worst.conserved.share > APART)
 
 
 def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
@@ -124,8 +124,8 @@ def _run(timeline: ThreadTimeline, colours: Colours) -> list[Html]:
     rows = thread_lanes.by_thread(timeline.sketch, paints, f"{name}, by thread: {_threads_told(timeline)}")
     return [
         tag("p", threads.conserved_sentence(timeline.conserved)),
-        _wide(f"{name} by CPU", lanes, f"{run}, seed {timeline.seed}: work {work}{_said(timeline)}"),
-        _wide(f"{name} by thread", rows, f"{run} by thread{_rows_said(timeline)}"),
+        broad(f"{name} by CPU", lanes, f"{run}, seed {timeline.seed}: work {work}{_said(timeline)}"),
+        broad(f"{name} by thread", rows, f"{run} by thread{_rows_said(timeline)}"),
         _threads(timeline, name),
         *_late(timeline),
     ]
@@ -139,10 +139,6 @@ def _late(timeline: ThreadTimeline) -> list[Html]:
         return []
     told = [table(chain.head, LATE_HEADS, chain.links, texts=1, prose=1) for chain in chains]
     return [more(f"Why threads of {timeline.which} run {timeline.run:04} were late", *told)]
-
-
-def _wide(name: str, picture: Html, caption: str) -> Html:
-    return tag("figure", tag("figcaption", caption), scrolling(name, picture), class_="broad")
 
 
 def _said(timeline: ThreadTimeline) -> str:

@@ -16,27 +16,28 @@ from benchgate.judge.accounts.timeline import Timeline, WorkerSpan
 from benchgate.render.page.html import Child, Html, join, number, rect, tag
 from benchgate.render.page.look import entry
 from benchgate.render.page.page_view import PageView
-from benchgate.render.page.tables import NOTHING, commands, cut_of, figure, more, run_folder, table
+from benchgate.render.page.pictures.frame import on_scales
+from benchgate.render.page.tables import NOTHING, broad, commands, cut_of, more, run_folder, table
 from benchgate.render.tables import units
 from benchgate.render.view import SessionView
 
 TITLE = "Timelines by CPU"
-ORDER = 60
-IS_PICTURE = False
+ORDER = 20
+IS_WHY = True
 
 MOST_BYTES = 260_000
 """The most bytes of all pictures of a session; cells for which nothing is left are named."""
 MOST_LANES = 64
-MOST_ROWS, MOST_COLUMNS = 17, 16
 APART = 1.05
-"""A cell is open at once if its slowest run takes more than so many times the median."""
+"""A cell is open at once if its slowest run takes more than so many times the median, or if it is the first
+one of a row whose threads were not recorded."""
 
 
 TOLD = (
-    "The median and the slowest run of each cell, on one scale: the total window, from its begin to its "
-    "end. Workers are as the guest reported them, by their number; a dashed one ended on another CPU than it "
-    "began on. What a vCPU did is known on the instruction clock only, in up to 200 columns: below, it "
-    "executes; on top, it executes loops that only wait; free, it is halted."
+    "The median and the slowest run of each cell, on one scale unless one is ten times as long: the total "
+    "window, from its begin to its end. Workers are as the guest reported them, by their number; a dashed "
+    "one ended on another CPU than it began on. What a vCPU did is known on the instruction clock only, in "
+    "up to 200 columns: below, it executes; on top, it executes loops that only wait; free, it is halted."
 )
 
 
@@ -49,7 +50,8 @@ def body(page: PageView) -> Html | None:
     if not cells:
         return None
     cells.sort(key=lambda of: -of[0].cpus)  # if something has to be left out, then what is least to see
-    shown = [(of[0].cell, _cell(page.view, of, is_open=of[-1].share > APART)) for of in cells]
+    alone = cells[0] if not page.view.threads else None
+    shown = [(of[0].cell, _cell(page.view, of, is_open=of is alone or of[-1].share > APART)) for of in cells]
     drawn, cut = page.fitting(shown, MOST_BYTES)
     return join([_legend(page.view.timelines) if drawn else None, *map(Html, drawn), cut_of(cut)])
 
@@ -71,14 +73,14 @@ def _cell(view: SessionView, of: Sequence[Timeline], *, is_open: bool) -> Html:
     told = f"{slowest.cell}: {_length(of[0].work, of[0].unit)}"
     if len(of) > 1:
         told += f", slowest {slowest.share:.2f} times the median"
-    longest = max(timeline.length for timeline in of)
-    figures = tag("div", *(_figure(timeline, longest) for timeline in of), class_="panels")
+    scales = on_scales(of, lambda timeline: timeline.length)
+    figures = [_figure(timeline, max(one.length for one in scale)) for scale in scales for timeline in scale]
     paste = [f"benchgate timeline {run_folder(view, timeline.folder)}" for timeline in of]
     if slowest.seed is not None:
         paste.append(f"benchgate replay {run_folder(view, slowest.folder)} --timeline --flame")
     tables = [made for made in map(_wakes, of) if made is not None]
-    woke = more("Who woke whom", tag("div", *tables, class_="panels")) if tables else None
-    return more(told, figures, woke, commands(*paste), is_open=is_open)
+    woke = more("Who woke whom", *tables) if tables else None
+    return more(told, *figures, woke, commands(*paste), is_open=is_open)
 
 
 def _figure(timeline: Timeline, longest: float) -> Html:
@@ -93,7 +95,7 @@ def _figure(timeline: Timeline, longest: float) -> Html:
         f"worker {bar.worker} on CPU {bar.cpu} from {bar.begin} to {bar.end}" for bar in timeline.workers[:8]
     )
     drawn = picture(lanes[:MOST_LANES], timeline.activity, longest, timeline.unit, label)
-    return figure(drawn, caption)
+    return broad(f"{timeline.cell}, {timeline.which} run", drawn, caption)
 
 
 def _length(length: float, unit: str) -> str:
@@ -111,21 +113,19 @@ def _lanes(timeline: Timeline) -> list[Lane]:
 
 
 def _wakes(timeline: Timeline) -> Html | None:
-    """A table of who woke whom: a row for each waker, a column for each CPU; of many CPUs the first ones."""
+    """A table of who woke whom: a row for each waker, a column for each CPU that was woken."""
     wakes = timeline.activity.wakes if timeline.activity else ()
     if not wakes:
         return None
     pairs = {(pair.by, pair.target): pair for pair in wakes}
-    targets = sorted({pair.target for pair in wakes})[:MOST_COLUMNS]
-    wakers = sorted({pair.by for pair in wakes}, key=lambda by: -1 if by is None else by)[:MOST_ROWS]
+    targets = sorted({pair.target for pair in wakes})
+    wakers = sorted({pair.by for pair in wakes}, key=lambda by: -1 if by is None else by)
     rows: list[list[Child]] = [
         [_waker(by), *(_times(pairs.get((by, target))) for target in targets)] for by in wakers
     ]
     caption = (
         f"{timeline.which} run {timeline.run:04}: woke it while it was halted / interrupted it while it ran"
     )
-    is_cut = len(pairs) > sum((by, target) in pairs for by in wakers for target in targets)
-    caption += "; only a part, the rest is in clock.log" if is_cut else ""
     return table(caption, ("by", *(f"CPU {target}" for target in targets)), rows)
 
 
@@ -139,7 +139,7 @@ def _times(pair: Wakes | None) -> str:
 
 # ---- the picture
 
-WIDTH, LEFT, RIGHT, TOP = 360, 46, 8, 18
+WIDTH, LEFT, RIGHT, TOP = 1000, 52, 8, 18
 ROW, STRIP, GAP = 10, 16, 8
 WORKERS, WORKED, SPUN = "s0", "s2", "s1"
 """Classes that set the colour (render/page/look.py)."""

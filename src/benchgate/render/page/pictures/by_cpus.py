@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.look import colour_class, marker, outline
-from benchgate.render.page.pictures.frame import Frame, path, picture, ticks
+from benchgate.render.page.pictures.frame import Frame, are_apart, path, picture, ticks
 
 MOST_SHIFT = 16.0
 SHARE = 0.8
@@ -68,6 +68,11 @@ class Panel:
     heading: str = ""
 
     @property
+    def compares(self) -> bool:
+        """Whether there is anything to compare: two CPU counts, or two systems."""
+        return len(self.lines) > 1 or len({point.cpus for line in self.lines for point in line.points}) > 1
+
+    @property
     def names(self) -> tuple[tuple[int, str], ...]:
         """(look, name) of each line, for a legend."""
         return tuple((line.look, line.name) for line in self.lines)
@@ -108,9 +113,17 @@ def reach(panel: Panel) -> tuple[float, float]:
     return min([*values, panel.least]), max([*values, panel.most])
 
 
+def top(line: PlotLine) -> float:
+    """The largest value of a line."""
+    return max((max(point.value, *point.runs, point.level or 0.0) for point in line.points), default=0.0)
+
+
 def on_one_axis(panels: Sequence[Panel], all_of_them: Sequence[Panel]) -> list[Panel]:
-    """These panels with the axis that all of them need, so that their heights can be compared."""
+    """These panels with the axis that all of them need, so that their heights can be compared; each with its
+    own if one would be flat on the axis of another."""
     ends = [reach(panel) for panel in all_of_them]
+    if are_apart([high for _, high in ends]):
+        return list(panels)
     least, most = min(low for low, _ in ends), max(high for _, high in ends)
     return [replace(panel, least=least, most=most) for panel in panels]
 

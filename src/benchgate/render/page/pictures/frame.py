@@ -11,15 +11,37 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from benchgate.base.workload.metrics import NS, TIME_SIZES
 from benchgate.render.page.html import Child, Html, tag
 
 WIDTH = 360
+LETTER = 6.3
+"""The width of a character of a text, at most."""
 LEFT, RIGHT, TOP, BOTTOM = 52, 8, 10, 34
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 SIZES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 LEAST_SHORT, MOST_SHORT = 10_000, 999e12
+
+
+APART = 10.0
+"""Figures that differ by more than so many times cannot be read on one axis."""
+
+
+def are_apart(tops: Sequence[float]) -> bool:
+    above = [top for top in tops if top > 0]
+    return bool(above) and max(above) > APART * min(above)
+
+
+Piece = TypeVar("Piece")
+
+
+def on_scales(pieces: Sequence[Piece], top_of: Callable[[Piece], float]) -> list[list[Piece]]:
+    """The pieces in groups that can be read on one axis: one group, or each piece alone."""
+    if are_apart([top_of(piece) for piece in pieces]):
+        return [[piece] for piece in pieces]
+    return [list(pieces)]
 
 
 def round_step(span: float, most: int = 5) -> float:
@@ -108,6 +130,15 @@ class Frame:
         axis = tag("path", class_="axis", d=f"M{LEFT} {TOP}V{bottom}H{right}")
         told = tag("text", below, x=(LEFT + right) / 2, y=self.height - 5, text_anchor="middle")
         return [*lines, axis, told]
+
+
+def named(name: str, x: float, y: float, room: float) -> Html:
+    """A name that ends at x; one that does not fit is shortened and has the whole as its title."""
+    letters = int(room / LETTER)
+    if len(name) <= letters:
+        return tag("text", name, x=x, y=y, text_anchor="end")
+    shown = f"{name[: max(letters - 2, 1)]}.."
+    return tag("text", tag("title", name), shown, x=x, y=y, text_anchor="end")
 
 
 def level(y: float, shown: str, left: float = LEFT) -> Html:

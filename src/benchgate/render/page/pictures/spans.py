@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from benchgate.render.page.html import Html, tag
 from benchgate.render.page.look import colour_class, marker
-from benchgate.render.page.pictures.frame import WIDTH, picture, ticks, upright
+from benchgate.render.page.pictures.frame import LETTER, WIDTH, named, picture, ticks, upright
 
-TOP, ROW, BOTTOM, EDGE, LETTER = 6, 19, 22, 14, 6.0
+TOP, ROW, BOTTOM, EDGE = 6, 19, 22, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def room(names: Sequence[str]) -> float:
 
 
 def _span(span: ValueSpan, y: float, left: float, x: Callable[[float], float]) -> Html:
-    parts = [tag("text", span.name, x=left - 10, y=y + 4, text_anchor="end")]
+    parts = [named(span.name, left - 10, y + 4, left - 10)]
     if span.low is not None and span.high is not None:
         low, high = x(span.low), x(span.high)
         ends = f"M{low:.1f} {y - 4:.1f}v8M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 4:.1f}v8"

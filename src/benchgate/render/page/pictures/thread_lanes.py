@@ -14,7 +14,7 @@ from benchgate.base import grouped
 from benchgate.judge.accounts.thread_sketch import LEVELS, LaneBox, SketchRow, ThreadSketch, joined
 from benchgate.render.page.html import Html, join, number, tag
 from benchgate.render.page.look import colour_class
-from benchgate.render.page.pictures.frame import labels, ticks
+from benchgate.render.page.pictures.frame import LETTER, labels, named, ticks
 
 LEFT, PLOT, RIGHT, TOP, FOOT = 104, 888, 8, 20, 4
 WIDTH = LEFT + PLOT + RIGHT
@@ -24,8 +24,8 @@ MOST_COLOURS = 12
 FULL, PALE = 0.6, 0.28
 """How opaque a thread is; pale are those beyond the hues."""
 GREYS = (0.22, 0.4)
-LETTER, BOLD = 6.3, 7.2
-"""The width of a character, at most."""
+BOLD = 7.2
+"""The width of a bold character, at most."""
 MOST_WORDS = 100
 FEW_CPUS = 8
 ROW, ROW_GAP = 12, 5
@@ -240,10 +240,7 @@ def by_thread(seen: ThreadSketch, paints: Paints, label: str) -> Html:
 
 def _row(row: SketchRow, paint: ThreadPaint, top: int, unit: int) -> Html:
     floor = top + ROW
-    room = int((LEFT - 10) / LETTER)
-    short = paint.name if len(paint.name) <= room else f"{paint.name[: room - 2]}.."
-    whole = tag("title", paint.name) if short != paint.name else None
-    name = tag("text", whole, short, x=LEFT - 6, y=top + ROW - 2, text_anchor="end")
+    name = named(paint.name, LEFT - 6, top + ROW - 2, LEFT - 10)
     line = f"M{LEFT + row.begin * unit} {floor}H{LEFT + row.end * unit}"
     blocked = tag("path", d=line, stroke="currentColor", fill="none")
     running = ((box.begin, box.end, (0, box.running)) for box in row.boxes if box.running)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -123,13 +124,16 @@ def test_the_longest_waits_have_their_chains() -> None:
     assert "were late" not in page_of(MEDIAN).text
 
 
-def test_a_cell_is_open_if_it_wastes_time() -> None:
-    def opened(one: ThreadTimeline) -> bool:
-        body = str(threads.body(page_view(replace(scaled_view(), threads=(one,)))))
-        return '<details open="">' in body
+def test_the_worst_cell_is_open_and_so_is_each_that_wastes_time() -> None:
+    def opened(*given: ThreadTimeline) -> list[bool]:
+        body = str(threads.body(page_view(replace(scaled_view(), threads=given))))
+        found = re.findall(r'<details( open="")?><summary>primes-linux-smp', body)
+        return [bool(is_open) for is_open in found]
 
-    assert opened(MEDIAN)
-    assert not opened(SLOWEST)
+    other, third = (replace(SLOWEST, cell=f"primes-linux-smp{cpus}") for cpus in (4, 8))
+    assert opened(MEDIAN, other) == [True, False]
+    assert opened(MEDIAN, replace(MEDIAN, cell="primes-linux-smp16"), other) == [True, True, False]
+    assert opened(other, third) == [True, False]
 
 
 def test_a_thread_keeps_its_colour_and_the_busiest_have_one() -> None:

@@ -56,6 +56,21 @@ def test_the_slowest_run_stands_beside_the_median_and_says_how_much_slower_it_is
     assert "benchgate replay reports/runs/" in page.text
 
 
+def test_runs_that_differ_by_more_than_ten_times_have_their_own_scales() -> None:
+    slow = replace(SLOWEST, work=3_000_000_000, length=3_000_000_000)
+    text = page_of(timelines=(MEDIAN, slow)).text
+    assert "200.0 ms" in text  # the end of the axis of the median run
+    assert "200.0 ms" not in page_of(timelines=(MEDIAN, SLOWEST)).text
+
+
+def test_who_woke_whom_has_all_cpus() -> None:
+    wakes = tuple(Wakes(target, (target * 7) % 40, target + 1, 0) for target in range(40))
+    text = page_of(timelines=(replace(MEDIAN, activity=replace(ACTIVITY, wakes=wakes)),)).text
+    whole = text.partition("interrupted it while it ran")[2].partition("benchgate timeline")[0]
+    assert [f"CPU {cpu}" for cpu in range(40) if f"CPU {cpu}" not in whole] == []
+    assert [f"{target + 1} / 0" for target in range(40) if f"{target + 1} / 0" not in whole] == []
+
+
 def test_who_woke_whom_is_a_table() -> None:
     page = page_of(timelines=(MEDIAN,))
     assert "5 / 2" in page.text
