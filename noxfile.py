@@ -250,6 +250,12 @@ def fresh(session: nox.Session) -> None:
     _module("tools.fresh", *session.posargs)
 
 
+@nox.session
+def compilers(session: nox.Session) -> None:
+    """Build tern and the clock's plugin with gcc 12, 13, 14 and clang, and compare what must be equal."""
+    _module("tools.compilers", *session.posargs)
+
+
 @nox.session(name="nested-kvm")
 def nested_kvm(session: nox.Session) -> None:
     """Boot a machine with a real KVM under TCG, and run tests/nested in it (docs/how-to/nested-kvm.md)."""

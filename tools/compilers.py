@@ -30,7 +30,7 @@ HERE = Path(__file__).parents[1]
 NAMES = ("gcc-12", "gcc-13", "gcc-14", "clang")
 PROFILES = ("debug", "hardened", "balanced", "fast")
 PROGRAM = "primes"
-ROW = ("tests/smp/test_primes.py", "-k", "test_scales and 2", "--system", "linux", "--clock", "insn", "--seeds", "2")
+ROW = ("tests/smp/test_primes.py", "-k", "test_scales and smp2", "--system", "linux", "--clock", "insn")
 MACHINES = ("", "desktop8")
 PLUGIN_CC = "PLUGIN_CC"
 NOTHING_DONE = 5
@@ -107,7 +107,7 @@ def digits(name: str, machine: str, reports: Path) -> Digits:
     return tuple(sorted(tuple(row[column] for column in COLUMNS) for row in rows))
 
 
-COLUMNS = ("cell", "warmup", "seed", "work")
+COLUMNS = ("system", "workload", "cpus", "run", "seed", "outcome", "work", "total")
 
 
 def compared(names: Sequence[str], out: Path) -> Iterator[str]:
