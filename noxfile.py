@@ -246,7 +246,8 @@ def soak(session: nox.Session) -> None:
 
 @nox.session
 def fresh(session: nox.Session) -> None:
-    """Run the README's two commands on minimal Debian systems, as root and as an ordinary user."""
+    """Run the README's commands on minimal Debian systems. `-- --resolved`: all tests, before an issue is
+    resolved."""
     _module("tools.fresh", *session.posargs)
 
 

@@ -1,10 +1,11 @@
 """Builds tern and the clock's plugin with each C compiler that is here, and compares what must be equal.
 
-`python -m tools.compilers [--install] [NAME ...]` takes gcc-12, gcc-13, gcc-14 and clang, or the compilers named. With
-each, all profiles of tern are built, and warm.elf must be tern.elf but for the table of programs; the plugin must
-compile without a warning; and a row, whose guest is always the same, must have the same digits with each plugin, with
-and without a machine's memory. `--install` first gets by apt what this distribution has. A compiler that is not here is
-named. Exits with 1 if something differs, and with 5 if no compiler is here.
+`python -m tools.compilers [--install] [NAME ...]` takes gcc-12, gcc-13, gcc-14 and clang, or the compilers
+named. With each, all profiles of tern are built, and warm.elf must be tern.elf but for the table of programs;
+the plugin must compile without a warning; and a row, whose guest is always the same, must have the same
+digits with each plugin, with and without a machine's memory. `--install` first gets by apt what this
+distribution has. A compiler that is not here is named. Exits with 1 if something differs, and with 5 if no
+compiler is here.
 
 With `-p tools.compilers` pytest takes the plugin that $PLUGIN_CC builds.
 """
@@ -55,7 +56,9 @@ def differences(cold: Image, warm: Image) -> Iterator[str]:
         if address <= table < address + len(was):
             was, now = was[: table - address], now[: table - address]
         if was != now:
-            at = next((at for at, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), len(was))
+            at = next(
+                (at for at, pair in enumerate(zip(was, now, strict=False)) if pair[0] != pair[1]), len(was)
+            )
             yield f"the segment at {address:#x} differs at {address + at:#x}"
     moved = [name for name, at in cold.symbols.items() if warm.symbols.get(name, at) != at]
     gone = {name for name in cold.symbols.keys() ^ warm.symbols.keys() if not name.startswith(OF_PROGRAMS)}
@@ -74,8 +77,16 @@ def tern(name: str, out: Path) -> Iterator[str]:
     for profile in PROFILES:
         folder = out / name / profile
         source = HERE / "guest" / "workloads" / PROGRAM / f"{PROGRAM}.c"
-        words = [f"PROFILE={profile}", f"OUT={folder}", f"CC={name}", f"WORKLOAD={PROGRAM}", f"SOURCE={source}"]
-        made = subprocess.run(["make", "-s", "-C", str(HERE / "kernel"), *words], capture_output=True, text=True)
+        words = [
+            f"PROFILE={profile}",
+            f"OUT={folder}",
+            f"CC={name}",
+            f"WORKLOAD={PROGRAM}",
+            f"SOURCE={source}",
+        ]
+        made = subprocess.run(
+            ["make", "-s", "-C", str(HERE / "kernel"), *words], capture_output=True, text=True, check=False
+        )
         if said := made.stdout + made.stderr:
             yield f"tern {profile}: {said.strip()}"
         if made.returncode == 0:
@@ -88,7 +99,9 @@ def built_plugin(name: str) -> Iterator[str]:
     environment = {**os.environ, "CC": name}
     for api in (1, 2, plugin.INLINE_API):
         code = f"from benchgate.insn.plugin import build; build({api})"
-        made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+        made = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment
+        )
         if made.returncode:
             yield f"plugin {api}: {made.stderr.strip()}"
 
@@ -148,7 +161,10 @@ def main(words: Sequence[str]) -> int:
         return NOTHING_DONE
     with tempfile.TemporaryDirectory(prefix="benchgate-compilers-") as temporary:
         out = Path(temporary)
-        wrong = [f"{name}: {one}" for name in here for one in (*tern(name, out), *built_plugin(name))]
+        wrong = []
+        for name in here:
+            print(f"compilers: {name}: building tern and the plugin ...", flush=True)
+            wrong += [f"{name}: {one}" for one in (*tern(name, out), *built_plugin(name))]
         wrong += compared(here, out)
     print("\n".join(f"compilers: {one}" for one in wrong or [f"{len(here)} compilers, all equal"]))
     return int(bool(wrong))

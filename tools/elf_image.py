@@ -1,4 +1,5 @@
-"""What an ELF64 of this host's byte order loads, and where its symbols are. Takes a file; fails with ValueError."""
+"""What an ELF64 of this host's byte order loads, and where its symbols are. Takes a file; fails with
+ValueError."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_letters_and_progress_have_lines_of_their_own(rig: Rig, quiet: tuple[str
 PLAIN = """
 from benchgate.session.pytest_hooks import pytest_use
 
-# As without an option of ours: the session begins in the middle of collection, when pytest has captured everything.
+# As without an option of ours: the session begins in the middle of collection, where output is captured.
 pytest_use.is_configured = lambda config: False
 """
 CAPTURES = [("-q",), ("-s",), ("--capture=tee-sys",), ("-p", "no:capture")]
@@ -98,7 +98,12 @@ def test_plain_lines_show_the_progress_where_standard_error_is_no_terminal(
     arguments = [sys.executable, "-m", "pytest", *rig.arguments("--runs=1", *words)]
     with (tmp_path / "said").open("wb") as stream:
         subprocess.run(
-            arguments, cwd=rig.pytester.path, stdout=subprocess.DEVNULL, stderr=stream, timeout=10 * PATIENCE_S
+            arguments,
+            cwd=rig.pytester.path,
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+            timeout=10 * PATIENCE_S,
+            check=False,
         )
     said = (tmp_path / "said").read_text()
     numbers = re.findall(r"^benchgate: \[(\d)/4\] .*verified", said, re.MULTILINE)

@@ -300,6 +300,9 @@ def warmups_of(cell: PlannedCell, policy: Policy) -> int:
 
 
 def expected_runs(sweep: SweepPlan, options: Options, policy: Policy) -> Counter[str]:
-    """The runs of each cell up to the first look, with warm-ups and the instruction clock's repeated seeds."""
-    runs = Counter({cell.cell.id: runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable})
+    """The runs of each cell up to the first look, with warm-ups and the instruction clock's repeated
+    seeds."""
+    runs = Counter(
+        {cell.cell.id: runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable}
+    )
     return runs + Counter(cell.cell.id for cell in sweep.repeated)

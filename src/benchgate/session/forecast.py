@@ -1,10 +1,11 @@
-"""How long the runs that are still expected will take: from the runs so far, and from those of earlier sessions.
+"""How long the runs that are still expected will take: from the runs so far, and from those of earlier
+sessions.
 
-Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as long as
-those of its cell did in this session, else as in the last session with this cell, scaled by what the cells that both
-sessions have took here, else as the mean of all. Runs beside each other, and pauses between runs, are in the share of
-the time in which runs were under way. `earlier_runs` reads the sessions below a folder of reports, whose files are
-untrusted: what cannot be read counts as absent. Nothing fails.
+Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as
+long as those of its cell did in this session, else as in the last session with this cell, scaled by what the
+cells that both sessions have took here, else as the mean of all. Runs beside each other, and pauses between
+runs, are in the share of the time in which runs were under way. `earlier_runs` reads the sessions below a
+folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing fails.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ from benchgate.run.runner import LocalRunner, Runner
 from benchgate.run.watch import watch_for
 from benchgate.session import fleets, publish
 from benchgate.session.conclusion import view_of
-from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.forecast import earlier_runs
+from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
 from benchgate.session.recordings import RecordKeeper, SymbolKeeper
 from benchgate.session.rejudging import remembered

@@ -1,8 +1,8 @@
 """Shows the progress of a session: one live line on a terminal, plain lines otherwise.
 
-Takes facts (cell, run k of n, phase, figure); writes text to a stream. While a run is under way, a thread keeps the
-live line up to date; otherwise it writes a plain line where there was none for half a minute. Does not fail: if the
-stream is closed, only the display ends.
+Takes facts (cell, run k of n, phase, figure); writes text to a stream. While a run is under way, a thread
+keeps the live line up to date; otherwise it writes a plain line where there was none for half a minute. Does
+not fail: if the stream is closed, only the display ends.
 """
 
 from __future__ import annotations

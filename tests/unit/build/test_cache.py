@@ -311,6 +311,24 @@ class TestCollect:
         assert before - 1 <= entry.used_s <= time.time() + 1
         assert entry.size_bytes > len("hello\n")
 
+    def test_a_sparse_file_counts_as_what_it_takes_on_the_disk(self) -> None:
+        """A snapshot of a guest is one: by its length it alone would exceed what is kept."""
+
+        def fill(files: Path) -> None:
+            with (files / "memory").open("wb") as stream:
+                stream.truncate(10 << 20)
+                stream.seek(5 << 20)
+                stream.write(b"x" * 100)
+            (files / "again").hardlink_to(files / "memory")
+
+        cache.entry("guest", {"name": "sparse"}, fill)
+        end_of_process()
+        (entry,) = cache_trim.listing()
+        du = subprocess.run(["du", "-s", "-B1", entry.folder], capture_output=True, text=True, check=True)
+        assert entry.size_bytes == int(du.stdout.split()[0]) < 1 << 20
+        assert cache_trim.collect_garbage(keep_bytes=1 << 20) == ()
+        assert cache.existing("guest", {"name": "sparse"}) is not None
+
     def test_the_least_recently_used_is_removed_until_the_rest_fits(self) -> None:
         now = time.time()
         old, middle, new = (

@@ -91,14 +91,19 @@ def test_a_kernel_that_differs_elsewhere_is_noticed(tmp_path: Path) -> None:
     assert list(differences(cold, longer)) == [f"the segment at {values:#x} differs at {end:#x}"]
     moved = replace(warm, symbols={**warm.symbols, "thread_idle": 1, "own": 2})
     was = cold.symbols["thread_idle"]
-    assert list(differences(cold, moved)) == ["`own` is at 0x0 and 0x2", f"`thread_idle` is at {was:#x} and 0x1"]
+    assert list(differences(cold, moved)) == [
+        "`own` is at 0x0 and 0x2",
+        f"`thread_idle` is at {was:#x} and 0x1",
+    ]
     elsewhere = replace(warm, segments={at + 4096: data for at, data in warm.segments.items()})
     assert "the segments begin at" in next(differences(cold, elsewhere))
-    assert list(differences(cold, cold)) == ["the first words of the tables are not image_init and warm_begin"]
+    assert list(differences(cold, cold)) == [
+        "the first words of the tables are not image_init and warm_begin"
+    ]
 
 
 def test_nothing_moves_with_the_size_of_programs(tmp_path: Path) -> None:
-    """Programs that fill the room, which together with other constants is more than a large page, move nothing."""
+    """As long as they fit into the room that every kernel has for them."""
     one, many = tmp_path / "one", tmp_path / "many"
     large = tmp_path / "large.c"
     text = (data_root() / "guest/workloads/primes/primes.c").read_text()

@@ -102,7 +102,10 @@ def test_the_first_row_of_a_system_and_workload_repeats_a_seed() -> None:
         "primes.hi-20000-linux",
     ]
     assert repeats == ["primes.split-one-linux", "primes-kernel"]
-    more = {sweep.row: expected_runs(sweep, Options(), POLICY).total() - 5 * len(sweep.runnable) for sweep in sweeps}
+    more = {
+        sweep.row: expected_runs(sweep, Options(), POLICY).total() - 5 * len(sweep.runnable)
+        for sweep in sweeps
+    }
     assert [row for row, extra in more.items() if extra == 1] == repeats
 
 

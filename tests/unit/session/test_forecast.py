@@ -1,4 +1,5 @@
-"""The time left, in sessions that are played by a clock of their own: runs side by side, rows of unequal length."""
+"""The time left, in sessions that are played by a clock of their own: runs side by side, rows of unequal
+length."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ def cells(seconds: Mapping[str, float]) -> dict[str, float]:
 def ratios(
     lengths: Mapping[str, float], runs: int, *, at_once: int, earlier: Mapping[str, float], load: float = 1.0
 ) -> list[float]:
-    """Each time left that was forecast while at least a tenth of the session was to come, over the true one. Rows come
-    one after the other; a run lasts between 0.9 and 1.1 of its length, times the load."""
+    """Each time left that was forecast while at least a tenth of the session was to come, over the true one.
+    Rows come one after the other; a run lasts between 0.9 and 1.1 of its length, times the load."""
     forecast = Forecast(earlier)
     draw = random.Random(1)
     for cell in lengths:
@@ -77,7 +78,9 @@ def test_rows_of_unequal_length_are_wrong_without_what_earlier_sessions_took() -
 
 def test_only_the_cells_that_are_to_come_count() -> None:
     other = {"gigantic-linux-smp1": 100_000.0}
-    found = ratios(cells({"a": 8.0, "b": 8.0}), 4, at_once=2, earlier={**other, **cells({"a": 16.0, "b": 16.0})})
+    found = ratios(
+        cells({"a": 8.0, "b": 8.0}), 4, at_once=2, earlier={**other, **cells({"a": 16.0, "b": 16.0})}
+    )
     assert is_right(found[8:])
 
 
@@ -128,9 +131,9 @@ def test_the_newest_session_with_a_cell_says_how_long_its_runs_take(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "content",
-    ["", "{", "[]", "\x00", "1" * 10_000, {}, {"host_span_ns": None}, {"host_span_ns": "5"}, {"host_span_ns": True},
-     {"host_span_ns": -5}, {"host_span_ns": 1 << 80}, {"host_span_ns": 1e9}, "[" * 100_000],
+    "content", ["", "{", "[]", "\x00", "1" * 10_000, {}, {"host_span_ns": None}, {"host_span_ns": "5"},
+    {"host_span_ns": True}, {"host_span_ns": -5}, {"host_span_ns": 1 << 80}, {"host_span_ns": 1e9}, "[" *
+    100_000],
 )  # fmt: skip
 def test_a_record_that_cannot_be_read_counts_as_absent(tmp_path: Path, content: object) -> None:
     recorded(tmp_path, "20260101T000000Z-aaaa", 1, "a-linux-smp1", content)

@@ -73,8 +73,8 @@ def test_waiting_before_the_first_run_is_not_in_the_estimate(monkeypatch: pytest
 def test_runs_that_are_not_made_are_not_waited_for() -> None:
     stream = io.StringIO()
     progress = Progress(stream, live=False)
-    for cell in ("a-smp1", "a-smp2", "b-smp1"):
-        progress.expect(5, cell)
+    for expected in ("a-smp1", "a-smp2", "b-smp1"):
+        progress.expect(5, expected)
     progress.phase("a-smp1", "seed 1 of 5", "running")
     progress.ended("a-smp1", "seed 1 of 5", "INVALID: wrong answer")
     progress.forget(["a-smp1", "a-smp2"])

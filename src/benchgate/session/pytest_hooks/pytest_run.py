@@ -57,7 +57,8 @@ def uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
 
 
 def state_of(config: pytest.Config) -> PytestSession:
-    """The session of this run of pytest. The first call, perhaps in the middle of collection, reads the options."""
+    """The session of this run of pytest. The first call, perhaps in the middle of collection, reads the
+    options."""
     if STATE not in config.stash:
         try:
             options = pytest_options.read(config)
