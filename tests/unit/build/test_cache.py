@@ -332,20 +332,20 @@ class TestCollect:
     def test_the_least_recently_used_is_removed_until_the_rest_fits(self) -> None:
         now = time.time()
         old, middle, new = (
-            self.make(name, 10_000, age, now) for name, age in (("a", 300), ("b", 200), ("c", 100))
+            self.make(name, 1_000_000, age, now) for name, age in (("a", 300), ("b", 200), ("c", 100))
         )
         end_of_process()
-        gone = cache_trim.collect_garbage(keep_bytes=25_000)
+        gone = cache_trim.collect_garbage(keep_bytes=2_500_000)
         assert [entry.folder for entry in gone] == [old]
         assert (middle.is_dir(), new.is_dir(), old.exists()) == (True, True, False)
 
     def test_age_is_the_time_since_the_last_use(self) -> None:
         now = time.time()
-        old = self.make("a", 10_000, 1000, now)
-        used = self.make("b", 10_000, 2000, now)
+        old = self.make("a", 1_000_000, 1000, now)
+        used = self.make("b", 1_000_000, 2000, now)
         cache.entry("guest", {"name": "b"}, must_not_make)
         end_of_process()
-        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=15_000)] == [old]
+        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=1_500_000)] == [old]
         assert used.is_dir()
 
     def test_a_folder_in_use_by_this_process_stays(self) -> None:
