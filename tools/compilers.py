@@ -25,13 +25,25 @@ from pathlib import Path
 from benchgate.base.errors import BuildError
 from benchgate.build.toolchain import described
 from benchgate.insn import plugin
+from benchgate.session.exit_codes import UNDECIDED
 from tools.elf_image import Image
 
 HERE = Path(__file__).parents[1]
 NAMES = ("gcc-12", "gcc-13", "gcc-14", "clang")
 PROFILES = ("debug", "hardened", "balanced", "fast")
 PROGRAM = "primes"
-ROW = ("tests/smp/test_primes.py", "-k", "test_scales and smp2", "--system", "linux", "--clock", "insn")
+ROW = (
+    "tests/smp/test_primes.py",
+    "-k",
+    "test_scales and smp2",
+    "--system",
+    "linux",
+    "--clock",
+    "insn",
+    "--seeds",
+    "1",
+)
+"""With one seed nothing is decided; its digits say what is asked here."""
 MACHINES = ("", "desktop8")
 PLUGIN_CC = "PLUGIN_CC"
 NOTHING_DONE = 5
@@ -41,7 +53,7 @@ Digits = tuple[tuple[str, ...], ...]
 
 def pytest_configure() -> None:
     """The guest's programs keep the compiler of this host, so that only the plugin is another one."""
-    chosen = described((os.environ[PLUGIN_CC],))
+    chosen = described((str(shutil.which(os.environ[PLUGIN_CC])),))
     plugin.compiler = lambda: chosen  # type: ignore[attr-defined]
 
 
@@ -113,7 +125,7 @@ def digits(name: str, machine: str, reports: Path) -> Digits:
     made = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=HERE, env={**os.environ, PLUGIN_CC: name}, check=False
     )
-    if made.returncode:
+    if made.returncode != UNDECIDED:
         raise BuildError(f"the row with the plugin of {name} ends with status {made.returncode}")
     with (reports / "latest" / "results.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -15,7 +15,7 @@ import pytest
 from benchgate.base.errors import FetchError
 from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.build import cache, cache_storage, cache_trim
-from benchgate.build.fetch import apt, elf, inputs
+from benchgate.build.fetch import apt, cross, elf, inputs
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin
 from benchgate.build.fetch.store import FetchSession
@@ -511,7 +511,7 @@ class TestCommand:
 
         monkeypatch.setattr(inputs, "qemu", qemu)
         monkeypatch.setattr(inputs, "linux_kernel", linux)
-        monkeypatch.setattr(inputs.cross, "compiler", lambda guest, **_: asked.append(f"compiler {guest}"))
+        monkeypatch.setattr(cross, "compiler", lambda guest, **_: asked.append(f"compiler {guest}"))
         assert main(["setup", "--locked", "--arch", word]) == 0
         assert [one.partition(" ")[2] for one in asked if one.startswith("QEMU")] == wanted
         assert {one for one in asked if one.startswith("compiler")} == {
