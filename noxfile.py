@@ -246,8 +246,15 @@ def soak(session: nox.Session) -> None:
 
 @nox.session
 def fresh(session: nox.Session) -> None:
-    """Run the README's two commands on minimal Debian systems, as root and as an ordinary user."""
+    """Run the README's commands on minimal Debian systems. `-- --resolved`: all tests, before an issue is
+    resolved."""
     _module("tools.fresh", *session.posargs)
+
+
+@nox.session
+def compilers(session: nox.Session) -> None:
+    """Build tern and the clock's plugin with gcc 12, 13, 14 and clang, and compare what must be equal."""
+    _module("tools.compilers", *session.posargs)
 
 
 @nox.session(name="nested-kvm")

@@ -1,14 +1,22 @@
-"""Runs the README's two commands on minimal Debian systems, as root and as an ordinary user.
+"""Runs the README's commands on minimal Debian systems, as root and as an ordinary user.
 
-`python -m tools.fresh [--release 13] [--as user] [--gate=--quick] [--tests=PATH] [--folder DIR]` makes one
-system for each release and user with mmdebstrap, from the package source that this machine's apt names, and
-copies the checkout into it. An ordinary user first sees what ./run asks root to install. Prints each
-command's exit status and time. Exits with 1 if a status is not the expected one, and with 5, and the reason,
-if this machine cannot make such systems. The systems are removed at the end, unless --folder keeps them.
+Three forms. Each makes its systems with mmdebstrap, from the package source that this machine's apt names,
+copies the checkout into them, and prints each command's exit status and time. Exits with 1 if a status is not
+the expected one, and with 5, and the reason, if this machine cannot make such systems. The systems are
+removed at the end, unless --folder keeps them.
 
-`python -m tools.fresh --only 13 --tests guests` is the short form: one release, as root, and only the
-commands that have words here. What it downloads (Debian's packages, pip's, benchgate's cache) stays in
-.nox/fresh for the next time; the system itself is new each time.
+`python -m tools.fresh [--release 13] [--as user] [--gate=--quick] [--tests=PATH] [--folder DIR]`, for a
+release: all commands of the README, for each release of Debian and user. An ordinary user first sees what
+root must install.
+
+`python -m tools.fresh --resolved`, before an issue is called resolved: on each release, as root, `./run
+tools-for-tests`, then all of `./run tests`, then `./run compilers --install`.
+
+`python -m tools.fresh --only 13 --tests guests`, while you work: one release, as root, and only the commands
+that have words here. It says nothing of the tests that it does not run.
+
+What the last two download (Debian's packages, pip's, benchgate's cache) stays in .nox/fresh for the next
+time; the system itself is new each time.
 """
 
 from __future__ import annotations
@@ -32,6 +40,8 @@ from benchgate.build.fetch.store import this_release
 
 HERE = Path(__file__).parents[1]
 RELEASES = {"12": "bookworm", "13": "trixie"}
+RESOLVED = {"tools-for-tests": (), "tests": (), "compilers": ("--install",)}
+"""The commands of the form that counts before an issue is called resolved, and their words."""
 HOMES = {"root": "/root", "user": "/home/user"}
 KEPT = HERE / ".nox" / "fresh"
 DEBS = "/var/cache/apt/archives"
@@ -107,7 +117,7 @@ class Step:
 
 def commands(readme: str) -> tuple[str, ...]:
     """The words after `./run` of each command in the README's first section of commands."""
-    section = readme.partition("\n## Two commands\n")[2].partition("\n## ")[0]
+    section = readme.partition("\n## Three commands\n")[2].partition("\n## ")[0]
     return tuple(re.findall(r"^\./run (\S+)", section, re.MULTILINE))
 
 
@@ -236,12 +246,15 @@ def since(begin: float) -> float:
 
 
 def try_out(system: System, more: Mapping[str, Sequence[str]]) -> list[Step]:
-    """Both commands, one after the other. `more`: further words of each."""
+    """One command after the other: all of the README or, if downloads are kept, those of `more`. `more`:
+    further words of each."""
     named = commands((HERE / "README.md").read_text(encoding="utf-8"))
     if system.kept:
-        named = tuple(name for name in named if more.get(name))
-    steps = ask_root(system, named[0]) if system.user != "root" else []
+        named = tuple(more)
+    steps = []
     for name in named:
+        if system.user != "root" and name in (named[0], "tools-for-tests"):
+            steps += ask_root(system, name)
         words = ["./run", name, *more.get(name, ())]
         begin = time.monotonic()
         status, _ = system.run(words, system.user)
@@ -258,7 +271,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.fresh", description=__doc__)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--release", action="append", choices=RELEASES)
-    which.add_argument("--only", choices=RELEASES, help="the short form, on this release")
+    which.add_argument("--only", choices=RELEASES, help="while you work: on this release, as root")
+    resolved = "before an issue is called resolved: all tests on each release, as root"
+    which.add_argument("--resolved", action="store_true", help=resolved)
     parser.add_argument("--as", dest="users", action="append", choices=HOMES)
     parser.add_argument("--gate", default="", help="further words of ./run gate")
     parser.add_argument("--tests", default="", help="further words of ./run tests")
@@ -266,12 +281,25 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     chosen = parser.parse_args(words)
     if chosen.only and (chosen.users or not (chosen.gate or chosen.tests)):
         parser.error("--only runs as root, and needs --tests or --gate: for example --only 13 --tests guests")
+    if chosen.resolved and (chosen.users or chosen.gate or chosen.tests):
+        parser.error("--resolved runs as root, and all tests: leave out --as, --gate and --tests")
     return chosen
 
 
+def words_of(chosen: argparse.Namespace) -> dict[str, Sequence[str]]:
+    """The commands that have words here, and those words."""
+    if chosen.resolved:
+        return dict(RESOLVED)
+    given = {"gate": shlex.split(chosen.gate), "tests": tests_of(chosen.tests)}
+    return {name: words for name, words in given.items() if words}
+
+
 def systems(chosen: argparse.Namespace, folder: Path) -> list[System]:
-    if chosen.only:
-        return [System(folder / f"debian-{chosen.only}", chosen.only, "root", KEPT / f"debian-{chosen.only}")]
+    if chosen.only or chosen.resolved:
+        return [
+            System(folder / f"debian-{release}", release, "root", KEPT / f"debian-{release}")
+            for release in ([chosen.only] if chosen.only else RELEASES)
+        ]
     return [
         System(folder / f"debian-{release}-{user}", release, user)
         for release in chosen.release or RELEASES
@@ -281,7 +309,7 @@ def systems(chosen: argparse.Namespace, folder: Path) -> list[System]:
 
 def main(words: Sequence[str]) -> int:
     chosen = arguments(words)
-    more = {"gate": shlex.split(chosen.gate), "tests": tests_of(chosen.tests)}
+    more = words_of(chosen)
     try:
         texts = {value: sources_for(name, sources.read(), this_release()) for value, name in RELEASES.items()}
     except FetchError as error:

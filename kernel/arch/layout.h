@@ -19,6 +19,7 @@
 #define KERNEL_LOAD 0x200000 // physical; the boot code is below it
 #define DIRECT_BASE 0xffff800000000000
 #define STACKS_BASE 0xffff900000000000
+#define IMAGES_ROOM 0x100000 // kept free for programs in every kernel: nothing moves with those that it has
 #define TRAMPOLINE 0x8000 // physical; application processors start here in real mode
 
 #define USER_MAIN_SLOT 0x200000

@@ -88,7 +88,7 @@ void kernel_main(void) {
     process_init();
     thread_idle_init(0);
     smp_start();
-    image_init(options_all());
+    image_table.begin(options_all());
     print("tern: cpus=%u sched=%s profile=%s apic=%s cycles_per_us=%lu lapic_per_ms=%lu free_pages=%lu",
           cpu_count, sched->name, PROFILE, lapic_x2 ? "x2apic" : "xapic", cycles_per_us, lapic_ticks_per_ms,
           alloc_free_pages());

@@ -3,9 +3,10 @@
 // run to run comes afterwards from QEMU's fw_cfg device, by its DMA interface (QEMU's docs/specs/fw_cfg.rst): the
 // words of the command line, and the program.
 //
-// Only warm.elf has this file. The rest of it is tern.elf's code and data, at the same addresses: the linker
-// sends kernel_main here where tern.elf calls image_init (--wrap). So a kernel that starts cold executes no
-// instruction more, and one that starts warm executes the same from there on.
+// tern.elf has this code, too, and does not execute it. Both kernels are the same objects but for the table of
+// programs, by whose first word kernel_main calls image_init in the one and warm_begin in the other (core/image.h).
+// So a kernel that starts cold executes no instruction more, and one that starts warm executes the same from there
+// on, whatever the compiler does.
 #include "arch/lapic.h"
 #include "arch/layout.h"
 #include "arch/tsc.h"
@@ -38,10 +39,6 @@ struct file {
     uint16_t select, reserved;
     char name[56];
 };
-
-extern const struct image images[]; // program.S: one program, whose place is empty
-void __real_image_init(const char *command_line);
-void __wrap_image_init(const char *command_line);
 
 WARM static uint64_t physical_of(const void *kernel) {
     return (uint64_t)kernel - KERNEL_BASE;
@@ -123,7 +120,7 @@ WARM static void take_program(void) {
         panic("why=option word=bench.workload reason=missing");
     if (!find("opt/benchgate/files", &file))
         panic("why=warm reason=no-program");
-    struct image *image = at(physical_of(&images[0]));
+    struct image *image = at(physical_of(&image_table.images[0])); // program.S: its place is empty
     uint64_t room = (uint64_t)(image->to - image->from);
     if (file.size > room)
         panic("why=warm reason=too-large-a-program bytes=%u most=%lu", file.size, room);
@@ -132,10 +129,10 @@ WARM static void take_program(void) {
     image->to = image->from + file.size;
 }
 
-WARM void __wrap_image_init(const char *command_line) {
+WARM void warm_begin(const char *command_line) {
     struct file words;
     await("opt/benchgate/words", &words);
     take_words(&words);
     take_program();
-    __real_image_init(command_line);
+    image_init(command_line);
 }

@@ -201,14 +201,69 @@ def prepared(runner: Runner) -> Runner:
     return runner
 
 
-def test_the_template_installs_what_is_named(runner: Runner) -> None:
-    done = gitlab(runner, "before_script")
+SERVER = {
+    "CI_SERVER_PROTOCOL": "https",
+    "CI_SERVER_HOST": "gitlab.invalid",
+    "CI_SERVER_PORT": "443",
+    "CI_JOB_TOKEN": "t0",
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "installed"),
+    [
+        (
+            {"BENCHGATE_PROJECT": "kernels/benchgate"},
+            "git+https://gitlab-ci-token:t0@gitlab.invalid:443/kernels/benchgate.git@main",
+        ),
+        (
+            {"BENCHGATE_PROJECT": "a/b", "BENCHGATE_REF": "6bab095"},
+            "git+https://gitlab-ci-token:t0@gitlab.invalid:443/a/b.git@6bab095",
+        ),
+        ({"BENCHGATE_PACKAGE": "git+https://host.invalid/b.git@v1"}, "git+https://host.invalid/b.git@v1"),
+        ({"BENCHGATE_PROJECT": "a/b", "BENCHGATE_PACKAGE": "./a wheel.whl"}, "./a wheel.whl"),
+    ],
+)
+def test_the_template_installs_what_is_named(runner: Runner, given: dict[str, str], installed: str) -> None:
+    done = gitlab(runner, "before_script", **SERVER, **given)
     assert done.returncode == 0, done.stderr
     assert (runner.folder / ".benchgate-venv" / "bin" / "pytest").exists()
     calls = runner.calls.read_text()
-    assert "pip install --quiet pytest-benchgate\n" in calls
+    assert f"pip install --quiet {installed}\n" in calls
     assert "benchgate setup\nbenchgate doctor\n" in calls
     assert "python3-venv" in calls
+
+
+def test_the_template_installs_nothing_that_nobody_named(runner: Runner) -> None:
+    """There is no release on a package index."""
+    done = gitlab(runner, "before_script", **SERVER)
+    assert done.returncode == 4
+    assert "set BENCHGATE_PROJECT" in done.stderr
+    assert runner.calls.read_text() == ""
+
+
+def test_the_caches_depend_on_the_locks(runner: Runner) -> None:
+    def digest(action: Path, **given: str) -> str:
+        runner.output.write_text("")
+        runner.run(STEPS["locks"]["run"], **{"PACKAGE": "", "GITHUB_ACTION_PATH": str(action), **given})
+        return runner.outputs["digest"]
+
+    action = runner.folder / "action"
+    (action / "fixtures").mkdir(parents=True)
+    names = ("requirements.lock", *(f"fixtures/{path.name}" for path in (REPO / "fixtures").glob("*.lock")))
+    assert len(names) > 5
+    for name in names:
+        (action / name).write_text("first\n")
+    seen = [digest(action), digest(action, PACKAGE="another")]
+    for name in names:
+        (action / name).write_text("second\n")
+        seen.append(digest(action))
+    assert len({*seen}) == len(seen)
+    assert digest(action) == seen[-1]
+    (cache,) = (step["with"] for step in ACTION["runs"]["steps"] if "cache" in step.get("uses", ""))
+    assert "steps.locks.outputs.digest" in cache["key"]
+    assert "requirements.lock" in JOB["cache"]["key"]["files"]
+    assert "$BENCHGATE_REF" in JOB["cache"]["key"]["prefix"]
 
 
 def test_the_job_has_the_status_of_pytest(prepared: Runner) -> None:

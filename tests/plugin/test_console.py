@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pexpect
 import pytest
 
 from tests.machines import PATIENCE_S
-from tests.plugin.conftest import Rig
+from tests.plugin.conftest import CONFTEST, Rig
 
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)([A-Za-z])")
 WIDE = (50, 150)
@@ -65,6 +67,48 @@ def test_letters_and_progress_have_lines_of_their_own(rig: Rig, quiet: tuple[str
     assert "".join(re.sub(r"\S+\.py|\[.*\]| ", "", line) for line in letters) == "...s"
     assert [line[-6:] for line in letters][-1] == "[100%]"
     assert not [line for line in shown if "run 1 of 1" in line]
+
+
+PLAIN = """
+from benchgate.session.pytest_hooks import pytest_use
+
+# As without an option of ours: the session begins in the middle of collection, where output is captured.
+pytest_use.is_configured = lambda config: False
+"""
+CAPTURES = [("-q",), ("-s",), ("--capture=tee-sys",), ("-p", "no:capture")]
+
+
+@pytest.mark.parametrize("words", CAPTURES, ids=" ".join)
+def test_there_is_a_live_line_although_the_session_begins_while_output_is_captured(
+    rig: Rig, words: tuple[str, ...]
+) -> None:
+    rig.pytester.makeconftest(CONFTEST + PLAIN)
+    text = on_terminal(rig, "--runs=1", *words)
+    assert "\r\x1b[K[1/4] primes.hi-10000-fake-smp1 warm-up: " in text.replace("smp2", "smp1")
+    assert "left)" in text
+    assert "PASS" in text or "SKIP" in text
+    assert not [line for line in screen(text) if "run 1 of 1" in line]
+
+
+@pytest.mark.parametrize("words", CAPTURES, ids=" ".join)
+def test_plain_lines_show_the_progress_where_standard_error_is_no_terminal(
+    rig: Rig, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    rig.pytester.makeconftest(CONFTEST + PLAIN)
+    arguments = [sys.executable, "-m", "pytest", *rig.arguments("--runs=1", *words)]
+    with (tmp_path / "said").open("wb") as stream:
+        subprocess.run(
+            arguments,
+            cwd=rig.pytester.path,
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+            timeout=10 * PATIENCE_S,
+            check=False,
+        )
+    said = (tmp_path / "said").read_text()
+    numbers = re.findall(r"^benchgate: \[(\d)/4\] .*verified", said, re.MULTILINE)
+    assert numbers == ["1", "2", "3", "4"]
+    assert "\x1b" not in said
 
 
 @pytest.mark.parametrize(

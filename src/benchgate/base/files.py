@@ -24,6 +24,8 @@ from typing import Any, BinaryIO
 from benchgate.base.errors import UsageError
 from benchgate.base.text import one_line
 
+_BLOCK = 512
+"""The unit of st_blocks, whatever the file system's own is."""
 TAIL_BYTES = 4096
 """So many bytes at the end of a log are read to find its last line."""
 LOCK = "lock"
@@ -145,6 +147,13 @@ def count_and_size(folder: Path) -> tuple[int, int]:
     """The number of files and links below a folder, and their total size in bytes."""
     sizes = [path.lstat().st_size for path in _below(folder)]
     return len(sizes), sum(sizes)
+
+
+def disk_usage(folder: Path) -> int:
+    """The bytes that a folder takes on its disk. A sparse file takes fewer than its length, and one with
+    several names in the folder counts once."""
+    found = [folder.lstat(), *(path.lstat() for path in folder.rglob("*"))]
+    return sum({(one.st_dev, one.st_ino): one.st_blocks * _BLOCK for one in found}.values())
 
 
 def sync_tree(folder: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from benchgate.base.errors import HostError
-from benchgate.base.files import count_and_size
+from benchgate.base.files import disk_usage
 from benchgate.base.text import filled, visible
 from benchgate.build import cache_storage
 
@@ -56,6 +56,7 @@ class CacheEntry:
     """The folder's key; empty if the record cannot be read. Such a folder is only removed."""
     used_s: float
     size_bytes: int
+    """What it takes on the disk."""
     in_use: bool
 
     @property
@@ -105,7 +106,7 @@ def _describe(place: Path) -> CacheEntry | None:
     record = cache_storage.record_of(place)
     try:
         used = (place / "record.json" if record else place).stat().st_mtime
-        size = count_and_size(place)[1]
+        size = disk_usage(place)
         with _exclusive(place) as free:
             busy = not free
     except FileNotFoundError:

@@ -39,7 +39,7 @@ def _no_action(words: argparse.Namespace) -> int:
 
 TABLE: tuple[Command, ...] = (
     Command("doctor", "show what this host can be used for"),
-    Command("setup", "fetch QEMU and the Linux image; afterwards no network is needed"),
+    Command("setup", "fetch QEMU and the Linux image; afterwards sessions with them need no network"),
     Command("build-linux", "build a Linux kernel that boots as our guest, with sched_ext"),
     Command("plan", "show what pytest would measure; boots nothing (pytest --plan)"),
     Command("init", "write files to start from: a test, a workload, or the YAML of a kernel"),

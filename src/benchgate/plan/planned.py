@@ -8,6 +8,7 @@ fails.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -298,7 +299,10 @@ def warmups_of(cell: PlannedCell, policy: Policy) -> int:
     return 0 if cell.seats.lane is Lane.INSN else policy.warmups
 
 
-def expected_runs(sweep: SweepPlan, options: Options, policy: Policy) -> int:
-    """The number of runs up to the first look, with warm-ups and the instruction clock's repeated seeds."""
-    runs = sum(runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable)
-    return runs + len(sweep.repeated)
+def expected_runs(sweep: SweepPlan, options: Options, policy: Policy) -> Counter[str]:
+    """The runs of each cell up to the first look, with warm-ups and the instruction clock's repeated
+    seeds."""
+    runs = Counter(
+        {cell.cell.id: runs_of(cell, options) + warmups_of(cell, policy) for cell in sweep.runnable}
+    )
+    return runs + Counter(cell.cell.id for cell in sweep.repeated)

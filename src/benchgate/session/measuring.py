@@ -51,6 +51,7 @@ from benchgate.run.runner import LocalRunner, Runner
 from benchgate.run.watch import watch_for
 from benchgate.session import fleets, publish
 from benchgate.session.conclusion import view_of
+from benchgate.session.forecast import earlier_runs
 from benchgate.session.measuring_host import MeasuringHost
 from benchgate.session.progress import Progress, figure
 from benchgate.session.recordings import RecordKeeper, SymbolKeeper
@@ -97,8 +98,10 @@ class MeasuringSession:
         self._runner = fleets.runner_of(self.options, self.progress.note, self._host)
         self._stack.callback(self._runner.close)
         cells = [*(cell for sweep in sweeps for cell in sweep.runnable), *images]
+        self.progress.stage("building the guests")
         self.bench.prepare(cells)
         self._lock.enter_context(self._host.held(self.options.lock_wait_s, self.progress.note))
+        self.progress.stage("looking at this host")
         self.bench.choose()
         if self.bench.emulators.lane is Lane.INSN:  # its samples are seeds
             self.policy = self.policy.with_runs(self.options.seeds, self.options.max_seeds)
@@ -120,7 +123,7 @@ class MeasuringSession:
         self._records.needs_look = frozenset().union(*(sweep.needs_look for sweep in sweeps))
         if self.options.fleet:
             fleets.require_makeable(self.options, (cell for sweep in self._sweeps for cell in sweep.runnable))
-        emulators = self.bench.emulators
+        emulators, earlier = self.bench.emulators, earlier_runs(self.options.reports)
         seen = self._host.envelope(emulators.main, emulators.probes, self.bench.ground.pins)
         kinds = (one.gate for sweep in sweeps for one in sweep.gates if one.gate.file)
         cells = [cell for sweep in sweeps for cell in sweep.cells]
@@ -154,8 +157,12 @@ class MeasuringSession:
             kept = ",".join(map(str, self.options.cpus or ()))
             meaning = "on lane insn guests are kept to these host CPUs; no vCPU has one of its own"
             self.note(f"--cpus {kept}: {meaning}")
-        self._expected = {sweep.row: expected_runs(sweep, self.options, self.policy) for sweep in sweeps}
-        self.progress.expect(sum(self._expected.values()))
+        self.progress.forecast.earlier = earlier
+        for sweep in sweeps:
+            runs = expected_runs(sweep, self.options, self.policy)
+            self._expected[sweep.row] = runs.total()
+            for cell, count in runs.items():
+                self.progress.expect(count, cell)
 
     def _keep_baselines(self, sweeps: Sequence[SweepPlan]) -> None:
         """The files that gates name, as they are now: verdicts are decided again from these copies."""
@@ -249,6 +256,10 @@ class MeasuringSession:
         repeated = next(sweep.repeated for sweep in self._sweeps if sweep.row == attempt.sweep)
         return attempt.seed == 1 and attempt.planned in repeated and not self.options.fleet
 
+    def settled(self, sweep: SweepPlan) -> None:
+        """No more runs of this sweep are to come, even if it ended early."""
+        self.progress.forget([cell.cell.id for cell in sweep.runnable])
+
     def _expect(self, attempt: PlannedRun) -> None:
         """Gates may need more runs than were expected before the first one."""
         self.progress.expect(attempt.sweep_runs - self._expected[attempt.sweep])
@@ -288,7 +299,7 @@ class MeasuringSession:
         folder = smoke_folder(self._open_session.folder, cell.system, cell.cpus, cell.clock)
         if planned.system.smoke is None or folder.exists():
             return
-        self.progress.phase(cell.id, "smokes", "running")
+        self.progress.stage(f"{cell.id} smokes: running")
         request = self.bench.smoke_request(planned, BootOptions(secrets.token_hex(8)), folder)
         folder.mkdir(parents=True)
         list((self._host.runner or LocalRunner()).execute_all([AttemptJob(request, lambda _: None)], 1))
@@ -318,7 +329,7 @@ class MeasuringSession:
             why = "only guests that are not asked at a prompt can be profiled"
             return self.note(f"profile of {sweep.row}: unavailable: {why}")
         planned, name = guests[-1], f"profile/{sweep.row}"
-        self.progress.phase(planned.cell.id, "profile", "running")
+        self.progress.stage(f"{planned.cell.id} profile: running")
         mark, folder = secrets.token_hex(8), self._open_session.folder / name
         made = self.bench.request(planned, BootOptions(mark, measure=self.options.measure), folder)
         recording = perf.record(made.spec, folder, mark=mark, watch=watch_for(planned.system))

@@ -74,6 +74,7 @@ def _auto(wall: VmChoice, seen: Fitness, note: Notice) -> VmChoice:
     """Wall time if this host qualifies for it, otherwise the instruction clock if that can decide."""
     qemu = wall.configs[wall.lane].qemu
     if seen.qualifies:
+        note(f"wall time decides, because this host qualifies for it: {seen.reason}")
         return wall
     found = support(qemu)
     if not found.works:

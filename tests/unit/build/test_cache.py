@@ -311,23 +311,41 @@ class TestCollect:
         assert before - 1 <= entry.used_s <= time.time() + 1
         assert entry.size_bytes > len("hello\n")
 
+    def test_a_sparse_file_counts_as_what_it_takes_on_the_disk(self) -> None:
+        """A snapshot of a guest is one: by its length it alone would exceed what is kept."""
+
+        def fill(files: Path) -> None:
+            with (files / "memory").open("wb") as stream:
+                stream.truncate(10 << 20)
+                stream.seek(5 << 20)
+                stream.write(b"x" * 100)
+            (files / "again").hardlink_to(files / "memory")
+
+        cache.entry("guest", {"name": "sparse"}, fill)
+        end_of_process()
+        (entry,) = cache_trim.listing()
+        du = subprocess.run(["du", "-s", "-B1", entry.folder], capture_output=True, text=True, check=True)
+        assert entry.size_bytes == int(du.stdout.split()[0]) < 1 << 20
+        assert cache_trim.collect_garbage(keep_bytes=1 << 20) == ()
+        assert cache.existing("guest", {"name": "sparse"}) is not None
+
     def test_the_least_recently_used_is_removed_until_the_rest_fits(self) -> None:
         now = time.time()
         old, middle, new = (
-            self.make(name, 10_000, age, now) for name, age in (("a", 300), ("b", 200), ("c", 100))
+            self.make(name, 1_000_000, age, now) for name, age in (("a", 300), ("b", 200), ("c", 100))
         )
         end_of_process()
-        gone = cache_trim.collect_garbage(keep_bytes=25_000)
+        gone = cache_trim.collect_garbage(keep_bytes=2_500_000)
         assert [entry.folder for entry in gone] == [old]
         assert (middle.is_dir(), new.is_dir(), old.exists()) == (True, True, False)
 
     def test_age_is_the_time_since_the_last_use(self) -> None:
         now = time.time()
-        old = self.make("a", 10_000, 1000, now)
-        used = self.make("b", 10_000, 2000, now)
+        old = self.make("a", 1_000_000, 1000, now)
+        used = self.make("b", 1_000_000, 2000, now)
         cache.entry("guest", {"name": "b"}, must_not_make)
         end_of_process()
-        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=15_000)] == [old]
+        assert [entry.folder for entry in cache_trim.collect_garbage(keep_bytes=1_500_000)] == [old]
         assert used.is_dir()
 
     def test_a_folder_in_use_by_this_process_stays(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchgate.base.paths import data_root
 from tests.machines import PATIENCE_S
+from tools.compilers import OF_PROGRAMS, differences
+from tools.elf_image import Image
 
 
 def make(out: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -53,42 +55,63 @@ def test_a_kernel_is_built_around_a_users_own_workload(tmp_path: Path) -> None:
     assert b"\0mine\0" in (tmp_path / "out" / "tern.elf").read_bytes()
 
 
-def segments(image: Path) -> dict[int, bytes]:
-    """What an ELF64 loads, by address."""
-    data = image.read_bytes()
-    (table,), (count,) = struct.unpack_from("<Q", data, 32), struct.unpack_from("<H", data, 56)
-    found = {}
-    for place in range(table, table + 56 * count, 56):
-        kind, _, offset, address, _, size = struct.unpack_from("<IIQQQQ", data, place)
-        if kind == 1:
-            found[address] = data[offset : offset + size]
-    return found
-
-
-def symbols(image: Path) -> list[tuple[str, str]]:
-    """Kind and name, and address."""
-    lines = subprocess.run(["nm", str(image)], capture_output=True, text=True, check=True).stdout.splitlines()
-    return [(kind_and_name, address) for address, _, kind_and_name in (line.partition(" ") for line in lines)]
-
-
-MOST_CHANGED = 32
-"""Bytes of the distance of one call, and of the addresses in the table of programs."""
+def built(out: Path, profile: str) -> tuple[Image, Image]:
+    """tern.elf and warm.elf."""
+    source = data_root() / "guest/workloads/primes/primes.c"
+    done = make(out, f"PROFILE={profile}", "WORKLOAD=primes", f"SOURCE={source}")
+    assert done.returncode == 0, done.stderr
+    return Image.read(out / "tern.elf"), Image.read(out / "warm.elf")
 
 
 @pytest.mark.parametrize("profile", ["debug", "hardened", "balanced", "fast"])
-def test_the_kernel_that_waits_is_the_other_one_with_one_call_changed(tmp_path: Path, profile: str) -> None:
+def test_the_kernel_that_waits_is_the_other_one_with_another_table_of_programs(
+    tmp_path: Path, profile: str
+) -> None:
     """All code and data are at the same addresses, so a warm start executes what a cold one does."""
-    source = data_root() / "guest/workloads/primes/primes.c"
-    done = make(tmp_path, f"PROFILE={profile}", "WORKLOAD=primes", f"SOURCE={source}")
-    assert done.returncode == 0, done.stderr
-    cold, warm = (segments(tmp_path / name) for name in ("tern.elf", "warm.elf"))
-    boot, text, constants, values = sorted(cold)
-    assert sorted(warm) == sorted(cold)
-    assert (warm[boot], warm[values]) == (cold[boot], cold[values])
-    changed = [at for at, byte in enumerate(cold[text]) if warm[text][at] != byte]
-    assert 0 < len(changed) <= MOST_CHANGED
-    was, now = symbols(tmp_path / "tern.elf"), symbols(tmp_path / "warm.elf")
-    assert {one for one in was if one[0][0] in "tTdDbB"} <= {*now}
-    programs = cold[constants].index(b"\x7fELF")
-    assert warm[constants][:programs] == cold[constants][:programs]
-    assert b"benchwaits" not in (tmp_path / "tern.elf").read_bytes()
+    cold, warm = built(tmp_path, profile)
+    assert list(differences(cold, warm)) == []
+    _, text, constants, values = sorted(cold.segments)
+    assert (warm.segments[text], warm.segments[values]) == (cold.segments[text], cold.segments[values])
+    own = cold.symbols["image_table"] - constants
+    assert warm.segments[constants][:own] == cold.segments[constants][:own]
+    assert b"benchwaits" in cold.segments[constants][:own]
+    assert warm.symbols["kernel_end"] == cold.symbols["kernel_end"]
+
+
+def test_a_kernel_that_differs_elsewhere_is_noticed(tmp_path: Path) -> None:
+    cold, warm = built(tmp_path, "fast")
+    _, text, constants, values = sorted(cold.segments)
+    for place in (text, constants, values):
+        data = bytearray(warm.segments[place])
+        data[16] ^= 1
+        changed = replace(warm, segments={**warm.segments, place: bytes(data)})
+        assert list(differences(cold, changed)) == [f"the segment at {place:#x} differs at {place + 16:#x}"]
+    longer = replace(warm, segments={**warm.segments, values: warm.segments[values] + b"x"})
+    end = values + len(warm.segments[values])
+    assert list(differences(cold, longer)) == [f"the segment at {values:#x} differs at {end:#x}"]
+    moved = replace(warm, symbols={**warm.symbols, "thread_idle": 1, "own": 2})
+    was = cold.symbols["thread_idle"]
+    assert list(differences(cold, moved)) == [
+        "`own` is at 0x0 and 0x2",
+        f"`thread_idle` is at {was:#x} and 0x1",
+    ]
+    elsewhere = replace(warm, segments={at + 4096: data for at, data in warm.segments.items()})
+    assert "the segments begin at" in next(differences(cold, elsewhere))
+    assert list(differences(cold, cold)) == [
+        "the first words of the tables are not image_init and warm_begin"
+    ]
+
+
+def test_nothing_moves_with_the_size_of_programs(tmp_path: Path) -> None:
+    """As long as they fit into the room that every kernel has for them."""
+    one, many = tmp_path / "one", tmp_path / "many"
+    large = tmp_path / "large.c"
+    text = (data_root() / "guest/workloads/primes/primes.c").read_text()
+    large.write_text(f"{text}\nextern const char room[];\nconst char room[900 * 1024] = {{1}};\n")
+    small, _ = built(one, "fast")
+    assert make(many, "PROFILE=fast", "WORKLOAD=large", f"SOURCE={large}").returncode == 0
+    cold, warm = (Image.read(many / name) for name in ("tern.elf", "warm.elf"))
+    assert list(differences(cold, warm)) == []
+    assert {name: at for name, at in cold.symbols.items() if not name.startswith(OF_PROGRAMS)} == {
+        name: at for name, at in small.symbols.items() if not name.startswith(OF_PROGRAMS)
+    }

@@ -102,7 +102,10 @@ def test_the_first_row_of_a_system_and_workload_repeats_a_seed() -> None:
         "primes.hi-20000-linux",
     ]
     assert repeats == ["primes.split-one-linux", "primes-kernel"]
-    more = {sweep.row: expected_runs(sweep, Options(), POLICY) - 5 * len(sweep.runnable) for sweep in sweeps}
+    more = {
+        sweep.row: expected_runs(sweep, Options(), POLICY).total() - 5 * len(sweep.runnable)
+        for sweep in sweeps
+    }
     assert [row for row, extra in more.items() if extra == 1] == repeats
 
 
@@ -233,7 +236,7 @@ def test_a_comparison_adds_the_other_systems_cell_and_interleaves_both_in_one_sw
         "primes-linux-smp2",
     )
     assert [cell.cell.system for cell in sweep.repeated] == ["linux", "kernel"]
-    assert expected_runs(sweep, Options(), POLICY) == 12
+    assert expected_runs(sweep, Options(), POLICY).total() == 12
     text = preview.describe((sweep,), Options(), POLICY, 1)
     assert "sweep primes-linux and primes-kernel\n" in text
     assert "ratio of work to linux, at least 1" in text

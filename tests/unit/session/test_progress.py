@@ -1,7 +1,12 @@
 """Progress: a live line on a terminal, plain lines otherwise."""
 
+import contextlib
+import fcntl
 import io
+import os
+import struct
 import sys
+import termios
 import time
 
 import pytest
@@ -9,6 +14,7 @@ import pytest
 from benchgate.base.runs import Ending
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.session.progress import Progress, figure, on_stderr, seconds
+from tests.machines import PATIENCE_S
 from tests.unit.factories import cell, raw_run, verified
 
 
@@ -56,11 +62,86 @@ def test_waiting_before_the_first_run_is_not_in_the_estimate(monkeypatch: pytest
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     stream = io.StringIO()
     progress = Progress(stream, live=False)
-    now[0] = 600.0  # for another session to end
     progress.expect(3)
+    now[0] = 600.0  # for another session to end
+    progress.phase("primes-linux-smp1", "warm-up", "booting")
     now[0] = 602.0
     progress.ended("primes-linux-smp1", "warm-up", "1.0 s")
     assert "(about 4 s left)" in stream.getvalue()
+
+
+def test_runs_that_are_not_made_are_not_waited_for() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, live=False)
+    for expected in ("a-smp1", "a-smp2", "b-smp1"):
+        progress.expect(5, expected)
+    progress.phase("a-smp1", "seed 1 of 5", "running")
+    progress.ended("a-smp1", "seed 1 of 5", "INVALID: wrong answer")
+    progress.forget(["a-smp1", "a-smp2"])
+    progress.phase("b-smp1", "seed 1 of 5", "running")
+    progress.ended("b-smp1", "seed 1 of 5", "1.0 s")
+    assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["[1/15]", "[2/6]"]
+
+
+@pytest.mark.parametrize("columns", [30, 40, 60, 80, 100, 120, 200])
+def test_the_line_is_as_wide_as_the_terminal_and_always_has_place_and_time(columns: int) -> None:
+    cell = "a-workload-with-a-name.of-many-parameters-linux.and-its-settings-smp16"
+    whole = f"[2/3] {cell} seed 2 of 3: booting (about 0 s left)"
+    shown = on_terminal(columns, cell)
+    assert shown.startswith("[2/3] ")
+    assert shown.endswith(" (about 0 s left)")
+    assert len(shown) == min(columns - 1, len(whole))
+    assert (shown == whole) == (columns > len(whole))
+    assert ("..." in shown) == (columns <= len(whole))
+
+
+def on_terminal(columns: int, cell: str) -> str:
+    """The last live line on a terminal of this width."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with os.fdopen(slave, "w") as stream:
+        progress = Progress(stream, live=True)
+        progress.expect(3, cell)
+        progress.phase(cell, "seed 1 of 3", "running")
+        progress.ended(cell, "seed 1 of 3", "1.0 s")
+        progress.phase(cell, "seed 2 of 3", "booting")
+        progress.close()
+    text = ""
+    with contextlib.suppress(OSError):  # Linux says so that the other end is closed
+        while more := os.read(master, 4096):
+            text += more.decode()
+    os.close(master)
+    return text.split("\r\x1b[K")[-2]
+
+
+def test_the_line_is_kept_up_to_date_while_nothing_is_reported() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream, live=True)
+    progress.expect(2, "a-smp1")
+    progress.phase("a-smp1", "seed 1 of 2", "running")
+    begin = len(stream.getvalue())
+    for _ in range(int(PATIENCE_S * 10)):
+        if len(stream.getvalue()) > begin:
+            break
+        time.sleep(0.1)
+    assert stream.getvalue()[begin:].startswith("\r\x1b[K[1/2] a-smp1 seed 1 of 2: running")
+    progress.close()
+
+
+def test_plain_lines_show_now_and_then_that_a_long_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress(stream, live=False)
+    progress.expect(2, "a-smp1")
+    progress.phase("a-smp1", "seed 1 of 2", "running")
+    for second in range(100):
+        now[0] = float(second)
+        assert progress.tick()
+    assert stream.getvalue().splitlines() == ["benchgate: [1/2] a-smp1 seed 1 of 2: running"] * 3
+    progress.close()
+    assert not progress.tick()
+    assert stream.getvalue().count("\n") == 3
 
 
 def test_a_closed_stream_ends_only_the_display() -> None:
@@ -85,7 +166,7 @@ def test_an_unfinished_line_of_pytest_is_ended_before_a_line_of_ours() -> None:
     progress.phase("primes-linux-smp1", "run 1 of 1", "booting")
     progress.phase("primes-linux-smp1", "run 1 of 1", "running")  # replaces the line before
     shown = [line.rpartition("\x1b[K")[2] for line in stream.getvalue().split("\n")]
-    assert shown == ["test_a.py .", "benchgate: one", "..", "[0/0] primes-linux-smp1 run 1 of 1: running"]
+    assert shown == ["test_a.py .", "benchgate: one", "..", "primes-linux-smp1 run 1 of 1: running"]
 
 
 def _end(stream: io.StringIO) -> None:

@@ -31,11 +31,11 @@ run: then run this again.
 
 
 def test_the_commands_are_those_of_the_readme() -> None:
-    assert fresh.commands((ROOT / "README.md").read_text()) == ("gate", "tests")
+    assert fresh.commands((ROOT / "README.md").read_text()) == ("gate", "tools-for-tests", "tests")
 
 
 def test_a_command_outside_of_that_section_is_not_run() -> None:
-    section = "\n## Two commands\n\n```sh\n./run one  # why\n./run two\n```\n"
+    section = "\n## Three commands\n\n```sh\n./run one  # why\n./run two\n```\n"
     assert fresh.commands(f"./run before\n{section}\n## Next\n\n./run after\n") == ("one", "two")
 
 
@@ -94,20 +94,22 @@ statuses: list[int] = []
     ("user", "given", "wrong"),
     [
         ("root", [0], 0),
-        ("root", [0, 1], 1),
-        ("user", [4, 0], 0),
-        ("user", [0], 1),
-        ("user", [4, 100, 0], 1),
-        ("user", [4, 0, 1], 2),
+        ("root", [0, 1, 0], 1),
+        ("user", [4, 0, 0, 4, 0, 0, 0], 0),
+        ("user", [0], 2),
+        ("user", [4, 100, 0, 4, 0], 1),
+        ("user", [4, 0, 0, 4, 0, 0, 1], 1),
     ],
 )
-def test_both_commands_run_and_a_status_that_was_not_expected_counts(
+def test_all_commands_run_and_a_status_that_was_not_expected_counts(
     user: str, given: list[int], wrong: int
 ) -> None:
     said[:], statuses[:] = [], given
     steps = fresh.try_out(Recorded(Path("/nowhere"), "13", user), {"tests": ("-x",)})
-    first = ["user: ./run gate", f"root: sh -euc {fresh.wanted_of_root(SAYS)}"] if user == "user" else []
-    assert said == [*first, f"{user}: ./run gate", f"{user}: ./run tests -x"]
+    root = f"root: sh -euc {fresh.wanted_of_root(SAYS)}"
+    gate, tools = (f"{user}: ./run {name}" for name in ("gate", "tools-for-tests"))
+    asked = [gate, root, gate, tools, root, tools] if user == "user" else [gate, tools]
+    assert said == [*asked, f"{user}: ./run tests -x"]
     assert sum(step.status != step.expected for step in steps) == wrong
 
 
@@ -128,13 +130,32 @@ def test_the_short_form_is_one_system_that_keeps_its_downloads_and_the_full_form
 
 def test_the_short_form_runs_only_the_commands_that_it_was_given(tmp_path: Path) -> None:
     said[:], statuses[:] = [], [0]
-    steps = fresh.try_out(Recorded(Path("/nowhere"), "13", "root", tmp_path), {"gate": (), "tests": ("-x",)})
+    more = fresh.words_of(fresh.arguments(["--only", "13", "--tests=-x"]))
+    steps = fresh.try_out(Recorded(Path("/nowhere"), "13", "root", tmp_path), more)
     assert said == ["root: ./run tests -x"]
     assert [step.command for step in steps] == ["./run tests -x"]
 
 
+def test_before_an_issue_is_called_resolved_all_tests_run_on_each_debian(tmp_path: Path) -> None:
+    assert [(one.release, one.user) for one in short("--resolved")] == [("12", "root"), ("13", "root")]
+    assert all(one.mounts for one in short("--resolved"))
+    said[:], statuses[:] = [], [0]
+    fresh.try_out(
+        Recorded(Path("/nowhere"), "13", "root", tmp_path), fresh.words_of(fresh.arguments(["--resolved"]))
+    )
+    assert said == ["root: ./run tools-for-tests", "root: ./run tests", "root: ./run compilers --install"]
+
+
 @pytest.mark.parametrize(
-    "words", [("--only", "13"), ("--only", "13", "--tests", "guests", "--as", "user"), ("--only", "11")]
+    "words",
+    [
+        ("--only", "13"),
+        ("--only", "13", "--tests", "guests", "--as", "user"),
+        ("--only", "11"),
+        ("--resolved", "--only", "13"),
+        ("--resolved", "--tests", "guests"),
+        ("--resolved", "--as", "user"),
+    ],
 )
 def test_a_short_form_that_says_too_little_or_too_much_is_a_usage_error(words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as left:

@@ -28,7 +28,7 @@ from benchgate.base.system.qemu import Qemu
 from benchgate.base.text import UNAVAILABLE
 from benchgate.build import cache, toolchain
 from benchgate.build.cache_storage import Notice
-from benchgate.build.fetch import elf, newest, sources, store
+from benchgate.build.fetch import cross, elf, newest, sources, store
 from benchgate.build.fetch.apt import Apt
 from benchgate.build.fetch.pins import PinnedSet
 from benchgate.build.fetch.sources import Release
@@ -57,10 +57,18 @@ class LinuxKernel:
     """The program that loads a scheduler in BPF from its object; only a kernel that is built here has one."""
 
 
-def prepare(*, locked: bool = False, notice: Notice | None = None) -> tuple[Qemu, LinuxKernel]:
-    """Gets both, and reads the package source only once."""
+def prepare(
+    guest: Architecture = X86_64, *, locked: bool = False, notice: Notice | None = None
+) -> tuple[Qemu, LinuxKernel]:
+    """Gets both and what compiles for such guests, and reads the package source only once."""
     with _session(notice, None) as session:
-        return qemu(locked=locked, session=session), linux_kernel(locked=locked, session=session)
+        result = (
+            qemu(guest=guest, locked=locked, session=session),
+            linux_kernel(guest=guest, locked=locked, session=session),
+        )
+        if not guest.is_host:
+            cross.compiler(guest, locked=locked, session=session)
+    return result
 
 
 def qemu(  # noqa: PLR0913 - keyword arguments

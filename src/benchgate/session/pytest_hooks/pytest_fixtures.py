@@ -98,8 +98,7 @@ def _fail_in_worker(config: Any, why: str) -> NoReturn:
 @contextlib.contextmanager
 def _uncaptured(config: pytest.Config) -> Iterator[None]:
     """Shows the progress at once, although pytest captures the output of fixtures."""
-    capture = config.pluginmanager.get_plugin("capturemanager")
-    with contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled():
+    with pytest_run.uncaptured(config):
         state, reporter = state_of(config), config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             state.progress.end_line = partial(pytest_run.end_line, reporter)

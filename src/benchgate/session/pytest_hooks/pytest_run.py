@@ -8,9 +8,11 @@ user's mistake is a pytest.UsageError or a collection error in one sentence.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -48,15 +50,23 @@ def coloured(text: str, markup: Callable[..., str]) -> str:
     return _VERDICT.sub(lambda match: markup(match[0], **COLOURS[Word(match[0])]), text)
 
 
+def uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
+    """Inside, standard error is the one that pytest was started with."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    return contextlib.nullcontext() if capture is None else capture.global_and_fixture_disabled()
+
+
 def state_of(config: pytest.Config) -> PytestSession:
-    """The session of this run of pytest. The first call reads the options."""
+    """The session of this run of pytest. The first call, perhaps in the middle of collection, reads the
+    options."""
     if STATE not in config.stash:
         try:
             options = pytest_options.read(config)
             pytest_marks.register(config, options.gate_files)
-            shown = progress.on_stderr(is_alone=not xdist_partner.in_worker(config))
-            state = PytestSession(options, shown)
-            state.check_host()
+            with uncaptured(config):
+                shown = progress.on_stderr(is_alone=not xdist_partner.in_worker(config))
+                state = PytestSession(options, shown)
+                state.check_host()
         except BenchgateError as error:
             raise pytest.UsageError(str(error)) from None
         config.stash[STATE] = state

@@ -171,6 +171,7 @@ class PytestSession:
         policy = measuring.policy_of(sweep)
         result = run_sweep(sweep, self.options, policy, measuring, self.options.order_seed)
         self._results[row] = result
+        measuring.settled(sweep)
         if self.options.profile_host:
             measuring.profile(sweep)
 

@@ -7,14 +7,15 @@ import os
 import platform
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from benchgate.base.errors import FetchError
-from benchgate.base.system.arch import AARCH64, RISCV64, X86_64
+from benchgate.base.system.arch import AARCH64, RISCV64, X86_64, Architecture
 from benchgate.build import cache, cache_storage, cache_trim
-from benchgate.build.fetch import apt, elf, inputs
+from benchgate.build.fetch import apt, cross, elf, inputs
 from benchgate.build.fetch.apt import Package
 from benchgate.build.fetch.pins import Pin
 from benchgate.build.fetch.store import FetchSession
@@ -482,6 +483,53 @@ class TestCommand:
         assert main(["setup"]) == 0
         last = capsys.readouterr().err.splitlines()[-1]
         assert last == "benchgate: QEMU 10.0.2 (reviewed), Linux 6.12.9-cloud-amd64 (unreviewed image)"
+
+    @pytest.mark.parametrize(
+        ("word", "wanted"),
+        [
+            ("riscv64,aarch64", ["x86_64", "riscv64", "aarch64"]),
+            ("aarch64", ["x86_64", "aarch64"]),
+            ("riscv64, x86_64,riscv64", ["x86_64", "riscv64"]),
+        ],
+    )
+    def test_setup_gets_everything_for_each_architecture(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        word: str,
+        wanted: list[str],
+    ) -> None:
+        asked: list[str] = []
+
+        def qemu(guest: Architecture, **_: object) -> SimpleNamespace:
+            asked.append(f"QEMU {guest}")
+            return SimpleNamespace(version_text="10.0.2", origin="reviewed")
+
+        def linux(guest: Architecture, **_: object) -> SimpleNamespace:
+            asked.append(f"Linux {guest}")
+            return SimpleNamespace(version="6.12", labels=())
+
+        monkeypatch.setattr(inputs, "qemu", qemu)
+        monkeypatch.setattr(inputs, "linux_kernel", linux)
+        monkeypatch.setattr(cross, "compiler", lambda guest, **_: asked.append(f"compiler {guest}"))
+        assert main(["setup", "--locked", "--arch", word]) == 0
+        assert [one.partition(" ")[2] for one in asked if one.startswith("QEMU")] == wanted
+        assert {one for one in asked if one.startswith("compiler")} == {
+            f"compiler {one}" for one in wanted if one != "x86_64"
+        }
+        assert len(asked) == 3 * len(wanted) - 1
+        said = capsys.readouterr().err.splitlines()
+        assert said[0] == "benchgate: QEMU 10.0.2 (reviewed), Linux 6.12 (reviewed)"
+        assert said[1:] == [f"benchgate: {one}: {said[0].partition(': ')[2]}" for one in wanted[1:]]
+
+    @pytest.mark.parametrize("word", ["riscv32", "", "riscv64;aarch64"])
+    def test_an_architecture_that_is_not_known_is_a_usage_error(
+        self, word: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with pytest.raises(SystemExit) as left:
+            main(["setup", "--arch", word])
+        assert left.value.code == 4
+        assert "is not an architecture; choose one of x86_64, riscv64, aarch64" in capsys.readouterr().err
 
     def test_a_failure_is_one_sentence_and_status_4(
         self, pool: Pool, capsys: pytest.CaptureFixture[str]

@@ -1,0 +1,121 @@
+"""How long the runs that are still expected will take: from the runs so far, and from those of earlier
+sessions.
+
+Takes when runs are expected, begin and end, by a clock that never goes back; gives seconds. A run takes as
+long as those of its cell did in this session, else as in the last session with this cell, scaled by what the
+cells that both sessions have took here, else as the mean of all. Runs beside each other, and pauses between
+runs, are in the share of the time in which runs were under way. `earlier_runs` reads the sessions below a
+folder of reports, whose files are untrusted: what cannot be read counts as absent. Nothing fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchgate.base.files import read_json, read_start
+from benchgate.run.record import RUN
+
+OVERDUE = 0.1
+"""A run that takes longer than expected is expected to need this share of its length more."""
+_MOST_FILES = 2_000
+_MOST_BYTES = 1 << 20
+Run = tuple[str, str]
+"""A cell, and a run of it."""
+
+
+@dataclass
+class Forecast:
+    earlier: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of a run of a cell, as far as earlier sessions know them."""
+    _expected: Counter[str] = field(default_factory=Counter)
+    _under_way: dict[Run, float] = field(default_factory=dict)
+    """When these runs began."""
+    _took: dict[str, list[float]] = field(default_factory=dict)
+    _began_s: float | None = None
+
+    def expect(self, cell: str, runs: int) -> None:
+        """Adds expected runs; an empty `cell` is any."""
+        self._expected[cell] += runs
+
+    def forget(self, cells: Iterable[str]) -> int:
+        """Takes the runs of these cells as not coming; gives how many there were."""
+        return sum(max(0, self._expected.pop(cell, 0)) for cell in cells)
+
+    def begin(self, run: Run, now_s: float) -> None:
+        """The same run can begin only once."""
+        self._under_way.setdefault(run, now_s)
+        if self._began_s is None:
+            self._began_s = now_s
+
+    def end(self, run: Run, now_s: float) -> None:
+        """A run that did not begin, because an earlier session made it, says nothing about others."""
+        cell = run[0]
+        self._expected[cell if self._expected[cell] > 0 else ""] -= 1
+        if run in self._under_way:
+            self._took.setdefault(cell, []).append(now_s - self._under_way.pop(run))
+
+    def left_s(self, now_s: float) -> float | None:
+        """None as long as nothing is known of any run."""
+        lengths = self._lengths()
+        if self._began_s is None or not lengths or now_s <= self._began_s:
+            return None
+        usual = sum(lengths.values()) / len(lengths)
+        busy = sum(sum(times) for times in self._took.values())
+        begun: Counter[str] = Counter()
+        rests = [0.0]
+        for (cell, _), since in self._under_way.items():
+            length, passed = lengths.get(cell, usual), now_s - since
+            busy += passed
+            rests.append(max(length - passed, OVERDUE * length))
+            begun[cell] += 1
+        for cell, runs in self._expected.items():
+            rests += [lengths.get(cell, usual)] * max(0, runs - begun[cell])
+        together = sum(rests) * (now_s - self._began_s) / busy if busy else 0.0
+        return max(together, *rests)
+
+    def _lengths(self) -> dict[str, float]:
+        """Seconds of a run of each cell of which something is known."""
+        here = {cell: sum(times) / len(times) for cell, times in self._took.items()}
+        both = here.keys() & self.earlier.keys()
+        past = sum(self.earlier[cell] for cell in both)
+        scale = sum(here[cell] for cell in both) / past if past else 1.0
+        wanted = (cell for cell in self._expected if cell in self.earlier)
+        return {cell: self.earlier[cell] * scale for cell in wanted} | here
+
+
+def earlier_runs(reports: Path) -> dict[str, float]:
+    """Seconds of a run of each cell, from the newest session that has this cell."""
+    found: dict[str, float] = {}
+    left = _MOST_FILES
+    for session in sorted(_inside(reports / "runs"), reverse=True):  # a session's name begins with its time
+        seen: dict[str, list[float]] = {}
+        for folder in _inside(session / "runs"):
+            left -= 1
+            span = _span_s(folder / RUN)
+            if span:
+                seen.setdefault(folder.name.partition("-")[2], []).append(span)
+        found = {cell: sum(spans) / len(spans) for cell, spans in seen.items()} | found
+        if left <= 0:
+            break
+    return found
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _span_s(path: Path) -> float:
+    """The length of a run by the host's clock; 0 if it is unknown."""
+    with contextlib.suppress(OSError, ValueError):
+        facts = read_json(read_start(path, _MOST_BYTES))
+        span = facts.get("host_span_ns") if isinstance(facts, dict) else None
+        if type(span) is int and 0 < span < 1 << 62:
+            return span / 1e9
+    return 0.0
