@@ -12,12 +12,13 @@ from typing import Annotated, Literal, get_args
 
 from benchgate.base.jsonfields import As
 
-SwitchReason = Literal["block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle"]
+SwitchReason = Literal["block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle", "halt"]
 """Why a CPU went from one thread to the next. The thread before blocked, exited, or gave way (`yield`); or it
 could have gone on, and the last thing seen of this CPU while it ran was a `tick` or that a thread was woken
 on its queue (`wakeup`); `preemption`: neither was seen, or the guest's ticks are not observed. The next
 thread was moved here while it waited, and nothing else ran here since: this CPU took it (`steal`), or another
-one brought it (`push`). `idle`: the CPU was idle, so only the switch itself took time."""
+one brought it (`push`). `idle`: the CPU was idle, so only the switch itself took time. `halt`: the
+CPU was halted while it had the thread, and went on with it."""
 Distance = Literal["near", "clusters", "sockets"]
 """How far a thread is moved on a machine with memory: within a cluster, to another cluster of the socket, to
 another socket or node."""
@@ -60,6 +61,7 @@ class PhaseBook:
     blocked: int
     by_cpu: tuple[tuple[int, int, int], ...]
     """(CPU, for how long it ran there, for how long it waited there), without CPUs where it did neither."""
+    unqueued: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class CpuPhase:
 
 @dataclass(frozen=True, slots=True)
 class ThreadBook:
-    """One thread: running + runnable + blocked = end - begin, to the nanosecond."""
+    """One thread: running + runnable + unqueued + blocked = end - begin, to the nanosecond."""
 
     thread: int
     """The guest's id. Two books have the same one if the guest gave it to another thread later."""
@@ -105,6 +107,8 @@ class ThreadBook:
     woken_by: tuple[tuple[int, int], ...]
     """(the thread that ran where it was woken, how often), the most frequent first. 0 is an idle CPU: an
     interrupt woke it."""
+    unqueued: int = 0
+    """The kernel had been told to wake it, and it was on no queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class ThreadSlice:
     """Where it runs or waits; where it ran last if it is blocked."""
     begin: int
     end: int
-    state: Literal["running", "runnable", "blocked"]
+    state: Literal["running", "runnable", "unqueued", "blocked"]
 
 
 def _addresses(texts: Sequence[str]) -> tuple[int, ...]:
@@ -178,7 +182,7 @@ class WastedStretch:
     threads: tuple[int, ...]
     """Those that waited: for wasted time the ones that may run here. At most idleness.MOST_THREADS."""
     wake: ThreadWake | None
-    """The wake-up from which the first of them waited; None if it had been preempted."""
+    """The wake-up from which the first of them waited; None if it was not woken."""
     is_pinned: bool
     """True if none of them may run here; such a stretch is in `ThreadBooks.excused`."""
 
@@ -194,10 +198,19 @@ class WastedTime:
     stretches: int
     excused: int
     """Idle time, in ns, while every thread that waited was bound to other CPUs."""
+    settling: int
+    """Idle time, in ns, in which a thread that was just woken had not come to its CPU: idleness.SETTLE at most
+    each time, and not charged."""
+    settled: int
+    """How often."""
 
     @property
     def share(self) -> float:
         return self.wasted / self.time if self.time else 0.0
+
+    @property
+    def settling_share(self) -> float:
+        return self.settling / self.time if self.time else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +232,8 @@ class ThreadWait:
     """(another CPU where it might have run, for how many ns that was idle), in the order of the CPUs."""
     ended: SwitchCause | None
     """What made room; None: it still waits when the window closes."""
+    unqueued: int = 0
+    """For how long it was on no queue although the kernel had been told to wake it."""
 
     @property
     def length(self) -> int:
@@ -247,9 +262,13 @@ class ThreadBooks:
     """By time."""
     excused: tuple[WastedStretch, ...]
     """A CPU idles, and every thread that waits elsewhere is pinned there."""
+    settles: tuple[int, ...]
+    """How long it took each time until a thread came to its idle CPU, in ns: idleness.SETTLE at most."""
     waits: tuple[ThreadWait, ...]
     """The longest first; at most accounting.MOST_WAITS."""
     wait_lengths: tuple[int, ...]
     """The length of every wait of the window, the shortest first."""
+    has_halts: bool = True
+    """False: an earlier version did not record them, and what settles had 100 us."""
     longest_waits: Mapping[int, int] = field(default_factory=dict)
     """The longest wait of each thread that waited in the window, by its id."""

@@ -17,7 +17,7 @@ from benchgate.judge.accounts.threads.schedule import repeat_schedule
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 from tests.unit.factories import cell, raw_run
 
-HEAD = """insn-threads 1
+HEAD = """insn-threads 2
 vcpus {vcpus}
 fork 0 10 1 0 61
 fork 0 20 2 0 62
@@ -30,8 +30,8 @@ open 100
 def found(body: str, folder: Path, vcpus: int = 2) -> tuple[list[WastedStretch], list[WastedStretch]]:
     path = folder / "threads.txt"
     path.write_text(HEAD.format(vcpus=vcpus) + body + "close 1000000\nend 1000000\n", encoding="ascii")
-    wasted, excused = find_idleness(repeat_schedule(read_thread_events(path)))
-    return list(wasted), list(excused)
+    idleness = find_idleness(repeat_schedule(read_thread_events(path)))
+    return list(idleness.wasted), list(idleness.excused)
 
 
 def spans(stretches: list[WastedStretch]) -> list[tuple[int, int, int]]:
@@ -86,7 +86,7 @@ def test_a_cpu_that_is_not_up_yet_wastes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "threads.txt"
     text = HEAD.format(vcpus=2).replace("open 100\n", "") + body + "switch 0 1600 1 b 2 -\nend 2000\n"
     path.write_text(text, encoding="ascii")
-    wasted, _ = find_idleness(repeat_schedule(read_thread_events(path)))
+    wasted = find_idleness(repeat_schedule(read_thread_events(path))).wasted
     assert spans(list(wasted)) == [(1, 1400, 1600)]
 
 

@@ -1,0 +1,70 @@
+#include "core/standing.h"
+
+#include "arch/tlb.h"
+#include "arch/tsc.h"
+#include "arch/x86.h"
+#include "core/fault.h"
+#include "core/thread.h"
+#include "core/thread_switch.h"
+#include "core/timer.h"
+#include "ring/abi.h"
+#include "sched/choose.h"
+#include "sched/common.h"
+
+static void halt_for(uint64_t us) {
+    uint64_t until = now() + us * cycles_per_us;
+    while (now() < until) {
+        tlb_serve();
+        timer_slice(until);
+        irq_on_and_halt();
+    }
+}
+
+// fault=halt-yield: one time in N (20) the CPU halts for 300 us, with the thread that yields (core/thread.c), or that
+// its tick preempts.
+FAULT_COPY struct thread *thread_choose_halted(struct cpu *cpu, bool search) {
+    bool yields = !search;
+    if (yields && sched_is_hit(20))
+        halt_for(300);
+    struct sched_entity *entity = sched->pick(cpu->index);
+    if (entity == NULL && search)
+        entity = sched->steal(cpu->index);
+    return entity ? (struct thread *)((char *)entity - offsetof(struct thread, entity)) : NULL;
+}
+
+// fault=late-look: an idle CPU looks at its queue, and at those of others, 90 us late.
+FAULT_COPY void standing_look_late(void) {
+    delay_us(90);
+}
+
+// fault=blind-idle: one time in N (8) an idle CPU halts once more, for 200 us, whatever is on its queue.
+FAULT_COPY void standing_look_away(void) {
+    if (sched_is_hit(8))
+        halt_for(200);
+}
+
+// fault=withhold: one wake-up in N (10) comes to a queue 2 ms late, by a timer of its own; fault=late-start: so does
+// each start of a thread. Those who sleep until a deadline are spared: they have the timer.
+static bool withheld[MAX_THREADS]; // by slot
+
+FAULT_COPY bool standing_withhold(struct thread *thread, enum sched_why why) {
+    bool starts = fault_is(FAULT_LATE_START), hits = why == (starts ? SCHED_NEW : SCHED_WAKE);
+    if (withheld[thread->slot]) { // it is due
+        withheld[thread->slot] = false;
+        thread->deadline = 0;
+        return false;
+    }
+    if (!hits || thread->deadline != 0 || (!starts && !sched_is_hit(10)))
+        return false;
+    withheld[thread->slot] = true;
+    thread->deadline = now() + 2000 * cycles_per_us;
+    timer_sleep(thread);
+    return true;
+}
+
+FAULT_COPY void thread_expire_withheld(struct thread *thread, uint64_t count) {
+    if (withheld[thread->slot])
+        thread_ready(thread, fault_is(FAULT_LATE_START) ? SCHED_NEW : SCHED_WAKE);
+    else
+        wait_end(thread, -RING_ETIMEDOUT, &count, NULL);
+}
