@@ -188,9 +188,7 @@ class SimulatedGuest:
             self.states[thread.id, thread.state] += 1
             self.parts[self.phase, thread.id, thread.state, thread.cpu] += 1
         late = [thread for thread in every if self.is_late(thread)]
-        waiting = late + [
-            thread for thread in every if thread.state == "runnable" and self.runs(thread.cpu)
-        ]
+        waiting = late + [thread for thread in every if thread.state == "runnable" and self.runs(thread.cpu)]
         for thread in every:
             if thread.state == "unqueued":
                 is_settling = thread.settles and thread.queued > self.opens

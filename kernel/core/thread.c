@@ -8,7 +8,6 @@
 #include "core/fault.h"
 #include "core/print.h"
 #include "core/process.h"
-#include "core/standing.h"
 #include "core/thread_switch.h"
 #include "core/timer.h"
 #include "core/vm.h"
@@ -243,10 +242,8 @@ static void press(struct cpu *cpu, unsigned to, const struct thread *woken) {
         timer_slice(shared_end(t));
 }
 
-FAULT_LINES void ready_with(bool withholds, struct thread *thread, enum sched_why why) {
+void thread_ready(struct thread *thread, enum sched_why why) {
     struct cpu *cpu = this_cpu();
-    if (withholds && standing_withhold(thread, why))
-        return;
     settle(thread);
     thread_account(thread, THREAD_RUNNABLE, now());
     bool claimed = false;
@@ -262,13 +259,6 @@ FAULT_LINES void ready_with(bool withholds, struct thread *thread, enum sched_wh
     }
     if (!offer(to) && why == SCHED_WAKE)
         press(cpu, to, thread);
-}
-
-void thread_ready(struct thread *thread, enum sched_why why) {
-    ready_with(false, thread, why);
-}
-FAULT_COPY void thread_ready_withheld(struct thread *thread, enum sched_why why) {
-    ready_with(true, thread, why);
 }
 
 void thread_start(struct thread *thread) {
@@ -379,12 +369,10 @@ static void halt_unless_needed(struct cpu *cpu) {
     atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_relaxed);
 }
 
-FAULT_LINES _Noreturn void idle_with(void (*before)(void)) {
+void thread_idle(void) {
     struct cpu *cpu = this_cpu();
     for (;;) {
         tlb_serve();
-        if (before != NULL)
-            before();
         struct thread *next = thread_choose(cpu, true);
         cpu->reschedule = false;
         if (next != NULL)
@@ -393,16 +381,4 @@ FAULT_LINES _Noreturn void idle_with(void (*before)(void)) {
         // sees what was queued since.
         halt_unless_needed(cpu);
     }
-}
-
-void thread_idle(void) {
-    idle_with(NULL);
-}
-
-// core/standing.c has what these do before the CPU looks for a thread.
-FAULT_COPY void thread_idle_late(void) {
-    idle_with(standing_look_late);
-}
-FAULT_COPY void thread_idle_blind(void) {
-    idle_with(standing_look_away);
 }

@@ -83,9 +83,6 @@ extern struct thread threads[MAX_THREADS];
 void thread_idle_init(unsigned cpu); // makes the running code the CPU's idle thread
 _Noreturn void thread_idle(void);
 bool crowd_any_waiting(void), half_any_waiting(void); // core/fault.h
-void thread_ready_withheld(struct thread *thread, enum sched_why why);
-_Noreturn void thread_idle_late(void);
-_Noreturn void thread_idle_blind(void);
 // Initialises a free slot that has a kernel stack; thread_start makes it runnable.
 void thread_setup(struct thread *thread, struct process *process, uint64_t weight, unsigned latency);
 void thread_start(struct thread *thread);

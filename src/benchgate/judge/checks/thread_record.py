@@ -80,7 +80,9 @@ def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> Verif
         return replace(run, metrics={**run.metrics, **of_scenario}, skipped=skipped)
     metrics, waits = thread_metrics(books), {SCHED_WAIT: histogram_of(books.wait_lengths)}
     away = (
-        {WASTED, WASTED_LONGEST, SETTLING} if workload.scenario is not None and workload.scenario.takes_cpus else set()
+        {WASTED, WASTED_LONGEST, SETTLING}
+        if workload.scenario is not None and workload.scenario.takes_cpus
+        else set()
     )
     seen = {name: value for name, value in metrics.items() if name not in away}
     return replace(
@@ -135,7 +137,7 @@ def _check_latencies(run: VerifiedRun, workload: Workload, books: ThreadBooks, s
     """The guest's lengths of wake-ups are made of the threads' waits, of other work of those who wake or are
     woken, and of the calls. If 1% are longer than all that can be, a wait is missing: the record begins too
     late, or threads waited where it does not look."""
-    timed = {promise.histogram for promise in workload.witness if promise.histogram}
+    timed = {promise.histogram for promise in workload.promises if promise.histogram}
     wait = books.wait_lengths[-1] if books.wait_lengths else 0
     work = max((of.end - of.begin for of in books.slices if of.state == "running"), default=0)
     most = _TIMES * wait + work + slow * (_STAMPS_NS + _OF_WORKER_NS * len(run.workers))

@@ -180,9 +180,7 @@ def _by_phase(slices: Sequence[ThreadSlice], phases: Sequence[BookPhase]) -> Ite
         for (state, _), length in own.items():
             sums[state] += length
         by_cpu = tuple((cpu, own["running", cpu], own["runnable", cpu]) for cpu in cpus)
-        yield PhaseBook(
-            name, sums["running"], sums["runnable"], sums["blocked"], by_cpu, sums["unqueued"]
-        )
+        yield PhaseBook(name, sums["running"], sums["runnable"], sums["blocked"], by_cpu, sums["unqueued"])
 
 
 def _spent(

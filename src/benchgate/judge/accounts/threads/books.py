@@ -12,7 +12,9 @@ from typing import Annotated, Literal, get_args
 
 from benchgate.base.jsonfields import As
 
-SwitchReason = Literal["block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle", "halt"]
+SwitchReason = Literal[
+    "block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle", "halt"
+]
 """Why a CPU went from one thread to the next. The thread before blocked, exited, or gave way (`yield`); or it
 could have gone on, and the last thing seen of this CPU while it ran was a `tick` or that a thread was woken
 on its queue (`wakeup`); `preemption`: neither was seen, or the guest's ticks are not observed. The next
@@ -198,10 +200,10 @@ class WastedTime:
     stretches: int
     excused: int
     """Idle time, in ns, while every thread that waited was bound to other CPUs."""
-    settling: int
+    settling: int = 0
     """Idle time, in ns, in which a thread that was just woken had not come to its CPU: idleness.SETTLE at most
     each time, and not charged."""
-    settled: int
+    settled: int = 0
     """How often."""
 
     @property
@@ -262,12 +264,12 @@ class ThreadBooks:
     """By time."""
     excused: tuple[WastedStretch, ...]
     """A CPU idles, and every thread that waits elsewhere is pinned there."""
-    settles: tuple[int, ...]
-    """How long it took each time until a thread came to its idle CPU, in ns: idleness.SETTLE at most."""
     waits: tuple[ThreadWait, ...]
     """The longest first; at most accounting.MOST_WAITS."""
     wait_lengths: tuple[int, ...]
     """The length of every wait of the window, the shortest first."""
+    settles: tuple[int, ...] = ()
+    """How long it took each time until a thread came to its idle CPU, in ns: idleness.SETTLE at most."""
     has_halts: bool = True
     """False: an earlier version did not record them, and what settles had 100 us."""
     longest_waits: Mapping[int, int] = field(default_factory=dict)
