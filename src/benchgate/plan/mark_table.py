@@ -223,8 +223,8 @@ TABLE: tuple[GateMark, ...] = (
     GateMark(
         "work_conserving",
         "the share of all CPUs' time that was idle although a thread waited that may run there, and the "
-        "longest such time of one CPU; also how long idle CPUs take on average to come to a thread that was just "
-        "woken (`settling`, by default at most 5 us); without `cpus`, at each CPU count",
+        "longest such time of one CPU; also how long woken threads take on average to come to an idle CPU "
+        "(`settling`, by default 5 us at most); without `cpus`, at each CPU count",
         'at_most="0.5%", longest="1ms"',
         takes=("at_most", "longest", "settling", "cpus"),
         needs=("at_most",),

@@ -332,8 +332,8 @@ OBSERVE: Table = {
         for kind, keys in HOOKS.items()
     },
     "ask": Blocks(
-        "where the kernel is told to wake a thread that is blocked, or is about to be: a list, because the thread "
-        "is in another place at each. Only what ends in `wake`; from here on the thread waits",
+        "where the kernel is told to wake a thread that is blocked, or about to be; from here on it waits. "
+        "Several places, because the thread may be in another argument at each",
         Block("one of these places", forms=(ASK,)),
         otherwise="a wait begins at `wake`",
     ),

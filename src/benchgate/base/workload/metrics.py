@@ -122,8 +122,8 @@ OF_THREADS = {
             MetricDirection.LESS,
             NS,
             of=WASTED,
-            about="how long it took on average until a woken thread came to its idle CPU, of 10 us at most each "
-            "time: this idle time is not in `wasted`",
+            about="how long woken threads took on average to come to their idle CPU, up to 10 us each time: "
+            "idle time that is not in `wasted`",
         ),
         Metric(
             f"{SCHED_WAIT}_p99",

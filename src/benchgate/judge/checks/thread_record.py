@@ -110,7 +110,7 @@ def _check_thread_window(events: ThreadEvents, files: RunFiles) -> None:
 
 
 def _check_halts(files: RunFiles) -> None:
-    """The idle time of a CPU is at least that for which the clock halted it, so both must know the same halts."""
+    """A CPU is idle while the clock halts it, so both must know the same halts."""
     schedule, log = files.schedule, files.clock
     if schedule is None or schedule.halted is None or schedule.is_cut or not log.totals:
         return
@@ -119,13 +119,14 @@ def _check_halts(files: RunFiles) -> None:
         halted = before + ended + (0 if since is None else max(0, totals.time - since))
         if halted != totals.halted:
             raise VerifyError(
-                f"{THREAD_EVENTS} has CPU {cpu} halted for {halted} ns, but the clock's log for {totals.halted}"
+                f"{THREAD_EVENTS} has CPU {cpu} halted for {halted} ns, but the clock's log for "
+                f"{totals.halted}"
             )
 
 
 _STAMPS_NS, _OF_WORKER_NS = 100_000, 20_000
-"""What a wake-up that the guest times takes at most beyond waiting for a CPU and other work: in all, and for each
-worker that one call may wake."""
+"""What a wake-up that the guest times takes at most beyond waiting for a CPU and other work: in all, and for
+each worker that one call may wake."""
 _ON_A_MACHINE = 8
 """How many times as long that takes where memory or small CPUs make instructions slower."""
 _P99 = 99
@@ -145,6 +146,6 @@ def _check_latencies(run: VerifiedRun, workload: Workload, books: ThreadBooks, s
         is_wake_up = metric.kind is MetricKind.PERCENTILE and metric.unit == NS and metric.of in timed
         if is_wake_up and metric.at <= _P99 and run.metrics.get(name, 0) > most:
             raise VerifyError(
-                f"the guest says that {name} is {run.metrics[name]:.0f} ns, but by {THREAD_EVENTS} no thread waited "
-                f"for a CPU longer than {wait} ns, and none ran longer at a stretch than {work} ns"
+                f"the guest says that {name} is {run.metrics[name]:.0f} ns, but by {THREAD_EVENTS} no thread "
+                f"waited for a CPU longer than {wait} ns, and none ran longer at a stretch than {work} ns"
             )

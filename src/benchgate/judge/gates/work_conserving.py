@@ -2,10 +2,10 @@
 
 Takes a gate with a cell, no base, `at_most` as a share of all CPUs' time in the window and, if the setting
 `longest` is given, the longest time for which one CPU may idle so; gives a Ruling. Idle time until a woken
-thread has come to its CPU is not in that share; so it has a limit of its own: `settling`, the most that it may
-take on average, with a default. PASS if all figures are at most their thresholds, FAIL if one is above. Each is
-the median of the runs. The threads are seen on the instruction clock only; on other lanes the gate is a SKIP.
-Fails with DecideError if the gate is invalid.
+thread has come to its CPU is not in that share. It has a limit of its own, `settling`: how long that may
+take on average; there is a default. PASS if all figures are at most their thresholds, FAIL if one is above.
+Each is the median of the runs. The threads are seen on the instruction clock only; on other lanes the gate
+is a SKIP. Fails with DecideError if the gate is invalid.
 """
 
 from __future__ import annotations

@@ -301,7 +301,8 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
         mean = shown(total / len(books.settles), "ns")
         yield (
             f"settling: not in this are {shown(total, 'ns')} until woken threads came to their idle CPU, "
-            f"{counted(len(books.settles), 'time')}, {mean} on average, the longest {shown(max(books.settles), 'ns')}"
+            f"{counted(len(books.settles), 'time')}, {mean} on average, the longest "
+            f"{shown(max(books.settles), 'ns')}"
         )
     if books.excused:
         what = "although threads waited that may not run there"

@@ -21,6 +21,12 @@ on its queue (`wakeup`); `preemption`: neither was seen, or the guest's ticks ar
 thread was moved here while it waited, and nothing else ran here since: this CPU took it (`steal`), or another
 one brought it (`push`). `idle`: the CPU was idle, so only the switch itself took time. `halt`: the
 CPU was halted while it had the thread, and went on with it."""
+WaitBegin = Literal[
+    "woken here", "woken elsewhere", "started", "moved", "preempted", "yielded", "halted", "unqueued"
+]
+"""How a wait began. `woken here`: it was queued on the CPU of its waker, or of the interrupt that woke it;
+`started`: it is new; `moved`: it was put on the queue of a CPU that ran another one; `halted`: its CPU was
+halted while it had it; `unqueued`: the kernel was told to wake it, and it is on no queue."""
 Distance = Literal["near", "clusters", "sockets"]
 """How far a thread is moved on a machine with memory: within a cluster, to another cluster of the socket, to
 another socket or node."""
@@ -187,6 +193,8 @@ class WastedStretch:
     """The wake-up from which the first of them waited; None if it was not woken."""
     is_pinned: bool
     """True if none of them may run here; such a stretch is in `ThreadBooks.excused`."""
+    began: WaitBegin = "woken here"
+    """How the wait of the first of them began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +209,8 @@ class WastedTime:
     excused: int
     """Idle time, in ns, while every thread that waited was bound to other CPUs."""
     settling: int = 0
-    """Idle time, in ns, in which a thread that was just woken had not come to its CPU: idleness.SETTLE at most
-    each time, and not charged."""
+    """Idle time, in ns, until threads that were just woken came to their CPU: idleness.SETTLE at most each
+    time, and not charged."""
     settled: int = 0
     """How often."""
 

@@ -25,9 +25,9 @@ from functools import cached_property
 from itertools import islice
 
 from benchgate.insn.threads_log import IDLE
-from benchgate.judge.accounts.threads.books import ThreadWake, WastedStretch
+from benchgate.judge.accounts.threads.books import ThreadWake, WaitBegin, WastedStretch
 from benchgate.judge.accounts.threads.lateness import PlainWait, find_waits
-from benchgate.judge.accounts.threads.schedule import WAITING, Schedule
+from benchgate.judge.accounts.threads.schedule import WAITING, Schedule, ThreadLife
 
 SETTLE = 10_000
 """In ns, so in instructions on the ideal machine."""
@@ -63,6 +63,7 @@ class _QueuedThread:
     cpu: int | None
     """None: it is on no queue yet."""
     wake: ThreadWake | None
+    began: WaitBegin
     is_late: bool = False
     """It stands on the queue of an idle CPU, or on none, for longer than SETTLE."""
     settles_since: int | None = None
@@ -73,6 +74,7 @@ class _QueuedThread:
 class _OpenStretch:
     begin: int
     wake: ThreadWake | None
+    began: WaitBegin
     is_pinned: bool
     threads: dict[int, None] = field(default_factory=dict)
 
@@ -160,7 +162,8 @@ class _IdleSearch:
             life = self.schedule.lives[which]
             phase = life.phases[value]
             cpu = phase.cpu if phase.state == "runnable" else None
-            queued = self.queued[which] = _QueuedThread(life.thread, which, cpu, phase.wake)
+            began = _began(life, value)
+            queued = self.queued[which] = _QueuedThread(life.thread, which, cpu, phase.wake, began)
             if cpu is not None:
                 self.on[cpu][which] = queued
             self._place(now, queued)
@@ -256,14 +259,31 @@ class _IdleSearch:
     def _open(self, cpu: int, now: int, *, is_pinned: bool) -> None:
         waiting = (wait for wait in self.waiting.values() if is_pinned or self.masks[wait.life] >> cpu & 1)
         some = list(islice(waiting, MOST_THREADS))
-        stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, is_pinned)
+        stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, some[0].began, is_pinned)
         for wait in some:
             stretch.add(wait.thread)
 
     def _close(self, cpu: int, now: int) -> None:
         stretch = self.stretches.pop(cpu)
         threads = tuple(stretch.threads)
-        self.found.append(WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned))
+        self.found.append(
+            WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned, stretch.began)
+        )
+
+
+def _began(life: ThreadLife, place: int) -> WaitBegin:
+    phase, before = life.phases[place], life.phases[place - 1] if place else None
+    if phase.state == "unqueued":
+        return "unqueued"
+    if phase.is_halted:
+        return "halted"
+    if before and before.state == "runnable" and before.cpu != phase.cpu:
+        return "moved"
+    if phase.wake is None:
+        return "yielded" if phase.cause and phase.cause.kind == "yield" else "preempted"
+    if life.wakes and phase.wake is life.wakes[0] and life.phases[0].begin:
+        return "started"
+    return "woken here" if phase.wake.cpu == phase.wake.waker_cpu else "woken elsewhere"
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 Takes a `Schedule`; gives its waits. Pure; nothing fails.
 
-A wait lasts from the call that wakes the thread, or from the preemption, to the switch to the thread; it goes
-on while the thread is moved to another CPU's queue. It is also a wait when the thread's CPU is halted. What lies outside of the window is cut off.
+A wait lasts from the call that wakes the thread, or from the preemption, to the switch to the thread; it
+goes on while the thread is moved to another CPU's queue. A thread whose CPU is halted waits, too. What lies
+outside of the window is cut off.
 """
 
 from __future__ import annotations

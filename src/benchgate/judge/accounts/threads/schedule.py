@@ -181,7 +181,10 @@ class _Repeater:
         counts = self._counts()
         for event in self.events.events:
             self._check_time(event)
-            self._apply(event)
+            if isinstance(event, HaltEvent):
+                self._halt(event)
+            else:
+                self._apply(event)
         check_events(self.events)
         lengths = checked_lengths(self.events.path, self.effects, counts)
         for cpu in range(self.events.vcpus):
@@ -290,8 +293,6 @@ class _Repeater:
             case PromptEvent():
                 kind: SwitchReason = "yield" if event.is_yield else "tick"
                 self._prompt(event.vcpu, kind, event.time)
-            case HaltEvent():
-                self._halt(event)
 
     def _prompt(self, cpu: int, kind: SwitchReason, time: int, woken: int = IDLE) -> None:
         self.prompted[cpu] = SwitchCause(kind, time, self.current[cpu], woken)

@@ -65,7 +65,7 @@ def test_a_wake_up_that_is_lost_wastes_its_own_cpu_too(tmp_path: Path) -> None:
 
 
 def test_a_halted_cpu_is_idle_whatever_thread_it_has(tmp_path: Path) -> None:
-    """It is charged after the time that anything may settle, with the other CPU that might have run the thread."""
+    """It is charged after the time to settle, with the other CPU that might have run the thread."""
     late = idleness.SETTLE + 500
     body = f"halt 0 1000\nresume 0 {1000 + late}\nhalt 0 50000\nresume 0 {50000 + idleness.SETTLE}\n"
     wasted, _ = found(body, tmp_path)
