@@ -107,7 +107,7 @@ class ThreadView:
 
 
 def view_of(books: ThreadBooks, symbols: Symbols) -> ThreadView:
-    names = {thread.thread: thread.name for thread in books.threads if thread.name}
+    names = {thread.thread: thread.label for thread in books.threads if thread.label}
     return ThreadView(books.begin, names, symbols)
 
 
@@ -276,7 +276,7 @@ def _by_phase(books: ThreadBooks) -> list[str]:
 
 
 def _named(book: ThreadBook) -> tuple[str, str]:
-    return visible(book.name) or NOTHING, str(book.thread)
+    return visible(book.label) or NOTHING, str(book.thread)
 
 
 def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> str:

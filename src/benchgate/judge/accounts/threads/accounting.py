@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from benchgate.base.errors import VerifyError
@@ -32,6 +33,7 @@ from benchgate.judge.accounts.threads.books import (
 )
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.lateness import explain_waits
+from benchgate.judge.accounts.threads.roles import thread_roles
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repeat_schedule
 from benchgate.judge.run_files import RunFiles
 
@@ -48,7 +50,15 @@ def books_of_run(files: RunFiles, *, explained: int = MOST_WAITS) -> ThreadBooks
     if events is None or pauses is None:
         return None
     marks = files.clock_log.marks if files.run.clock_log else ()
-    return thread_books(events, marks, places_in(files.shape), explained=explained, pauses=pauses)
+    books = thread_books(events, marks, places_in(files.shape), explained=explained, pauses=pauses)
+    roles = thread_roles(files, pauses.schedule)
+    threads = (
+        replace(book, role=roles[book.thread].role, worker=roles[book.thread].worker)
+        if book.thread in roles
+        else book
+        for book in books.threads
+    )
+    return replace(books, threads=tuple(threads))
 
 
 def thread_books(

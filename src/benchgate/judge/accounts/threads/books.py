@@ -117,6 +117,15 @@ class ThreadBook:
     interrupt woke it."""
     unqueued: int = 0
     """The kernel had been told to wake it, and it was on no queue."""
+    role: str = ""
+    """Its role in the workload (roles.py); empty if it is none of the workers."""
+    worker: int | None = None
+    """The worker's number."""
+
+    @property
+    def label(self) -> str:
+        """Its name in every view: that of the worker that it is, or the guest's own; empty if it has none."""
+        return self.name if self.worker is None else f"{self.role} {self.worker}"
 
 
 @dataclass(frozen=True, slots=True)
