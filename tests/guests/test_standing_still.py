@@ -1,4 +1,4 @@
-"""Kernels whose CPUs stand still while threads could run: `work_conserving` says FAIL, and tern itself passes.
+"""Kernels whose CPUs stand still while threads could run: `work_conserving` says FAIL. tern itself passes.
 
 Each fault of tern does it in another place: with a thread on the CPU, with a thread on no queue, with one on
 the idle CPU's own queue, without an interrupt. What the record says beside that follows from the times in the

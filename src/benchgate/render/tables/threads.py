@@ -30,6 +30,7 @@ from benchgate.judge.accounts.threads.books import (
     WastedStretch,
     WastedTime,
 )
+from benchgate.judge.accounts.threads.wasted_causes import WastedAccount
 from benchgate.judge.checks.thread_record import thread_metrics
 from benchgate.render.escape import markdown
 from benchgate.render.tables import columns
@@ -196,15 +197,22 @@ def _end(view: ThreadView, wait: ThreadWait) -> str:
 # ---- for a terminal
 
 
-def text(view: ThreadView, books: ThreadBooks, waits: Sequence[ThreadWait], *, phases: bool) -> list[str]:
-    """Tables of threads and CPUs, work conservation, and the chain of each of these waits. `phases`: and what
-    each thread did in each phase."""
+def text(
+    view: ThreadView,
+    books: ThreadBooks,
+    waits: Sequence[ThreadWait],
+    account: Sequence[str] = (),
+    *,
+    phases: bool,
+) -> list[str]:
+    """Tables of threads and CPUs, work conservation with lines on all of it, and the chain of each of these
+    waits. `phases`: and what each thread did in each phase."""
     lines = [*_threads(books), "", *_cpus(books)]
     if len(books.phases) > 1:
         lines += ["", *_phases(books)]
     if phases:
         lines += ["", *_by_phase(books)]
-    lines += ["", *conservation(view, books)]
+    lines += ["", *conservation(view, books), *(["", *account] if account else [])]
     for wait in waits:
         lines += ["", *chain(view, wait).lines]
     return lines
@@ -346,6 +354,8 @@ class ThreadReport:
     threads: tuple[ThreadBook, ...]
     cpus: tuple[CpuBook, ...]
     wasted: tuple[WastedStretch, ...]
+    account: WastedAccount
+    """How all of it began, and who waited."""
     excused: tuple[WastedStretch, ...]
     waits: tuple[ToldWait, ...]
     """Those that were asked for, the longest first."""
@@ -353,7 +363,9 @@ class ThreadReport:
     """The function that contains an address of a trail, where it is known."""
 
 
-def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[ThreadWait]) -> Any:
+def plain(
+    view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[ThreadWait], account: WastedAccount
+) -> Any:
     """The JSON of a `ThreadReport`."""
     wakes = [*(stretch.wake for stretch in (*books.wasted, *books.excused)), *(wait.wake for wait in waits)]
     places = {address for wake in wakes if wake for address in wake.trail}
@@ -368,6 +380,7 @@ def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[Thread
         threads=books.threads,
         cpus=books.cpus,
         wasted=books.wasted,
+        account=account,
         excused=books.excused,
         waits=tuple(ToldWait(wait, chain(view, wait)) for wait in waits),
         symbols={f"{place:#x}": name for place in sorted(places) if (name := view.symbols.name_of(place))},

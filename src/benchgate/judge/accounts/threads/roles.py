@@ -45,9 +45,7 @@ def thread_roles(files: RunFiles, schedule: Schedule) -> Mapping[int, ThreadRole
     workload = catalog.load_workload(name) if catalog.is_built_in_workload(name) else None
     workers = {report.id: report for report in said.reports}
     found = threads_of(schedule, files.clock_log, said.reports, said.hz)
-    return {
-        thread: ThreadRole(_role(workers[worker], workload), worker) for thread, worker in found.items()
-    }
+    return {thread: ThreadRole(_role(workers[worker], workload), worker) for thread, worker in found.items()}
 
 
 def _role(report: WorkerReport, workload: Workload | None) -> str:

@@ -17,7 +17,7 @@ SourceOf = Callable[[ThreadWake], str]
 RoleOf = Callable[[int], str]
 
 _HOW = {
-    "woken here": "{source}, left on its own CPU",
+    "woken here": "{source} left on its own CPU",
     "woken elsewhere": "{source} onto another CPU",
     "started": "the start of a thread",
     "moved": "a move to a CPU that ran another thread",
@@ -76,5 +76,7 @@ def _how(stretch: WastedStretch, source_of: SourceOf) -> str:
 
 
 def _rows(of: Mapping[str, Sequence[int]], total: int) -> tuple[WastedCause, ...]:
-    rows = (WastedCause(what, sum(some), sum(some) / total, len(some), max(some)) for what, some in of.items())
+    rows = (
+        WastedCause(what, sum(some), sum(some) / total, len(some), max(some)) for what, some in of.items()
+    )
     return tuple(sorted(rows, key=lambda row: (-row.time, row.what)))
