@@ -35,11 +35,11 @@ class ThreadRole:
 
 
 def thread_roles(files: RunFiles, schedule: Schedule) -> Mapping[int, ThreadRole]:
-    if files.run.clock_log is None or b"@bench " not in files.console:
-        return {}
     try:
-        said = files.transcript
+        said = files.transcript if files.run.clock_log and b"@bench " in files.console else None
     except VerifyError:  # it has no result
+        said = None
+    if said is None:
         return {}
     name = files.run.cell.workload
     workload = catalog.load_workload(name) if catalog.is_built_in_workload(name) else None

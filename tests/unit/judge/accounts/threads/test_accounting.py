@@ -86,8 +86,8 @@ def test_the_books_of_a_small_schedule(tmp_path: Path) -> None:
     wake = ThreadWake(1300, 10, 0, 11, 0, ())
     assert books.wakes == (wake, ThreadWake(2500, 0, 1, 1, 1, ()))
     assert books.wasted == (
-        WastedStretch(1, 1300, 2500, (11, 10), wake, is_pinned=False),
-        WastedStretch(1, 3000, 3100, (10,), None, is_pinned=False),
+        WastedStretch(1, 1300, 2500, (11, 10), wake, is_pinned=False, began="started"),
+        WastedStretch(1, 3000, 3100, (10,), None, is_pinned=False, began="preempted"),
     )
     assert books.excused == ()
     assert books.wait_lengths == (100, 700, 1200)
