@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 class SimulatedThread:
     id: int
     state: str
-    """running, runnable, blocked or dead."""
+    """running, runnable, unqueued, blocked or dead."""
     cpu: int
     mask: int
     queued: int = 0
-    """Since when it is on its queue."""
+    """Since when it is on its queue, or about to be."""
+    settles: bool = False
+    """A CPU was idle when the kernel was told to wake it."""
 
 
 @dataclass
@@ -36,6 +38,9 @@ class SimulatedGuest:
     parts: Counter[tuple[str, int, str, int]] = field(default_factory=Counter)
     """(phase, thread, state, CPU): ns."""
     idle: Counter[int] = field(default_factory=Counter)
+    settling: int = 0
+    halts: Counter[int] = field(default_factory=Counter)
+    """Halted time of each CPU."""
     wasted: Counter[int] = field(default_factory=Counter)
     excused: Counter[int] = field(default_factory=Counter)
     counts: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -47,13 +52,17 @@ class SimulatedGuest:
         self.random = random.Random(self.seed)
         self.current: list[int] = [0] * self.cpus
         self.since = [0] * self.cpus
+        self.halted = [False] * self.cpus
+        self.idle_before = False
         self.opens, self.closes = self.steps // 4, self.steps - self.steps // 8
         self.works = self.opens + self.steps // 10, self.closes - self.steps // 20
-        self.lines = ["insn-threads 1", f"vcpus {self.cpus}"]
+        self.lines = ["insn-threads 2", f"vcpus {self.cpus}"]
         for number in range(1, self.random.randint(2, 4)):  # those that were there before
             self.threads[number] = SimulatedThread(number, "blocked", 0, self.every)
         for now in range(self.steps):
             self.now = now
+            if self.now == self.opens and self.halted[0]:
+                self.halt(0)
             if self.now == self.opens:  # whoever was not made by a fork must have been seen by now
                 self.lines += [
                     f"allow 0 {self.now} {thread.id} {thread.mask:x}" for thread in self.threads.values()
@@ -82,22 +91,34 @@ class SimulatedGuest:
 
     def queue(self, cpu: int) -> list[SimulatedThread]:
         return [
-            thread for thread in self.threads.values() if thread.state == "runnable" and thread.cpu == cpu
+            thread
+            for thread in self.threads.values()
+            if thread.state == "runnable" and thread.cpu == cpu and self.current[cpu] != thread.id
         ]
 
     def length(self, cpu: int) -> int:
         return len(self.queue(cpu)) + (self.current[cpu] != 0)
+
+    def runs(self, cpu: int) -> bool:
+        return self.current[cpu] != 0 and not self.halted[cpu]
 
     def put(self, thread: SimulatedThread, cpu: int) -> None:
         thread.state, thread.cpu, thread.queued = "runnable", cpu, self.now
 
     def act(self, vcpu: int) -> None:
         pick = self.random.choice
-        blocked = [thread for thread in self.threads.values() if thread.state == "blocked"]
-        waiting = [thread for thread in self.threads.values() if thread.state == "runnable"]
-        action = pick(["switch", "switch", "wake", "wake", "fork", "migrate", "allow"])
-        if action == "switch":
+        blocked = [thread for thread in self.threads.values() if thread.state in {"blocked", "unqueued"}]
+        asleep = [thread for thread in blocked if thread.state == "blocked"]
+        waiting = [thread for cpu in range(self.cpus) for thread in self.queue(cpu)]
+        action = pick(["switch", "switch", "wake", "wake", "fork", "migrate", "allow", "halt", "ask"])
+        if self.halted[vcpu] or action == "halt":
+            self.halt(vcpu)
+        elif action == "switch":
             self.switch(vcpu)
+        elif action == "ask" and asleep:
+            thread = pick(asleep)
+            thread.state, thread.queued, thread.settles = "unqueued", self.now, self.idle_before
+            self.lines.append(f"ask {vcpu} {self.now} {thread.id}")
         elif action == "wake" and blocked:
             thread = pick(blocked)
             self.put(thread, pick([cpu for cpu in range(self.cpus) if thread.mask >> cpu & 1]))
@@ -120,6 +141,15 @@ class SimulatedGuest:
             thread = pick(blocked)
             thread.mask = self.random.randint(1, self.every)
             self.lines.append(f"allow {vcpu} {self.now} {thread.id} {thread.mask:x}")
+
+    def halt(self, vcpu: int) -> None:
+        """Or goes on."""
+        self.halted[vcpu] = not self.halted[vcpu]
+        self.lines.append(f"{'halt' if self.halted[vcpu] else 'resume'} {vcpu} {self.now}")
+        if self.current[vcpu]:
+            thread = self.threads[self.current[vcpu]]
+            thread.state, thread.queued = "runnable" if self.halted[vcpu] else "running", self.now
+            self.since[vcpu] = self.now
 
     def switch(self, vcpu: int) -> None:
         before, waiting = self.current[vcpu], self.queue(vcpu)
@@ -149,28 +179,35 @@ class SimulatedGuest:
 
     def count(self) -> None:
         """What the next ns is for each thread and each CPU."""
+        for cpu, is_halted in enumerate(self.halted):
+            self.halts[cpu] += is_halted
         if not self.is_open:
             return
+        every = [thread for thread in self.threads.values() if thread.state in {"runnable", "unqueued"}]
         for thread in self.threads.values():
             self.states[thread.id, thread.state] += 1
             self.parts[self.phase, thread.id, thread.state, thread.cpu] += 1
-        late = [
-            thread for thread in self.threads.values() if thread.state == "runnable" and self.is_late(thread)
-        ]
-        waiting = late + [
-            thread
-            for thread in self.threads.values()
-            if thread.state == "runnable" and self.current[thread.cpu]
-        ]
+        late = [thread for thread in every if self.is_late(thread)]
+        waiting = late + [thread for thread in every if thread.state == "runnable" and self.runs(thread.cpu)]
+        for thread in every:
+            if thread.state == "unqueued":
+                is_settling = thread.settles and thread.queued > self.opens
+            else:
+                is_settling = not self.runs(thread.cpu)
+            self.settling += is_settling and thread not in late
         for cpu in range(self.cpus):
-            if self.current[cpu]:
+            if self.runs(cpu):
                 continue
             self.idle[cpu] += 1
-            if all(self.is_late(thread) for thread in self.queue(cpu)) and waiting:
+            here = [thread for thread in every if thread.state == "runnable" and thread.cpu == cpu]
+            if all(self.is_late(thread) for thread in here) and waiting:
                 may = any(thread.mask >> cpu & 1 for thread in waiting)
                 self.wasted[cpu] += may
                 self.excused[cpu] += not may
+        self.idle_before = not all(map(self.runs, range(self.cpus)))
 
     def is_late(self, thread: SimulatedThread) -> bool:
+        if thread.state == "unqueued":
+            return self.now - max(thread.queued, self.opens) >= self.settle
         begin = max(thread.queued, self.since[thread.cpu], self.opens)
-        return not self.current[thread.cpu] and self.now - begin >= self.settle
+        return not self.runs(thread.cpu) and self.now - begin >= self.settle

@@ -6,7 +6,9 @@
 #include "core/print.h"
 #include "core/process.h"
 #include "core/string.h"
+#include "core/standing.h"
 #include "core/thread.h"
+#include "core/thread_switch.h"
 #include "core/thread_wait.h"
 #include "sched/common.h"
 
@@ -33,6 +35,13 @@ static const struct {
     {"half", FAULT_PLACING, sched_search_others, sched_search_half},
     {"half", FAULT_PLACING, sched_any_waiting, half_any_waiting},
     {"behind", FAULT_PLACING, wfq_enqueue, wfq_enqueue_behind},
+    {"halt-yield", FAULT_STANDS, thread_choose, thread_choose_halted},
+    {"withhold", FAULT_STANDS, thread_ready, thread_ready_withheld},
+    {"withhold", FAULT_STANDS, thread_expire, thread_expire_withheld},
+    {"late-start", FAULT_LATE_START, thread_ready, thread_ready_withheld},
+    {"late-start", FAULT_LATE_START, thread_expire, thread_expire_withheld},
+    {"late-look", FAULT_STANDS, thread_idle, thread_idle_late},
+    {"blind-idle", FAULT_STANDS, thread_idle, thread_idle_blind},
     {"wake-window", FAULT_RACE, wait_while, wait_while_early},
     {"late-store", FAULT_RACE, wait_on, wait_on_late},
     {"unlocked-count", FAULT_RACE, wfq_enqueue, wfq_enqueue_late},

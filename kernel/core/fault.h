@@ -29,6 +29,8 @@ enum fault {
     FAULT_RACE,
     FAULT_CROWD,   // every thread runs on CPU N, whatever the others do
     FAULT_PLACING, // a thread waits where it need not
+    FAULT_STANDS,  // a CPU does nothing while a thread could run
+    FAULT_LATE_START,
 };
 
 // The lines of both copies; a first argument says which. And the wrong copy, which is behind all other code.

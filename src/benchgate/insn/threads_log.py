@@ -31,7 +31,9 @@ _NAME = rf"(-|(?:[0-9a-f]{{2}}){{1,{LONGEST_NAME}}})"
 _MASK = r"(0|[1-9a-f][0-9a-f]{0,63})"
 _QUEUE = r"(-|0|[1-9][0-9]{0,8})"
 _TRAIL = r"(-|[0-9a-f]{1,16}(?:,[0-9a-f]{1,16}){0,7})"
-_HEAD = "insn-threads 1"
+_HEADS = {"insn-threads 1": 1, "insn-threads 2": 2}
+"""The versions. The second one has the halts of the clock."""
+_HALTS = 2
 _ONCE = re.compile(rf"(vcpus|start|open|close|full|end) {_N}")
 _FORMS = {
     "fork": re.compile(rf"fork {_N} {_N} {_N} {_N} {_NAME}"),
@@ -39,11 +41,14 @@ _FORMS = {
     "switch": re.compile(rf"switch {_N} {_N} {_N} ([rbd]) {_N} {_QUEUE}"),
     "wake": re.compile(rf"wake {_N} {_N} {_N} {_N} {_QUEUE} {_TRAIL}(?: {_N})?"),
     "send": re.compile(rf"send {_N} {_N} {_N} {_TRAIL}(?: {_N})?"),
+    "ask": re.compile(rf"ask {_N} {_N} {_N}"),
     "migrate": re.compile(rf"migrate {_N} {_N} {_N} {_N} {_N}"),
     "allow": re.compile(rf"allow {_N} {_N} {_N} {_MASK}"),
     "exit": re.compile(rf"exit {_N} {_N} {_N}"),
     "tick": re.compile(rf"tick {_N} {_N}"),
     "yield": re.compile(rf"yield {_N} {_N}"),
+    "halt": re.compile(rf"halt {_N} {_N}"),
+    "resume": re.compile(rf"resume {_N} {_N}"),
 }
 
 
@@ -105,6 +110,11 @@ class SendEvent(_OfThread):
 
 
 @dataclass(frozen=True, slots=True)
+class AskEvent(_OfThread):
+    """The kernel is told to wake this thread, which is blocked or about to be."""
+
+
+@dataclass(frozen=True, slots=True)
 class MigrateEvent(_OfThread):
     origin: int
     cpu: int
@@ -129,16 +139,25 @@ class PromptEvent(_OnCpu):
     is_yield: bool
 
 
+@dataclass(frozen=True, slots=True)
+class HaltEvent(_OnCpu):
+    """From here on the vCPU executes nothing, or it goes on: by the clock, whatever the guest says."""
+
+    is_begin: bool
+
+
 ThreadEvent = (
     ForkEvent
     | NameEvent
     | SwitchEvent
     | WakeEvent
     | SendEvent
+    | AskEvent
     | MigrateEvent
     | AllowEvent
     | ExitEvent
     | PromptEvent
+    | HaltEvent
 )
 
 
@@ -159,6 +178,8 @@ class ThreadEvents:
     """None if QEMU was killed before it could write the end."""
     start: int | None = None
     """The time at which the guest began from a snapshot, and had threads already; None if it booted."""
+    has_halts: bool = False
+    """Whether the clock's halts are among the events; earlier versions did not record them."""
 
 
 def read_thread_events(path: Path) -> ThreadEvents:
@@ -173,7 +194,8 @@ class _ThreadLogReader:
         self.opened_line = 0
 
     def read(self, lines: list[str]) -> ThreadEvents:
-        if lines[:1] != [_HEAD]:
+        version = _HEADS.get(lines[0] if lines else "")
+        if version is None:
             raise VerifyError(f"{self.path}: not a file of thread events of a known version")
         for number, line in enumerate(lines[1:], 2):
             if line and ("end" in self.once or not self._line(number, line)):
@@ -191,6 +213,7 @@ class _ThreadLogReader:
             full=self.once.get("full"),
             end=self.once.get("end"),
             start=self.once.get("start"),
+            has_halts=version == _HALTS,
         )
 
     def _check_order(self) -> None:
@@ -251,6 +274,7 @@ _EVENTS: Mapping[str, tuple[Callable[..., ThreadEvent], tuple[Callable[[str], ob
     "switch": (SwitchEvent, (str, int, _queue)),
     "wake": (WakeEvent, (int, _queue, _trail, _read)),
     "send": (SendEvent, (_trail, _read)),
+    "ask": (AskEvent, ()),
     "migrate": (MigrateEvent, (int, int)),
     "allow": (AllowEvent, (_mask,)),
     "exit": (ExitEvent, ()),
@@ -262,6 +286,8 @@ def _event(number: int, line: str, words: tuple[str, ...]) -> ThreadEvent:
     kind = line.partition(" ")[0]
     if kind in ("tick", "yield"):
         return PromptEvent(number, int(words[0]), int(words[1]), is_yield=kind == "yield")
+    if kind in ("halt", "resume"):
+        return HaltEvent(number, int(words[0]), int(words[1]), is_begin=kind == "halt")
     event, reads = _EVENTS[kind]
     values = (read(word) for read, word in zip(reads, words[3:], strict=True))
     return event(number, *map(int, words[:3]), *values)

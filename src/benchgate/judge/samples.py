@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from benchgate.base.cells import Cell, Lane, Window
 from benchgate.base.errors import DecideError
 from benchgate.base.runs import Measurement, Resolution, VerifiedRun
-from benchgate.base.workload.metrics import WASTED_LONGEST, WINDOWS, Metric, MetricKind
+from benchgate.base.workload.metrics import SETTLING, WASTED_LONGEST, WINDOWS, Metric, MetricKind
 
 
 def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
@@ -72,7 +72,7 @@ def _blur(run: VerifiedRun, metric: Metric) -> float | None:
     known = run.resolution if run.run.lane is Lane.INSN else run.foreign
     if known is None:
         return None
-    if metric.kind is MetricKind.PERCENTILE or metric.name == WASTED_LONGEST:
+    if metric.kind is MetricKind.PERCENTILE or metric.name in {WASTED_LONGEST, SETTLING}:
         value = run.metrics[metric.name]
         return known.step / value if isinstance(known, Resolution) and value else 0.0
     if metric.kind not in (MetricKind.TIME, MetricKind.RATE):

@@ -222,12 +222,13 @@ TABLE: tuple[GateMark, ...] = (
     GateMark(
         "work_conserving",
         "the share of all CPUs' time that was idle although a thread waited that may run there, and the "
-        "longest such time of one CPU; without `cpus`, at each CPU count",
+        "longest such time of one CPU; also how long woken threads take on average to come to an idle CPU "
+        "(`settling`, by default 5 us at most); without `cpus`, at each CPU count",
         'at_most="0.5%", longest="1ms"',
-        takes=("at_most", "longest", "cpus"),
+        takes=("at_most", "longest", "settling", "cpus"),
         needs=("at_most",),
         metric=WASTED,
-        lengths=("longest",),
+        lengths=("longest", "settling"),
         good="always",
     ),
     GateMark(

@@ -281,6 +281,7 @@ HOOKS: Mapping[str, Table] = {
     "fault": {"at": _AT, "when": _WHEN},
     "ipi": {"at": _AT, "when": _WHEN},
 }
+ASK: Table = {"at": _AT, "when": _WHEN, "thread": _OF}
 EVENT: Table = {
     "at": _AT,
     "when": _WHEN,
@@ -330,6 +331,12 @@ OBSERVE: Table = {
         )
         for kind, keys in HOOKS.items()
     },
+    "ask": Blocks(
+        "where the kernel is told to wake a thread that is blocked, or about to be; from here on it waits. "
+        "Several places, because the thread may be in another argument at each",
+        Block("one of these places", forms=(ASK,)),
+        otherwise="a wait begins at `wake`",
+    ),
     "events": each(
         "what is counted besides, under names that only this system has", Block("an event", forms=(EVENT,))
     ),

@@ -204,6 +204,11 @@ _EVERY: Table = {
         Block("a promise", forms=(_CLAIM, _CONTAINS)),
         otherwise="nothing is promised",
     ),
+    "roles": Texts(
+        "what its workers are called in views of threads, by the value `role` that each reports, from 0 on",
+        default=(),
+        what="names",
+    ),
     "trusts": Texts("what of its figures nothing but the guest shows, and why", default=(), what="sentences"),
 }
 _OWN: Table = {

@@ -68,6 +68,7 @@ def load(path: Path) -> Workload:
         files=files,
         promises=_promises(top, params, metrics),
         trusts=top.texts("trusts"),
+        roles=top.texts("roles"),
     )
     top.close()
     return workload

@@ -1,13 +1,15 @@
-"""What `benchgate threads` prints of one run: its books of threads, and why threads were late; or what its
-machine counted, with lines that its workload could promise.
+"""What `benchgate threads` prints: of one run its books of threads, and why threads were late; of several
+what their wasted time has in common, side by side; or what a run's machine counted, with lines that its
+workload could promise.
 
-Takes the folder of a run, or of its replay; gives text, or JSON. Boots nothing and changes nothing. Fails
-with EvidenceError for a folder without a run, with UsageError for a run whose threads were not observed,
-and with VerifyError if its record contradicts itself.
+Takes the folder of a run, of its replay or of a session; gives text, or JSON. Boots nothing and changes
+nothing. Fails with EvidenceError for a folder without a run, with UsageError for a run whose threads were not
+observed, and with VerifyError if its record contradicts itself.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -18,6 +20,7 @@ from pathlib import Path
 from benchgate.base.cells import Lane
 from benchgate.base.console_text import plain
 from benchgate.base.errors import UsageError
+from benchgate.base.jsonfields import as_json
 from benchgate.base.runs import RawRun
 from benchgate.base.text import counted
 from benchgate.base.workload.witness import EVENTS, PROGRAM
@@ -30,7 +33,8 @@ from benchgate.insn.symbols import NO_SYMBOLS, Symbols, read_symbols
 from benchgate.judge.accounts.threads.accounting import books_of_run
 from benchgate.judge.accounts.threads.books import ThreadBooks, ThreadWait
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
-from benchgate.render.tables import threads
+from benchgate.render.tables import thread_account, threads
+from benchgate.render.tables.thread_account import ToldRun
 from benchgate.run.record import load
 from benchgate.session.rejudging.rejudge import system_of
 
@@ -64,12 +68,39 @@ def report_threads(asked: ThreadReportRequest) -> str:
     books = _books(run)
     view = threads.view_of(books, _symbols(asked, run))
     waits = _chosen(asked, books.waits)
+    account = thread_account.account([ToldRun(run.folder.name, books, view)])
     if asked.is_json:
-        return json.dumps(threads.plain(view, run.folder.name, books, waits), indent=1)
-    lines = threads.text(view, books, waits, phases=asked.phases)
+        return json.dumps(threads.plain(view, run.folder.name, books, waits, account), indent=1)
+    told = [*thread_account.lines(account)]
+    lines = threads.text(view, books, waits, told, phases=asked.phases)
     if asked.late is not None:
         lines += ["", _said_of(asked.late, books, len(waits))]
     return "\n".join(lines)
+
+
+def report_several(folders: Sequence[Path], symbols: Path | None = None, *, is_json: bool = False) -> str:
+    """Of runs, and of all runs of sessions whose threads were observed."""
+    runs = []
+    for folder in itertools.chain.from_iterable(map(runs_in, folders)):
+        run = load(folder)
+        books = _books(run)
+        view = threads.view_of(books, _symbols(ThreadReportRequest(folder, 0, symbols=symbols), run))
+        runs.append(ToldRun(run.folder.name, books, view))
+    if not is_json:
+        return "\n".join(thread_account.beside(runs))
+    each = {run.name: as_json(thread_account.account([run])) for run in runs}
+    return json.dumps({"runs": each, "together": as_json(thread_account.account(runs))}, indent=1)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The folder of a run itself; of a session those of its runs whose threads were observed."""
+    inside = folder / "runs"
+    if not inside.is_dir():
+        return [folder]
+    found = sorted(run for run in inside.iterdir() if (run / THREAD_EVENTS).is_file())
+    if not found:
+        raise UsageError(f"{folder} has no run with {THREAD_EVENTS}; next: measure with --threads")
+    return found
 
 
 def report_witness(folder: Path) -> str:

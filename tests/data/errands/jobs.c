@@ -128,6 +128,7 @@ IGNORED(delays_halts, unsigned c)
 IGNORED(delays_interrupted, unsigned c, int sender, uint64_t now)
 IGNORED(delays_window, bool open)
 IGNORED(placement_look, void)
+IGNORED(threads_halted, unsigned vcpu, bool halted, uint64_t time)
 
 _Noreturn void journal_refuse(const char *format, ...) {
     (void)format;

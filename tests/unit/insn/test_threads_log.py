@@ -10,8 +10,10 @@ from benchgate.base.errors import VerifyError
 from benchgate.insn import threads_log
 from benchgate.insn.threads_log import (
     AllowEvent,
+    AskEvent,
     ExitEvent,
     ForkEvent,
+    HaltEvent,
     MigrateEvent,
     NameEvent,
     PromptEvent,
@@ -69,6 +71,22 @@ def test_events_are_read(path: Path) -> None:
     )
 
 
+def test_the_halts_of_the_clock_and_the_calls_that_wake_are_read(path: Path) -> None:
+    lines = "halt 0 345\nask 1 350 10\nresume 0 360\n"
+    path.write_text(
+        FILE.replace("threads 1", "threads 2").replace("close", f"{lines}close"), encoding="ascii"
+    )
+    seen = read_thread_events(path)
+    assert seen.has_halts
+    assert seen.events[-3:] == (
+        HaltEvent(14, 0, 345, is_begin=True),
+        AskEvent(15, 1, 350, 10),
+        HaltEvent(16, 0, 360, is_begin=False),
+    )
+    path.write_text(FILE, encoding="ascii")
+    assert not read_thread_events(path).has_halts
+
+
 def test_a_record_without_the_time_that_was_read_is_of_an_earlier_version(path: Path) -> None:
     path.write_text(FILE.replace("ff10 95", "ff10").replace("ff10 290", "ff10"), encoding="ascii")
     events = read_thread_events(path).events
@@ -91,7 +109,7 @@ def test_a_name_that_is_no_text_is_read(path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("insn-threads 1", "insn-threads 2"),
+        ("insn-threads 1", "insn-threads 3"),
         ("vcpus 2", "vcpus 257"),
         ("vcpus 2", "vcpus 0"),
         ("vcpus 2\n", ""),

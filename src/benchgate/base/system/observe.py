@@ -104,6 +104,8 @@ class HookKind(StrEnum):
     WAKE = "wake"
     SEND = "send"
     """It asks another CPU to do a wake-up."""
+    ASK = "ask"
+    """The kernel is told to wake a thread."""
     MIGRATE = "migrate"
     ALLOW = "allow"
     EXIT = "exit"

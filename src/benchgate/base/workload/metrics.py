@@ -94,7 +94,7 @@ WINDOWS = {
 }
 """The metrics of every workload. Their unit is the run's."""
 
-WASTED, WASTED_LONGEST, SCHED_WAIT = "wasted", "wasted_longest", "sched_wait"
+WASTED, WASTED_LONGEST, SETTLING, SCHED_WAIT = "wasted", "wasted_longest", "settling", "sched_wait"
 """`sched_wait` is also the name of a run's histogram of waits, which is in ns whatever the guest counts."""
 OF_THREADS = {
     one.name: one
@@ -115,6 +115,15 @@ OF_THREADS = {
             NS,
             of=WASTED,
             about="the longest time for which one CPU was idle although a thread waited that may run there",
+        ),
+        Metric(
+            SETTLING,
+            MetricKind.TIME,
+            MetricDirection.LESS,
+            NS,
+            of=WASTED,
+            about="how long woken threads took on average to come to their idle CPU, up to 10 us each time: "
+            "idle time that is not in `wasted`",
         ),
         Metric(
             f"{SCHED_WAIT}_p99",

@@ -112,6 +112,8 @@ class Workload:
     """The files that it reads while it runs: paths below the folder of its YAML file."""
     promises: tuple[Promise, ...] = ()
     """What the machine must have seen if its figures are right."""
+    roles: tuple[str, ...] = ()
+    """What its workers are called, by the value `role` that each reports."""
     trusts: tuple[str, ...] = ()
     """What of its figures nothing but the guest shows, and why."""
     scenario: Scenario | None = None

@@ -93,7 +93,7 @@ class _Resolver:
             self._thread = self._pointer(self._of.type) if self._of.type else UNTYPED
         yield "insn-observe 1"
         yield "text 0 0"
-        for hook in self._of.hooks:
+        for hook in (one for one in self._of.hooks if one.kind is not observe.HookKind.ASK):
             if hook.kind in observe.COUNTED:
                 yield from self._hook(hook)
                 continue

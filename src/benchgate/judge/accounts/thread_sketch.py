@@ -263,10 +263,10 @@ def _row(book: ThreadBook, slices: Sequence[ThreadSlice], at: _Columns) -> Sketc
         ):  # else of another one with its id
             continue
         for column, ns in at.parts(thread_slice.begin, thread_slice.end):
-            if thread_slice.state == "runnable":
-                runnable[column] += ns
-            else:
+            if thread_slice.state == "running":
                 running[column][thread_slice.cpu] += ns
+            else:
+                runnable[column] += ns
     boxes = tuple(_row_boxes(running, runnable, at))
     return SketchRow(book.thread, at.of(book.begin), at.of(max(book.end - 1, book.begin)) + 1, boxes)
 

@@ -109,7 +109,7 @@ def _named_in(books: ThreadBooks) -> Mapping[int, str]:
         told |= {
             thread for cause in (wait.lost, wait.ended) if cause for thread in (cause.before, cause.woken)
         }
-    return {book.thread: book.name for book in books.threads if book.thread in told and book.name}
+    return {book.thread: book.label for book in books.threads if book.thread in told and book.label}
 
 
 def named_threads(books: ThreadBooks) -> tuple[NamedThread, ...]:
@@ -122,7 +122,7 @@ def named_threads(books: ThreadBooks) -> tuple[NamedThread, ...]:
 
 def names_of(threads: Sequence[ThreadBook]) -> dict[int, str]:
     """The same thread has the same name in every run that makes its threads in the same order."""
-    given = {book.thread: book.name or "no name" for book in threads}
+    given = {book.thread: book.label or "no name" for book in threads}
     shared = Counter(given.values())
     place: Counter[str] = Counter()
     names = {}

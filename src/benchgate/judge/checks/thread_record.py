@@ -17,7 +17,16 @@ from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
 from benchgate.base.statistics.histogram import Histogram, bucket_of
-from benchgate.base.workload.metrics import OF_THREADS, SCHED_WAIT, WASTED, WASTED_LONGEST, observed
+from benchgate.base.workload.metrics import (
+    NS,
+    OF_THREADS,
+    SCHED_WAIT,
+    SETTLING,
+    WASTED,
+    WASTED_LONGEST,
+    MetricKind,
+    observed,
+)
 from benchgate.base.workload.scenarios import LOOK_LIKE_WAITING, LOOKS_IDLE
 from benchgate.base.workload.workloads import Workload
 from benchgate.insn.log import MarkKind
@@ -31,6 +40,8 @@ from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 def thread_metrics(books: ThreadBooks) -> dict[str, float]:
     idle, waits = conserved(books), histogram_of(books.wait_lengths)
     own = {WASTED: idle.share, WASTED_LONGEST: float(idle.longest)}
+    if books.has_halts:
+        own[SETTLING] = idle.settling / idle.settled if idle.settled else 0.0
     of_waits = {name: thread.at for name, thread in OF_THREADS.items() if thread.of == SCHED_WAIT}
     return {**own, **{name: waits.percentile(at) if waits.count else 0.0 for name, at in of_waits.items()}}
 
@@ -56,8 +67,10 @@ def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> Verif
         why = files.unobserved or f"its runs have no record of threads ({THREAD_EVENTS})"
         return replace(run, skipped={**run.skipped, **dict.fromkeys(names, why)})
     _check_thread_window(events, files)
+    _check_halts(files)
     books = books_of_run(files, explained=0)
     assert books is not None  # there are events
+    _check_latencies(run, workload, books, _ON_A_MACHINE if files.shape else 1)
     if books.is_cut:
         why = f"its record of threads was full at {books.end} ns, before the window closed"
         return replace(run, absent={**run.absent, **dict.fromkeys(names, why)})
@@ -67,7 +80,9 @@ def with_threads(run: VerifiedRun, files: RunFiles, workload: Workload) -> Verif
         return replace(run, metrics={**run.metrics, **of_scenario}, skipped=skipped)
     metrics, waits = thread_metrics(books), {SCHED_WAIT: histogram_of(books.wait_lengths)}
     away = (
-        {WASTED, WASTED_LONGEST} if workload.scenario is not None and workload.scenario.takes_cpus else set()
+        {WASTED, WASTED_LONGEST, SETTLING}
+        if workload.scenario is not None and workload.scenario.takes_cpus
+        else set()
     )
     seen = {name: value for name, value in metrics.items() if name not in away}
     return replace(
@@ -92,3 +107,45 @@ def _check_thread_window(events: ThreadEvents, files: RunFiles) -> None:
         f"{THREAD_EVENTS} has a window from {window[0]} to {window[1]}, but the marks in the clock's log are "
         f"at {marked[0]} and {marked[1]}"
     )
+
+
+def _check_halts(files: RunFiles) -> None:
+    """A CPU is idle while the clock halts it, so both must know the same halts."""
+    schedule, log = files.schedule, files.clock
+    if schedule is None or schedule.halted is None or schedule.is_cut or not log.totals:
+        return
+    before = log.start[0] if log.start else 0
+    for cpu, ((ended, since), totals) in enumerate(zip(schedule.halted, log.totals, strict=True)):
+        halted = before + ended + (0 if since is None else max(0, totals.time - since))
+        if halted != totals.halted:
+            raise VerifyError(
+                f"{THREAD_EVENTS} has CPU {cpu} halted for {halted} ns, but the clock's log for "
+                f"{totals.halted}"
+            )
+
+
+_STAMPS_NS, _OF_WORKER_NS = 100_000, 20_000
+"""What a wake-up that the guest times takes at most beyond waiting for a CPU and other work: in all, and for
+each worker that one call may wake."""
+_ON_A_MACHINE = 8
+"""How many times as long that takes where memory or small CPUs make instructions slower."""
+_P99 = 99
+_TIMES = 3
+"""Who wakes, who is woken and the wake-up itself may each wait for a CPU while the guest times."""
+
+
+def _check_latencies(run: VerifiedRun, workload: Workload, books: ThreadBooks, slow: int) -> None:
+    """The guest's lengths of wake-ups are made of the threads' waits, of other work of those who wake or are
+    woken, and of the calls. If 1% are longer than all that can be, a wait is missing: the record begins too
+    late, or threads waited where it does not look."""
+    timed = {promise.histogram for promise in workload.promises if promise.histogram}
+    wait = books.wait_lengths[-1] if books.wait_lengths else 0
+    work = max((of.end - of.begin for of in books.slices if of.state == "running"), default=0)
+    most = _TIMES * wait + work + slow * (_STAMPS_NS + _OF_WORKER_NS * len(run.workers))
+    for name, metric in workload.metrics.items():
+        is_wake_up = metric.kind is MetricKind.PERCENTILE and metric.unit == NS and metric.of in timed
+        if is_wake_up and metric.at <= _P99 and run.metrics.get(name, 0) > most:
+            raise VerifyError(
+                f"the guest says that {name} is {run.metrics[name]:.0f} ns, but by {THREAD_EVENTS} no thread "
+                f"waited for a CPU longer than {wait} ns, and none ran longer at a stretch than {work} ns"
+            )

@@ -23,7 +23,7 @@ from benchgate.base.system.observe import (
 )
 from benchgate.base.yaml.keys import Either, Table
 from benchgate.base.yaml.yamlfile import Section
-from benchgate.plan.system_keys import EVENT, EXPRESSION, HOOKS, OBSERVED_THREAD
+from benchgate.plan.system_keys import ASK, EVENT, EXPRESSION, HOOKS, OBSERVED_THREAD
 
 _MOST_PLACES, _MOST_EVENTS = 12, 24
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -46,6 +46,9 @@ def read(top: Section, guest: Architecture) -> ObserveDefinition | None:
             if not words.has(needed):
                 words.refuse("is missing: without it nothing is known of threads", needed)
     hooks = [_hook(words, hook) for hook in HOOKS if words.has(hook)]
+    hooks += [
+        Hook(HookKind.ASK, _places(keys), _values(keys, ASK)) for keys in _each_closed(words, HookKind.ASK)
+    ]
     text = words.texts("text")
     if len(text) not in {0, 2}:
         words.refuse("expected two symbols, at the begin and at the end of the code", "text")
@@ -62,6 +65,12 @@ def _hook(words: Section, kind: str) -> Hook:
     with words.optional(kind) as keys:
         only_blocked = kind == HookKind.WAKE and keys.has("only") and keys.choice("only") == "blocked"
         return Hook(HookKind(kind), _places(keys), _values(keys, HOOKS[kind]), only_blocked)
+
+
+def _each_closed(words: Section, key: str) -> Iterator[Section]:
+    for keys in words.sections(key):
+        yield keys
+        keys.close()
 
 
 def _places(keys: Section) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from benchgate.judge.accounts.threads.books import (
     WastedStretch,
     WastedTime,
 )
+from benchgate.judge.accounts.threads.wasted_causes import WastedAccount
 from benchgate.judge.checks.thread_record import thread_metrics
 from benchgate.render.escape import markdown
 from benchgate.render.tables import columns
@@ -40,13 +41,14 @@ from benchgate.render.view import SessionView
 MOST_THREADS, MOST_STRETCHES, MOST_NAMED = 20, 5, 4
 """So many threads and stretches are shown; a line names at most MOST_NAMED threads or CPUs."""
 FAR: tuple[Distance, ...] = DISTANCES[1:]
-SOMETIMES = ("yields", "to clusters", "to sockets")
+SOMETIMES = ("unqueued", "yields", "to clusters", "to sockets")
 """Columns that are left out if no thread has a value there."""
 HEADS = (
     "thread",
     "id",
     "ran",
     "waited",
+    "unqueued",
     "blocked",
     "switches",
     "wake-ups",
@@ -66,7 +68,18 @@ ABOUT = (
     "elsewhere; of each cell the worst of its recorded runs that are shown in report.html."
 )
 BOOK_HEADS = (
-    *("thread", "id", "running", "runnable", "blocked", "switches", "wake-ups", "preempted", "yields"),
+    *(
+        "thread",
+        "id",
+        "running",
+        "runnable",
+        "unqueued",
+        "blocked",
+        "switches",
+        "wake-ups",
+        "preempted",
+        "yields",
+    ),
     *("migrations", "to another cluster", "to another socket or node", "longest wait"),
 )
 CELL_HEADS = ("cell", "run", "wasted", "longest", "times", "excused", "longest wait", "threads")
@@ -95,7 +108,7 @@ class ThreadView:
 
 
 def view_of(books: ThreadBooks, symbols: Symbols) -> ThreadView:
-    names = {thread.thread: thread.name for thread in books.threads if thread.name}
+    names = {thread.thread: thread.label for thread in books.threads if thread.label}
     return ThreadView(books.begin, names, symbols)
 
 
@@ -124,11 +137,16 @@ def chain(view: ThreadView, wait: ThreadWait) -> WaitChain:
 def _links(view: ThreadView, wait: ThreadWait) -> Iterator[tuple[str, str]]:
     wake = wait.wake
     if wake is None:
-        yield "cause", _lost(view, wait)
+        if wait.unqueued:
+            yield "unqueued", "all the time: the kernel was told to wake it"
+        else:
+            yield "cause", _lost(view, wait)
     else:
         yield "woken by", f"{_waker(view, wake)} at {view.since(wake.time)}"
         if wake.trail:
             yield "at", " < ".join(map(view.place, wake.trail))
+        if wait.unqueued:
+            yield "unqueued", f"{shown(wait.unqueued, 'ns')}, since the kernel was told to wake it"
         yield "placed on", f"CPU {wake.cpu}" + (f", moved to CPU {wait.cpu}" if wake.cpu != wait.cpu else "")
     behind = [f"{view.name(thread)} {shown(length, 'ns')}" for thread, length in wait.behind]
     yield "behind", first_few(behind, MOST_NAMED) if behind else "nobody"
@@ -150,6 +168,7 @@ def _lost(view: ThreadView, wait: ThreadWait) -> str:
     return {
         "yield": f"it gave way at {when}",
         "tick": f"the tick at {when} took its CPU",
+        "halt": f"its CPU was halted at {when}, with this thread",
         "wakeup": f"the wake-up of {view.name(lost.woken)} at {when} took its CPU",
     }.get(lost.kind, "it was preempted, or yielded")
 
@@ -171,21 +190,29 @@ def _end(view: ThreadView, wait: ThreadWait) -> str:
         "steal": f"CPU {wait.cpu} took it from CPU {ended.origin} at {when}; it {had}",
         "push": f"CPU {ended.mover} moved it from CPU {ended.origin} at {when}; CPU {wait.cpu} {had}",
         "idle": f"CPU {wait.cpu} was idle; only the switch took time",
+        "halt": f"CPU {wait.cpu} was halted, and went on at {when}",
     }[ended.kind]
 
 
 # ---- for a terminal
 
 
-def text(view: ThreadView, books: ThreadBooks, waits: Sequence[ThreadWait], *, phases: bool) -> list[str]:
-    """Tables of threads and CPUs, work conservation, and the chain of each of these waits. `phases`: and what
-    each thread did in each phase."""
+def text(
+    view: ThreadView,
+    books: ThreadBooks,
+    waits: Sequence[ThreadWait],
+    account: Sequence[str] = (),
+    *,
+    phases: bool,
+) -> list[str]:
+    """Tables of threads and CPUs, work conservation with lines on all of it, and the chain of each of these
+    waits. `phases`: and what each thread did in each phase."""
     lines = [*_threads(books), "", *_cpus(books)]
     if len(books.phases) > 1:
         lines += ["", *_phases(books)]
     if phases:
         lines += ["", *_by_phase(books)]
-    lines += ["", *conservation(view, books)]
+    lines += ["", *conservation(view, books), *(["", *account] if account else [])]
     for wait in waits:
         lines += ["", *chain(view, wait).lines]
     return lines
@@ -200,7 +227,12 @@ def _threads(books: ThreadBooks) -> list[str]:
     busiest = _busiest(books)
     rows = []
     for book in busiest[:MOST_THREADS]:
-        lengths = (shown(length, "ns") for length in (book.running, book.runnable, book.blocked))
+        lengths = (
+            shown(book.running, "ns"),
+            shown(book.runnable, "ns"),
+            _time(book.unqueued),
+            shown(book.blocked, "ns"),
+        )
         longest = _time(books.longest_waits.get(book.thread, 0))
         rows.append((*_named(book), *lengths, *_counts(book), longest))
     used = [head not in SOMETIMES or any(row[n] != NOTHING for row in rows) for n, head in enumerate(HEADS)]
@@ -252,7 +284,7 @@ def _by_phase(books: ThreadBooks) -> list[str]:
 
 
 def _named(book: ThreadBook) -> tuple[str, str]:
-    return visible(book.name) or NOTHING, str(book.thread)
+    return visible(book.label) or NOTHING, str(book.thread)
 
 
 def _longest(by_cpu: Sequence[tuple[int, int, int]], which: int) -> str:
@@ -272,6 +304,14 @@ def conservation(view: ThreadView, books: ThreadBooks) -> Iterator[str]:
         who = first_few([view.name(thread) for thread in stretch.threads], MOST_NAMED)
         cause = f"the wake-up by {_waker(view, stretch.wake)}" if stretch.wake else "when it lost its CPU"
         yield f"  {length} at {since}: CPU {stretch.cpu} idle while {who} waited, from {cause}"
+    if books.settles:
+        total = sum(books.settles)
+        mean = shown(total / len(books.settles), "ns")
+        yield (
+            f"settling: not in this are {shown(total, 'ns')} until woken threads came to their idle CPU, "
+            f"{counted(len(books.settles), 'time')}, {mean} on average, the longest "
+            f"{shown(max(books.settles), 'ns')}"
+        )
     if books.excused:
         what = "although threads waited that may not run there"
         yield _sentence(books, books.excused, "excused: CPUs were idle for", what)
@@ -314,6 +354,8 @@ class ThreadReport:
     threads: tuple[ThreadBook, ...]
     cpus: tuple[CpuBook, ...]
     wasted: tuple[WastedStretch, ...]
+    account: WastedAccount
+    """How all of it began, and who waited."""
     excused: tuple[WastedStretch, ...]
     waits: tuple[ToldWait, ...]
     """Those that were asked for, the longest first."""
@@ -321,7 +363,9 @@ class ThreadReport:
     """The function that contains an address of a trail, where it is known."""
 
 
-def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[ThreadWait]) -> Any:
+def plain(
+    view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[ThreadWait], account: WastedAccount
+) -> Any:
     """The JSON of a `ThreadReport`."""
     wakes = [*(stretch.wake for stretch in (*books.wasted, *books.excused)), *(wait.wake for wait in waits)]
     places = {address for wake in wakes if wake for address in wake.trail}
@@ -336,6 +380,7 @@ def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[Thread
         threads=books.threads,
         cpus=books.cpus,
         wasted=books.wasted,
+        account=account,
         excused=books.excused,
         waits=tuple(ToldWait(wait, chain(view, wait)) for wait in waits),
         symbols={f"{place:#x}": name for place in sorted(places) if (name := view.symbols.name_of(place))},
@@ -379,6 +424,8 @@ def conserved_sentence(of: WastedTime) -> str:
             f"CPUs were idle for {_time(of.wasted)}, {percent(of.share)} of their time, while a thread that "
             f"may run there waited elsewhere: {counted(of.stretches, 'time')}, at most {_time(of.longest)}"
         )
+    if of.settled:
+        told += f"; woken threads came to an idle CPU after {_time(of.settling / of.settled)} on average"
     if of.excused:
         told += f"; for another {_time(of.excused)} the threads that waited may not run on the idle CPU"
     return f"{told}."
@@ -400,9 +447,9 @@ def cell_row(timeline: ThreadTimeline) -> list[str]:
 
 def row(thread: NamedThread) -> list[str]:
     book = thread.book
-    times = (book.running, book.runnable, book.blocked)
+    times = (book.running, book.runnable, book.unqueued, book.blocked)
     return [thread.name, str(book.thread), *map(_time, times), *_counts(book), _time(thread.longest)]
 
 
-def _time(ns: int) -> str:
+def _time(ns: float) -> str:
     return shown(ns, "ns") if ns else NOTHING

@@ -48,7 +48,7 @@ def judged(
 
 def test_an_observed_run_has_the_metrics_and_the_histogram(tmp_path: Path) -> None:
     run = judged(tmp_path, FILE)
-    result = {name: run.metrics[name] for name in OF_THREADS}
+    result = {name: run.metrics[name] for name in OF_THREADS if name in run.metrics}
     # CPU 1 wastes 1300 of 2 times 3000 ns; threads waited 100, 700 and 1200 ns
     assert result == {
         "wasted": pytest.approx(1300 / 6000),
@@ -74,7 +74,7 @@ def test_a_scenario_with_a_quota_has_its_own_figures_only(
 def test_a_cpu_that_was_away_wasted_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_record, "scenario_metrics", lambda *_: {"idle": 0.25})
     run = judged(tmp_path, FILE, workload="scenario-unplug")
-    assert (run.metrics["idle"], set(run.skipped)) == (0.25, {"wasted", "wasted_longest"})
+    assert (run.metrics["idle"], set(run.skipped)) == (0.25, {"wasted", "wasted_longest", "settling"})
     assert run.skipped["wasted"] == "a CPU that was taken away looks like an idle one"
     assert "wasted" not in run.metrics
     assert run.metrics["sched_wait_max"] >= 0
@@ -125,6 +125,55 @@ def test_a_record_of_another_run_or_a_wrong_one_is_refused(
         judged(tmp_path, FILE.replace(old, new))
 
 
+HALTS = FILE.replace("threads 1", "threads 2").replace(
+    "close", "halt 0 3610\nresume 0 3700\nhalt 1 3990\nclose"
+)
+
+
+def test_the_halts_of_the_record_are_those_of_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CPU 1 is still halted at the end, 5000. It has thread 10, which waits from then on: 10 ns of the
+    window, beside two times 100 ns until a woken thread ran."""
+    exact = CLOCK.replace(
+        "executed 5000 paused 0 skipped 0 halted 0", "executed 4910 paused 0 skipped 0 halted 90", 1
+    )
+    monkeypatch.setattr(f"{__name__}.CLOCK", exact.replace("halted 0\n", "halted 1010\n"))
+    run = judged(tmp_path, HALTS)
+    assert run.metrics["settling"] == pytest.approx(70)
+    monkeypatch.setattr(f"{__name__}.CLOCK", exact)
+    with pytest.raises(VerifyError, match="CPU 1 halted for 1010 ns, but the clock's log for 0"):
+        judged(tmp_path, HALTS)
+    with pytest.raises(VerifyError, match="CPU 0 halted for 80 ns, but the clock's log for 90"):
+        judged(tmp_path, HALTS.replace("resume 0 3700", "resume 0 3690"))
+
+
+@pytest.mark.parametrize("what", ["halt 1 3995", "resume 0 3995", "wake 1 3995 10 0 1 -"])
+def test_a_halted_cpu_that_does_something_is_refused(what: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        VerifyError, match=r"threads\.txt:\d+: .*(halts twice|goes on twice|clock says that it is halted)"
+    ):
+        judged(tmp_path, HALTS.replace("close", f"{what}\nclose"))
+
+
+def test_a_wake_up_that_the_guest_timed_is_no_longer_than_the_waits(tmp_path: Path) -> None:
+    """Three waits of 1200 ns, a thread that ran for 1600, and 100 us for the calls."""
+    wake = catalog.load_workload("wake")
+    for told, good in ((105_200.0, True), (105_300.0, False)):
+        log = tmp_path / "clock.log"
+        log.write_text(CLOCK.format(window="1000 4000"), encoding="ascii")
+        (tmp_path / "threads.txt").write_text(FILE, encoding="ascii")
+        raw = raw_run(cell(2), lane=Lane.INSN, placement=Placement.VIRTUAL, folder=tmp_path)
+        raw = replace(raw, clock_log=log)
+        timed = verified(raw, 3000)
+        timed = replace(timed, metrics={**timed.metrics, "wakeup_p99": told})
+        if good:
+            assert with_threads(timed, RunFiles(raw), wake).metrics["sched_wait_max"] == 1200.0
+            continue
+        with pytest.raises(VerifyError, match=r"wakeup_p99 is 105300 ns, but .* longer than 1200 ns"):
+            with_threads(timed, RunFiles(raw), wake)
+
+
 def test_a_record_on_wall_time_is_refused(tmp_path: Path) -> None:
     with pytest.raises(VerifyError, match="instruction clock only"):
         judged(tmp_path, FILE, lane=Lane.TCG)
@@ -141,6 +190,7 @@ def test_the_share_is_of_all_cpus_time() -> None:
     assert thread_metrics(books(5, 7, cpus=CPUS)) == {
         "wasted": 0.15,
         "wasted_longest": 200.0,
+        "settling": 0.0,
         "sched_wait_p99": 7.0,
         "sched_wait_max": 7.0,
     }
@@ -154,7 +204,7 @@ def test_the_percentile_is_one_of_the_waits() -> None:
 
 def test_if_nobody_waited_the_waits_are_nothing() -> None:
     assert thread_metrics(books(cpus=CPUS, end=100)) == dict.fromkeys(
-        ("wasted", "sched_wait_p99", "sched_wait_max"), 0.0
+        ("wasted", "settling", "sched_wait_p99", "sched_wait_max"), 0.0
     ) | {"wasted_longest": 200.0}
 
 

@@ -22,8 +22,9 @@ def gate(at_most: float = 0.005, longest: str = "1ms") -> Gate:
     return Gate("g", "work_conserving", None, cell(2), "wasted", None, at_most, settings=settings)
 
 
-def measured(share: float, longest: float, runs: int = 5) -> Arm:
+def measured(share: float, longest: float, runs: int = 5, settling: float | None = None) -> Arm:
     values = {"wasted": share, "wasted_longest": longest}
+    values |= {} if settling is None else {"settling": settling}
     ours = {
         name: replace(
             measurement(cell(2), [value] * runs, metric=OF_THREADS[name], unit=OF_THREADS[name].unit, **INSN),  # type: ignore[arg-type]
@@ -62,6 +63,19 @@ def test_either_fails_and_says_where_to_look(share: float, longest: float, metri
     assert "next: benchgate threads runs/0001-primes" in verdict.reason
 
 
+def test_what_is_excused_has_a_limit_of_its_own() -> None:
+    late = measured(0.0, 0.0, settling=5_100.0)
+    verdict = rule(late).verdict
+    assert (verdict.outcome, verdict.metric) == (Word.FAIL, "settling")
+    assert "settling = 5.100 [5.100, 5.100] us > 5 us" in verdict.reason
+    wide = (("settling", "6us"),)
+    assert rule(late, replace(gate(), settings=wide)).verdict.outcome is Word.PASS
+    none = replace(gate(), settings=(("settling", "0ns"),))
+    assert rule(measured(0.0, 0.0, settling=0.0), none).verdict.outcome is Word.PASS
+    assert rule(measured(0.0, 0.0, settling=10.0), none).verdict.outcome is Word.FAIL
+    assert "settling = 4.900 " in rule(measured(0.0, 0.0, settling=4_900.0)).verdict.reason
+
+
 def test_the_thresholds_themselves_pass() -> None:
     assert rule(measured(0.005, 1_000_000.0)).verdict.outcome is Word.PASS
     assert rule(measured(0.0, 0.0), gate(at_most=0.0, longest="0ns")).verdict.outcome is Word.PASS
@@ -93,6 +107,7 @@ def test_where_no_threads_are_seen_it_is_a_skip_with_the_reason() -> None:
         {"base": cell(1)},
         {"settings": (("longest", "1 ms"),)},
         {"settings": (("longest", "1min"),)},
+        {"settings": (("settling", "5"),)},
     ],
 )
 def test_a_gate_that_decides_nothing_is_refused(wrong: dict[str, object]) -> None:

@@ -12,12 +12,15 @@ from benchgate.base.jsonfields import read
 from benchgate.insn.machine_shape import CpuPlace
 from benchgate.insn.symbols import NO_SYMBOLS, sorted_symbols
 from benchgate.judge.accounts.threads.books import WastedTime
+from benchgate.judge.accounts.threads.wasted_causes import wasted_account
 from benchgate.render.files import summary
 from benchgate.render.tables import terminal, threads
 from benchgate.render.tables.threads import ThreadReport, chain, plain, text, view_of
 from tests.unit.factories import scaled_view
 from tests.unit.judge.accounts.threads.test_accounting import FILE, MARKS, books_of
 from tests.unit.render.page.details.test_threads import MEDIAN, SLOWEST
+
+NONE = wasted_account([])
 
 SYMBOLS = sorted_symbols([(0xFF00, 0x20, "try_to_wake_up"), (0xFF20, 0x20, "do\x1bfork")])
 
@@ -126,21 +129,21 @@ def test_a_guest_s_names_cannot_control_the_terminal(tmp_path: Path) -> None:
 def test_json_has_the_same_figures_and_named_trails(tmp_path: Path) -> None:
     books = books_of(FILE.replace("11 0 2 -", "11 0 2 ff10,99"), tmp_path, MARKS)
     view = view_of(books, SYMBOLS)
-    result = json.loads(json.dumps(plain(view, "0001-primes", books, books.waits)))
+    result = json.loads(json.dumps(plain(view, "0001-primes", books, books.waits, NONE)))
     assert read(ThreadReport, result, "it").threads == books.threads
     assert result["metrics"]["wasted"] == 1300 / 6000
     assert [one["running"] for one in result["threads"]] == [400, 1800, 1600]
     assert result["waits"][1]["wake"]["trail"] == ["0xff10", "0x99"]
     assert result["symbols"] == {"0xff10": "try_to_wake_up"}
     assert result["waits"][0]["wake"] is None
-    assert plain(view_of(books, NO_SYMBOLS), "", books, ())["waits"] == []
+    assert plain(view_of(books, NO_SYMBOLS), "", books, (), NONE)["waits"] == []
 
 
 def test_json_has_the_words_of_the_terminal(tmp_path: Path) -> None:
     books = books_of(FILE, tmp_path)
     view = view_of(books, SYMBOLS)
     lines = text(view, books, books.waits, phases=False)
-    for one in plain(view, "", books, books.waits)["waits"]:
+    for one in plain(view, "", books, books.waits, NONE)["waits"]:
         at = lines.index(one["told"]["head"]) + 1
         links = one["told"]["links"]
         assert [line.split() for line in lines[at : at + len(links)]] == [

@@ -3,6 +3,7 @@
 #include "activity.h"
 #include "clock_state.h"
 #include "delays.h"
+#include "threads.h"
 
 #include <stdatomic.h>
 
@@ -195,8 +196,10 @@ static void tell_close(unsigned closing) {
 bool clock_end_halt(unsigned c, uint64_t time, int waker) {
     uint64_t since = clock_machine.vcpu[c].time;
     bool woken = lockstep_wake(&clock_machine, c, time);
-    if (woken)
+    if (woken) {
         activity_slept(c, since, clock_machine.vcpu[c].time, waker);
+        threads_halted(c, false, clock_machine.vcpu[c].time);
+    }
     return woken;
 }
 

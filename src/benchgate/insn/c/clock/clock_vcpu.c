@@ -4,6 +4,7 @@
 #include "activity.h"
 #include "clock_state.h"
 #include "delays.h"
+#include "threads.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -171,6 +172,7 @@ void clock_wait_begin(void *condition) {
         clock_vcpus[c].waiting = condition;
         clock_tell_turn(c);
         lockstep_halt(&clock_machine, c, clock_vcpus[c].time);
+        threads_halted(c, true, clock_machine.vcpu[c].time);
         delays_halts(c);
     }
     clock_vcpus[c].pending = false;

@@ -1,6 +1,6 @@
 // Lines of the file, in the order in which the clock saw them. vCPUs run one at a time, so this order is the right
 // one, although the time of one vCPU may be behind that of another:
-//   insn-threads 1, vcpus N, open TIME, close TIME
+//   insn-threads 2, vcpus N, open TIME, close TIME    1: without the lines `halt` and `resume`
 //   fork VCPU TIME ID PARENT NAME            PARENT runs on the vCPU; NAME in hex, or `-`
 //   name VCPU TIME ID NAME                   when it differs from the last one seen
 //   switch VCPU TIME PREV STATE NEXT QUEUE   STATE of PREV: r runnable, b blocked, d dead; QUEUE: runnable threads of
@@ -8,11 +8,13 @@
 //   wake VCPU TIME ID CPU QUEUE TRAIL READ   TRAIL: threads_trail.h, joined by `,`, or `-`; READ: the latest time that
 //                                            the guest has read from its clock, on any vCPU
 //   send VCPU TIME ID TRAIL READ            ID's next wake-up, on another vCPU, was asked for here
+//   ask VCPU TIME ID                        the kernel is told to wake this thread, which is blocked, or about to be
 //   migrate VCPU TIME ID FROM TO             of a runnable thread
 //   allow VCPU TIME ID CPUS                  hex, when it differs from the last one seen; at first every CPU
 //   exit VCPU TIME ID
 //   tick VCPU TIME                           the scheduler looks at the running thread, in a timer interrupt
 //   yield VCPU TIME                          the running thread gives way
+//   halt VCPU TIME, resume VCPU TIME         the clock's own: the vCPU executes nothing in between, whoever runs there
 //   full TIME                                the file is full, nothing after TIME is in it
 //   end TIME
 #define _GNU_SOURCE
@@ -63,7 +65,7 @@ const char *threads_setup(const char *path, const char *observed, unsigned count
     opened = whole;
     everywhere = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
     trail_setup(hooks.text_from, hooks.text_to);
-    fprintf(file, "insn-threads 1\nvcpus %u\n", count);
+    fprintf(file, "insn-threads 2\nvcpus %u\n", count);
     if (start)
         fprintf(file, "start %" PRIu64 "\n", start);
     return NULL;
@@ -289,6 +291,15 @@ static void sent(const struct hook *h, unsigned vcpu) {
     say_read();
 }
 
+static void asked(const struct hook *h, unsigned vcpu) {
+    uint64_t id = id_of(vcpu, program_run(&h->thread, vcpu, 0));
+    if (!id)
+        return;
+    head("ask", vcpu);
+    number(id);
+    put('\n');
+}
+
 static void migrated(const struct hook *h, unsigned vcpu) {
     uint64_t thread = program_run(&h->thread, vcpu, 0);
     struct known *known = known_thread(id_of(vcpu, thread), everywhere);
@@ -326,6 +337,8 @@ static void event(const struct hook *h, unsigned vcpu) {
         return woken(h, vcpu);
     case HOOK_SEND:
         return sent(h, vcpu);
+    case HOOK_ASK:
+        return asked(h, vcpu);
     case HOOK_MIGRATE:
         return migrated(h, vcpu);
     case HOOK_ALLOW:
@@ -365,7 +378,17 @@ void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t
             }
 }
 
-// ---- the window and the end
+// ---- the clock, the window and the end
+
+void threads_halted(unsigned vcpu, bool halted, uint64_t time) {
+    if (!file)
+        return;
+    pthread_mutex_lock(&mutex);
+    if (time > on[vcpu].time)
+        on[vcpu].time = time;
+    said(halted ? "halt" : "resume", vcpu);
+    pthread_mutex_unlock(&mutex);
+}
 
 void threads_window(bool open, uint64_t time) {
     if (!file || (open ? opened : !opened || closed))
@@ -404,6 +427,10 @@ void threads_vcpu(unsigned vcpu) {
 
 void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left) {
     (void)insn, (void)address, (void)left;
+}
+
+void threads_halted(unsigned vcpu, bool halted, uint64_t time) {
+    (void)vcpu, (void)halted, (void)time;
 }
 
 void threads_window(bool open, uint64_t time) {

@@ -13,6 +13,8 @@ const char *threads_setup(const char *path, const char *observed, unsigned vcpus
 void threads_vcpu(unsigned vcpu); // it appeared; in its own thread
 // `address` is that of the instruction; `left`: instructions from it to the end of its block.
 void threads_instruction(struct qemu_plugin_insn *insn, uint64_t address, size_t left);
+// The clock's vCPU halts, or its halt ends. Call with the clock's lock held.
+void threads_halted(unsigned vcpu, bool halted, uint64_t time);
 void threads_window(bool open, uint64_t time);
 void threads_report(uint64_t end);
 

@@ -38,8 +38,8 @@ static bool is_name(const char *text) {
 }
 
 static void kind(struct lines *r, struct hook *h) {
-    static const char *const names[] = {"fork", "switch", "wake",  "send",    "migrate", "allow",
-                                        "exit", "tick",   "yield", "syscall", "fault",   "ipi"};
+    static const char *const names[] = {"fork",  "switch", "wake", "send",  "ask",     "migrate", "allow",
+                                        "exit",  "tick",   "yield", "syscall", "fault", "ipi"};
     const char event[] = "event ";
     lines_expect(r, "hook");
     if (r->failed)

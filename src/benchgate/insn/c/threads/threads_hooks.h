@@ -22,6 +22,7 @@ enum hook_kind {
     HOOK_SWITCH,
     HOOK_WAKE,
     HOOK_SEND,
+    HOOK_ASK,
     HOOK_MIGRATE,
     HOOK_ALLOW,
     HOOK_EXIT,

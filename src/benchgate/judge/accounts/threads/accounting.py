@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from benchgate.base.errors import VerifyError
@@ -32,6 +33,7 @@ from benchgate.judge.accounts.threads.books import (
 )
 from benchgate.judge.accounts.threads.idleness import SchedulePauses
 from benchgate.judge.accounts.threads.lateness import explain_waits
+from benchgate.judge.accounts.threads.roles import thread_roles
 from benchgate.judge.accounts.threads.schedule import Schedule, ThreadLife, repeat_schedule
 from benchgate.judge.run_files import RunFiles
 
@@ -48,7 +50,15 @@ def books_of_run(files: RunFiles, *, explained: int = MOST_WAITS) -> ThreadBooks
     if events is None or pauses is None:
         return None
     marks = files.clock_log.marks if files.run.clock_log else ()
-    return thread_books(events, marks, places_in(files.shape), explained=explained, pauses=pauses)
+    books = thread_books(events, marks, places_in(files.shape), explained=explained, pauses=pauses)
+    roles = thread_roles(files, pauses.schedule)
+    threads = (
+        replace(book, role=roles[book.thread].role, worker=roles[book.thread].worker)
+        if book.thread in roles
+        else book
+        for book in books.threads
+    )
+    return replace(books, threads=tuple(threads))
 
 
 def thread_books(
@@ -88,6 +98,8 @@ def thread_books(
         queues=tuple(_queue_steps(schedule)),
         wasted=tuple(wasted),
         excused=tuple(pauses.excused),
+        settles=tuple(pauses.settles),
+        has_halts=schedule.halted is not None,
         waits=explain_waits(schedule, waits[:explained]),
         wait_lengths=tuple(wait.length for wait in reversed(waits)),
         longest_waits={schedule.lives[wait.life].thread: wait.length for wait in reversed(waits)},
@@ -114,6 +126,8 @@ def conserved(books: ThreadBooks) -> WastedTime:
         longest=max((cpu.longest_wasted for cpu in books.cpus), default=0),
         stretches=len(books.wasted),
         excused=sum(stretch.end - stretch.begin for stretch in books.excused),
+        settling=sum(books.settles),
+        settled=len(books.settles),
     )
 
 
@@ -161,6 +175,7 @@ def _book(
         migrations=len(moves),
         moves=_moves(moves, places) if places else None,
         woken_by=tuple(sorted(wakers.items(), key=lambda item: (-item[1], item[0]))),
+        unqueued=sums["unqueued"],
     )
 
 
@@ -170,12 +185,12 @@ def _by_phase(slices: Sequence[ThreadSlice], phases: Sequence[BookPhase]) -> Ite
     for name, own in _spent(parts, phases).items():
         if not own:
             continue
-        cpus = sorted({cpu for state, cpu in own if state != "blocked"})
+        cpus = sorted({cpu for state, cpu in own if state in {"running", "runnable"}})
         sums = Counter[str]()
         for (state, _), length in own.items():
             sums[state] += length
         by_cpu = tuple((cpu, own["running", cpu], own["runnable", cpu]) for cpu in cpus)
-        yield PhaseBook(name, sums["running"], sums["runnable"], sums["blocked"], by_cpu)
+        yield PhaseBook(name, sums["running"], sums["runnable"], sums["blocked"], by_cpu, sums["unqueued"])
 
 
 def _spent(
@@ -205,20 +220,20 @@ def _distance(place: CpuPlace, other: CpuPlace) -> Distance:
 def _checked(events: ThreadEvents, books: Sequence[ThreadBook]) -> Iterator[ThreadBook]:
     for book in books:
         _check_phases(events, book)
-        if book.running + book.runnable + book.blocked != book.end - book.begin:
+        if book.running + book.runnable + book.unqueued + book.blocked != book.end - book.begin:
             raise VerifyError(
-                f"{events.path}: thread {book.thread} ran for {book.running} ns, waited for {book.runnable} "
-                f"and was blocked for {book.blocked}, but lived for {book.end - book.begin}"
+                f"{events.path}: thread {book.thread} ran for {book.running} ns, waited for {book.runnable}, "
+                f"was unqueued for {book.unqueued} and blocked for {book.blocked}, but lived for "
+                f"{book.end - book.begin}"
             )
         yield book
 
 
 def _check_phases(events: ThreadEvents, book: ThreadBook) -> None:
     parts = book.by_phase
-    own = (book.running, book.runnable, book.blocked)
-    of_phases = tuple(
-        map(sum, zip(*((part.running, part.runnable, part.blocked) for part in parts), strict=True))
-    )
+    states = ("running", "runnable", "blocked", "unqueued")
+    own = tuple(getattr(book, state) for state in states)
+    of_phases = tuple(sum(getattr(part, state) for part in parts) for state in states)
     of_cpus = tuple(sum(row[which] for part in parts for row in part.by_cpu) for which in (1, 2))
     if of_phases != own or of_cpus != own[:2]:
         raise VerifyError(

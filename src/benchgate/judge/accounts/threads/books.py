@@ -12,12 +12,21 @@ from typing import Annotated, Literal, get_args
 
 from benchgate.base.jsonfields import As
 
-SwitchReason = Literal["block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle"]
+SwitchReason = Literal[
+    "block", "exit", "yield", "tick", "wakeup", "preemption", "steal", "push", "idle", "halt"
+]
 """Why a CPU went from one thread to the next. The thread before blocked, exited, or gave way (`yield`); or it
 could have gone on, and the last thing seen of this CPU while it ran was a `tick` or that a thread was woken
 on its queue (`wakeup`); `preemption`: neither was seen, or the guest's ticks are not observed. The next
 thread was moved here while it waited, and nothing else ran here since: this CPU took it (`steal`), or another
-one brought it (`push`). `idle`: the CPU was idle, so only the switch itself took time."""
+one brought it (`push`). `idle`: the CPU was idle, so only the switch itself took time. `halt`: the
+CPU was halted while it had the thread, and went on with it."""
+WaitBegin = Literal[
+    "woken here", "woken elsewhere", "started", "moved", "preempted", "yielded", "halted", "unqueued"
+]
+"""How a wait began. `woken here`: it was queued on the CPU of its waker, or of the interrupt that woke it;
+`started`: it is new; `moved`: it was put on the queue of a CPU that ran another one; `halted`: its CPU was
+halted while it had it; `unqueued`: the kernel was told to wake it, and it is on no queue."""
 Distance = Literal["near", "clusters", "sockets"]
 """How far a thread is moved on a machine with memory: within a cluster, to another cluster of the socket, to
 another socket or node."""
@@ -60,6 +69,7 @@ class PhaseBook:
     blocked: int
     by_cpu: tuple[tuple[int, int, int], ...]
     """(CPU, for how long it ran there, for how long it waited there), without CPUs where it did neither."""
+    unqueued: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ class CpuPhase:
 
 @dataclass(frozen=True, slots=True)
 class ThreadBook:
-    """One thread: running + runnable + blocked = end - begin, to the nanosecond."""
+    """One thread: running + runnable + unqueued + blocked = end - begin, to the nanosecond."""
 
     thread: int
     """The guest's id. Two books have the same one if the guest gave it to another thread later."""
@@ -105,6 +115,17 @@ class ThreadBook:
     woken_by: tuple[tuple[int, int], ...]
     """(the thread that ran where it was woken, how often), the most frequent first. 0 is an idle CPU: an
     interrupt woke it."""
+    unqueued: int = 0
+    """The kernel had been told to wake it, and it was on no queue."""
+    role: str = ""
+    """Its role in the workload (roles.py); empty if it is none of the workers."""
+    worker: int | None = None
+    """The worker's number."""
+
+    @property
+    def label(self) -> str:
+        """Its name in every view: that of the worker that it is, or the guest's own; empty if it has none."""
+        return self.name if self.worker is None else f"{self.role} {self.worker}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +151,7 @@ class ThreadSlice:
     """Where it runs or waits; where it ran last if it is blocked."""
     begin: int
     end: int
-    state: Literal["running", "runnable", "blocked"]
+    state: Literal["running", "runnable", "unqueued", "blocked"]
 
 
 def _addresses(texts: Sequence[str]) -> tuple[int, ...]:
@@ -178,9 +199,11 @@ class WastedStretch:
     threads: tuple[int, ...]
     """Those that waited: for wasted time the ones that may run here. At most idleness.MOST_THREADS."""
     wake: ThreadWake | None
-    """The wake-up from which the first of them waited; None if it had been preempted."""
+    """The wake-up from which the first of them waited; None if it was not woken."""
     is_pinned: bool
     """True if none of them may run here; such a stretch is in `ThreadBooks.excused`."""
+    began: WaitBegin = "woken here"
+    """How the wait of the first of them began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +217,19 @@ class WastedTime:
     stretches: int
     excused: int
     """Idle time, in ns, while every thread that waited was bound to other CPUs."""
+    settling: int = 0
+    """Idle time, in ns, until threads that were just woken came to their CPU: idleness.SETTLE at most each
+    time, and not charged."""
+    settled: int = 0
+    """How often."""
 
     @property
     def share(self) -> float:
         return self.wasted / self.time if self.time else 0.0
+
+    @property
+    def settling_share(self) -> float:
+        return self.settling / self.time if self.time else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +251,8 @@ class ThreadWait:
     """(another CPU where it might have run, for how many ns that was idle), in the order of the CPUs."""
     ended: SwitchCause | None
     """What made room; None: it still waits when the window closes."""
+    unqueued: int = 0
+    """For how long it was on no queue although the kernel had been told to wake it."""
 
     @property
     def length(self) -> int:
@@ -251,5 +285,9 @@ class ThreadBooks:
     """The longest first; at most accounting.MOST_WAITS."""
     wait_lengths: tuple[int, ...]
     """The length of every wait of the window, the shortest first."""
+    settles: tuple[int, ...] = ()
+    """How long it took each time until a thread came to its idle CPU, in ns: idleness.SETTLE at most."""
+    has_halts: bool = True
+    """False: an earlier version did not record them, and what settles had 100 us."""
     longest_waits: Mapping[int, int] = field(default_factory=dict)
     """The longest wait of each thread that waited in the window, by its id."""

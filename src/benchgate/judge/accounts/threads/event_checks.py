@@ -22,8 +22,10 @@ from benchgate.base.errors import VerifyError
 from benchgate.insn.threads_log import (
     IDLE,
     AllowEvent,
+    AskEvent,
     ExitEvent,
     ForkEvent,
+    HaltEvent,
     MigrateEvent,
     NameEvent,
     PromptEvent,
@@ -134,7 +136,7 @@ def _is_read(event: AllowEvent, events: tuple[ThreadEvent, ...], at: int) -> boo
         (one.vcpu, one.time) == (event.vcpu, event.time)
         and (one.before if isinstance(one, SwitchEvent) else one.thread) == event.thread
         for one in events[begin:end]
-        if not isinstance(one, AllowEvent | NameEvent | PromptEvent)
+        if not isinstance(one, AllowEvent | AskEvent | HaltEvent | NameEvent | PromptEvent)
     )
 
 

@@ -6,11 +6,13 @@ once, with the waits of lateness.py, whoever asks. Pure; nothing fails.
 The rule. A thread waits if it is runnable and the CPU on whose queue it stands runs another one. A CPU is
 free if it is idle and nothing stands on its own queue. A free CPU's time is wasted while a thread waits
 that may run there, and excused while threads wait of which none may run there. If one thread waits and
-seven CPUs are free, the time of all seven counts: each of them might have run it.
+seven CPUs are free, the time of all seven counts: each of them might have run it. A CPU that the clock says
+is halted is idle, and the thread that it has stands on its queue.
 
 A thread on the queue of an idle CPU does not wait in this sense: it will run there next, and the wake-up
-takes its time. If that takes longer than SETTLE, the wake-up was lost or is too late: from then on the
-thread waits like any other, and its own CPU is free.
+takes its time. Nor does one that the kernel was just told to wake, and that is on no queue yet. If that takes
+longer than SETTLE, the wake-up was lost or is too late: from then on the thread waits like any other, and its
+own CPU is free. What it took until then is told as well: it is idle time that nobody is charged with.
 """
 
 from __future__ import annotations
@@ -23,42 +25,56 @@ from functools import cached_property
 from itertools import islice
 
 from benchgate.insn.threads_log import IDLE
-from benchgate.judge.accounts.threads.books import ThreadWake, WastedStretch
+from benchgate.judge.accounts.threads.books import ThreadWake, WaitBegin, WastedStretch
 from benchgate.judge.accounts.threads.lateness import PlainWait, find_waits
-from benchgate.judge.accounts.threads.schedule import Schedule
+from benchgate.judge.accounts.threads.schedule import WAITING, Schedule, ThreadLife
 
-SETTLE = 100_000
-"""In ns, so in instructions on the ideal machine. Linux needs about 10,000 from an interrupt to the
-thread."""
+SETTLE = 10_000
+"""In ns, so in instructions on the ideal machine."""
+SETTLE_BEFORE = 100_000
+"""The same of records without the halts of the clock, whose sessions were judged by it."""
 MOST_THREADS = 64
 """A stretch names at most so many threads."""
 
 
-def find_idleness(schedule: Schedule) -> tuple[tuple[WastedStretch, ...], tuple[WastedStretch, ...]]:
-    """The wasted stretches and the excused ones."""
+@dataclass(frozen=True, slots=True)
+class Idleness:
+    wasted: tuple[WastedStretch, ...]
+    excused: tuple[WastedStretch, ...]
+    settles: tuple[int, ...]
+    """How long it took each time until a thread came to its idle CPU, up to SETTLE."""
+
+
+def find_idleness(schedule: Schedule) -> Idleness:
     sweep = _IdleSearch(schedule)
     sweep.run()
     by_time = sorted(sweep.found, key=lambda stretch: (stretch.begin, stretch.cpu))
     wasted = tuple(stretch for stretch in by_time if not stretch.is_pinned)
-    return wasted, tuple(stretch for stretch in by_time if stretch.is_pinned)
+    excused = tuple(stretch for stretch in by_time if stretch.is_pinned)
+    return Idleness(wasted, excused, tuple(sweep.settles))
 
 
 @dataclass(slots=True)
 class _QueuedThread:
-    """A runnable thread on a queue."""
+    """A runnable thread on a queue, or on its way there."""
 
     thread: int
     life: int
-    cpu: int
+    cpu: int | None
+    """None: it is on no queue yet."""
     wake: ThreadWake | None
+    began: WaitBegin
     is_late: bool = False
-    """It stands on the queue of an idle CPU for longer than SETTLE."""
+    """It stands on the queue of an idle CPU, or on none, for longer than SETTLE."""
+    settles_since: int | None = None
+    """Since when it is about to run on its idle CPU, or to come to a queue although a CPU is idle."""
 
 
 @dataclass(slots=True)
 class _OpenStretch:
     begin: int
     wake: ThreadWake | None
+    began: WaitBegin
     is_pinned: bool
     threads: dict[int, None] = field(default_factory=dict)
 
@@ -90,11 +106,13 @@ class _IdleSearch:
         """Those in `queued` that wait."""
         self.waiting_by_mask: Counter[int] = Counter()
         """How many of them may run on the CPUs of each mask."""
-        self.deadlines: list[tuple[int, int, _QueuedThread, int]] = []
-        """(time, a number of its own, the thread, since when its CPU idles as in `idle`)."""
+        self.deadlines: list[tuple[int, int, _QueuedThread, int | None]] = []
+        """(time, a number of its own, the thread, since when its CPU idles as in `idle`, if it has one)."""
         self.stretches: dict[int, _OpenStretch] = {}
         """By CPU."""
         self.found: list[WastedStretch] = []
+        self.settles: list[int] = []
+        self.settle = SETTLE if schedule.halted is not None else SETTLE_BEFORE
         self.count = 0
 
     def run(self) -> None:
@@ -114,6 +132,8 @@ class _IdleSearch:
             self._judge(now)
         for cpu in list(self.stretches):
             self._close(cpu, self.end)
+        for queued in self.queued.values():
+            self._settled(self.end, queued)
 
     def _changes(self) -> Iterator[_Change]:
         """What was before the window counts as of its begin."""
@@ -121,7 +141,7 @@ class _IdleSearch:
             for time, mask in of.masks:
                 yield max(time, self.begin), _MASK, life, mask
             for place, phase, begin, end in of.within(self.begin, self.end):
-                if phase.state == "runnable":
+                if phase.state in WAITING:
                     yield begin, _QUEUE, life, place
                     yield end, _LEAVE, life, place
         for cpu, runs in enumerate(self.schedule.runs):
@@ -141,12 +161,17 @@ class _IdleSearch:
         elif kind == _QUEUE:
             life = self.schedule.lives[which]
             phase = life.phases[value]
-            queued = _QueuedThread(life.thread, which, phase.cpu, phase.wake)
-            self.queued[which] = self.on[phase.cpu][which] = queued
+            cpu = phase.cpu if phase.state == "runnable" else None
+            began = _began(life, value)
+            queued = self.queued[which] = _QueuedThread(life.thread, which, cpu, phase.wake, began)
+            if cpu is not None:
+                self.on[cpu][which] = queued
             self._place(now, queued)
         elif kind == _LEAVE:
             queued = self.queued.pop(which)
-            del self.on[queued.cpu][which]
+            if queued.cpu is not None:
+                del self.on[queued.cpu][which]
+            self._settled(now, queued)
             self._stop_waiting(queued)
         elif kind == _IDLE:
             self.idle[which] = self.count
@@ -157,6 +182,7 @@ class _IdleSearch:
             del self.idle[which]
             for queued in self.on[which].values():
                 queued.is_late = False
+                self._settled(now, queued)
                 self._place(now, queued)
 
     def _set_mask(self, life: int, mask: int) -> None:
@@ -168,18 +194,27 @@ class _IdleSearch:
             self._wait(queued)
 
     def _place(self, now: int, queued: _QueuedThread) -> None:
-        """It waits, unless its CPU is idle: then it has time until a deadline."""
-        if queued.cpu not in self.idle:
+        """It waits, unless its CPU is idle, or it has none yet: then it has time until a deadline."""
+        if queued.cpu is not None and queued.cpu not in self.idle:
             self._wait(queued)
             return
-        heapq.heappush(self.deadlines, (now + SETTLE, self.count, queued, self.idle[queued.cpu]))
+        since = None if queued.cpu is None else self.idle[queued.cpu]
+        heapq.heappush(self.deadlines, (now + self.settle, self.count, queued, since))
+        queued.settles_since = now if self.idle else None
         self.count += 1
+
+    def _settled(self, now: int, queued: _QueuedThread) -> None:
+        if queued.settles_since is not None:
+            self.settles.append(min(now - queued.settles_since, self.settle))
+            queued.settles_since = None
 
     def _expire(self, now: int) -> None:
         while self.deadlines and self.deadlines[0][0] <= now:
             _, _, queued, since = heapq.heappop(self.deadlines)
-            if self.queued.get(queued.life) is queued and self.idle.get(queued.cpu) == since:
+            is_same = queued.cpu is None or self.idle.get(queued.cpu) == since
+            if self.queued.get(queued.life) is queued and is_same:
                 queued.is_late = True
+                self._settled(now, queued)
                 self._wait(queued)
 
     def _wait(self, queued: _QueuedThread) -> None:
@@ -224,14 +259,31 @@ class _IdleSearch:
     def _open(self, cpu: int, now: int, *, is_pinned: bool) -> None:
         waiting = (wait for wait in self.waiting.values() if is_pinned or self.masks[wait.life] >> cpu & 1)
         some = list(islice(waiting, MOST_THREADS))
-        stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, is_pinned)
+        stretch = self.stretches[cpu] = _OpenStretch(now, some[0].wake, some[0].began, is_pinned)
         for wait in some:
             stretch.add(wait.thread)
 
     def _close(self, cpu: int, now: int) -> None:
         stretch = self.stretches.pop(cpu)
         threads = tuple(stretch.threads)
-        self.found.append(WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned))
+        self.found.append(
+            WastedStretch(cpu, stretch.begin, now, threads, stretch.wake, stretch.is_pinned, stretch.began)
+        )
+
+
+def _began(life: ThreadLife, place: int) -> WaitBegin:
+    phase, before = life.phases[place], life.phases[place - 1] if place else None
+    if phase.state == "unqueued":
+        return "unqueued"
+    if phase.is_halted:
+        return "halted"
+    if before and before.state == "runnable" and before.cpu != phase.cpu:
+        return "moved"
+    if phase.wake is None:
+        return "yielded" if phase.cause and phase.cause.kind == "yield" else "preempted"
+    if life.wakes and phase.wake is life.wakes[0] and life.phases[0].begin:
+        return "started"
+    return "woken here" if phase.wake.cpu == phase.wake.waker_cpu else "woken elsewhere"
 
 
 @dataclass(frozen=True)
@@ -246,12 +298,16 @@ class SchedulePauses:
     @property
     def wasted(self) -> Sequence[WastedStretch]:
         """Where a CPU idled although a thread waited that may run there, by time."""
-        return self._idleness[0]
+        return self._idleness.wasted
 
     @property
     def excused(self) -> Sequence[WastedStretch]:
-        return self._idleness[1]
+        return self._idleness.excused
+
+    @property
+    def settles(self) -> Sequence[int]:
+        return self._idleness.settles
 
     @cached_property
-    def _idleness(self) -> tuple[tuple[WastedStretch, ...], tuple[WastedStretch, ...]]:
+    def _idleness(self) -> Idleness:
         return find_idleness(self.schedule)

@@ -2,8 +2,9 @@
 
 Takes a `Schedule`; gives its waits. Pure; nothing fails.
 
-A wait lasts from the wake-up, or from the preemption, to the switch to the thread; it goes on while the
-thread is moved to another CPU's queue. What lies outside of the window is cut off.
+A wait lasts from the call that wakes the thread, or from the preemption, to the switch to the thread; it
+goes on while the thread is moved to another CPU's queue. A thread whose CPU is halted waits, too. What lies
+outside of the window is cut off.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from benchgate.insn.threads_log import IDLE
 from benchgate.judge.accounts.threads.books import ThreadWait
-from benchgate.judge.accounts.threads.schedule import CpuRun, Phase, Schedule, ThreadLife
+from benchgate.judge.accounts.threads.schedule import WAITING, CpuRun, Phase, Schedule, ThreadLife
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,10 @@ def _of_life(schedule: Schedule, place: int, life: ThreadLife) -> Iterator[Plain
     begin, end = schedule.begin, schedule.end
     first: int | None = None
     for at, phase in enumerate(life.phases):
-        if phase.state != "runnable":
+        if phase.state not in WAITING:
             continue
         first = at if first is None else first
-        if at + 1 < len(life.phases) and life.phases[at + 1].state == "runnable":
+        if at + 1 < len(life.phases) and life.phases[at + 1].state in WAITING:
             continue
         since, until = life.phases[first].begin, life.end_of(at, end)
         if begin <= since < end or since < begin < until:
@@ -69,16 +70,20 @@ class _Explainer:
         following = life.phases[wait.last + 1] if wait.last + 1 < len(life.phases) else None
         ended = following if following and following.begin <= self.schedule.end else None
         cpu = life.phases[wait.last].cpu
+        mine = life.phases[wait.first : wait.last + 1]
         return ThreadWait(
             thread=life.thread,
             cpu=cpu,
             begin=wait.begin,
             end=wait.end,
-            wake=life.phases[wait.first].wake,
+            wake=next((phase.wake for phase in mine if phase.wake), None),
             lost=life.phases[wait.first].cause,
             behind=self._behind(life, wait),
             idle_cpus=self._idle_cpus(life, wait),
             ended=ended.cause if ended else None,
+            unqueued=sum(
+                end - begin for phase, begin, end in self._parts(life, wait) if phase.state == "unqueued"
+            ),
         )
 
     def _overlap(self, cpu: int, begin: int, end: int) -> Iterator[tuple[CpuRun, int]]:
@@ -101,7 +106,7 @@ class _Explainer:
     def _behind(self, life: ThreadLife, wait: PlainWait) -> tuple[tuple[int, int], ...]:
         ran: Counter[int] = Counter()
         for phase, begin, end in self._parts(life, wait):
-            for run, length in self._overlap(phase.cpu, begin, end):
+            for run, length in self._overlap(phase.cpu, begin, end) if phase.state == "runnable" else ():
                 if run.thread not in (IDLE, life.thread):
                     ran[run.thread] += length
         return tuple(sorted(ran.items(), key=lambda item: (-item[1], item[0])))
@@ -110,7 +115,8 @@ class _Explainer:
         idle: Counter[int] = Counter()
         for phase, begin, end in self._parts(life, wait):
             for cpu in range(self.schedule.vcpus):
-                if cpu != phase.cpu and _may_run(self.schedule, life, cpu, begin):
+                is_own = cpu == phase.cpu and phase.state == "runnable"
+                if not is_own and _may_run(self.schedule, life, cpu, begin):
                     begun = max(begin, self.schedule.online[cpu])
                     for run, length in self._overlap(cpu, begun, end):
                         idle[cpu] += length if run.thread == IDLE else 0

@@ -19,8 +19,10 @@ from typing import Literal, NoReturn
 from benchgate.insn.threads_log import (
     IDLE,
     AllowEvent,
+    AskEvent,
     ExitEvent,
     ForkEvent,
+    HaltEvent,
     MigrateEvent,
     NameEvent,
     PromptEvent,
@@ -33,7 +35,9 @@ from benchgate.insn.threads_log import (
 from benchgate.judge.accounts.threads.books import SwitchCause, SwitchReason, ThreadWake
 from benchgate.judge.accounts.threads.event_checks import QueueEffect, check_events, checked_lengths, refuse
 
-State = Literal["running", "runnable", "blocked", "dead"]
+State = Literal["running", "runnable", "unqueued", "blocked", "dead"]
+"""`unqueued`: the kernel was told to wake the thread, which is on no queue yet."""
+WAITING: frozenset[State] = frozenset({"runnable", "unqueued"})
 _ENDS: dict[str, SwitchReason] = {"b": "block", "d": "exit"}
 
 
@@ -48,6 +52,8 @@ class Phase:
     """The wake-up that made it runnable."""
     cause: SwitchCause | None = None
     """Of a running phase: what ended the wait before it. Of a runnable one: how it lost its CPU."""
+    is_halted: bool = False
+    """The thread is its CPU's, and the CPU is halted: it waits there, and on no queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,7 @@ class ThreadLife:
 
 @dataclass(frozen=True, slots=True)
 class CpuRun:
-    """A CPU runs one thread, or none (IDLE)."""
+    """A CPU runs one thread, or none (IDLE): it is idle while it is halted, too, whatever thread it has."""
 
     begin: int
     end: int
@@ -123,6 +129,9 @@ class Schedule:
     """(time, CPU, how many threads run or wait there), by time."""
     online: tuple[int, ...]
     """By CPU: from when it counts as a CPU that could run something."""
+    halted: tuple[tuple[int, int | None], ...] | None
+    """By CPU: for how long it was halted, and since when it is at the end of the record; None: its halts were
+    not recorded."""
 
     def thread_at(self, cpu: int, time: int) -> int:
         """The thread that runs on this CPU at this time of its own; IDLE if none does."""
@@ -160,6 +169,11 @@ class _Repeater:
         self.sees_ticks = any(isinstance(of, PromptEvent) and not of.is_yield for of in events.events)
         self.sent: dict[int, tuple[int, SendEvent]] = {}
         """By thread that another CPU shall wake: who asked for that, and where."""
+        self.asked: set[int] = set()
+        """The threads that are about to block, and whose wake-up the kernel is told of already."""
+        self.halted = [0] * events.vcpus
+        self.halts: list[int | None] = [None] * events.vcpus
+        """By CPU: since when it is halted."""
 
     def repeat(self) -> Schedule:
         begin, end, is_cut = window_of(self.events)
@@ -167,12 +181,14 @@ class _Repeater:
         counts = self._counts()
         for event in self.events.events:
             self._check_time(event)
-            self._apply(event)
+            if isinstance(event, HaltEvent):
+                self._halt(event)
+            else:
+                self._apply(event)
         check_events(self.events)
         lengths = checked_lengths(self.events.path, self.effects, counts)
-        for cpu, thread in enumerate(self.current):
-            if self.since[cpu] < end:
-                self.runs[cpu].append(CpuRun(self.since[cpu], end, thread))
+        for cpu in range(self.events.vcpus):
+            self._end_run(cpu, end)
         return Schedule(
             vcpus=self.events.vcpus,
             begin=begin,
@@ -183,6 +199,7 @@ class _Repeater:
             switches=tuple(map(tuple, self.switches)),
             lengths=lengths,
             online=self._online(),
+            halted=tuple(zip(self.halted, self.halts, strict=True)) if self.events.has_halts else None,
         )
 
     def _online(self) -> tuple[int, ...]:
@@ -247,6 +264,8 @@ class _Repeater:
         if event.time < self.times[event.vcpu]:
             self._refuse(event, f"the time of vCPU {event.vcpu} goes back from {self.times[event.vcpu]}")
         self.times[event.vcpu] = event.time
+        if self.halts[event.vcpu] is not None and not isinstance(event, HaltEvent):
+            self._refuse(event, f"CPU {event.vcpu} does something while the clock says that it is halted")
 
     def _apply(self, event: ThreadEvent) -> None:
         match event:
@@ -257,6 +276,8 @@ class _Repeater:
             case SendEvent():
                 self._life(event, event.thread)
                 self.sent[event.thread] = self.current[event.vcpu], event
+            case AskEvent():
+                self._ask(event)
             case MigrateEvent():
                 self._migrate(event)
             case ForkEvent():
@@ -305,6 +326,7 @@ class _Repeater:
             self._refuse(event, f"a fork makes {_named(event.thread)}, which exists already")
         self.dead.discard(event.thread)
         life = self._begin(event.thread, event.time, "blocked", event.vcpu)
+        self.asked.discard(event.thread)
         life.names.append((event.time, event.name))
 
     def _switch(self, event: SwitchEvent) -> None:
@@ -322,20 +344,52 @@ class _Repeater:
             self._refuse(event, "the idle thread neither blocks nor dies")
         if after != IDLE:
             changes += self._enter(event, cause)
-        if self.since[cpu] < event.time:
-            self.runs[cpu].append(CpuRun(self.since[cpu], event.time, before))
-        self.current[cpu], self.since[cpu], self.prompted[cpu] = after, event.time, None
+        self._end_run(cpu, event.time)
+        self.current[cpu], self.prompted[cpu] = after, None
         self.switches[cpu].append(event.time)
         self.effects.append(QueueEffect(event, tuple(changes), cpu, event.queue))
+
+    def _end_run(self, cpu: int, time: int) -> None:
+        if self.since[cpu] < time:
+            thread = self.current[cpu] if self.halts[cpu] is None else IDLE
+            self.runs[cpu].append(CpuRun(self.since[cpu], time, thread))
+            self.since[cpu] = time
+
+    def _halt(self, event: HaltEvent) -> None:
+        """A thread whose CPU is halted waits for it."""
+        cpu, thread = event.vcpu, self.current[event.vcpu]
+        since = self.halts[cpu]
+        if event.is_begin == (since is not None):
+            self._refuse(event, f"CPU {cpu} {'halts' if event.is_begin else 'goes on'} twice")
+        if thread != IDLE:
+            self._end_run(cpu, event.time)
+            cause = SwitchCause("halt", event.time, thread)
+            state: State = "runnable" if event.is_begin else "running"
+            halted = Phase(event.time, state, cpu, cause=cause, is_halted=event.is_begin)
+            self._change(self._life(event, thread), halted)
+        self.halts[cpu] = event.time if event.is_begin else None
+        self.halted[cpu] += 0 if since is None else event.time - since
+
+    def _ask(self, event: AskEvent) -> None:
+        """A thread that runs is about to block: it waits for its wake-up as soon as it has."""
+        life = self._life(event, event.thread)
+        if life.now.state == "blocked":
+            self._change(life, Phase(event.time, "unqueued", life.now.cpu))
+        elif life.now.state == "running" or life.now.is_halted:
+            self.asked.add(event.thread)
 
     def _leave(self, life: ThreadLife, event: SwitchEvent, cause: SwitchCause) -> None:
         life.leaves.append((event.time, event.state == "r"))
         if event.state == "r":
+            self.asked.discard(life.thread)
             self._change(life, Phase(event.time, "runnable", event.vcpu, cause=cause))
             if cause.kind == "yield":
                 life.yields.append(event.time)
         elif event.state == "b":
             self._change(life, Phase(event.time, "blocked", event.vcpu))
+            if life.thread in self.asked:
+                self.asked.discard(life.thread)
+                self._change(life, Phase(event.time, "unqueued", event.vcpu))
         else:
             self._change(life, Phase(event.time, "dead", event.vcpu))
             del self.alive[life.thread]
@@ -346,8 +400,9 @@ class _Repeater:
         take it from another CPU's queue."""
         life, cpu = self._life(event, event.thread), event.vcpu
         now = life.now
-        if now.state != "runnable":
-            self._refuse(event, f"CPU {cpu} switches to thread {life.thread}, which is {now.state}")
+        if now.state != "runnable" or now.is_halted:
+            state = "halted on its CPU" if now.is_halted else now.state
+            self._refuse(event, f"CPU {cpu} switches to thread {life.thread}, which is {state}")
         self.sent.pop(event.thread, None)  # a wake-up that came before the thread had left its CPU
         is_moved = now.cpu != cpu
         if is_moved:
@@ -364,7 +419,7 @@ class _Repeater:
 
     def _wake(self, event: WakeEvent) -> None:
         life = self._life(event, event.thread)
-        if life.now.state != "blocked":
+        if life.now.state not in {"blocked", "unqueued"}:
             self._refuse(event, f"thread {life.thread} is woken, but is {life.now.state}")
         waker, asked = self.sent.pop(event.thread, (self.current[event.vcpu], event))
         sent = asked.time if isinstance(asked, SendEvent) else 0
@@ -382,11 +437,11 @@ class _Repeater:
     def _migrate(self, event: MigrateEvent) -> None:
         life = self._life(event, event.thread)
         now = life.now
-        if now.state == "running":
+        if now.state == "running" or now.is_halted:
             self._refuse(
                 event, f"thread {life.thread} is moved to CPU {event.cpu}, but runs on CPU {now.cpu}"
             )
-        if now.state == "blocked" or event.origin == event.cpu:
+        if now.state in {"blocked", "unqueued"} or event.origin == event.cpu:
             return  # its next wake-up says where it goes
         if now.cpu != event.origin:
             where = f"waits on CPU {now.cpu}"
@@ -418,7 +473,7 @@ def _needs(event: ThreadEvent) -> Iterator[tuple[int, State | None, int]]:
             yield event.thread, None, event.vcpu
         case ExitEvent():
             yield event.thread, "running", event.vcpu
-        case PromptEvent():
+        case PromptEvent() | HaltEvent():
             return
         case _:
             yield event.thread, None, 0

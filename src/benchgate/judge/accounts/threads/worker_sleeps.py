@@ -94,11 +94,29 @@ def worker_sleeps(schedule: Schedule, log: ClockLog, run: VerifiedRun) -> Worker
     if schedule.is_cut or not run.hz or not run.workers:
         return None
     threads = list(_threads(schedule, log))
-    shift = _shift(run, log, run.hz)
-    may_be = {worker.id: _may_be(worker, threads, run.hz, shift) for worker in run.workers}
+    may_be = _of_workers(threads, log, run.workers, run.hz)
     by_interrupts = (wake for life in schedule.lives for wake in life.wakes if wake.waker == IDLE)
     places = frozenset(address for wake in by_interrupts for address in wake.trail[GENERIC:])
     return WorkerSleeps(may_be, tuple(threads), places)
+
+
+def threads_of(
+    schedule: Schedule, log: ClockLog, workers: Sequence[WorkerReport], hz: int | None
+) -> Mapping[int, int]:
+    """Maps the threads that executed the marks of the work to their workers, as far as the record tells."""
+    if schedule.is_cut or not hz or not workers:
+        return {}
+    found = _of_workers(list(_threads(schedule, log)), log, workers, hz)
+    return {some[0].life.thread: worker for worker, some in found.items() if some}
+
+
+def _of_workers(
+    threads: Sequence[ThreadSleeps], log: ClockLog, workers: Sequence[WorkerReport], hz: int
+) -> Mapping[int, tuple[ThreadSleeps, ...]]:
+    if not threads:
+        return {}
+    shift = _shift(workers, log, hz)
+    return {worker.id: _may_be(worker, threads, hz, shift) for worker in workers}
 
 
 def _threads(schedule: Schedule, log: ClockLog) -> Iterator[ThreadSleeps]:
@@ -143,13 +161,13 @@ def _sleeps(phases: Iterable[Phase]) -> Iterator[tuple[int, ThreadWake | None, i
             since = None
 
 
-def _shift(run: VerifiedRun, log: ClockLog, hz: int) -> Fraction:
+def _shift(workers: Sequence[WorkerReport], log: ClockLog, hz: int) -> Fraction:
     """How far the guest's clock is ahead of the instruction clock: it is read just after a mark."""
     ticks = Fraction(SECOND_NS, hz)
     begins = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_BEGIN]
     ends = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_END]
-    starts = [worker.start * ticks for worker in run.workers]
-    stops = [worker.end * ticks for worker in run.workers]
+    starts = [worker.start * ticks for worker in workers]
+    stops = [worker.end * ticks for worker in workers]
     pairs = ((starts, begins), (stops, ends))
     return min(edge(times) - edge(marks) for edge in (min, max) for times, marks in pairs)
 

@@ -196,7 +196,7 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
     seen.at(0x200, two, idle, vcpu=1)
     seen.library.threads_window(False, ctypes.c_uint64(90))
     assert seen.lines() == [
-        "insn-threads 1",
+        "insn-threads 2",
         "vcpus 2",
         "fork 0 10 1 0 6f6e65",
         "wake 0 20 1 0 - - 7",
@@ -211,6 +211,19 @@ def test_a_thread_is_made_runs_sleeps_wakes_and_ends(tmp_path: Path) -> None:
         "close 90",
         "end 999",
     ]
+
+
+def test_the_clock_s_halts_and_the_calls_that_wake_are_written(tmp_path: Path) -> None:
+    seen = guest(tmp_path, OBSERVE.replace("end\n", "hook ask\nat 600\nwhen a1\nthread a0\nend\n"))
+    number, idle = seen.task(1), seen.task(0)
+    seen.at(0x600, number, 1)
+    seen.at(0x600, number, 0)  # `when` says no
+    seen.at(0x600, idle, 1)  # nobody wakes an idle thread
+    halts = seen.library.threads_halted
+    halts(1, True, ctypes.c_uint64(5))
+    halts(0, True, ctypes.c_uint64(12))  # never before what it has done
+    halts(1, False, ctypes.c_uint64(70))
+    assert seen.lines()[2:-1] == ["ask 0 10 1", "halt 1 5", "halt 0 30", "resume 1 70"]
 
 
 def test_only_changes_of_names_and_of_allowed_cpus_are_written(tmp_path: Path) -> None:

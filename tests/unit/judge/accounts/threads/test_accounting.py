@@ -86,8 +86,8 @@ def test_the_books_of_a_small_schedule(tmp_path: Path) -> None:
     wake = ThreadWake(1300, 10, 0, 11, 0, ())
     assert books.wakes == (wake, ThreadWake(2500, 0, 1, 1, 1, ()))
     assert books.wasted == (
-        WastedStretch(1, 1300, 2500, (11, 10), wake, is_pinned=False),
-        WastedStretch(1, 3000, 3100, (10,), None, is_pinned=False),
+        WastedStretch(1, 1300, 2500, (11, 10), wake, is_pinned=False, began="started"),
+        WastedStretch(1, 3000, 3100, (10,), None, is_pinned=False, began="preempted"),
     )
     assert books.excused == ()
     assert books.wait_lengths == (100, 700, 1200)
@@ -255,15 +255,16 @@ def test_the_books_of_random_schedules_are_those_of_the_model(
     books = books_of(text, tmp_path, [ClockMark(kind, 0, time) for kind, time in kinds])
     window = guest.closes - guest.opens
     for book in books.threads:
-        counted = tuple(guest.states[book.thread, state] for state in ("running", "runnable", "blocked"))
-        assert (book.running, book.runnable, book.blocked) == counted, book
+        states = ("running", "runnable", "unqueued", "blocked")
+        counted = tuple(guest.states[book.thread, state] for state in states)
+        assert tuple(getattr(book, state) for state in states) == counted, book
         assert book.end - book.begin == sum(counted)
         for part in book.by_phase:
             spent = [
                 [guest.parts[part.phase, book.thread, state, cpu] for cpu in range(guest.cpus)]
-                for state in ("running", "runnable", "blocked")
+                for state in states
             ]
-            assert (part.running, part.runnable, part.blocked) == tuple(map(sum, spent))
+            assert tuple(getattr(part, state) for state in states) == tuple(map(sum, spent))
             assert part.by_cpu == tuple(
                 (cpu, *both) for cpu, both in enumerate(zip(*spent[:2], strict=True)) if any(both)
             )
@@ -279,7 +280,8 @@ def test_the_books_of_random_schedules_are_those_of_the_model(
             sum(stretch.end - stretch.begin for stretch in books.excused if stretch.cpu == cpu.cpu)
             == guest.excused[cpu.cpu]
         )
-    assert sum(books.wait_lengths) == sum(thread.runnable for thread in books.threads)
+    assert sum(books.wait_lengths) == sum(thread.runnable + thread.unqueued for thread in books.threads)
+    assert sum(books.settles) == guest.settling
 
 
 def test_the_model_makes_what_it_shall_find() -> None:
@@ -289,6 +291,9 @@ def test_the_model_makes_what_it_shall_find() -> None:
     assert sum(sum(guest.wasted.values()) > 0 for guest in guests) > 20
     assert sum(sum(guest.excused.values()) > 0 for guest in guests) > 20
     assert any("migrate" in line for guest in guests for line in guest.lines)
+    states = [(state, times) for guest in guests for (_, state), times in guest.states.items()]
+    assert sum(times > 0 for state, times in states if state == "unqueued") > 60
+    assert sum(guest.settling > 0 for guest in guests) > 20
 
 
 @pytest.mark.parametrize("seed", range(8))

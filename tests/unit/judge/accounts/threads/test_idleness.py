@@ -17,7 +17,7 @@ from benchgate.judge.accounts.threads.schedule import repeat_schedule
 from benchgate.judge.run_files import THREAD_EVENTS, RunFiles
 from tests.unit.factories import cell, raw_run
 
-HEAD = """insn-threads 1
+HEAD = """insn-threads 2
 vcpus {vcpus}
 fork 0 10 1 0 61
 fork 0 20 2 0 62
@@ -30,8 +30,8 @@ open 100
 def found(body: str, folder: Path, vcpus: int = 2) -> tuple[list[WastedStretch], list[WastedStretch]]:
     path = folder / "threads.txt"
     path.write_text(HEAD.format(vcpus=vcpus) + body + "close 1000000\nend 1000000\n", encoding="ascii")
-    wasted, excused = find_idleness(repeat_schedule(read_thread_events(path)))
-    return list(wasted), list(excused)
+    idleness = find_idleness(repeat_schedule(read_thread_events(path)))
+    return list(idleness.wasted), list(idleness.excused)
 
 
 def spans(stretches: list[WastedStretch]) -> list[tuple[int, int, int]]:
@@ -64,6 +64,45 @@ def test_a_wake_up_that_is_lost_wastes_its_own_cpu_too(tmp_path: Path) -> None:
     assert spans(wasted) == [(1, begin, begin + 70), (2, begin, begin + 70)]
 
 
+def test_a_halted_cpu_is_idle_whatever_thread_it_has(tmp_path: Path) -> None:
+    """It is charged after the time to settle, with the other CPU that might have run the thread."""
+    late = idleness.SETTLE + 500
+    body = f"halt 0 1000\nresume 0 {1000 + late}\nhalt 0 50000\nresume 0 {50000 + idleness.SETTLE}\n"
+    wasted, _ = found(body, tmp_path)
+    begin = 1000 + idleness.SETTLE
+    assert spans(wasted) == [(0, begin, 1000 + late), (1, begin, 1000 + late)]
+    assert all(stretch.threads == (1,) for stretch in wasted)
+
+
+def test_a_thread_waits_from_the_call_that_wakes_it(tmp_path: Path) -> None:
+    """On no queue: the idle CPU is charged with all but the time to settle."""
+    wasted, _ = found("ask 0 1000 2\nwake 0 41000 2 1 - -\nswitch 1 41500 0 r 2 -\n", tmp_path)
+    assert spans(wasted) == [(1, 1000 + idleness.SETTLE, 41000)]
+    path = tmp_path / "threads.txt"
+    settles = find_idleness(repeat_schedule(read_thread_events(path))).settles
+    assert settles == (idleness.SETTLE, 500)
+
+
+def test_a_thread_that_is_asked_for_before_it_blocks_waits_from_then_on(tmp_path: Path) -> None:
+    body = "wake 0 900 2 0 - -\nask 1 1000 1\nswitch 0 1500 1 b 2 -\nwake 0 61500 1 0 - -\n"
+    wasted, _ = found(body + "switch 0 61600 2 b 1 -\n", tmp_path)
+    assert spans(wasted)[0] == (1, 900, 1500)  # thread 2 behind 1
+    assert spans(wasted)[1:] == [(1, 1500 + idleness.SETTLE, 61600)]
+
+
+def test_a_thread_that_does_not_block_was_not_asked_for(tmp_path: Path) -> None:
+    body = "wake 0 900 2 0 - -\nask 1 1000 1\nswitch 0 1500 1 r 2 -\nswitch 0 2000 2 b 1 -\n"
+    wasted, _ = found(body + "switch 0 3000 1 b 0 -\n", tmp_path)
+    assert spans(wasted) == [(1, 900, 2000)]
+
+
+def test_an_earlier_record_is_judged_by_the_time_that_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "threads.txt"
+    body = "wake 0 1000 2 1 - -\nswitch 1 91000 0 r 2 -\nclose 200000\n"
+    path.write_text(HEAD.format(vcpus=2).replace("threads 2", "threads 1") + body, encoding="ascii")
+    assert not find_idleness(repeat_schedule(read_thread_events(path))).wasted
+
+
 def test_a_cpu_with_a_thread_on_its_queue_is_not_free(tmp_path: Path) -> None:
     body = "fork 0 900 3 1 63\nwake 0 1000 2 0 - -\n"
     body += "wake 0 1200 3 1 - -\nswitch 1 1300 0 r 3 -\nswitch 1 1400 3 b 0 -\n"
@@ -86,7 +125,7 @@ def test_a_cpu_that_is_not_up_yet_wastes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "threads.txt"
     text = HEAD.format(vcpus=2).replace("open 100\n", "") + body + "switch 0 1600 1 b 2 -\nend 2000\n"
     path.write_text(text, encoding="ascii")
-    wasted, _ = find_idleness(repeat_schedule(read_thread_events(path)))
+    wasted = find_idleness(repeat_schedule(read_thread_events(path))).wasted
     assert spans(list(wasted)) == [(1, 1400, 1600)]
 
 

@@ -1,0 +1,112 @@
+#include "core/standing.h"
+
+#include "arch/lapic.h"
+#include "arch/tlb.h"
+#include "arch/tsc.h"
+#include "arch/x86.h"
+#include "core/fault.h"
+#include "core/thread.h"
+#include "core/thread_switch.h"
+#include "core/timer.h"
+#include "ring/abi.h"
+#include "sched/choose.h"
+#include "sched/common.h"
+
+FAULT_COPY static void halt_for(uint64_t us) {
+    uint64_t until = now() + us * cycles_per_us;
+    while (now() < until) {
+        tlb_serve();
+        timer_slice(until);
+        irq_on_and_halt();
+    }
+}
+
+// fault=halt-yield: one time in N (20) the CPU halts for 300 us, with the thread that yields (core/thread.c), or that
+// its tick preempts.
+FAULT_COPY struct thread *thread_choose_halted(struct cpu *cpu, bool search) {
+    bool yields = !search;
+    if (yields && sched_is_hit(20))
+        halt_for(300);
+    struct sched_entity *entity = sched->pick(cpu->index);
+    if (entity == NULL && search)
+        entity = sched->steal(cpu->index);
+    return entity ? (struct thread *)((char *)entity - offsetof(struct thread, entity)) : NULL;
+}
+
+FAULT_COPY static void look(struct cpu *cpu) {
+    uint64_t bit = 1ul << cpu->index;
+    tlb_serve();
+    struct thread *next = thread_choose(cpu, true);
+    cpu->reschedule = false;
+    if (next != NULL)
+        thread_switch(next, false);
+    atomic_fetch_or_explicit(&sched_cpus.idle, bit, memory_order_seq_cst);
+    if (!sched_any_waiting())
+        irq_on_and_halt();
+    atomic_fetch_and_explicit(&sched_cpus.idle, ~bit, memory_order_relaxed);
+}
+
+// fault=late-look: an idle CPU looks at its queue, and at those of others, 90 us late.
+FAULT_COPY void thread_idle_late(void) {
+    for (;;) {
+        delay_us(90);
+        look(this_cpu());
+    }
+}
+
+// fault=blind-idle: one time in N (8) an idle CPU halts once more, for 200 us, whatever is on its queue.
+FAULT_COPY void thread_idle_blind(void) {
+    for (;;) {
+        if (sched_is_hit(8))
+            halt_for(200);
+        look(this_cpu());
+    }
+}
+
+// fault=withhold: one wake-up in N (10) comes to a queue 2 ms late, by a timer of its own; fault=late-start: so does
+// each start of a thread. Those who sleep until a deadline are spared: they have the timer.
+static bool withheld[MAX_THREADS]; // by slot
+
+FAULT_COPY static bool withhold(struct thread *thread, enum sched_why why) {
+    bool starts = fault_is(FAULT_LATE_START), hits = why == (starts ? SCHED_NEW : SCHED_WAKE);
+    if (withheld[thread->slot]) { // it is due
+        withheld[thread->slot] = false;
+        thread->deadline = 0;
+        return false;
+    }
+    if (!hits || thread->deadline != 0 || (!starts && !sched_is_hit(10)))
+        return false;
+    withheld[thread->slot] = true;
+    thread->deadline = now() + 2000 * cycles_per_us;
+    timer_sleep(thread);
+    return true;
+}
+
+// Interrupts the CPU of the queue and an idle one, whatever they do: simpler than the right one.
+FAULT_COPY void thread_ready_withheld(struct thread *thread, enum sched_why why) {
+    struct cpu *cpu = this_cpu();
+    bool claimed = false;
+    if (withhold(thread, why))
+        return;
+    while (atomic_load_explicit(&thread->on_cpu, memory_order_acquire)) {
+        tlb_serve();
+        pause();
+    }
+    thread_account(thread, THREAD_RUNNABLE, now());
+    unsigned to = sched->wake_cpu(&thread->entity, cpu->index, &claimed);
+    sched->enqueue(to, &thread->entity, why);
+    if (to == cpu->index)
+        cpu->reschedule = true;
+    else
+        lapic_send(cpus[to].apic_id, VECTOR_RESCHEDULE);
+    int idle = claimed ? -1 : sched_claim_idle(to);
+    if (idle >= 0 && (unsigned)idle != cpu->index)
+        lapic_send(cpus[idle].apic_id, VECTOR_RESCHEDULE);
+}
+
+FAULT_COPY void thread_expire_withheld(struct thread *thread, uint64_t count) {
+    if (withheld[thread->slot])
+        thread_ready_withheld(thread, fault_is(FAULT_LATE_START) ? SCHED_NEW : SCHED_WAKE);
+    else
+        wait_end(thread, -RING_ETIMEDOUT, &count, NULL);
+}

@@ -1,0 +1,20 @@
+// For core/fault.c: wrong copies of functions of core/thread.c. A CPU does nothing while a thread could run. They are
+// no copies of the same lines, which would change how the compiler inlines the right ones.
+#ifndef CORE_STANDING_H
+#define CORE_STANDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sched/policy.h"
+
+struct cpu;
+struct thread;
+
+struct thread *thread_choose_halted(struct cpu *cpu, bool search);
+_Noreturn void thread_idle_late(void);
+_Noreturn void thread_idle_blind(void);
+void thread_ready_withheld(struct thread *thread, enum sched_why why);
+void thread_expire_withheld(struct thread *thread, uint64_t count);
+
+#endif

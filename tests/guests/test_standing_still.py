@@ -1,0 +1,109 @@
+"""Kernels whose CPUs stand still while threads could run: `work_conserving` says FAIL. tern itself passes.
+
+Each fault of tern does it in another place: with a thread on the CPU, with a thread on no queue, with one on
+the idle CPU's own queue, without an interrupt. What the record says beside that follows from the times in the
+fault's source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from benchgate.base.gates import Gate, Verdict, Word
+from benchgate.base.runs import VerifiedRun
+from benchgate.base.workload.metrics import OF_THREADS
+from benchgate.build.fetch import inputs
+from benchgate.insn.threads_log import read_thread_events
+from benchgate.judge.accounts.threads.accounting import conserved, thread_books
+from benchgate.judge.accounts.threads.books import ThreadBooks
+from benchgate.judge.arms import arm_of
+from benchgate.judge.decide import decide
+from benchgate.judge.run_files import RunFiles
+from benchgate.plan import catalog
+from tests.guests.test_tern_faults import broken
+from tests.ternkit import Bootkit
+
+TASKS = ("tasks", 2, {"steps": 4000})
+PAIRS = ("wake", 2, {"rounds": 200})
+FAN = ("wake", 2, {"pattern": "fan", "rounds": 100})
+MADE = ("spawn", 2, {"errands": 12})
+AT_MOST = 0.005
+
+
+@dataclass(frozen=True)
+class Stood:
+    run: VerifiedRun
+    verdict: Verdict
+    books: ThreadBooks
+
+
+@pytest.fixture(scope="module")
+def observing(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
+    return Bootkit(tmp_path_factory.mktemp("standing"), inputs.qemu(), insn=True)
+
+
+def stood(kit: Bootkit, fault: str, of: tuple[str, int, dict[str, object]]) -> Stood:
+    """One seed, used five times: what is asked is whether the gate sees it."""
+    workload, cpus, given = of
+    system = broken(fault) if fault else catalog.load_system("kernel")
+    judged = kit.once(f"{fault} {of}", lambda: kit.run(system, workload, cpus, given, threads=True))
+    run = judged.verified
+    assert run is not None, judged
+    five = [replace(run, run=replace(run.run, attempt=seed, seed=seed)) for seed in range(1, 6)]
+    gate = Gate("conserves", "work_conserving", None, run.run.cell, "wasted", None, AT_MOST)
+    arms = {run.run.cell.id: arm_of(run.run.cell, five, declared=OF_THREADS)}
+    (verdict,) = decide([gate], arms, catalog.load_policy("default")).verdicts
+    files = RunFiles(run.run)
+    assert files.thread_events is not None
+    return Stood(run, verdict, thread_books(files.thread_events, explained=0))
+
+
+@pytest.mark.parametrize("of", [TASKS, PAIRS, FAN, MADE], ids=lambda of: str(of[0]))
+def test_tern_itself_passes(observing: Bootkit, of: tuple[str, int, dict[str, object]]) -> None:
+    seen = stood(observing, "", of)
+    assert seen.verdict.outcome is Word.PASS, seen.verdict.reason
+    assert seen.run.metrics["settling"] < 1_000
+
+
+@pytest.mark.parametrize(
+    ("fault", "of", "longest"),
+    [
+        ("halt-yield", TASKS, 280_000),
+        ("withhold", PAIRS, 1_900_000),
+        ("late-start", MADE, 1_900_000),
+        ("late-look", FAN, 0),
+        ("blind-idle", FAN, 0),
+        ("drop-ipi", FAN, 0),
+    ],
+)
+def test_a_kernel_that_stands_still_fails(
+    observing: Bootkit, fault: str, of: tuple[str, int, dict[str, object]], longest: int
+) -> None:
+    seen = stood(observing, fault, of)
+    assert seen.verdict.outcome is Word.FAIL, seen.verdict.reason
+    assert seen.run.metrics["wasted_longest"] >= longest
+
+
+@pytest.mark.parametrize(("fault", "of"), [("halt-yield", TASKS), ("withhold", PAIRS)])
+def test_without_the_clock_and_the_calls_nothing_is_seen_of_it(
+    observing: Bootkit, fault: str, of: tuple[str, int, dict[str, object]], tmp_path: Path
+) -> None:
+    """The same record as earlier versions wrote it."""
+    seen = stood(observing, fault, of)
+    text = (seen.run.run.folder / "threads.txt").read_text().replace("insn-threads 2", "insn-threads 1", 1)
+    new = ("halt ", "resume ", "ask ")
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(new)]
+    (tmp_path / "threads.txt").write_text("".join(lines))
+    before = conserved(thread_books(read_thread_events(tmp_path / "threads.txt"), explained=0))
+    assert before.share < AT_MOST < 0.5 < conserved(seen.books).share
+
+
+def test_a_wake_up_that_is_withheld_is_a_wait_on_no_queue(observing: Bootkit) -> None:
+    """As long as the guest itself says: 2 ms, as the longest wait of the thread view."""
+    seen = stood(observing, "withhold", PAIRS)
+    assert max(thread.unqueued for thread in seen.books.threads) > 2_000_000
+    assert 2_000_000 < seen.run.metrics["sched_wait_max"] < 2_100_000
+    assert seen.run.metrics["wakeup_p99"] > 2_000_000
