@@ -254,6 +254,12 @@ class OutsideUse:
     together: int
     inside: int
     """The instructions of all CPUs together in the window."""
+    polled: int = 0
+    """As `together`: in the loop in which idle CPUs poll. They are not part of the other counts outside."""
+    busiest_polled: int = 0
+    """The same, of the CPU that polled most."""
+    polled_inside: int = 0
+    """The part of `inside` that was executed in that loop's code."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchgate.base.runs import CpuUse, Measurement
+from benchgate.base.runs import CpuUse, Measurement, OutsideUse
 
 TURNS = 1.25
 """How many times as long the CPUs of the base may need for the same work if workers share CPUs or make calls:
@@ -29,8 +29,8 @@ LONGER = 0.01
 """The busiest CPU may execute more by this share of one CPU's work outside of the window, so a ratio may be
 too large by as much: `superlinear_ideal` allows the same. The start of a few more workers fits in."""
 MORE = 0.05
-"""The same share for all CPUs and all work. While the busiest CPU starts the program, others that poll
-execute as much as it does, and nothing tells that from work."""
+"""The same share for all CPUs and all work. While the busiest CPU starts the program, others may poll, and
+nothing tells that from work unless the clock knows the loop (insn/c/record/polls.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +83,34 @@ def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -
 
 def outside(base: Measurement, arm: Measurement, runs: int) -> str:
     """Why the larger arm does part of its work where no time counts; empty if it does not. Only a window
-    between lines of the console has an outside that can be compared (base/runs.py, Outside). There a kernel
-    reads a line, starts a program and prints, and that takes no more instructions with more CPUs. The runs of
-    an arm that say least count."""
+    between lines of the console has an outside that can be compared (base/runs.py, OutsideUse). There a kernel
+    reads a line, starts a program and prints, and that takes no more instructions with more CPUs. An idle CPU
+    that polls is not at work. Its loop has functions that a worker calls, too, such as those of locks: as much
+    of it as the base executes in its window may be work. The runs of an arm that say least count."""
     ones, twos = ([work.outside for work in of.cpu_work[:runs] if work.outside] for of in (base, arm))
     if not ones or not twos:
         return ""
+    shared = max(one.polled_inside for one in ones)
     inside, cpus = min(two.inside for two in twos), arm.cell.cpus
-    limits = {"busiest": LONGER * inside / cpus, "together": MORE * inside}
-    for what, most in limits.items():
-        of_base, of_arm = ([getattr(use, what) for use in uses] for uses in (ones, twos))
-        if min(of_arm) - max(of_base) > most:
-            who = "its busiest CPU" if what == "busiest" else "all CPUs"
+    limits = (
+        ("its busiest CPU", _busiest, LONGER * inside / cpus),
+        ("all CPUs", _together, MORE * inside),
+    )
+    for who, count, most in limits:
+        of_base, of_arm = max(count(use, shared) for use in ones), min(count(use, shared) for use in twos)
+        if of_arm - of_base > most:
+            polls = ", polling not counted," if any(use.polled for use in (*ones, *twos)) else ""
             return (
-                f"outside of its window, from the typed line to its begin and from its end to the answers, "
-                f"{who} executed {min(of_arm)} instructions at smp{cpus} and {max(of_base)} at "
+                f"outside of its window, from the typed line to its begin and from its end to the answers,"
+                f"{polls} {who} executed {of_arm} instructions at smp{cpus} and {of_base} at "
                 f"smp{base.cell.cpus}, and at most {most:.0f} more may be"
             )
     return ""
+
+
+def _busiest(use: OutsideUse, shared: int) -> int:
+    return use.busiest + min(use.busiest_polled, shared)
+
+
+def _together(use: OutsideUse, shared: int) -> int:
+    return use.together + min(use.polled, shared)

@@ -2,6 +2,7 @@
 #ifndef CONSOLE_H
 #define CONSOLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
@@ -12,6 +13,7 @@ void console_begins(uint64_t printed); // the guest was restored; so many bytes 
 void console_wrote(const struct iovec *parts, size_t length);
 uint64_t console_bytes(void); // so far
 uint64_t console_last(void);  // when the last of them was printed
+bool console_is_incomplete(void); // its last line has no end: it may be a prompt
 void console_report(void);    // at exit: the same for a last line that has no end
 
 #endif

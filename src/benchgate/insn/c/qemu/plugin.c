@@ -13,6 +13,7 @@
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
+#include "polls.h"
 #include "pool.h"
 #include "profile.h"
 #include "sharing.h"
@@ -283,6 +284,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
         why = threads_setup(s->threads, s->observe, vcpus, s->lines, s->clock.start.time);
+    if (!why && s->lines && s->talk >= 0)
+        why = polls_setup(vcpus);
     if (!why)
         why = counts_setup(s->observe, s->bytes, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
