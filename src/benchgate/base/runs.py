@@ -255,9 +255,7 @@ class OutsideUse:
     inside: int
     """The instructions of all CPUs together in the window."""
     polled: int = 0
-    """As `together`: in the loop in which idle CPUs poll. They are not part of the other counts outside."""
-    busiest_polled: int = 0
-    """The same, of the CPU that polled most."""
+    """All CPUs together, in the loop in which idle CPUs poll. The other counts outside are without these."""
     polled_inside: int = 0
     """The part of `inside` that was executed in that loop's code."""
 

@@ -123,7 +123,6 @@ class ConsoleClock:
             together=sum(map(sum, work)) + around * len(begin.vcpus),
             inside=inside_work + inside_polls,
             polled=sum(map(sum, polls)),
-            busiest_polled=sum(map(max, polls)),
             polled_inside=inside_polls,
         )
 

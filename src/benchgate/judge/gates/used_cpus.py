@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchgate.base.runs import CpuUse, Measurement, OutsideUse
+from benchgate.base.runs import CpuUse, Measurement
 
 TURNS = 1.25
 """How many times as long the CPUs of the base may need for the same work if workers share CPUs or make calls:
@@ -85,32 +85,29 @@ def outside(base: Measurement, arm: Measurement, runs: int) -> str:
     """Why the larger arm does part of its work where no time counts; empty if it does not. Only a window
     between lines of the console has an outside that can be compared (base/runs.py, OutsideUse). There a kernel
     reads a line, starts a program and prints, and that takes no more instructions with more CPUs. An idle CPU
-    that polls is not at work. Its loop has functions that a worker calls, too, such as those of locks: as much
-    of it as the base executes in its window may be work. The runs of an arm that say least count."""
+    that polls is not at work, unless its loop does the work. Then the arm has executed too little else in its
+    window for all of that work, and as much of the loop as is missing there may be work outside, too. The runs
+    of an arm that say least count."""
     ones, twos = ([work.outside for work in of.cpu_work[:runs] if work.outside] for of in (base, arm))
     if not ones or not twos:
         return ""
-    shared = max(one.polled_inside for one in ones)
     inside, cpus = min(two.inside for two in twos), arm.cell.cpus
-    limits = (
-        ("its busiest CPU", _busiest, LONGER * inside / cpus),
-        ("all CPUs", _together, MORE * inside),
+    needed = min(one.inside - one.polled_inside for one in ones) / TURNS
+    missing = max(0, int(needed) - max(two.inside - two.polled_inside for two in twos))
+    counts = (
+        ("its busiest CPU", [one.busiest for one in ones], [two.busiest for two in twos], LONGER / cpus),
+        (
+            "all CPUs",
+            [one.together for one in ones],
+            [two.together + min(two.polled, missing) for two in twos],
+            MORE,
+        ),
     )
-    for who, count, most in limits:
-        of_base, of_arm = max(count(use, shared) for use in ones), min(count(use, shared) for use in twos)
-        if of_arm - of_base > most:
-            polls = ", polling not counted," if any(use.polled for use in (*ones, *twos)) else ""
+    for who, of_base, of_arm, share in counts:
+        if min(of_arm) - max(of_base) > share * inside:
             return (
-                f"outside of its window, from the typed line to its begin and from its end to the answers,"
-                f"{polls} {who} executed {of_arm} instructions at smp{cpus} and {of_base} at "
-                f"smp{base.cell.cpus}, and at most {most:.0f} more may be"
+                f"outside of its window, from the typed line to its begin and from its end to the answers, "
+                f"{who} executed {min(of_arm)} instructions at smp{cpus} and {max(of_base)} at "
+                f"smp{base.cell.cpus}, and at most {share * inside:.0f} more may be"
             )
     return ""
-
-
-def _busiest(use: OutsideUse, shared: int) -> int:
-    return use.busiest + min(use.busiest_polled, shared)
-
-
-def _together(use: OutsideUse, shared: int) -> int:
-    return use.together + min(use.polled, shared)

@@ -24,7 +24,8 @@ static struct clock_delays late; // by then: a guest that waits for input is end
 static size_t left = MOST_BYTES;
 static struct clock_work last[LOCKSTEP_MAX];
 static uint64_t polled[LOCKSTEP_MAX];
-static bool incomplete; // the last byte is no end of a line
+static bool incomplete; // the last byte is no end of a line: it may be a prompt
+static uint64_t looked; // at so many bytes, polls.h was told last
 
 void console_setup(unsigned count) {
     vcpus = count;
@@ -74,6 +75,13 @@ void console_wrote(const struct iovec *parts, size_t length) {
     }
 }
 
+void console_look(void) {
+    if (!incomplete || looked == bytes)
+        return;
+    looked = bytes;
+    polls_silence();
+}
+
 void console_report(void) {
     if (vcpus && bytes > reported)
         end_line();
@@ -85,8 +93,4 @@ uint64_t console_bytes(void) {
 
 uint64_t console_last(void) {
     return last_byte;
-}
-
-bool console_is_incomplete(void) {
-    return incomplete;
 }

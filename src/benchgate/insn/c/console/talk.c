@@ -93,14 +93,14 @@ int talk_take(struct talk *t, uint64_t now) {
     return byte;
 }
 
-uint64_t talk_quiet(const struct talk *t, uint64_t bytes) {
+static uint64_t quiet_from(const struct talk *t, uint64_t bytes) {
     if (t->waiting || !talk_has_news(t, bytes) || t->since > TALK_NEVER - t->quiet)
         return TALK_NEVER;
     return t->since + t->quiet;
 }
 
 uint64_t talk_next(const struct talk *t, uint64_t bytes) {
-    uint64_t next = t->waiting ? t->next_byte : talk_quiet(t, bytes);
+    uint64_t next = t->waiting ? t->next_byte : quiet_from(t, bytes);
     if (t->state != TALK_RUNS)
         return t->state == TALK_FREE && t->waiting ? next : TALK_NEVER;
     if (talk_is_full(t, bytes))
@@ -111,7 +111,7 @@ uint64_t talk_next(const struct talk *t, uint64_t bytes) {
 enum talk_kind talk_stop(struct talk *t, uint64_t bytes, uint64_t now) {
     if (t->state != TALK_RUNS)
         return TALK_NONE;
-    enum talk_kind why = now >= talk_quiet(t, bytes) ? TALK_QUIET
+    enum talk_kind why = now >= quiet_from(t, bytes) ? TALK_QUIET
                          : talk_is_full(t, bytes)    ? TALK_FULL
                          : now >= t->limit           ? TALK_LATE
                                                      : TALK_NONE;

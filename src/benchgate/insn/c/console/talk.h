@@ -59,8 +59,6 @@ bool talk_is_full(const struct talk *t, uint64_t bytes);
 bool talk_has_news(const struct talk *t, uint64_t bytes); // since the last stop, printed or typed
 int talk_take(struct talk *t, uint64_t now);              // a byte that arrives now, or -1
 uint64_t talk_next(const struct talk *t, uint64_t bytes); // when a byte arrives or the guest must stop
-// When the guest will be quiet if nothing more is printed or typed; TALK_NEVER: nobody waits for that.
-uint64_t talk_quiet(const struct talk *t, uint64_t bytes);
 // Gives why the guest must stop now; it counts as stopped from then on.
 enum talk_kind talk_stop(struct talk *t, uint64_t bytes, uint64_t now);
 

@@ -20,12 +20,10 @@
 
 #define MOST_FDS 512
 #define LONG_NS 1000000000
-#define PROMPT_PART 16 // a kernel has prompted, and waits, after this part of the time until it counts as quiet
 #define LONGEST (2 * TALK_BYTES + 200)
 
 static struct talk talk;
 static int host = -1, keys = -1;
-static uint64_t silence;    // when the last one of which polls.h was told will have lasted
 static bool told;           // the host knows of the stop that lasts
 static _Atomic bool dozing; // the main loop does not expect the guest to print
 static _Atomic bool noted;  // it knows that the guest has printed too much since its last stop
@@ -68,19 +66,9 @@ static void look(void) {
     talk_printed(&talk, console_bytes(), console_last());
 }
 
-// When the kernel, which may be at a prompt, does no more than wait for a line: once in each silence.
-static uint64_t next_silence(void) {
-    uint64_t end = talk_quiet(&talk, console_bytes());
-    bool waits = talk.state == TALK_RUNS && end != TALK_NEVER && console_is_incomplete() && silence != end;
-    return waits ? end - talk.quiet + talk.quiet / PROMPT_PART : TALK_NEVER;
-}
-
 void typist_type(void) {
     look();
-    if (next_silence() <= clock_here()) {
-        silence = talk_quiet(&talk, console_bytes());
-        polls_silence();
-    }
+    console_look();
     for (int byte; (byte = talk_take(&talk, clock_here())) >= 0;) {
         uint8_t key = (uint8_t)byte;
         if (syscall(SYS_write, keys, &key, 1) != 1)
@@ -96,8 +84,7 @@ uint64_t typist_next(void) {
     look();
     if (talk_has_news(&talk, console_bytes()))
         atomic_store(&dozing, false);
-    uint64_t next = talk_next(&talk, console_bytes()), begins = next_silence();
-    return begins < next ? begins : next;
+    return talk_next(&talk, console_bytes());
 }
 
 static bool is_halted(void) {

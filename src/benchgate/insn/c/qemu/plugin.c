@@ -203,6 +203,7 @@ static void reached(unsigned vcpu, void *data) {
     adopt(vcpu);
     check_hooks(vcpu);
     check_tsc(vcpu);
+    console_look();
     clock_limit_reached(vcpu, data);
 }
 

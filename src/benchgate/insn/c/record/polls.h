@@ -1,13 +1,12 @@
 // What a kernel executes while it waits at its prompt and nothing is typed: the blocks of the loop in which its idle
 // CPUs poll, if they do. Afterwards the instructions of these blocks are told from work.
 //
-// A silence begins some time after the last byte of an incomplete line (polls_silence), and ends when a line is
-// typed (polls_typed). What was executed in between belongs to that loop. A CPU that works in other blocks does
-// not poll, whenever it does so. The same blocks may be work, too (the functions of locks): then they are also
-// executed in the window of a run with one CPU, and judge/gates/used_cpus.py counts as many of them as work.
+// A silence begins at the first stop of a vCPU after the last byte of an incomplete line (polls_silence), and ends
+// when a line is typed (polls_typed). What was executed in between belongs to that loop. A CPU that works in other
+// blocks does not poll, whenever it does so. Work may be done in the same blocks: judge/gates/used_cpus.py.
 //
-// With plugin API 3 only; without it nothing counts as polled. Call all but polls_block in the main thread or in a
-// vCPU's, while every other vCPU is stopped.
+// With plugin API 3 only; without it nothing counts as polled. Call all but polls_block while every other vCPU is
+// stopped.
 #ifndef POLLS_H
 #define POLLS_H
 
