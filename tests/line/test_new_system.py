@@ -53,6 +53,38 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
     assert cli.main(["explore", *explored]) == 0
 
 
+def test_a_kernel_that_prints_backspaces_and_nothing_of_its_cpus(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The clock shows that its CPUs came up: that is filled in, and tried."""
+    out = tmp_path / "mine.yaml"
+    words = "countdown=shown online=unsaid"
+    assert new_system(kernel, out, "--append", words, "--send", "primes {workers} 20000") == 0
+    said = capsys.readouterr()
+    assert "to fill in" not in said.out
+    assert "booting with 2 CPUs on the instruction clock" in said.err
+    assert "no result" not in said.err
+    assert "speedup(cpus=2" in said.out
+    system = systemfile.load(out)
+    assert system.console.by_clock
+    assert system.console.ready == "^talker: any key stops it:  2 \b\b\b 1 \b\b\b 0 $"
+
+
+def test_a_kernel_that_brings_up_one_cpu_gets_no_speedup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It comes to its prompt and answers with 2 and 4 CPUs, too."""
+    out = tmp_path / "mine.yaml"
+    assert new_system(talker(tmp_path, cpus=1), out, "--send", "primes 1 20000") == 0
+    said = capsys.readouterr()
+    assert "that run is no result: work: the row counts 2 CPUs" in said.err
+    assert "speedup" not in said.out
+    assert "cell.require_verified()" in said.out
+    assert "what a workload of it could promise" in said.out
+    assert systemfile.load(out).cpus == (1, 1)
+    assert "cpus: {maximum: 1}    # a run with 2 is no result: work: the row counts 2 CPUs" in out.read_text()
+
+
 def test_a_kernel_that_repeats_itself_came_up_on_no_machine(
     kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

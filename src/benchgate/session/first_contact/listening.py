@@ -7,6 +7,7 @@ that misbehaves is a `BootObservation` too. Fails with BootError only if QEMU ca
 
 from __future__ import annotations
 
+import codecs
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,7 @@ from benchgate.run.guest import RunningGuest, boot_interactive
 from benchgate.run.suspicion import Repetition, Suspicion
 
 Show = Callable[[str], None]
+_UTF8 = codecs.getincrementaldecoder("utf-8")
 _READ_BYTES = 1 << 16
 _SLICE_S = 0.2
 _LONGEST_PROMPT = 100
@@ -119,6 +121,8 @@ class _Listener:
     until: float
     show: Show
     stream: Stream = field(default_factory=Stream)
+    decoder: codecs.IncrementalDecoder = field(default_factory=lambda: _UTF8("replace"))
+    """As a run's console is read (judge/console/output.py), so that what is guessed from one matches the other."""
     text: str = ""
     repetition: Repetition = field(default_factory=lambda: Repetition(REPEAT_BYTES))
     suspicion: Suspicion = field(default_factory=Suspicion)
@@ -175,7 +179,7 @@ class _Listener:
         return {ListeningEnd.REPEATS: self.repeated, ListeningEnd.SUSPECT: self.suspicion.line}.get(stop, "")
 
     def _hear(self, piece: bytes, used: float) -> None:
-        heard = piece.decode("utf-8", "backslashreplace")
+        heard = self.decoder.decode(piece)
         self.text += heard
         self.heard.append((len(self.text), used))
         self.show(heard)
