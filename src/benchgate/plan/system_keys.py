@@ -7,6 +7,7 @@ check what concerns several keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
@@ -393,6 +394,8 @@ _CPUS: Table = {
     "minimum": Integer("the smallest CPU count", default=1, low=1, high=MAX_CPUS),
     "maximum": Integer("the largest CPU count", default=MAX_CPUS, low=1, high=MAX_CPUS),
 }
+EXTENDED = ("linux", "kernel")
+"""The shipped systems that a user's own may extend: those with a guest."""
 _EVERY: Table = {
     "version": Integer("1, the version of this table", low=1, high=1),
     "name": name("the system's name, in the names of rows"),
@@ -446,11 +449,24 @@ _BY_ARCH = each(
     names="ARCH",
     allowed=tuple(ARCHITECTURES),
 )
+_LIKE = "as in that system"
+_EXTENDING: Table = {
+    "extends": Choice(
+        "a shipped system, of which this one has every key that is not here; a mapping is put over its mapping",
+        EXTENDED,
+    ),
+    **{
+        key: replace(row, otherwise=_LIKE, is_partial=True) if isinstance(row, Block) and row.forms else row
+        for key, row in _GUEST.items()
+        if key != "kind"
+    },
+    "by_arch": _BY_ARCH,
+}
 
 SYSTEM = YamlFile(
     "A system: what boots, how it is started, and how its console is read.",
     name="system",
     title="A system",
     places=("fixtures/systems/*.yaml",),
-    forms=({**_GUEST, "by_arch": _BY_ARCH}, _NATIVE),
+    forms=({**_GUEST, "by_arch": _BY_ARCH}, _NATIVE, _EXTENDING),
 )
