@@ -7,7 +7,6 @@ check what concerns several keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from benchgate.base.cells import Mode
 from benchgate.base.system.arch import ARCHITECTURES, X86_64
@@ -449,24 +448,17 @@ _BY_ARCH = each(
     names="ARCH",
     allowed=tuple(ARCHITECTURES),
 )
-_LIKE = "as in that system"
-_EXTENDING: Table = {
-    "extends": Choice(
-        "a shipped system, of which this one has every key that is not here; a mapping is put over its mapping",
-        EXTENDED,
-    ),
-    **{
-        key: replace(row, otherwise=_LIKE, is_partial=True) if isinstance(row, Block) and row.forms else row
-        for key, row in _GUEST.items()
-        if key != "kind"
-    },
-    "by_arch": _BY_ARCH,
-}
+_EXTENDS = Choice(
+    "a shipped system, of which this one has each key that it does not have itself, such as `kind`; a mapping is put "
+    "over its mapping, and the console's system is its own",
+    EXTENDED,
+    otherwise="every key is in this file",
+)
 
 SYSTEM = YamlFile(
     "A system: what boots, how it is started, and how its console is read.",
     name="system",
     title="A system",
     places=("fixtures/systems/*.yaml",),
-    forms=({**_GUEST, "by_arch": _BY_ARCH}, _NATIVE, _EXTENDING),
+    forms=({**_GUEST, "by_arch": _BY_ARCH, "extends": _EXTENDS}, _NATIVE),
 )
