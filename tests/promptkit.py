@@ -96,9 +96,7 @@ def speedup(
     for count in (1, cpus):
         where = folder / f"smp{count}"
         where.mkdir()
-        judged = Booter(where, kernel, INSN, guest).boot(
-            words, cpus=count, window=window, pace_us=pace_us
-        )
+        judged = Booter(where, kernel, INSN, guest).boot(words, cpus=count, window=window, pace_us=pace_us)
         assert judged.verified is not None, judged.reason
         runs.append(judged.verified)
     return judged_five_times(runs[0], runs[1])

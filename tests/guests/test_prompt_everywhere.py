@@ -112,8 +112,8 @@ SLOWLY = 1000
 
 
 def test_idle_cpus_that_poll_are_not_at_work(guest: Architecture, kernel: Path, tmp_path: Path) -> None:
-    """None of its CPUs is ever halted: they take the locks of a table, as xv6 does. While the line is typed, four
-    of them execute four times what one does, which is no work."""
+    """None of its CPUs is ever halted: they take the locks of a table, as xv6 does. While the line is typed,
+    four of them execute four times what one does, which is no work."""
     verdict = speedup(tmp_path, kernel, "idle=scan", LINES, cpus=4, guest=guest, pace_us=SLOWLY)
     assert verdict.outcome == "PASS", verdict.reason
     assert verdict.ratio is not None
@@ -124,8 +124,8 @@ def test_idle_cpus_that_poll_are_not_at_work(guest: Architecture, kernel: Path, 
 def test_a_cpu_that_works_in_its_idle_loop_is_at_work(
     guest: Architecture, kernel: Path, tmp_path: Path, case: str
 ) -> None:
-    """CPU 1 does half of the work while the line is typed, and then looks busy. No CPU executes more than with one
-    CPU, where CPU 0 polls meanwhile. With `idle-always` the loop at the silent prompt has the same code."""
+    """CPU 1 does half of the work while the line is typed, and then looks busy. No CPU executes more than with
+    one CPU, where CPU 0 polls meanwhile. With `idle-always` the loop at the silent prompt has that code, too."""
     words = f"idle=scan lie={case} knows={SHORT}"
     verdict = speedup(tmp_path, kernel, words, LINES, guest=guest, pace_us=SLOWLY)
     assert verdict.outcome == "INVALID", verdict.reason

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
+from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import RISCV64
 from benchgate.base.system.boots import Smoke
 from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod
+from benchgate.build.fetch import inputs
 from benchgate.plan import systemfile
 from tests.kernelkit import talker
 
@@ -83,6 +86,21 @@ def test_a_kernel_that_brings_up_one_cpu_gets_no_speedup(
     assert "what a workload of it could promise" in said.out
     assert systemfile.load(out).cpus == (1, 1)
     assert "cpus: {maximum: 1}    # a run with 2 is no result: work: the row counts 2 CPUs" in out.read_text()
+
+
+def test_a_guest_that_spins_in_its_firmware_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        inputs.qemu(guest=RISCV64)
+        kernel = talker(tmp_path, RISCV64)
+    except FetchError as error:
+        pytest.skip(f"no QEMU or compiler for {RISCV64}: {error}")
+    (tmp_path / "loop.bin").write_bytes(bytes.fromhex("6f000000"))  # j .
+    words = ("--firmware", str(tmp_path / "loop.bin"), "--machine", "virt")
+    assert new_system(kernel, tmp_path / "mine.yaml", *words) == 4
+    said = capsys.readouterr().err
+    assert "its CPU stays in the firmware loop.bin: that may not know this CPU model" in said
 
 
 def test_a_kernel_that_repeats_itself_came_up_on_no_machine(

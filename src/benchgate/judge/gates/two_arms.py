@@ -22,8 +22,8 @@ from benchgate.judge.gates.wording import number, reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
 _HIDDEN = (
-    "do all of the work in the window, or make it longer; what idle CPUs execute while they poll is told from "
-    "work only at a prompt, with QEMU 9.1 or newer"
+    "do all of the work in the window, or make it longer; what idle CPUs execute while they poll is told "
+    "from work only at a prompt, with QEMU 9.1 or newer"
 )
 FIND_CPUS = "find where workers share a CPU, or what else the base executes (--measure)"
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)

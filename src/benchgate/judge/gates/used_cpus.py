@@ -83,11 +83,11 @@ def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -
 
 def outside(base: Measurement, arm: Measurement, runs: int) -> str:
     """Why the larger arm does part of its work where no time counts; empty if it does not. Only a window
-    between lines of the console has an outside that can be compared (base/runs.py, OutsideUse). There a kernel
-    reads a line, starts a program and prints, and that takes no more instructions with more CPUs. An idle CPU
-    that polls is not at work, unless its loop does the work. Then the arm has executed too little else in its
-    window for all of that work, and as much of the loop as is missing there may be work outside, too. The runs
-    of an arm that say least count."""
+    between lines of the console has an outside that can be compared (base/runs.py, OutsideUse). There a
+    kernel reads a line, starts a program and prints, and that takes no more instructions with more CPUs. An
+    idle CPU that polls is not at work, unless its loop does the work. Then the arm has executed too little
+    else in its window for all of that work, and as much of the loop as is missing there may be work outside,
+    too. The runs of an arm that say least count."""
     ones, twos = ([work.outside for work in of.cpu_work[:runs] if work.outside] for of in (base, arm))
     if not ones or not twos:
         return ""

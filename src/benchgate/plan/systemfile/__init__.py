@@ -32,8 +32,8 @@ def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System
         raise CatalogError(
             f"{path}: result.system: our own PID 1 (`boot.initrd: workload`) says that the system is "
             f"`{extends.LINUX}`, and without this key it must say `{name}`: write `result: {{system: "
-            f"{extends.LINUX}}}`; or, in the place of a copy, `extends: {extends.LINUX}` with `version`, `name` "
-            "and the keys that differ"
+            f"{extends.LINUX}}}`; or, in the place of a copy, `extends: {extends.LINUX}` with `version`, "
+            "`name` and the keys that differ"
         )
     return system
 

@@ -1,7 +1,7 @@
 """A system that extends a shipped one: `extends: linux`, a name, and the keys that differ.
 
-Takes the path of a system's file; gives its top mapping with those of the other system's keys that it does not
-have, or the same as text. So a session records, and judges again, a file that needs no other. Fails with
+Takes the path of a system's file; gives its top mapping with those of the other system's keys that it does
+not have, or the same as text. So a session records, and judges again, a file that needs no other. Fails with
 CatalogError if the file cannot be read or extends what it cannot.
 """
 
@@ -31,9 +31,13 @@ def node_of(path: Path) -> yaml.MappingNode:
         return own
     line = base.start_mark.line + 1
     if base.value not in EXTENDED:
-        raise CatalogError(f"{path}:{line}: {_KEY}: expected {' or '.join(EXTENDED)}, a shipped system with a guest")
+        raise CatalogError(
+            f"{path}:{line}: {_KEY}: expected {' or '.join(EXTENDED)}, a shipped system with a guest"
+        )
     if not any(key.value == "name" for key, _ in own.value):
-        raise CatalogError(f"{path}:{line}: {_KEY}: `name` is missing: a system of your own has a name of its own")
+        raise CatalogError(
+            f"{path}:{line}: {_KEY}: `name` is missing: a system of your own has a name of its own"
+        )
     file = data_root() / "fixtures" / "systems" / f"{base.value}.yaml"
     shipped = top_of(text_of(file), file)
     named = top_of(f"result: {{system: {base.value}}}", file)

@@ -72,7 +72,7 @@ class FirstContactResult:
     scales: bool = True
     """True if it runs with 2 CPUs."""
     seen: tuple[str, ...] = ()
-    """What the machine counted in one run of it, and lines that a workload of it could promise; or why not."""
+    """What the machine counted in one run of it, and what a workload of it could promise; or why not."""
 
 
 def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactResult:
@@ -110,18 +110,15 @@ def _result(
     return FirstContactResult(text, workload, system.cpus[1] > 1, tuple(seen))
 
 
-def _proposed(
-    order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say
-) -> Proposal:
+def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say) -> Proposal:
     system, boots = _came_up(_BootTrials(order, say, show), file, arch)
     about = f"{file.about}; written by `benchgate new-system`"
     return Proposal(system, about, guesses(boots), order.lines)
 
 
 def _tried_out(order: FirstContactRequest, proposal: Proposal, say: Say) -> FirstContactResult:
-    """Makes runs of the finished system: one with two CPUs that is refused, where one with one CPU is not, means that
-    only one of them works, and nothing is proposed for more. A run that cannot be made is no failure of the
-    command."""
+    """Makes runs of the finished system. If one with two CPUs is refused and one with one CPU is not, only one
+    CPU works, and nothing is proposed for more. A run that cannot be made is no failure of the command."""
     result = _result(order, proposal.text, SELFTEST)
     system = systemfile.parse(result.text, order.given.out, {})
     try:
@@ -253,6 +250,8 @@ def _how_it_went(boot: BootObservation) -> str:
         ListeningEnd.EXITED: f"it ended QEMU {ended}",
         ListeningEnd.QUIET: silent,
         ListeningEnd.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
+        ListeningEnd.FIRMWARE: f"it prints nothing more, and its CPU stays in the firmware {boot.note}: that "
+        "may not know this CPU model (try another one by --cpu), or have nothing to boot",
         ListeningEnd.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
         ListeningEnd.BUSY: "it was still printing when the time was over",
         ListeningEnd.NO_START: boot.note,

@@ -1,7 +1,7 @@
 """One run of a new system on the instruction clock, judged as in a session.
 
-Takes the system and a CPU count; gives why the run is no result, or what the machine counted in it. Fails with
-BenchgateError if there is no QEMU or no instruction clock here.
+Takes the system and a CPU count; gives why the run is no result, or what the machine counted in it. Fails
+with BenchgateError if there is no QEMU or no instruction clock here.
 """
 
 from __future__ import annotations

@@ -317,7 +317,7 @@ def test_what_is_executed_outside_of_a_window_is_counted_from_the_line_before_th
 
 
 def test_what_polled_is_counted_apart() -> None:
-    """As above, but vCPU 1 has polled for 40 of its 50 and 5 of its 5 outside, and for 300 of 1,000 inside."""
+    """As above, but vCPU 1 has polled for 40 of its 60 and 5 of its 5 outside, and for 300 inside."""
     text = ("up\n", "$ primes\n", "start\n", "end\n", "primes=4\n")
     clock = worked(text, (100, 100), (110, 100), (150, 160), (1150, 1160), (1157, 1165))
     polled = (0, 0, 40, 340, 345)

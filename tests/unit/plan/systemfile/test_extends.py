@@ -1,4 +1,4 @@
-"""`extends: linux`: a shipped system with a few keys changed, which a session records as a file of its own."""
+"""`extends: linux`: a shipped system with a few keys changed. A session records it as a file of its own."""
 
 from __future__ import annotations
 
@@ -66,8 +66,10 @@ def test_a_session_records_a_file_that_needs_no_other(tmp_path: Path, base: str)
     text = extends.text_for(path)
     assert "extends" not in text
     assert systemfile.parse(text, path, {}) == systemfile.load(path)
-    assert provenance._text(path) == text  # noqa: SLF001 - what is written beside the plan
-    assert extends.text_for(SHIPPED / f"{base}.yaml") == (SHIPPED / f"{base}.yaml").read_text(encoding="utf-8")
+    assert provenance._text(path) == text
+    assert extends.text_for(SHIPPED / f"{base}.yaml") == (SHIPPED / f"{base}.yaml").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,9 @@ COPY = (SHIPPED / "linux.yaml").read_text(encoding="utf-8").replace("name: linux
 
 def test_a_copy_of_linux_says_at_once_what_it_lacks(tmp_path: Path) -> None:
     """Its PID 1 is ours, and says `linux`: each boot would be INVALID."""
-    with pytest.raises(CatalogError, match=r"result\.system: our own PID 1 .* write `result: \{system: linux\}`"):
+    with pytest.raises(
+        CatalogError, match=r"result\.system: our own PID 1 .* write `result: \{system: linux\}`"
+    ):
         systemfile.load(written(tmp_path, COPY))
 
 

@@ -46,7 +46,7 @@ def of(kernel: object, machine: System, *typed: str) -> Proposal:
 
 
 @given(st.text())
-def test_a_quoted_text_is_read_as_it_was(text: str) -> None:
+def test_any_quoted_text_is_read_as_it_was(text: str) -> None:
     assert yaml.safe_load(f"key: {quoted(text)}    # a comment") == {"key": text}
 
 

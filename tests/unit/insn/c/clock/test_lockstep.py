@@ -469,7 +469,7 @@ def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:
     ("later", "quanta"), [(10, 1), (20 * QUANTUM, 1), (40 * QUANTUM, 2), (80 * QUANTUM, RUSH), (10**9, RUSH)]
 )
 def test_after_the_window_turns_become_long_slowly(library: ctypes.CDLL, later: int, quanta: int) -> None:
-    """The guest reads the end of its window after the window, and sees the time of the vCPU that is most ahead."""
+    """The guest reads the end of its window after it, and sees the time of the vCPU that is most ahead."""
     machine = calm(library, MET)
     machine.machine.now = MET
     machine.window(0)
