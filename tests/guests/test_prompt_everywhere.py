@@ -124,8 +124,9 @@ def test_idle_cpus_that_poll_are_not_at_work(guest: Architecture, kernel: Path, 
 def test_a_cpu_that_works_in_its_idle_loop_is_at_work(
     guest: Architecture, kernel: Path, tmp_path: Path, case: str
 ) -> None:
-    """CPU 1 does half of the work while the line is typed, and then looks busy. No CPU executes more than with
-    one CPU, where CPU 0 polls meanwhile. With `idle-always` the loop at the silent prompt has that code, too."""
+    """CPU 1 does half of the work while the line is typed, and then looks busy. No CPU executes more than
+    with one CPU, where CPU 0 polls meanwhile. With `idle-always` the loop at the silent prompt has that
+    code, too."""
     words = f"idle=scan lie={case} knows={SHORT}"
     verdict = speedup(tmp_path, kernel, words, LINES, guest=guest, pace_us=SLOWLY)
     assert verdict.outcome == "INVALID", verdict.reason

@@ -449,8 +449,8 @@ _BY_ARCH = each(
     allowed=tuple(ARCHITECTURES),
 )
 _EXTENDS = Choice(
-    "a shipped system, of which this one has each key that it does not have itself, such as `kind`; a mapping "
-    "is put over its mapping, and `result.system` is what its guest prints",
+    "a shipped system, of which this one has each key that it does not have itself, such as `kind`; a "
+    "mapping is put over its mapping, and `result.system` is what its guest prints",
     EXTENDED,
     otherwise="every key is in this file",
 )

@@ -152,7 +152,7 @@ def _online(guesses: Guesses) -> Iterator[str]:
     elif guesses.online_lines:
         yield f"  online_lines: {quoted(guesses.online_lines)}    # {counts} such lines at {counts} CPUs"
     else:
-        yield "  online: clock    # it prints nothing of its CPUs: each must work in the window (no wall time)"
+        yield "  online: clock    # it prints nothing of its CPUs, so each must work in the window"
 
 
 def _work(guesses: Guesses) -> Iterator[str]:
