@@ -197,7 +197,7 @@ def test_beside_a_cpu_that_spins_on_the_clock_the_guest_reads_the_time_of_its_wi
     timed: Bootkit, seed: int
 ) -> None:
     """A CPU that is ahead has asked for the time, which never goes back, so the one with the window sees
-    that. In a window it may be ahead by a quantum. When that was 25 quanta around the window, these seeds were 11
+    that. In a window it may be ahead by a quantum. When that was 25 quanta around it, these seeds were 11
     and 12 us off in 3.5 ms, and on other hosts up to 112 in 7 ms."""
     kit = replace(timed, folder=timed.folder / f"seed{seed}", seed=seed)
     judged = kit.run(broken("idle-spin"), "primes", 4, {"hi": 30_000, "split": "one"})
