@@ -117,8 +117,8 @@ def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say,
 
 
 def _tried_out(order: FirstContactRequest, proposal: Proposal, say: Say) -> FirstContactResult:
-    """Makes runs of the finished system. If one with two CPUs is refused and one with one CPU is not,
-    only one CPU works, and nothing is proposed for more. A run that cannot be made is no failure of the command."""
+    """Makes runs of the finished system. If one with two CPUs is refused and one with one CPU is not, only
+    one CPU works, and nothing is proposed for more. A run that cannot be made fails nothing."""
     result = _result(order, proposal.text, SELFTEST)
     system = systemfile.parse(result.text, order.given.out, {})
     try:

@@ -13,6 +13,7 @@ from benchgate.base.paths import data_root
 from benchgate.base.system.systems import System
 from benchgate.evidence import provenance
 from benchgate.plan import catalog, systemfile
+from benchgate.plan.system_keys import EXTENDED
 from benchgate.plan.systemfile import extends
 
 SHIPPED = data_root() / "fixtures" / "systems"
@@ -60,7 +61,7 @@ def test_tern_is_built_from_its_own_folder(tmp_path: Path) -> None:
     assert mine.result.system == "tern"
 
 
-@pytest.mark.parametrize("base", extends.EXTENDED)
+@pytest.mark.parametrize("base", EXTENDED)
 def test_a_session_records_a_file_that_needs_no_other(tmp_path: Path, base: str) -> None:
     path = written(tmp_path, MINE.replace("extends: linux", f"extends: {base}"))
     text = extends.text_for(path)
