@@ -20,6 +20,7 @@ from benchgate.plan.system_keys import EXTENDED
 LINUX = "linux"
 """What our PID 1 says that the system is (guest/port/linux)."""
 _KEY = "extends"
+_OWN = ("version", "name")
 _PATHS = ("folder", "sources")
 """The keys of `build` that are relative to the file in which they stand."""
 
@@ -34,9 +35,10 @@ def node_of(path: Path) -> yaml.MappingNode:
         raise CatalogError(
             f"{path}:{line}: {_KEY}: expected {' or '.join(EXTENDED)}, a shipped system with a guest"
         )
-    if not any(key.value == "name" for key, _ in own.value):
+    missing = [word for word in _OWN if not any(key.value == word for key, _ in own.value)]
+    if missing:
         raise CatalogError(
-            f"{path}:{line}: {_KEY}: `name` is missing: a system of your own has a name of its own"
+            f"{path}:{line}: {_KEY}: `{missing[0]}` is missing: a system of your own has its own"
         )
     file = data_root() / "fixtures" / "systems" / f"{base.value}.yaml"
     shipped = top_of(text_of(file), file)

@@ -80,6 +80,7 @@ def test_a_session_records_a_file_that_needs_no_other(tmp_path: Path, base: str)
         ("extends: linux", "extends: [linux]", ":3: extends: expected linux or kernel"),
         ("extends: linux", "extends: ./other.yaml", ":3: extends: expected linux or kernel"),
         ("name: mine\n", "", ":2: extends: `name` is missing"),
+        ("version: 1\n", "", ":2: extends: `version` is missing"),
         ("memory: 1G", "memry: 1G", ":4: qemu.memry: "),
         ("run_s: 300", "run_s: soon", ":6: deadlines.run_s: "),
     ],
