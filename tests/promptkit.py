@@ -31,6 +31,7 @@ arch: ARCH
 boot: {kernel: "KERNEL", append: WORDS}
 ask: prompt
 prompt: '\\$ '
+input: {byte_us: PACE}
 steps:
 STEPS
 console: {online: "^talker: (?P<n>[0-9]+) CPUs up$", repeat_bytes: 2000}
@@ -65,10 +66,12 @@ class Booter:
         cpus: int = 2,
         hasty: bool = False,
         window: str = FIGURE,
+        pace_us: int = 100,
     ) -> JudgedRun:
+        """`pace_us`: from one typed byte to the next."""
         count, total = primes_to(hi)
         filled = YAML.replace("STEPS\n", steps).replace("WINDOW", window)
-        places = {"KERNEL": self.kernel, "WORDS": words, "ARCH": self.guest}
+        places = {"KERNEL": self.kernel, "WORDS": words, "ARCH": self.guest, "PACE": pace_us}
         for name, value in {**places, "HI": hi, "CPUS": cpus, "COUNT": count, "SUM": total}.items():
             filled = re.sub(rf"\b{name}\b", str(value), filled)
         path = self.folder / "talker.yaml"
@@ -86,13 +89,14 @@ def speedup(
     *,
     cpus: int = 2,
     guest: Architecture = X86_64,
+    pace_us: int = 100,
 ) -> Verdict:
     """The verdict on 1.5x from one CPU to several, on the instruction clock."""
     runs = []
     for count in (1, cpus):
         where = folder / f"smp{count}"
         where.mkdir()
-        judged = Booter(where, kernel, INSN, guest).boot(words, cpus=count, window=window)
+        judged = Booter(where, kernel, INSN, guest).boot(words, cpus=count, window=window, pace_us=pace_us)
         assert judged.verified is not None, judged.reason
         runs.append(judged.verified)
     return judged_five_times(runs[0], runs[1])

@@ -115,6 +115,10 @@ def _text(row: Text, pattern: str) -> Schema:
     return {"type": types, **({} if may_be_empty else {"pattern": r"\S"})}
 
 
+_EXTENDS, _OF_ITS_OWN = "extends", ("version", "name")
+"""The key of a file that extends another one, and what it has itself."""
+
+
 def _mapping(block: Block, *, partial: bool = False) -> Schema:
     partial = partial or block.is_partial
     forms = [_form(form, block, partial=partial) for form in block.forms or ({},)]
@@ -133,6 +137,10 @@ def _form(form: Table, block: Block, *, partial: bool) -> Schema:
         later = [key for key in needed if key in _keys_of_part(form[parts[0]])]
         needed = [key for key in needed if key not in later]
         result["anyOf"] = [{"required": later}, {"required": parts}]
+    if _EXTENDS in form:  # what it extends has all but these
+        own = [key for key in needed if key in _OF_ITS_OWN]
+        complete = {"required": [key for key in needed if key not in own], "anyOf": result["anyOf"]}
+        needed, result["anyOf"] = own, [complete, {"required": [_EXTENDS]}]
     return result | {
         **({"required": needed} if needed else {}),
         "additionalProperties": others or False,

@@ -16,7 +16,7 @@ from benchgate.insn.log_reader import read_log
 from benchgate.judge.judged_run import JudgedRun
 from benchgate.judge.samples import measurement
 from tests.kernelkit import talker
-from tests.promptkit import FIGURE, INSN, LINES, PRIMES, WALL, Booter, speedup
+from tests.promptkit import FIGURE, INSN, LINES, PRIMES, SHORT, WALL, Booter, speedup
 
 INPUTS = pytest.mark.parametrize("words", ["lie=none", "input=poll"])
 
@@ -105,3 +105,29 @@ def test_an_honest_speedup_passes(
 ) -> None:
     verdict = speedup(tmp_path, kernel, words, work, cpus=cpus, guest=guest)
     assert verdict.outcome == "PASS", verdict.reason
+
+
+SLOWLY = 1000
+"""us from one typed byte to the next: the line takes as long as a good part of the work."""
+
+
+def test_idle_cpus_that_poll_are_not_at_work(guest: Architecture, kernel: Path, tmp_path: Path) -> None:
+    """None of its CPUs is ever halted: they take the locks of a table, as xv6 does. While the line is typed,
+    four of them execute four times what one does, which is no work."""
+    verdict = speedup(tmp_path, kernel, "idle=scan", LINES, cpus=4, guest=guest, pace_us=SLOWLY)
+    assert verdict.outcome == "PASS", verdict.reason
+    assert verdict.ratio is not None
+    assert 3 < verdict.ratio < 4
+
+
+@pytest.mark.parametrize("case", ["idle-work", "idle-always"])
+def test_a_cpu_that_works_in_its_idle_loop_is_at_work(
+    guest: Architecture, kernel: Path, tmp_path: Path, case: str
+) -> None:
+    """CPU 1 does half of the work while the line is typed, and then looks busy. No CPU executes more than
+    with one CPU, where CPU 0 polls meanwhile. With `idle-always` the loop at the silent prompt has that
+    code, too."""
+    words = f"idle=scan lie={case} knows={SHORT}"
+    verdict = speedup(tmp_path, kernel, words, LINES, guest=guest, pace_us=SLOWLY)
+    assert verdict.outcome == "INVALID", verdict.reason
+    assert "outside of its window" in verdict.reason

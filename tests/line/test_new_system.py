@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchgate import cli
+from benchgate.base.errors import FetchError
+from benchgate.base.system.arch import RISCV64
 from benchgate.base.system.boots import Smoke
 from benchgate.base.system.results import TYPED, LineWindow
 from benchgate.base.system.systems import AskMethod
+from benchgate.build.fetch import inputs
 from benchgate.plan import systemfile
 from tests.kernelkit import talker
 
@@ -51,6 +54,53 @@ def test_a_kernel_with_a_prompt(kernel: Path, tmp_path: Path, capsys: pytest.Cap
         str(tmp_path / "found"),
     )
     assert cli.main(["explore", *explored]) == 0
+
+
+def test_a_kernel_that_prints_backspaces_and_nothing_of_its_cpus(
+    kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The clock shows that its CPUs came up: that is filled in, and tried."""
+    out = tmp_path / "mine.yaml"
+    words = "countdown=shown online=unsaid"
+    assert new_system(kernel, out, "--append", words, "--send", "primes {workers} 20000") == 0
+    said = capsys.readouterr()
+    assert "to fill in" not in said.out
+    assert "booting with 2 CPUs on the instruction clock" in said.err
+    assert "no result" not in said.err
+    assert "speedup(cpus=2" in said.out
+    system = systemfile.load(out)
+    assert system.console.by_clock
+    assert system.console.ready == "^talker: any key stops it:  2 \b\b\b 1 \b\b\b 0 $"
+
+
+def test_a_kernel_that_brings_up_one_cpu_gets_no_speedup(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It comes to its prompt and answers with 2 and 4 CPUs, too."""
+    out = tmp_path / "mine.yaml"
+    assert new_system(talker(tmp_path, cpus=1), out, "--send", "primes 1 20000") == 0
+    said = capsys.readouterr()
+    assert "that run is no result: work: the row counts 2 CPUs" in said.err
+    assert "speedup" not in said.out
+    assert "cell.require_verified()" in said.out
+    assert "what a workload of it could promise" in said.out
+    assert systemfile.load(out).cpus == (1, 1)
+    assert "cpus: {maximum: 1}    # a run with 2 is no result: work: the row counts 2 CPUs" in out.read_text()
+
+
+def test_a_guest_that_spins_in_its_firmware_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        inputs.qemu(guest=RISCV64)
+        kernel = talker(tmp_path, RISCV64)
+    except FetchError as error:
+        pytest.skip(f"no QEMU or compiler for {RISCV64}: {error}")
+    (tmp_path / "loop.bin").write_bytes(bytes.fromhex("6f000000"))  # j .
+    words = ("--firmware", str(tmp_path / "loop.bin"), "--machine", "virt")
+    assert new_system(kernel, tmp_path / "mine.yaml", *words) == 4
+    said = capsys.readouterr().err
+    assert "its CPU stays in the firmware loop.bin: that may not know this CPU model" in said
 
 
 def test_a_kernel_that_repeats_itself_came_up_on_no_machine(

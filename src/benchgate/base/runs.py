@@ -254,6 +254,10 @@ class OutsideUse:
     together: int
     inside: int
     """The instructions of all CPUs together in the window."""
+    polled: int = 0
+    """All CPUs together, in the loop in which idle CPUs poll. The other counts outside are without these."""
+    polled_inside: int = 0
+    """The part of `inside` that was executed in that loop's code."""
 
 
 @dataclass(frozen=True, slots=True)

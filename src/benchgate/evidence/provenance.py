@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from benchgate.base.clocks import Clocks
+from benchgate.base.errors import CatalogError
 from benchgate.base.gates import Policy
 from benchgate.base.jsonfields import as_json
 from benchgate.base.system.systems import SystemKind
@@ -27,6 +28,7 @@ from benchgate.evidence.session_folder import SessionInfo
 from benchgate.plan import catalog
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, SweepPlan
+from benchgate.plan.systemfile import extends
 
 PACKAGES = ("pytest-benchgate", "pytest", "numpy", "scipy", "pexpect", "psutil", "qemu.qmp", "PyYAML")
 _GIT_S = 10.0
@@ -88,8 +90,8 @@ def command(argv: Sequence[str]) -> str:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
+        return extends.text_for(path)
+    except CatalogError:
         return UNAVAILABLE
 
 

@@ -73,6 +73,9 @@ class VcpuWork:
     """The time for which it was not halted, in ns."""
     worked: int = 0
     """The number of executed instructions outside loops that only wait."""
+    polled: int = 0
+    """How many of these it executed in the loop in which this kernel's idle CPUs poll; 0 where the clock does
+    not know that loop: nothing was typed, or QEMU is older than 9.1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,7 @@ class _LogReader:
             "capacity": self._capacity,
             "mark": self._mark,
             "ran": self._ran,
+            "polled": self._polled,
             "line": self._console_line,
             "typed": self._typed,
             "vcpu": self._vcpu,
@@ -193,7 +194,15 @@ class _LogReader:
         if len(words) != 4:
             raise self.fail("expected `ran VCPU RAN WORKED`")
         vcpu = number(words[1], self.vcpus)
-        now = log.VcpuWork(number(words[2]), number(words[3]))
+        self._works(vcpu, replace(self.work[vcpu], ran=number(words[2]), worked=number(words[3])))
+
+    def _polled(self, words: list[str]) -> None:
+        if len(words) != 3:
+            raise self.fail("expected `polled VCPU COUNT`")
+        vcpu = number(words[1], self.vcpus)
+        self._works(vcpu, replace(self.work[vcpu], polled=number(words[2])))
+
+    def _works(self, vcpu: int, now: log.VcpuWork) -> None:
         self.work = (*self.work[:vcpu], now, *self.work[vcpu + 1 :])
 
     def _console_line(self, words: list[str]) -> None:

@@ -400,6 +400,8 @@ _CPUS: Table = {
     "minimum": Integer("the smallest CPU count", default=1, low=1, high=MAX_CPUS),
     "maximum": Integer("the largest CPU count", default=MAX_CPUS, low=1, high=MAX_CPUS),
 }
+EXTENDED = ("linux", "kernel")
+"""The shipped systems that a user's own may extend: those with a guest."""
 _EVERY: Table = {
     "version": Integer("1, the version of this table", low=1, high=1),
     "name": name("the system's name, in the names of rows"),
@@ -453,11 +455,17 @@ _BY_ARCH = each(
     names="ARCH",
     allowed=tuple(ARCHITECTURES),
 )
+_EXTENDS = Choice(
+    "a shipped system, of which this one has each key that it does not have itself, such as `kind`; a "
+    "mapping is put over its mapping, and `result.system` is what its guest prints",
+    EXTENDED,
+    otherwise="every key is in this file",
+)
 
 SYSTEM = YamlFile(
     "A system: what boots, how it is started, and how its console is read.",
     name="system",
     title="A system",
     places=("fixtures/systems/*.yaml",),
-    forms=({**_GUEST, "by_arch": _BY_ARCH}, _NATIVE),
+    forms=({**_GUEST, "by_arch": _BY_ARCH, "extends": _EXTENDS}, _NATIVE),
 )

@@ -70,6 +70,14 @@ def test_lines_of_the_console_carry_what_each_vcpu_had_done(path: Path) -> None:
     assert lines[1].vcpus == lines[2].vcpus == (VcpuWork(800, 650), VcpuWork(50, 0))
 
 
+def test_lines_of_the_console_carry_what_each_vcpu_had_polled(path: Path) -> None:
+    said = "ran 0 700 600\npolled 0 90\nline 12 900\nran 0 800 650\npolled 1 5\nline 20 1000\n"
+    path.write_text(COMPLETE.replace("mark 03", f"{said}mark 03"), encoding="ascii")
+    first, second = read_log(path).lines
+    assert first.vcpus == (VcpuWork(700, 600, 90), VcpuWork(0, 0))
+    assert second.vcpus == (VcpuWork(800, 650, 90), VcpuWork(0, 0, 5))
+
+
 def test_lines_of_the_console_carry_what_was_seen_too_late(path: Path) -> None:
     said = "line 12 900 3 40 7\nline 20 1000 3 40 0\nline 21 1001 4 50 0\n"
     path.write_text(COMPLETE.replace("mark 03", f"{said}mark 03"), encoding="ascii")

@@ -119,7 +119,7 @@ def test_a_source_of_a_systems_own_file_is_relative_to_that(repo: Repo, tmp_path
     yaml = "version: 1\nname: mine\nkind: qemu\nsettings: {linux: {source: ../src}}\n"
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench/mine.yaml").write_text(
-        f'{yaml}boot: {{kernel: build, source: "{{linux}}", initrd: workload}}\n'
+        f'{yaml}boot: {{kernel: build, source: "{{linux}}", initrd: workload}}\nresult: {{system: linux}}\n'
     )
     found = bisect._walked(str(tmp_path / "bench/mine.yaml"))
     assert (found.key, found.folder.resolve(), found.before) == ("linux", repo.folder, f"{found.folder}@")

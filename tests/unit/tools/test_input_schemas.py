@@ -140,6 +140,13 @@ settings:
   smt: {shows: [/sys/devices/system/cpu/smt/control], append: "nosmt={value}", leaves_out: quiet, needs: SMT}
   mask: {shows: ["/proc/irq/default_smp_affinity {value}"], as: text}
 boot: {kernel: build, source: ../linux, config: debug, scheduler: scx_a, initrd: workload}
+result: {system: linux}
+""",
+    """\
+version: 1
+name: mine
+extends: linux
+qemu: {memory: 1G}
 """,
     """\
 version: 1

@@ -85,7 +85,11 @@ def load(path: Path, kind: Block) -> Section:
 
 def parse(text: str, path: Path, kind: Block) -> Section:
     """The same for text that was read before; messages name `path`."""
-    return Section(path, top_of(text, path), "", kind)
+    return of_node(top_of(text, path), path, kind)
+
+
+def of_node(node: yaml.MappingNode, path: Path, kind: Block) -> Section:
+    return Section(path, node, "", kind)
 
 
 @contextlib.contextmanager

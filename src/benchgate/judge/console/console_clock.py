@@ -109,22 +109,22 @@ class ConsoleClock:
         lines and not in the window, which is `length` long, may have been work."""
         begin, end = window
         typed = [line for line in self.output.typed if self.record(line).end <= begin.end]
-        idle = ConsoleLine(0, 0, (VcpuWork(),) * len(begin.vcpus))
-        before = self._worked(begin, begin)
+        first = begin
         if typed:
-            before = self._worked(self.record(typed[-1] - 1) if typed[-1] else idle, begin)
+            idle = ConsoleLine(0, 0, (VcpuWork(),) * len(begin.vcpus))
+            first = self.record(typed[-1] - 1) if typed[-1] else idle
         last = end if answered is None else self.record(answered)
-        after = self._worked(end, max(end, last, key=lambda line: line.end))
         around = max(0, end.time - begin.time - length)
+        parts = (first, begin), (end, max(end, last, key=lambda line: line.end))
+        work, polls = ([_executed(*part)[which] for part in parts] for which in (0, 1))
+        inside_work, inside_polls = map(sum, _executed(begin, end))
         return OutsideUse(
-            busiest=max(before) + max(after) + around,
-            together=sum(before) + sum(after) + around * len(begin.vcpus),
-            inside=sum(self._worked(begin, end)),
+            busiest=sum(map(max, work)) + around,
+            together=sum(map(sum, work)) + around * len(begin.vcpus),
+            inside=inside_work + inside_polls,
+            polled=sum(map(sum, polls)),
+            polled_inside=inside_polls,
         )
-
-    @staticmethod
-    def _worked(begin: ConsoleLine, end: ConsoleLine) -> list[int]:
-        return [after.worked - before.worked for before, after in zip(begin.vcpus, end.vcpus, strict=True)]
 
     def span(self, begin: ConsoleLine, end: ConsoleLine) -> tuple[int, int]:
         """How many bytes the console had at the end of each of two lines."""
@@ -197,6 +197,14 @@ class ConsoleClock:
                 f"{number + 1}, which has a figure, is after them: print less"
             )
         return last if result is None else self._records[result]
+
+
+def _executed(begin: ConsoleLine, end: ConsoleLine) -> tuple[list[int], list[int]]:
+    """What each vCPU executed from one line to another: as work, and in the loop in which idle CPUs poll."""
+    pairs = list(zip(begin.vcpus, end.vcpus, strict=True))
+    polls = [min(after.polled - before.polled, after.worked - before.worked) for before, after in pairs]
+    worked = (after.worked - before.worked for before, after in pairs)
+    return [total - part for total, part in zip(worked, polls, strict=True)], polls
 
 
 def _exact(length: int, begin: ConsoleLine, end: ConsoleLine) -> PrintedFigure:

@@ -21,6 +21,10 @@ from benchgate.judge.gates.looks import require_between
 from benchgate.judge.gates.wording import number, reason, subject
 
 _SLOWED = "the base arm was slowed down or the clock is wrong: compare the foreign time of both arms"
+_HIDDEN = (
+    "do all of the work in the window, or make it longer; what idle CPUs execute while they poll is told "
+    "from work only at a prompt, with QEMU 9.1 or newer"
+)
 FIND_CPUS = "find where workers share a CPU, or what else the base executes (--measure)"
 EMULATED_OR_VIRTUAL = (Lane.KVM, Lane.TCG)
 """The lanes on which the capacity of the probe guests limits a speedup."""
@@ -112,7 +116,7 @@ def _impossible(
     checks = (
         (_beyond_its_cpus, _SLOWED),
         (beyond_those_used, FIND_CPUS),
-        (_hidden, "do all of the work in the window, or make it longer"),
+        (_hidden, _HIDDEN),
         (_slowed, _SLOWED),
     )
     result = ((check(gate, seen, measured.policy, base, arm), advice) for check, advice in checks)

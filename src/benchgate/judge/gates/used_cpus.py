@@ -29,8 +29,8 @@ LONGER = 0.01
 """The busiest CPU may execute more by this share of one CPU's work outside of the window, so a ratio may be
 too large by as much: `superlinear_ideal` allows the same. The start of a few more workers fits in."""
 MORE = 0.05
-"""The same share for all CPUs and all work. While the busiest CPU starts the program, others that poll
-execute as much as it does, and nothing tells that from work."""
+"""The same share for all CPUs and all work. While the busiest CPU starts the program, others may poll, and
+nothing tells that from work unless the clock knows the loop (insn/c/record/polls.h)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +83,31 @@ def _at_work(ones: Sequence[CpuUse], twos: Sequence[CpuUse], base_cpus: float) -
 
 def outside(base: Measurement, arm: Measurement, runs: int) -> str:
     """Why the larger arm does part of its work where no time counts; empty if it does not. Only a window
-    between lines of the console has an outside that can be compared (base/runs.py, Outside). There a kernel
-    reads a line, starts a program and prints, and that takes no more instructions with more CPUs. The runs of
-    an arm that say least count."""
+    between lines of the console has an outside that can be compared (base/runs.py, OutsideUse). There a
+    kernel reads a line, starts a program and prints, and that takes no more instructions with more CPUs. An
+    idle CPU that polls is not at work, unless its loop does the work. Then the arm has executed too little
+    else in its window for all of that work, and as much of the loop as is missing there may be work outside,
+    too. The runs of an arm that say least count."""
     ones, twos = ([work.outside for work in of.cpu_work[:runs] if work.outside] for of in (base, arm))
     if not ones or not twos:
         return ""
     inside, cpus = min(two.inside for two in twos), arm.cell.cpus
-    limits = {"busiest": LONGER * inside / cpus, "together": MORE * inside}
-    for what, most in limits.items():
-        of_base, of_arm = ([getattr(use, what) for use in uses] for uses in (ones, twos))
-        if min(of_arm) - max(of_base) > most:
-            who = "its busiest CPU" if what == "busiest" else "all CPUs"
+    needed = min(one.inside - one.polled_inside for one in ones) / TURNS
+    missing = max(0, int(needed) - max(two.inside - two.polled_inside for two in twos))
+    counts = (
+        ("its busiest CPU", [one.busiest for one in ones], [two.busiest for two in twos], LONGER / cpus),
+        (
+            "all CPUs",
+            [one.together for one in ones],
+            [two.together + min(two.polled, missing) for two in twos],
+            MORE,
+        ),
+    )
+    for who, of_base, of_arm, share in counts:
+        if min(of_arm) - max(of_base) > share * inside:
             return (
                 f"outside of its window, from the typed line to its begin and from its end to the answers, "
                 f"{who} executed {min(of_arm)} instructions at smp{cpus} and {max(of_base)} at "
-                f"smp{base.cell.cpus}, and at most {most:.0f} more may be"
+                f"smp{base.cell.cpus}, and at most {share * inside:.0f} more may be"
             )
     return ""

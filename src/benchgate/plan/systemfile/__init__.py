@@ -11,22 +11,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from benchgate.base.errors import UsageError
+from benchgate.base.errors import CatalogError, UsageError
 from benchgate.base.snapshots import START, StartKind
 from benchgate.base.system.boots import WORKLOAD_INITRD, End
 from benchgate.base.system.results import ResultDefinition, ResultFormat
-from benchgate.base.system.systems import AskMethod, Settings, System, SystemKind, not_a_service
+from benchgate.base.system.systems import AskMethod, Settings, System, SystemKind, not_a_service, plain_name
 from benchgate.base.yaml import yamlfile
 from benchgate.base.yaml.keys import LARGEST
 from benchgate.base.yaml.yamlfile import Section
 from benchgate.plan.system_keys import SYSTEM
-from benchgate.plan.systemfile import boot, console, observe, prompt, result
+from benchgate.plan.systemfile import boot, console, extends, observe, prompt, result
 from benchgate.plan.systemfile import settings as settings_of
 
 
 def load(path: Path, chosen: Mapping[str, str] = MappingProxyType({})) -> System:
     """Reads the file. Settings in `chosen` that differ from the file's defaults become part of the name."""
-    return _checked(yamlfile.load(path, SYSTEM), path, chosen)
+    system = _checked(yamlfile.of_node(extends.node_of(path), path, SYSTEM), path, chosen)
+    name = system.result.system or plain_name(system.name)
+    if system.boot.initrd == WORKLOAD_INITRD and name != extends.LINUX:
+        raise CatalogError(
+            f"{path}: result.system: our own PID 1 (`boot.initrd: workload`) says that the system is "
+            f"`{extends.LINUX}`, and without this key it must say `{name}`: write `result: {{system: "
+            f"{extends.LINUX}}}`; or, in the place of a copy, `extends: {extends.LINUX}` with `version`, "
+            "`name` and the keys that differ"
+        )
+    return system
 
 
 def parse(text: str, path: Path, chosen: Mapping[str, str]) -> System:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import secrets
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,22 +23,20 @@ from benchgate.base.system.arch import ARCHITECTURES
 from benchgate.base.system.boots import CPUS, DEFAULT_FIRMWARE, NO_FIRMWARE
 from benchgate.base.system.script import not_typable
 from benchgate.base.system.systems import SELFTEST, System
-from benchgate.base.text import counted, visible_lines
+from benchgate.base.text import counted, one_line, visible_lines
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.build.kernel_file import KernelFile, Media, look, system_name
-from benchgate.insn.plugin import prepare
 from benchgate.plan import systemfile
 from benchgate.plan.catalog import SELFTEST_WORKLOAD
 from benchgate.plan.options import Options
 from benchgate.plan.planned import PlannedCell, Seats
-from benchgate.run import attempt
 from benchgate.run.argv import BootOptions
 from benchgate.session.first_contact.candidates import MACHINES, SMP, GuestWords, candidates, relative
 from benchgate.session.first_contact.guesses import guesses
 from benchgate.session.first_contact.listening import BootObservation, ListeningEnd, listen
 from benchgate.session.first_contact.proposal import Proposal, linux_text, missing
+from benchgate.session.first_contact.trial import counted_run
 from benchgate.session.measuring_host import ThisHost
-from benchgate.session.thread_report import report_witness
 from benchgate.session.workbench import Workbench
 
 Say = Callable[[str], None]
@@ -74,8 +71,8 @@ class FirstContactResult:
     """What the system can run, as a test's mark names it."""
     scales: bool = True
     """True if it runs with 2 CPUs."""
-    system: System | None = None
-    """What the text says."""
+    seen: tuple[str, ...] = ()
+    """What the machine counted in one run of it, and what a workload of it could promise; or why not."""
 
 
 def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactResult:
@@ -99,17 +96,43 @@ def new_system(order: FirstContactRequest, say: Say, show: Say) -> FirstContactR
         built_in = (data_root() / "fixtures" / "systems" / "linux.yaml").read_text(encoding="utf-8")
         kernel = relative(file.path, order.given.out)
         text = linux_text(built_in, order.given.name, kernel, ARCHITECTURES[arch])
-        result = FirstContactResult(text, "primes")
-    else:
-        result = FirstContactResult(_proposed(order, file, arch, say, show), SELFTEST)
-    system = systemfile.parse(result.text, order.given.out, {})
-    return replace(result, scales=system.cpus[1] > 1, system=system)
+        return _result(order, text, "primes")
+    proposal = _proposed(order, file, arch, say, show)
+    if missing(proposal.text):
+        return _result(order, proposal.text, SELFTEST)
+    return _tried_out(order, proposal, say)
 
 
-def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say) -> str:
+def _result(
+    order: FirstContactRequest, text: str, workload: str, seen: Sequence[str] = ()
+) -> FirstContactResult:
+    system = systemfile.parse(text, order.given.out, {})
+    return FirstContactResult(text, workload, system.cpus[1] > 1, tuple(seen))
+
+
+def _proposed(order: FirstContactRequest, file: KernelFile, arch: str, say: Say, show: Say) -> Proposal:
     system, boots = _came_up(_BootTrials(order, say, show), file, arch)
     about = f"{file.about}; written by `benchgate new-system`"
-    return Proposal(system, about, guesses(boots), order.lines).text
+    return Proposal(system, about, guesses(boots), order.lines)
+
+
+def _tried_out(order: FirstContactRequest, proposal: Proposal, say: Say) -> FirstContactResult:
+    """Makes runs of the finished system. If one with two CPUs is refused and one with one CPU is not, only
+    one CPU works, and nothing is proposed for more. A run that cannot be made fails nothing."""
+    result = _result(order, proposal.text, SELFTEST)
+    system = systemfile.parse(result.text, order.given.out, {})
+    try:
+        refused, seen = counted_run(order.qemu, system, min(2, system.cpus[1]), say)
+        if refused and result.scales:
+            refused_on_one, seen = counted_run(order.qemu, system, 1, say)
+            if not refused_on_one:
+                result = _result(
+                    order, proposal.on_one_cpu(f"a run with 2 is no result: {refused}").text, SELFTEST
+                )
+                refused = ""
+    except BenchgateError as error:
+        refused, seen = f"The machine was not asked what it saw: {error}", ""
+    return replace(result, seen=(f"# {one_line(refused)}",) if refused else tuple(seen.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +250,8 @@ def _how_it_went(boot: BootObservation) -> str:
         ListeningEnd.EXITED: f"it ended QEMU {ended}",
         ListeningEnd.QUIET: silent,
         ListeningEnd.REPEATS: f"it printed nothing but {boot.note} any more, and was stopped",
+        ListeningEnd.FIRMWARE: f"it prints nothing more, and its CPU stays in the firmware {boot.note}: that "
+        "may not know this CPU model (try another one by --cpu), or have nothing to boot",
         ListeningEnd.SUSPECT: f"it printed a line that looks like a panic: {boot.note}",
         ListeningEnd.BUSY: "it was still printing when the time was over",
         ListeningEnd.NO_START: boot.note,
@@ -245,33 +270,7 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
     except OSError as error:
         advice = "name another file with --out"
         raise UsageError(f"{out} cannot be written: {error.strerror}; {advice}") from error
-    return _next(out, result, _seen(order, result, say))
-
-
-def _seen(order: FirstContactRequest, result: FirstContactResult, say: Say) -> list[str]:
-    """What the machine counted in one run of the finished system, and lines that a workload of it could
-    promise. A run that fails is no failure of the command, whose YAML is written."""
-    if result.system is None or result.workload != SELFTEST or missing(result.text):
-        return []
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            return counted_run(order.qemu, result.system, Path(folder), say).splitlines()
-    except BenchgateError as error:
-        return [f"# The machine was not asked what it saw: {error}"]
-
-
-def counted_run(qemu: Path | None, system: System, place: Path, say: Say) -> str:
-    """Boots the system on the instruction clock, and gives what report_witness says of that."""
-    bench = Workbench(Options(qemu=qemu), ThisHost(), say)
-    bench.emulators.fetch([system])
-    bench.emulators.emulate(system, prepare(bench.emulators.qemus[system.emulator]))
-    cell = Cell(system.name, SELFTEST, SELFTEST_WORKLOAD.mode, (), min(2, system.cpus[1]))
-    planned = PlannedCell(cell, system, SELFTEST_WORKLOAD, Seats(Lane.INSN, Placement.VIRTUAL, ()))
-    folder = place / "runs" / f"0001-{cell.id}"
-    folder.mkdir(parents=True)
-    say(f"booting with {counted(cell.cpus, 'CPU')} on the instruction clock, to count what the machine sees")
-    attempt.execute(bench.request(planned, BootOptions(secrets.token_hex(8), seed=1), folder))
-    return report_witness(folder)
+    return _next(out, result)
 
 
 def _order(words: Mapping[str, Any]) -> FirstContactRequest:
@@ -312,15 +311,15 @@ def _file(word: str) -> Path:
     return path
 
 
-def _next(out: Path, result: FirstContactResult, seen: Sequence[str]) -> str:
+def _next(out: Path, result: FirstContactResult) -> str:
     file = shlex.quote(str(out))
     lines = [f"wrote {out}"]
     if open_lines := missing(result.text):
         lines.append(f"{counted(len(open_lines), 'line')} to fill in:")
         lines += [f"  {line}" for line in open_lines]
-    if seen:
+    if result.seen:
         lines += ["what a workload of it could promise (`benchgate docs write-a-workload`):"]
-        lines += [f"  {line}" for line in seen]
+        lines += [f"  {line}" for line in result.seen]
     plan = f"then: pytest --plan --system {file}, and a test such as:"
     return "\n".join([*lines, plan, _test(out, result)])
 

@@ -7,6 +7,7 @@ that misbehaves is a `BootObservation` too. Fails with BootError only if QEMU ca
 
 from __future__ import annotations
 
+import codecs
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,8 +24,10 @@ from benchgate.base.system.boots import REPEAT_BYTES
 from benchgate.run.console import FloodError
 from benchgate.run.guest import RunningGuest, boot_interactive
 from benchgate.run.suspicion import Repetition, Suspicion
+from benchgate.session.first_contact.firmware import stays_in_firmware
 
 Show = Callable[[str], None]
+_UTF8 = codecs.getincrementaldecoder("utf-8")
 _READ_BYTES = 1 << 16
 _SLICE_S = 0.2
 _LONGEST_PROMPT = 100
@@ -37,6 +40,7 @@ class ListeningEnd(StrEnum):
     EXITED = "exited"
     QUIET = "quiet"
     REPEATS = "repeats"
+    FIRMWARE = "firmware"  # it printed no more, and its CPU stays in the firmware
     SUSPECT = "suspect"  # its last lines look like a panic, and it waits or has ended
     BUSY = "busy"  # it printed until the time was over
     NO_START = "no-start"
@@ -56,6 +60,8 @@ _BEFORE_OUTPUT = Patience(10.0, 10.0)
 _AT_A_PROMPT = Patience(0.7, 0.7)
 _WORKED_S = 0.3
 """A typed line that took less of the host's CPU time does not show what was printed before its work."""
+_FIRMWARE_S = 2.0
+"""A guest that has used so much of the host's CPU without a byte is asked where it is."""
 _SLEEPS_SHARE = 0.02
 """A guest sleeps if it uses less than this share of a CPU."""
 
@@ -98,7 +104,7 @@ class BootObservation:
     text: str
     """What it printed until then, as plain text."""
     note: str = ""
-    """What is repeated, the line that looks like a panic, or why QEMU did not start."""
+    """What is repeated, the line that looks like a panic, the firmware's file, or why QEMU did not start."""
     status: int | None = None
     """QEMU's exit status if the guest ended it, by itself or after the last typed line."""
     ends: tuple[str, ...] = ()
@@ -119,12 +125,19 @@ class _Listener:
     until: float
     show: Show
     stream: Stream = field(default_factory=Stream)
+    decoder: codecs.IncrementalDecoder = field(default_factory=lambda: _UTF8("replace"))
+    """As a run's console is read (judge/console/output.py), so that guesses match there, too."""
     text: str = ""
     repetition: Repetition = field(default_factory=lambda: Repetition(REPEAT_BYTES))
     suspicion: Suspicion = field(default_factory=Suspicion)
     repeated: str = ""
     tried: int = -1
     """How long the text was when an incomplete line turned out to be no prompt."""
+
+    firmware: str = ""
+    """The file of the firmware in which the guest stays."""
+    looked: int = -1
+    """How long the text was when it was last asked where the guest is."""
 
     woken: bool = False
     """True if an empty line was sent to a guest that had printed no prompt."""
@@ -148,10 +161,20 @@ class _Listener:
                 self._hear(piece, used)
                 if self.repeated:
                     return ListeningEnd.REPEATS
+            elif self._is_in_firmware(self.used() - used):
+                return ListeningEnd.FIRMWARE
             elif self._has_waited(time.monotonic() - began, self.used() - used):
                 return self._unless_suspect(ListeningEnd.QUIET)
             if self.is_over:
                 return ListeningEnd.BUSY if piece else self._unless_suspect(ListeningEnd.QUIET)
+
+    def _is_in_firmware(self, used: float) -> bool:
+        """After seconds of the CPU without a byte: does it only execute a ROM that is not the kernel's?"""
+        if used < _FIRMWARE_S or self.looked == len(self.text):
+            return False
+        self.looked = len(self.text)
+        self.firmware = stays_in_firmware(self.guest.qmp, self.guest.spec.argv)
+        return bool(self.firmware)
 
     def _unless_suspect(self, stop: ListeningEnd) -> ListeningEnd:
         """A kernel that panics may wait for ever, or switch its machine off."""
@@ -172,10 +195,15 @@ class _Listener:
         return bool(waits.strip()) and len(waits) <= _LONGEST_PROMPT and len(self.text) != self.tried
 
     def note(self, stop: ListeningEnd) -> str:
-        return {ListeningEnd.REPEATS: self.repeated, ListeningEnd.SUSPECT: self.suspicion.line}.get(stop, "")
+        notes = {
+            ListeningEnd.REPEATS: self.repeated,
+            ListeningEnd.SUSPECT: self.suspicion.line,
+            ListeningEnd.FIRMWARE: self.firmware,
+        }
+        return notes.get(stop, "")
 
     def _hear(self, piece: bytes, used: float) -> None:
-        heard = piece.decode("utf-8", "backslashreplace")
+        heard = self.decoder.decode(piece)
         self.text += heard
         self.heard.append((len(self.text), used))
         self.show(heard)

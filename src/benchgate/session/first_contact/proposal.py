@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchgate.base.system.arch import X86_64, Architecture
 from benchgate.base.system.boots import DEFAULT_FIRMWARE
@@ -24,6 +24,8 @@ FILL_IN = "FILL IN"
 """Marks a line that the user has to change."""
 _LONGEST = 300
 """A comment has at most so many characters of what the guest printed."""
+_COMMENT = 100
+"""The same of a line that is one of several."""
 _SHOWN = 6
 """How many other candidates are listed."""
 _BY_SETTINGS = re.compile(r"^  (?:source|config|scheduler): .*\n", re.MULTILINE)
@@ -39,6 +41,11 @@ class Proposal:
     about: str
     guesses: Guesses
     typed: Sequence[str] = ()
+    why_fewer: str = ""
+    """Why it has fewer CPUs than came up; empty: it did not come as far with more."""
+
+    def on_one_cpu(self, why: str) -> Proposal:
+        return replace(self, guesses=replace(self.guesses, counts=(1,)), why_fewer=why)
 
     @property
     def text(self) -> str:
@@ -52,8 +59,16 @@ def missing(text: str) -> tuple[str, ...]:
 
 
 def quoted(text: str) -> str:
-    """A YAML scalar that is read as this text."""
-    return "'" + text.replace("'", "''") + "'"
+    """A YAML scalar that is read as this text, whatever a console has printed."""
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in {'"', "\\"}:
+        return f"\\{char}"
+    return char if char.isprintable() else f"\\U{ord(char):08x}"
 
 
 def _flow(words: Sequence[str]) -> str:
@@ -125,7 +140,8 @@ def _judged(of: Proposal) -> Iterator[str]:
     yield from _end(guesses, of.system.arch.exit_code)
     if guesses.counts[-1] < 4:
         lacks = ", or there was no kernel for them" if of.system.has_guest_per_count else ""
-        yield f"cpus: {{maximum: {guesses.counts[-1]}}}    # with more it did not come as far{lacks}"
+        why = one_line(of.why_fewer, _LONGEST) or f"with more it did not come as far{lacks}"
+        yield f"cpus: {{maximum: {guesses.counts[-1]}}}    # {why}"
     yield from _smoke(of)
 
 
@@ -136,7 +152,7 @@ def _online(guesses: Guesses) -> Iterator[str]:
     elif guesses.online_lines:
         yield f"  online_lines: {quoted(guesses.online_lines)}    # {counts} such lines at {counts} CPUs"
     else:
-        yield f"  online: '^(?P<n>[0-9]+) CPUs up$'    # {FILL_IN}: the line that says how many CPUs came up"
+        yield "  online: clock    # it prints nothing of its CPUs, so each must work in the window"
 
 
 def _work(guesses: Guesses) -> Iterator[str]:
@@ -191,7 +207,7 @@ def _answers(guesses: Guesses) -> Iterator[str]:
 def _others(what: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"  # other {what}:"
-        yield from (f"  #   {line[:100]}" for line in lines[:_SHOWN])
+        yield from (f"  #   {one_line(line, _COMMENT)}" for line in lines[:_SHOWN])
 
 
 def _smoke(of: Proposal) -> Iterator[str]:

@@ -25,6 +25,9 @@
 //   window            head-start       with several workers, one CPU does half of the work before `start` and the
 //                     other half after it, while the others only look busy
 //                     late-half        the same, but half of the work comes after the figure
+//                     idle-work        with idle=scan and several CPUs, CPU 1 does half of the work up to `knows=HI`
+//                                      while a line is typed, in the loop in which it looks for work
+//                     idle-always      the same, and it computes in that loop before a line is typed, too
 //   end               panic-off        fails before the result, with the exit status of a power-off
 //                     panic-after      the same, after the result
 //                     reset-after      resets after the result
@@ -90,7 +93,22 @@ static void show(struct primes *done) {
 
 static struct primes kept;
 
+static bool is_typing, has_worked;
+
+bool lie_works_idle(void) {
+    return lie("idle-work") || lie("idle-always");
+}
+
+void lie_while_idle(unsigned me) {
+    bool typing = __atomic_load_n(&is_typing, __ATOMIC_ACQUIRE);
+    if (me != 1 || !lie_works_idle() || has_worked || (lie("idle-work") && !typing))
+        return;
+    bool done = primes_ahead(word_number("knows"), !typing);
+    __atomic_store_n(&has_worked, done && typing, __ATOMIC_RELEASE);
+}
+
 void lie_before_echo(void) {
+    __atomic_store_n(&is_typing, true, __ATOMIC_RELEASE);
     if (lie("late-log"))
         text("talker: a driver is late\n");
     if (lie("background") && kept.hi) {
@@ -130,6 +148,8 @@ void primes_command(struct primes *asked) {
         text("primes: 42 tables are ready\n");
     if (lie("head-start"))
         primes_alone(asked);
+    while (lie_works_idle() && asked->workers > 1 && !__atomic_load_n(&has_worked, __ATOMIC_ACQUIRE))
+        bench_relax();
     text("primes: start\n");
     if (lie("dies") || (lie("dies-many") && machine_cpus() > 1))
         die();

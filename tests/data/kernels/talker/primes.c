@@ -9,7 +9,8 @@ static unsigned generation, finished;
 static uint64_t hi, workers, count, sum;
 static bool at_work;
 
-static bool prime(uint64_t n) {
+// Not copied into its callers: one of them is a lie, and the machine knows code by its address.
+static __attribute__((noinline)) bool prime(uint64_t n) {
     if (n < 4)
         return n >= 2;
     if (n % 2 == 0)
@@ -31,7 +32,7 @@ static void every(uint64_t from, uint64_t stride, uint64_t end) {
 }
 
 static bool halves(void) {
-    return workers > 1 && (lie("head-start") || lie("late-half"));
+    return workers > 1 && (lie("head-start") || lie("late-half") || lie_works_idle());
 }
 
 // Every second chunk.
@@ -42,6 +43,20 @@ void primes_alone(struct primes *asked) {
     count = lie("late-half") ? asked->count : 0, sum = lie("late-half") ? asked->sum : 0;
     every(CHUNK, 2 * CHUNK, hi);
     asked->count = count, asked->sum = sum;
+}
+
+// The same by CPU 1, a chunk at a time while it has nothing to do. `again`: what it has found is thrown away at the end.
+static struct { uint64_t from, count, sum; } ahead = {CHUNK, 0, 0};
+
+bool primes_ahead(uint64_t most, bool again) {
+    if (ahead.from > most && again)
+        ahead.from = CHUNK, ahead.count = ahead.sum = 0;
+    for (uint64_t n = ahead.from; n < ahead.from + CHUNK && n <= most; n++)
+        if (prime(n))
+            ahead.count++, ahead.sum += n;
+    if (ahead.from <= most)
+        __atomic_store_n(&ahead.from, ahead.from + 2 * CHUNK, __ATOMIC_RELEASE);
+    return ahead.from > most;
 }
 
 static void look_busy(void) {
@@ -64,7 +79,7 @@ void primes_workers(unsigned me) {
     for (;;) {
         machine_hold();
         while (__atomic_load_n(&generation, __ATOMIC_ACQUIRE) == seen)
-            machine_rest();
+            rest(me);
         machine_release();
         seen = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
         if (me >= workers)
@@ -80,6 +95,8 @@ void primes_compute(struct primes *asked) {
     finished = 0;
     if (!halves() || lie("late-half"))
         count = sum = 0;
+    if (halves() && lie_works_idle())
+        count = ahead.count, sum = ahead.sum;
     at_work = true;
     BENCH_MARK(BENCH_MARK_TOTAL_BEGIN);
     BENCH_MARK(BENCH_MARK_WORK_BEGIN);

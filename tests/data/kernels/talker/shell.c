@@ -9,7 +9,7 @@ static char next_byte(void) {
     int byte;
     machine_hold();
     while ((byte = heard()) < 0)
-        machine_rest();
+        rest(0);
     machine_release();
     return (char)byte;
 }

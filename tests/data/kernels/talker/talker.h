@@ -2,7 +2,7 @@
 //
 // Takes words from the kernel's command line: `lie=NAME` (lies.h), `input=poll` (the serial port is polled;
 // else an interrupt brings a byte, and a CPU without work is halted), `lines=crlf`, `echo=off`, `online=unsaid`
-// (no line says how many CPUs came up), and `auto=HI` (no prompt: one `primes` on all CPUs, then the end). Built
+// (no line says how many CPUs came up), `idle=scan` (no CPU ever halts: idle.c), `countdown=shown` (as U-Boot's, with backspaces), and `auto=HI` (no prompt: one `primes` on all CPUs, then the end). Built
 // with FIXED_CPUS it waits for so many CPUs. shell.c has the commands, primes.c the work on all CPUs, and one
 // file per architecture the machine.
 #ifndef TALKER_H
@@ -41,6 +41,9 @@ bool starts(const char *line, const char *with);
 void talk(void); // CPU 0: never returns
 void talker_main(unsigned me);
 
+// ---- idle.c
+void rest(unsigned me); // as machine_rest, or a look at everything that could run
+
 // ---- primes.c
 struct primes {
     uint64_t hi, workers, count, sum, ns;
@@ -49,11 +52,14 @@ extern unsigned online; // CPUs that came up
 void primes_workers(unsigned me);
 void primes_compute(struct primes *asked);
 void primes_alone(struct primes *asked); // the half that primes_compute leaves out, for a lie
+bool primes_ahead(uint64_t most, bool again); // a chunk of it; whether it is done
 
 // ---- lies.c
 bool lie(const char *name);
 void lie_at_boot(void);
 void lie_before_echo(void);
+bool lie_works_idle(void);
+void lie_while_idle(unsigned me);
 void primes_command(struct primes *asked);
 int heard(void); // as input_byte()
 

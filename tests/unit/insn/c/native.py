@@ -50,6 +50,7 @@ class Machine(ctypes.Structure):
         ("met", ctypes.c_uint64),
         ("waited", ctypes.c_uint64),
         ("disordered", ctypes.c_uint64),
+        ("closed", ctypes.c_uint64),
         ("contended", ctypes.c_uint64),
         ("longest", ctypes.c_uint64),
         ("handovers", ctypes.c_uint64),

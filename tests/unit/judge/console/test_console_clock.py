@@ -316,6 +316,20 @@ def test_what_is_executed_outside_of_a_window_is_counted_from_the_line_before_th
     assert boot.outside((lines[2], lines[3]), 10, 4) == OutsideUse(7, 12, 2000)
 
 
+def test_what_polled_is_counted_apart() -> None:
+    """As above, but vCPU 1 has polled for 40 of its 60 and 5 of its 5 outside, and for 300 inside."""
+    text = ("up\n", "$ primes\n", "start\n", "end\n", "primes=4\n")
+    clock = worked(text, (100, 100), (110, 100), (150, 160), (1150, 1160), (1157, 1165))
+    polled = (0, 0, 40, 340, 345)
+    lines = tuple(
+        replace(line, vcpus=(line.vcpus[0], replace(line.vcpus[1], polled=count)))
+        for line, count in zip(clock.log.lines, polled, strict=True)
+    )
+    clock = replace(clock, log=replace(clock.log, lines=lines))
+    seen = clock.outside((lines[2], lines[3]), 10, 4)
+    assert seen == OutsideUse(50 + 7, 50 + 20 + 7, 2000, polled=45, polled_inside=300)
+
+
 def test_the_cpus_of_operations_are_those_of_their_own_lines() -> None:
     """The first took 10 ns on two CPUs, the second 30 ns on one."""
     text = ("BENCH_START x\n", "a\n", "b\n", "c\n", "d\n")

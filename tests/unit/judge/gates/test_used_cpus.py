@@ -182,6 +182,30 @@ def test_the_work_outside_may_grow_by_one_percent_of_a_cpus_share(
     assert bool(seen) is bool(who)
 
 
+WORK = 1_900_000
+"""Of INSIDE, so much is no polling: one CPU needs it all for the work, and two have done it in the window."""
+
+
+@pytest.mark.parametrize(
+    ("polled_inside", "together", "who"),
+    [
+        (0, 100_000, ""),  # four times the window's work was polled, and none of it counts
+        (INSIDE - WORK, 100_000, ""),
+        (INSIDE - WORK, 200_001, "all CPUs executed 200001 instructions at smp2 and 100000 at smp1"),
+        # the loop does half of the work in the window: what is missing there may be done outside, too
+        (1_000_000, 100_000, "all CPUs executed 620000 instructions at smp2 and 100000 at smp1"),
+    ],
+)
+def test_polling_is_no_work_unless_the_work_is_done_in_that_loop(
+    polled_inside: int, together: int, who: str
+) -> None:
+    base = OutsideUse(50_000, 100_000, WORK, polled=4_000_000)
+    other = OutsideUse(50_000, together, INSIDE, polled=8_000_000, polled_inside=polled_inside)
+    seen = said(base, other)
+    assert who in seen
+    assert bool(seen) is bool(who)
+
+
 def test_what_is_not_known_says_nothing() -> None:
     assert not said(None, executed(10**6, 10**6))
     assert not said(executed(0, 0), None)

@@ -6,7 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
+from benchgate.base import console_text
 from benchgate.base.paths import data_root
 from benchgate.base.system.arch import ARCHITECTURES
 from benchgate.base.system.boots import EndBy, Smoke
@@ -39,6 +43,40 @@ def loaded(proposal: Proposal) -> System:
 def of(kernel: object, machine: System, *typed: str) -> Proposal:
     result = guesses({count: kernel(count) for count in (1, 2, 4)})  # type: ignore[operator]
     return Proposal(machine, "a 'quoted' kernel: #1", result, typed)
+
+
+@given(st.text())
+def test_any_quoted_text_is_read_as_it_was(text: str) -> None:
+    assert yaml.safe_load(f"key: {quoted(text)}    # a comment") == {"key": text}
+
+
+def booted(said: bytes, prompt: bytes, *, cpus: int) -> BootObservation:
+    """A kernel that prints these bytes in each line, as listening.py reads a console."""
+    lines = b"%s\n%s 7 rows\n%s took 5 us\nup: %d CPUs\n" % (said, said, said, cpus)
+    text, waits = (console_text.plain(raw).decode("utf-8", "replace") for raw in (lines, prompt))
+    step = PromptStep("go", ListeningEnd.PROMPT, text, note=text)
+    ends = ListeningEnd.PROMPT if waits.strip() else ListeningEnd.QUIET
+    steps = (step,) if waits.strip() else ()
+    return BootObservation(cpus, ends, text + waits, prompt=waits if waits.strip() else "", steps=steps)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.binary(max_size=12), st.binary(max_size=6).filter(lambda raw: b"\n" not in raw))
+@example(b"Hit any key to stop autoboot:  2 \b\b\b 1", b"=> \b")
+@example(b"\xe2\x80\xa8\xff\x00\x85", b"\x7f#")
+def test_whatever_a_console_prints_is_written_so_that_it_can_be_read_back(
+    machine: System, said: bytes, prompt: bytes
+) -> None:
+    found = guesses({count: booted(said, prompt, cpus=count) for count in (1, 2, 4)})
+    proposal = Proposal(machine, "a kernel", found, ("go",))
+    loaded(proposal)
+    read = yaml.safe_load(proposal.text)
+    assert read.get("prompt", "") == found.prompt
+    assert read["console"].get("ready", "") == found.ready
+    told = read["console"].get("online"), read["console"].get("online_lines")
+    assert told == (found.online or (None if found.online_lines else "clock"), found.online_lines or None)
+    if found.answers:
+        assert read["result"]["answers"] == [found.answers[0].pattern]
 
 
 def test_a_prompt_with_a_command_leaves_nothing_to_fill_in(machine: System) -> None:
@@ -127,7 +165,8 @@ def test_a_kernel_that_ends_by_a_reset_is_allowed_to(machine: System) -> None:
 def test_a_kernel_that_printed_nothing_loads_too(machine: System) -> None:
     proposal = Proposal(machine, "", guesses({1: BootObservation(1, ListeningEnd.QUIET, "")}))
     loaded(proposal)
-    assert len(missing(proposal.text)) == 3
+    assert len(missing(proposal.text)) == 2
+    assert loaded(proposal).console.by_clock
     assert all(FILL_IN in line for line in missing(proposal.text))
 
 

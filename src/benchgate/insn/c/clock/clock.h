@@ -77,6 +77,7 @@ struct clock_delays clock_delays(uint64_t time);
 
 uint64_t clock_halted(unsigned vcpu, uint64_t now); // includes a halt that still lasts, up to `now`
 void clock_window(unsigned vcpu, bool open);        // called on the vCPU that executed the mark
+void clock_level(unsigned vcpu);                    // the same, before the mark that opens the window is timed
 void clock_stop_soon(void);                         // stops this vCPU at its next block
 
 // The time to show to this thread. It never goes back on any vCPU.

@@ -249,6 +249,19 @@ uint64_t clock_seen(void) {
     return latest;
 }
 
+// The guest reads when its window begins, and would be shown the time of a vCPU that is ahead. Before the window that
+// may be far, so the vCPU waits for that time: what it is shown and what it executes begin together.
+void clock_level(unsigned c) {
+    uint64_t own = clock_own(c), latest = atomic_load(&shown), until = clock_machine.vcpu[c].until;
+    uint64_t time = latest < until ? latest : until;
+    if (time <= own || lockstep_is_exact(&clock_machine))
+        return;
+    clock_fold(c);
+    clock_vcpus[c].time += time - own;
+    clock_vcpus[c].skipped += time - own;
+    clock_set_budget(c, until - time);
+}
+
 uint64_t clock_last_shown(void) {
     return atomic_load(&shown);
 }

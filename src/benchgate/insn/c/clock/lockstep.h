@@ -28,7 +28,9 @@
 //   more, the quantum is LOCKSTEP_CLOSE, which is shorter than any transfer of a line.
 // - Strict: within the window a vCPU runs only up to the time of the second slowest, so for one block at least.
 // - Outside the timed window both quanta are `rush` times as long, and the quantum neither grows nor has an
-//   aftermath. With a rush of 1 the whole run counts as the window.
+//   aftermath. After a window has closed they become so long slowly: no longer than the time since then divided
+//   by LOCKSTEP_AFTERMATH, because the guest first reads its clock, which all vCPUs share, and a vCPU that is ahead
+//   has read it already. With a rush of 1 the whole run counts as the window.
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 
@@ -88,6 +90,7 @@ struct lockstep {
     uint64_t met;      // when vCPUs last interacted
     uint64_t waited;   // when a vCPU last waited for another, woke it or interrupted it; 0: not yet
     uint64_t disordered; // when an access to memory was last late; 0: not yet
+    uint64_t closed;     // when the window last closed; 0: not yet
     uint64_t contended;  // when that was once more an access to a line of which it was before; 0: not yet
     uint64_t longest;  // the longest quantum that applied within the window between active vCPUs
     // Hand-overs within the window, each seen by its vCPU at most the step of its turn too late. `late` is the

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "console.h"
 #include "journal.h"
+#include "polls.h"
 #include "talk.h"
 
 #include <fcntl.h>
@@ -67,6 +68,7 @@ static void look(void) {
 
 void typist_type(void) {
     look();
+    console_look();
     for (int byte; (byte = talk_take(&talk, clock_here())) >= 0;) {
         uint8_t key = (uint8_t)byte;
         if (syscall(SYS_write, keys, &key, 1) != 1)
@@ -112,9 +114,11 @@ static void listen_to_host(void) {
     size_t before = talk.waiting;
     if (!talk_answer(&talk, size > 0 ? text : "free", clock_here()))
         journal_refuse("the host sent an invalid message: %.60s", text);
-    if (talk.waiting > before)
+    if (talk.waiting > before) {
+        polls_typed();
         journal_line("typed %" PRIu64 " %zu %" PRIu64 " %" PRIu64, console_bytes(), talk.waiting - before,
                      clock_here(), talk.pace);
+    }
     told = false;
     atomic_store(&noted, false);
 }

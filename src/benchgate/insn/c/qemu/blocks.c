@@ -7,6 +7,7 @@
 #include "delays.h"
 #include "marks.h"
 #include "mmio.h"
+#include "polls.h"
 #include "profile.h"
 #include "stacks.h"
 #include "threads.h"
@@ -72,7 +73,9 @@ static void instrument(struct qemu_plugin_insn *insn, const struct arch_insn *se
 void blocks_translated(struct qemu_plugin_tb *tb) {
     uint8_t lengths[BLOCK_MOST];
     size_t total = qemu_plugin_tb_n_insns(tb);
-    counter_instrument(tb, total, find_spin(tb, total));
+    struct spin spin = find_spin(tb, total);
+    counter_instrument(tb, total, spin);
+    polls_block(tb, total, spin);
     profile_block(tb, total);
     stacks_block(tb, total);
     access_block(tb, total);

@@ -14,6 +14,7 @@
 #include "libc.h"
 #include "marks.h"
 #include "placement.h"
+#include "polls.h"
 #include "pool.h"
 #include "profile.h"
 #include "sharing.h"
@@ -203,6 +204,7 @@ static void reached(unsigned vcpu, void *data) {
     adopt(vcpu);
     check_hooks(vcpu);
     check_tsc(vcpu);
+    console_look();
     clock_limit_reached(vcpu, data);
 }
 
@@ -288,6 +290,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         why = stacks_setup(s->stacks, vcpus);
     if (!why && s->threads)
         why = threads_setup(s->threads, s->observe, vcpus, s->lines, s->clock.start.time);
+    if (!why && s->lines && s->talk >= 0)
+        why = polls_setup(vcpus);
     if (!why)
         why = counts_setup(s->observe, s->bytes, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;

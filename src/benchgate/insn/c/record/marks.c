@@ -39,6 +39,9 @@ static void executed(unsigned vcpu, void *data) {
     static _Atomic unsigned seen;
     uintptr_t packed = (uintptr_t)data;
     unsigned kind = packed & 0xff;
+    bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
+    if (opens)
+        clock_level(vcpu);
     uint64_t time = clock_before(vcpu, packed >> 8);
     unsigned number = atomic_fetch_add(&seen, 1);
     if (number < MOST_MARKS)
@@ -49,7 +52,6 @@ static void executed(unsigned vcpu, void *data) {
         record(kind, time);
     sharing_mark(kind, time);
     counts_mark(kind, vcpu, packed >> 8, time);
-    bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
     if (!opens && kind != MARKS_TOTAL_END)
         return;
     threads_window(opens, time);

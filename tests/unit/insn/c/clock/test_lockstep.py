@@ -465,6 +465,28 @@ def test_outside_the_window_turns_do_not_grow(library: ctypes.CDLL) -> None:
     assert length_of_turn(machine) == QUANTUM * RUSH
 
 
+@pytest.mark.parametrize(
+    ("later", "quanta"), [(10, 1), (20 * QUANTUM, 1), (40 * QUANTUM, 2), (80 * QUANTUM, RUSH), (10**9, RUSH)]
+)
+def test_after_the_window_turns_become_long_slowly(library: ctypes.CDLL, later: int, quanta: int) -> None:
+    """The guest reads the end of its window after it, and sees the time of the vCPU that is most ahead."""
+    machine = calm(library, MET)
+    machine.machine.now = MET
+    machine.window(0)
+    for c in (0, 1):
+        machine.arrive(c, MET + later, 0)
+    assert length_of_turn(machine) == QUANTUM * quanta
+
+
+def test_before_the_window_turns_are_long(library: ctypes.CDLL) -> None:
+    machine = Lockstep(library, rules(2, seed=0))
+    for c in (0, 1):
+        machine.appear(c)
+        machine.arrive(c, 10, 0)
+    machine.window(0)
+    assert length_of_turn(machine) == QUANTUM * RUSH
+
+
 def test_a_wake_up_of_a_vcpu_that_is_not_halted_does_nothing(library: ctypes.CDLL) -> None:
     machine = started(library, 1)
     machine.arrive(0, 50, 0)

@@ -32,6 +32,8 @@ uint64_t clock_here(void) { return now; }
 struct clock_delays clock_delays(uint64_t time) { return (struct clock_delays){1, 2, time / 10}; }
 struct clock_work clock_work(unsigned vcpu) { return (struct clock_work){0}; }
 size_t counts_line(size_t room) { return 0; }
+uint64_t polls_of(unsigned vcpu) { return 0; }
+void polls_silence(void) {}
 void marks_line(uint64_t bytes, uint64_t time) {}
 static void print(const char *text, uint64_t time) {
     now = time;
