@@ -11,6 +11,7 @@ from benchgate.base.baselines import Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.gates import Arm
 from benchgate.base.runs import Measurement
+from benchgate.base.system import comparable
 from benchgate.base.system.machines import IDEAL, machine_in
 from benchgate.base.text import counted, one_line, suggestion
 
@@ -30,6 +31,8 @@ def missing(then: BaselineArm, metric: str) -> str:
 
 def incomparable(now: Measurement, then: Measurement, here: Origin, there: Origin) -> str:
     """Why no ratio of both means anything. On the instruction clock the host plays no part."""
+    if why := comparable.incomparable(now.cell.system, then.cell.system):
+        return why
     pairs = {
         "lane": (now.lane, then.lane),
         "placement": (now.placement, then.placement),

@@ -12,6 +12,7 @@ from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Word, most_speedup
 from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import bootstrap
+from benchgate.base.system.comparable import conditions_of
 from benchgate.base.system.machines import IDEAL
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.gates import figures, looks, used_cpus
@@ -77,8 +78,10 @@ def contradiction(
     if one is None or two is None:
         return None
     one, two = figures.in_one_unit(one, two)
+    (machine, start), (other_machine, other_start) = (conditions_of(of.cell.system) for of in (base, arm))
     pairs = {
-        "machines": (base.cell.machine or IDEAL, arm.cell.machine or IDEAL),
+        "machines": (machine, other_machine),
+        "starts": (start, other_start),
         "lanes": (one.lane, two.lane),
         "units": (one.unit, two.unit),
         "placements": (one.placement, two.placement),
