@@ -53,9 +53,7 @@ def test_a_good_run_is_no_find() -> None:
 
 def test_right_answers_of_badly_placed_threads_are_one_find_whichever_cpu_idled() -> None:
     runs = [
-        RunObservation(
-            Ending.DONE, f"work: the row counts 4 CPUs, but vCPU {cpu} executed only 0", unused=True
-        )
+        RunObservation(Ending.DONE, f"work: vCPU {cpu} executed only 0 instructions", unused=True)
         for cpu in (1, 3)
     ]
     finds = [trouble(run, None, 4.0) for run in runs]

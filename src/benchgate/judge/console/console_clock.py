@@ -1,8 +1,8 @@
 """Times the lines of a console by the instruction clock, and compares a kernel's own figures with it. Pure.
 
 Takes the clock's log, the console and the guest's output; gives windows from one line to another, with the
-vCPU that the row counts and that did no work meanwhile, and fails with VerifyError if the clock contradicts a
-figure: it is not the time from the line with which it begins to its own, or the vCPUs did not run for so long.
+vCPU that the row counts and that did no work meanwhile. Fails with VerifyError if the clock contradicts a
+figure: it is not the time from the line with which it begins to its own, or the vCPUs did not run so long.
 """
 
 from __future__ import annotations

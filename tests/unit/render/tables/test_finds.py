@@ -27,9 +27,8 @@ def test_the_terminal_has_groups_commands_and_what_is_left() -> None:
 
 def test_one_defect_in_many_runs_is_one_find_with_their_seeds() -> None:
     """`unused-cpu` was told once per seed."""
-    unused = replace(
-        FIND, kind=TroubleKind.UNUSED, group="unused-cpu", what="vCPU 1 executed only 0", small=None
-    )
+    named = {"kind": TroubleKind.UNUSED, "group": "unused-cpu", "what": "vCPU 1 executed only 0"}
+    unused = replace(FIND, **named, small=None)  # type: ignore[arg-type]
     some = tuple(replace(unused, name=f"find-{n}", number=n, seed=n) for n in (2, 3, 5))
     runs = tuple(replace(BAD, number=n, seed=n, find=f"find-{n}") for n in (2, 3, 5))
     text = finds.text(ExplorationResult((LINE, *runs), some, expected=4), lambda name: f"replay {name}")
