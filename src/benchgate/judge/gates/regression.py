@@ -19,7 +19,7 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import baseline_checks, figures, looks
+from benchgate.judge.gates import baseline_checks, figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion, rule_of
@@ -121,10 +121,12 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
         equal = f"{beside}, equal to the last digit"
         return GateFigures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
     # How many times worse than the baseline is how many times better the baseline is.
-    seen = figures.of_ratio(
-        gate, figures.first_runs(now, look), then, alpha=measured.policy.alpha, limit=limit, look=look
-    )
-    return seen if seen.unusable else replace(seen, beside=beside)
+    both = figures.first_runs(now, look), then
+    seen = figures.of_ratio(gate, *both, alpha=measured.policy.alpha, limit=limit, look=look)
+    if seen.unusable:
+        return seen
+    seen = two_arms.ratio_groups(seen, both, (gate.cell.id, "the baseline"), measured.policy)
+    return replace(seen, beside=beside)
 
 
 def _beside(gate: Gate, measured: GateInput, now: Measurement, then: Measurement) -> tuple[str, bool]:
