@@ -36,7 +36,7 @@ from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.judged_run import Recording
 from benchgate.judge.noise import RunNoise
 
-WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
+WORST_FIRST = (Word.FAIL, Word.INVALID, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tests.unit.factories import POLICY, cell
 CELL = cell(2)
 RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
 INSN: dict[str, Any] = {"lane": Lane.INSN, "unit": "insn"}
-ACCEPT = f"benchgate baseline accept SESSION --out {FILE}"
+ACCEPT = f"benchgate baseline accept SESSION --add --out {FILE}"
 
 
 def gate(**changes: object) -> Gate:
