@@ -118,7 +118,6 @@ def test_a_session_is_gated_against_an_accepted_one(
     rig.consoles(SLOWER)
     shutil.copy(copy, kept)
     assert rig.run("-k", "regression", "--smp=1,2").ret == 1
-    good = kept.read_bytes()
     result = verdicts(rig)
     assert {cpus: value["outcome"] for cpus, value in result.items()} == {1: "PASS", 2: "FAIL"}
     assert result[2]["ratio"] == pytest.approx(1.2)
@@ -133,6 +132,13 @@ def test_a_session_is_gated_against_an_accepted_one(
     alone = capsys.readouterr().out
     assert ("-smp1 (tcg)" in alone, "-smp2 (tcg)" in alone) == (True, False)
 
+
+def test_figures_that_a_gate_refused_are_accepted_only_by_name(
+    rig: Rig, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = kept.read_bytes()
+    rig.consoles(SLOWER)
+    assert rig.run("-k", "regression", "--smp=1,2").ret == 1
     accept = ("baseline", "accept", str(rig.latest))
     name = "primes.hi-10000-fake-smp2-regression"
     assert f"--despite {name}" in (said := refused(capsys, *accept)), said

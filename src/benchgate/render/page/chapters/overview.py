@@ -24,8 +24,9 @@ TITLE = "Overview"
 ORDER = 0
 CAPTION = "Rows by system and CPUs"
 ABOUT = (
-    "The ratio of the work window to the fewest CPUs of its row, or the figure that a gate limits; in grey "
-    "what no threshold uses. A dashed frame marks a negative control, which must not scale. A cell leads to "
+    "The ratio of the work window to the fewest CPUs of its row, or the figure that a gate limits. Every "
+    "ratio says how many times faster, or better, it is, also of a baseline: below 1x is worse. In grey: what "
+    "no threshold uses. A dashed frame marks a negative control, which must not scale. A cell leads to "
     "its row."
 )
 SIGNS: Mapping[str, str] = {
@@ -73,7 +74,7 @@ class MatrixCell:
             return "invalid"
         verdict = next((threshold for threshold in self.thresholds if threshold.figure is not None), None)
         if verdict is not None and verdict.figure is not None:
-            return units.figure(verdict)
+            return units.times_better(verdict)
         seen = self.arm.speedups.get(Window.WORK) if self.arm else None
         if seen:
             return f"{seen.ratio:.2f}x"
@@ -173,6 +174,8 @@ def _told(cell: MatrixCell) -> str:
     if verdict is None or verdict.threshold is None:
         return cell.shown
     control = " (negative control)" if verdict.gate == "control" else ""
+    if verdict.baseline and verdict.figure:
+        return f"{cell.shown}; {units.figure(verdict)} worse, and the gate wants {units.limit(verdict)}"
     return f"{cell.shown} {units.limit(verdict)}{control}"
 
 

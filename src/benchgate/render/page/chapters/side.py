@@ -109,6 +109,10 @@ class SideLines:
         same = (of for of in row.series if (of.system, of.lane) == (first, series.lane))
         other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
+        gated = None if arm.is_variant else row.scaled(series, arm.cpus)
+        if gated is not None and gated.ratio is not None and gated.base_cpus is not None:
+            share = gated.ratio * gated.base_cpus / arm.cpus
+            cells[HEADS.index("efficiency") - 1] = f"{share:.2%} of {gated.metric}"
         text = f"{series.label} {arm.name}"
         name = tag("a", text, href=f"#{row.id}", class_="long" if len(text) > LONG else None)
         find = f"{text} {series.place}"
