@@ -61,7 +61,7 @@ def test_junit_counts_no_success_where_nothing_was_decided() -> None:
     assert text.count("<skipped ") == 3
 
 
-@pytest.mark.parametrize("words", product(Word, repeat=2))
+@pytest.mark.parametrize("words", [*product(Word, repeat=2)])
 def test_a_row_is_pass_exactly_if_a_gate_passed_and_none_is_worse(words: tuple[Word, Word]) -> None:
     seen = session(*words)
     (row,) = page_view(seen).rows

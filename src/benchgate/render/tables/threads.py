@@ -348,14 +348,17 @@ def plain(view: ThreadView, run: str, books: ThreadBooks, waits: Sequence[Thread
 
 def sentences(view: SessionView) -> list[str]:
     """One for each cell that has books."""
-    return [f"{timeline.cell}: {wasted(timeline)}" for timeline in worst_of(view)]
+    return [f"{timeline.cell}: {wasted(timeline.conserved, timeline.run)}" for timeline in worst_of(view)]
 
 
 def lines_of_markdown(view: SessionView) -> list[str]:
     timelines = worst_of(view)
     if not timelines:
         return []
-    lines = [f"- {markdown(f'{timeline.cell}: {wasted(timeline)}')}" for timeline in timelines]
+    lines = [
+        f"- {markdown(f'{timeline.cell}: {wasted(timeline.conserved, timeline.run)}')}"
+        for timeline in timelines
+    ]
     return [f"## {TITLE}", "", ABOUT, "", *lines, ""]
 
 
@@ -365,10 +368,9 @@ def worst_of(view: SessionView) -> list[ThreadTimeline]:
     return [max(of, key=lambda timeline: (timeline.conserved.share, timeline.run)) for _, of in cells]
 
 
-def wasted(timeline: ThreadTimeline) -> str:
+def wasted(of: WastedTime, run: int) -> str:
     """`wasted 0.8% in its worst shown run, 0007 (longest 1.2 ms)`: the metric is the median of all runs."""
-    of = timeline.conserved
-    worst = f"in its worst shown run, {timeline.run:04}"
+    worst = f"in its worst shown run, {run:04}"
     return f"wasted {percent(of.share)} {worst} (longest {_time(of.longest)})" if of.wasted else "wasted 0%"
 
 

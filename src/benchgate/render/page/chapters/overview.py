@@ -25,8 +25,8 @@ ORDER = 0
 CAPTION = "Rows by system and CPUs"
 ABOUT = (
     "The ratio of the work window to the fewest CPUs of its row, or the figure that a gate limits. Every "
-    "ratio says how many times faster, or better, it is, also of a baseline: below 1x is worse. In grey: what "
-    "no threshold uses. A dashed frame marks a negative control, which must not scale. A cell leads to "
+    "ratio says how many times faster, or better, it is, also of a baseline: below 1x is worse. In grey: "
+    "what no threshold uses. A dashed frame marks a negative control, which must not scale. A cell leads to "
     "its row."
 )
 SIGNS: Mapping[str, str] = {

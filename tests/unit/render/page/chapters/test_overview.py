@@ -47,7 +47,7 @@ def test_systems_have_their_columns_beside_each_other() -> None:
 
 def test_the_words_are_counted() -> None:
     text = re.sub("<[^>]*>", " ", WIDE)
-    assert re.search(r"! +2 INVALID +✗ +2 FAIL +\? +2 INCONCLUSIVE +✓ +14 PASS +16 verified", text)
+    assert re.search(r"✗ +2 FAIL +! +2 INVALID +\? +2 INCONCLUSIVE +✓ +14 PASS +16 verified", text)
 
 
 def test_a_skipped_gate_of_a_cell_that_ran_shows_its_figures() -> None:
