@@ -34,6 +34,8 @@ LOSS = 1.02
 """The threshold of the simulated regression gate."""
 KEPT = 5
 """The runs of its baseline, which later looks cannot add to."""
+SLOWED = 1.8
+"""How many times as long a run of the bad regime takes."""
 SLOWER, SLOWEST = 40, 200
 """One of so many draws is made where each takes long: of effects, and of fitted laws."""
 
@@ -79,6 +81,26 @@ def against_baseline(policy: Policy, loss: float, cv: float, draws: int, seed: i
         words[verdict.outcome] += 1
         runs += verdict.runs
     return Row(loss, cv, {word: words[word] / draws for word in words}, runs / draws)
+
+
+def with_regimes(policy: Policy, share: float, draws: int, seed: int) -> Row:
+    """Like `simulate`, but of the larger arm's runs this share takes SLOWED times as long: its speedup is
+    then below the threshold. The lane is the instruction clock's, whose runs are seeds."""
+    source = random.Random(f"regimes {seed} {share}")
+    gate = Gate("simulated", "speedup", _cell(1), _cell(2), at_least=THRESHOLD)
+    words: Counter[Word] = Counter()
+    runs = 0
+    for _ in range(draws):
+        base = _samples(source, ROWS[0], 0.01, policy.max_runs)
+        other = [
+            sample * (SLOWED if source.random() < share else 1.0)
+            for sample in _samples(source, 1.0, 0.01, policy.max_runs)
+        ]
+        arms = (_arm(1, base, Lane.INSN), _arm(2, other, Lane.INSN))
+        verdict = judge(gate, GateInput({arm.cell.id: arm for arm in arms}, policy, {})).verdict
+        words[verdict.outcome] += 1
+        runs += verdict.runs
+    return Row(share, 0.01, {word: words[word] / draws for word in words}, runs / draws)
 
 
 def naive_pass_share(ratio: float, cv: float, draws: int, seed: int) -> float:
@@ -180,10 +202,29 @@ def report(draws: int, seed: int, policy: Policy = DEFAULT) -> str:
             f'The naive rule "median ratio >= {THRESHOLD}" passes a true 1.55: {", ".join(naive)}.',
             f"({draws} draws per row, seed {seed}, looks {list(policy.session_looks)}, alpha {policy.alpha})",
             "",
+            *_regimes(policy, max(1, draws // SLOWER), seed),
             *_effects(max(1, draws // SLOWER), seed),
             *_laws(max(1, draws // SLOWEST), seed),
         ]
     )
+
+
+def _regimes(policy: Policy, draws: int, seed: int) -> list[str]:
+    lines = [
+        f"| runs {SLOWED} times as long, CV 1%, true ratio {ROWS[0]} | runs an arm | PASS, FAIL | apart: 0 |",
+        "|---|---|---|---|",
+    ]
+    for share in (0.0, 0.1, 0.3, 0.5, 0.9):
+        for runs in (5, 25):
+            now = replace(policy, first=runs, max_runs=runs)
+            seen = [
+                with_regimes(replace(now, apart=apart), share, draws, seed) for apart in (policy.apart, 0.0)
+            ]
+            shown = [
+                f"{row.shares.get(Word.PASS, 0.0):.3f}, {row.shares.get(Word.FAIL, 0.0):.3f}" for row in seen
+            ]
+            lines.append(f"| {share:.0%} | {runs} | {' | '.join(shown)} |")
+    return [*lines, f"({draws} draws each)", ""]
 
 
 def _losses(policy: Policy, draws: int, seed: int) -> list[str]:
@@ -214,9 +255,9 @@ def _cell(cpus: int) -> Cell:
     return Cell("simulated", "lognormal", Mode.PROCESS, (), cpus)
 
 
-def _arm(cpus: int, samples: Sequence[float]) -> Arm:
+def _arm(cpus: int, samples: Sequence[float], lane: Lane = Lane.TCG) -> Arm:
     cell = _cell(cpus)
-    facts = (cell, Lane.TCG, Placement.PHYSICAL)
+    facts = (cell, lane, Placement.PHYSICAL)
     measurements = {
         name: Measurement(*facts, metric, "ns", tuple(samples)) for name, metric in WINDOWS.items()
     }

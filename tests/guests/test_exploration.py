@@ -22,7 +22,7 @@ def test_a_panic_is_found_replayed_and_made_small(
     words = ["--smoke", "--system", "kernel:fault=panic", "--smp", "2", "--strategy", "sync", "--seeds", "1"]
     assert cli.main(["explore", *words, "--out", "out"]) == 1
     said = capfd.readouterr().out
-    assert said.startswith("2 finds in 1 group: 2 runs\n")
+    assert said.startswith("1 find, in 2 of 2 runs\n")
     assert "find-1: 0 of 0 stalls left, after 1 run" in said
     assert "find-1: it happens without any stall" in said
     finds = json.loads((tmp_path / "out/explored.json").read_text())["finds"]

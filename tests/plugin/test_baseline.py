@@ -133,6 +133,63 @@ def test_a_session_is_gated_against_an_accepted_one(
     assert ("-smp1 (tcg)" in alone, "-smp2 (tcg)" in alone) == (True, False)
 
 
+def test_figures_that_a_gate_refused_are_accepted_only_by_name(
+    rig: Rig, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = kept.read_bytes()
+    rig.consoles(SLOWER)
+    assert rig.run("-k", "regression", "--smp=1,2").ret == 1
+    accept = ("baseline", "accept", str(rig.latest))
+    name = "primes.hi-10000-fake-smp2-regression"
+    assert f"--despite {name}" in (said := refused(capsys, *accept)), said
+    assert "a gate refused these figures (1 verdict): FAIL: primes" in said
+    assert "the file has all of its cells" in refused(capsys, *accept, "--add")
+    assert "no verdict of these cells" in refused(capsys, *accept, "--despite", name, "--despite", "other")
+    assert kept.read_bytes() == good
+    assert cli.main([*accept, "--despite", name]) == 0
+    said = capsys.readouterr().out
+    assert f"the file that was there is now {DEFAULT_FILE}.1" in said
+    assert "accepted, although: FAIL: " in said
+    assert kept.with_name("main.json.1").read_bytes() == good
+    assert kept.read_bytes() != good
+    assert cli.main(["baseline", "check", str(kept), str(rig.latest)]) == 0
+
+
+def test_a_cell_that_the_baseline_lacks_is_added_and_no_other_is_touched(
+    rig: Rig, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Issue 52: a gate without `cpus` asked for a cell that the baseline lacks, two others failed, and the
+    tool's own advice put the slow figures in the place of the good ones."""
+    rig.pytester.makepyfile(test_scaling=TESTS)
+    assert rig.run("-k", "right", "--smp=2").ret == 0
+    assert cli.main(["baseline", "accept", str(rig.latest)]) == 0
+    kept, first = rig.pytester.path / DEFAULT_FILE, rig.latest.resolve()
+    good = json.loads(kept.read_text())
+    rig.consoles(SLOWER)
+    result = rig.run("-k", "regression", "--smp=1,2")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*FAIL: 1 of 2 verdicts, 1 INVALID*"])
+    result.stdout.fnmatch_lines(
+        [f"*does not have this cell; next: benchgate baseline accept * --add --out {DEFAULT_FILE}*"]
+    )
+    said = refused(capsys, "baseline", "accept", str(rig.latest))
+    assert "-smp2-regression" in said
+    assert "-smp1-regression" not in said
+    assert cli.main(["baseline", "accept", str(rig.latest), "--add"]) == 0
+    assert "added to" in capsys.readouterr().out
+    now = json.loads(kept.read_text())
+    assert [one["cell"]["cpus"] for one in now["cells"]] == [2, 1]
+    assert now["cells"][0] == good["cells"][0]
+    assert now["added"][0]["cells"] == ["primes.hi-10000-fake-smp1"]
+    schema = json.loads((data_root() / "reports/schema/baseline-1.json").read_text())
+    jsonschema.validate(now, schema)
+    for folder in (first, rig.latest):
+        assert cli.main(["baseline", "check", str(kept), str(folder)]) == 0, capsys.readouterr().out
+    edit(kept, lambda found: found["cells"][1]["metrics"][0]["samples"].__setitem__(2, 10_000_001))
+    assert cli.main(["baseline", "check", str(kept), str(rig.latest)]) == 1
+    assert cli.main(["baseline", "check", str(kept), str(first)]) == 0
+
+
 def test_an_edited_copy_in_the_session_never_changes_a_verdict_unseen(rig: Rig, kept: Path) -> None:
     rig.consoles(SLOWER)
     assert measured(rig)[2]["outcome"] == "FAIL"

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Annotated
 
 from benchgate.base.cells import Cell, Lane, Placement
-from benchgate.base.jsonfields import As, Presence, Sha256, Sha256OrEmpty
+from benchgate.base.jsonfields import As, PlainWord, Presence, Sha256, Sha256OrEmpty
 from benchgate.base.runs import Measurement
 from benchgate.base.system.machines import IDEAL, off_machine
 from benchgate.base.text import one_line
@@ -93,6 +93,18 @@ class BaselineArm:
 
 
 @dataclass(frozen=True, slots=True)
+class AddedCells:
+    """Cells that were added later, and the session that they are of."""
+
+    session: PlainWord
+    finished: PlainWord
+    manifest: Sha256
+    commit: PlainWord
+    cells: tuple[PlainWord, ...]
+    """Their ids."""
+
+
+@dataclass(frozen=True, slots=True)
 class Baseline:
     session: str
     """The id of the session that was accepted."""
@@ -104,6 +116,7 @@ class Baseline:
     commit: str
     origin: Origin
     arms: tuple[BaselineArm, ...]
+    added: tuple[AddedCells, ...] = ()
 
     def __post_init__(self) -> None:
         keys = [(same_in_all_sessions(arm.cell), arm.lane) for arm in self.arms]

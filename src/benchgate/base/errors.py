@@ -54,6 +54,10 @@ class VerifyError(BenchgateError):
     """A run that is not a valid result; the message says why."""
 
 
+class UnusedCpuError(VerifyError):
+    """A run with right answers, to which a CPU that its row counts did not contribute."""
+
+
 class OracleError(VerifyError):
     """An oracle that failed on this machine, so that nothing is known of a run's answers."""
 

@@ -26,6 +26,8 @@ MINUTES = 5.0
 """The default value of Policy.minutes."""
 BOOTS = 5
 """The default value of Policy.boots."""
+APART = 0.2
+"""The default value of Policy.apart."""
 
 VERIFIED = "verified"
 """The kind of gate that requires verified runs and sets no threshold; each requested cell has one."""
@@ -214,6 +216,8 @@ class Policy:
     """The name or path of the machine, unless an option or a mark names one."""
     boots: int = BOOTS
     """How many different boots stand behind the runs of an arm that starts warm."""
+    apart: float = APART
+    """Runs of an arm are in groups if these differ by at least this share of the larger figure; 0: never."""
     informs: str = field(default="", metadata={"of": "session"})
     """The reason why no gate uses this session's figures; empty if gates do."""
     shows: Annotated[bool, Presence.APART] = field(default=False, metadata={"of": "session"})
@@ -233,6 +237,8 @@ class Policy:
             raise ValueError("need superlinear and superlinear_ideal >= 1, 0 < capacity_reach <= 1")
         if not 1 <= self.boots <= MOST_RUNS:
             raise ValueError(f"boots must be from 1 to {MOST_RUNS}, not {self.boots}")
+        if not 0 <= self.apart < 1:
+            raise ValueError(f"apart must be at least 0 and below 1, not {self.apart}")
         if min(self.warmups, self.minutes) < 0:
             raise ValueError("need warmups and minutes >= 0")
 

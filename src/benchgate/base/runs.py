@@ -369,6 +369,8 @@ class Measurement:
     """The architecture of the guest; empty if unknown."""
     cpu_work: tuple[CpuWork, ...] = ()
     """What is known about the CPUs in each sample; empty if nothing is."""
+    runs: tuple[str, ...] = ()
+    """The folder of each sample's run, relative to the session's; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

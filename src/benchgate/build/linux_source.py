@@ -204,7 +204,7 @@ def _present(folder: Path) -> dict[str, str]:
         if (folder / "include/config").exists() or (folder / ".config").exists():
             raise BuildError(
                 f"a kernel was built in {folder}, whose files cannot be told from the source: "
-                "run `make mrproper` there, or give a git checkout"
+                "give a copy in which nothing was built, or a git checkout"
             )
         indexed, changed = {}, set(_walked(folder))
     result = {name: value for name, value in indexed.items() if name not in changed}

@@ -24,6 +24,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
     accept = actions.add_parser("accept", help="make a baseline of a session that `verify` finds intact")
     accept.add_argument("folder", help="the session's folder")
     accept.add_argument("--out", default=DEFAULT_FILE, metavar="FILE", help=f"default: {DEFAULT_FILE}")
+    about = "add the cells that FILE lacks, and leave all others as they are"
+    accept.add_argument("--add", action="store_true", help=about)
+    about = "accept figures that this verdict refused (FAIL or INVALID); once for each"
+    accept.add_argument("--despite", action="append", default=[], metavar="ID", help=about)
     _declare_replays(accept, "also keep where the instructions of one run of each cell went, by symbol")
     accept.set_defaults(command=_accept)
     check = actions.add_parser("check", help="whether a baseline is the one of this session (status 0 or 1)")
@@ -57,17 +61,22 @@ def _request(action: str, words: argparse.Namespace) -> AcceptanceRequest:
     given += ["--profile"] if profile else []
     given += [word for system in systems for word in ("--system", system)]
     verb, known = shlex.join(["baseline", action, *given]), trusted(words, acceptance.session_of(folder)[0])
-    return acceptance.AcceptanceRequest(folder, known, profile, tuple(systems), verb)
+    despite = tuple(getattr(words, "despite", ()))
+    return acceptance.AcceptanceRequest(folder, known, profile, tuple(systems), despite, verb)
 
 
 def _accept(words: argparse.Namespace) -> int:
     from benchgate.evidence import baseline_file
     from benchgate.session.comparing import acceptance
 
-    result = acceptance.accept(_request("accept", words), say)
-    baseline_file.write(Path(words.out), result.baseline)
-    cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in result.baseline.arms)
-    print(visible(f"wrote {words.out}, of session {result.baseline.session}: {cells}"))
+    out = Path(words.out)
+    before = baseline_file.read(out) if words.add and out.exists() else None
+    result = acceptance.accept(_request("accept", words), say, before)
+    old = baseline_file.write(out, result.baseline)
+    cells = ", ".join(f"{arm.cell.id} ({arm.lane})" for arm in result.new)
+    print(visible(f"{'added to' if before else 'wrote'} {out}, of session {result.session}: {cells}"))
+    if old is not None:
+        print(visible(f"the file that was there is now {old}"))
     print("next: look at its difference, and commit it")
     print_notes(result.notes)
     return 0

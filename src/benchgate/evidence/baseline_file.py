@@ -11,14 +11,25 @@ out, and its gates are INVALID. Fails with EvidenceError also if the kept one wa
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import os
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from benchgate.base.baselines import Baseline, BaselineArm, BaselineSet, Origin, SymbolCounts, line_of
+from benchgate.base.baselines import (
+    AddedCells,
+    Baseline,
+    BaselineArm,
+    BaselineSet,
+    Origin,
+    SymbolCounts,
+    line_of,
+)
 from benchgate.base.cells import Cell, Lane, Placement
 from benchgate.base.errors import EvidenceError, IncompleteError
 from benchgate.base.files import read_json
@@ -69,15 +80,25 @@ def render(baseline: Baseline) -> str:
     return _LIST_OF_VALUES.sub(lambda match: f"[{' '.join(match[1].split())}]", text) + "\n"
 
 
-def write(path: Path, baseline: Baseline) -> None:
-    """Replaces an older file, whose versions the repository keeps."""
+def write(path: Path, baseline: Baseline) -> Path | None:
+    """Gives where an older file of this name is kept now; None if there was none, or it was the same."""
     text = render(baseline)
     parse(text, str(path))  # what cannot be read back is not written
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(path, error, "choose another place with --out") from None
+    kept = None if not path.is_file() or path.read_bytes() == text.encode() else _kept_beside(path)
     write_whole(path, text)
+    return kept
+
+
+def _kept_beside(path: Path) -> Path:
+    """Copies the file to `main.json.1`, or to the next number that is free."""
+    numbered = (path.with_name(f"{path.name}.{number}") for number in itertools.count(1))
+    result = next(place for place in numbered if not os.path.lexists(place))
+    shutil.copyfile(path, result)
+    return result
 
 
 def _digest(found: Mapping[str, Any]) -> str:
@@ -145,6 +166,8 @@ class BaselineFile:
     cells: Annotated[tuple[FileCell, ...], Size(1, MOST_ARMS)]
     digest: Sha256
     """Of everything else, as JSON with sorted keys."""
+    added: Annotated[tuple[AddedCells, ...], Presence.SPARSE] = ()
+    """Which of the cells are of later sessions (`benchgate baseline accept --add`)."""
 
 
 def _as_json(baseline: Baseline) -> dict[str, Any]:
@@ -152,7 +175,7 @@ def _as_json(baseline: Baseline) -> dict[str, Any]:
     cells = tuple(map(_file_cell, baseline.arms))
     head = baseline.accepted, baseline.session, baseline.finished, baseline.manifest, baseline.commit
     result: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    result |= as_json(BaselineFile(*head, origin, cells, ""))
+    result |= as_json(BaselineFile(*head, origin, cells, "", baseline.added))
     return result | {"digest": _digest(result)}
 
 
@@ -210,6 +233,7 @@ def _baseline(value: object) -> Baseline:
         commit=file.commit,
         origin=file.origin,
         arms=tuple(map(_arm, file.cells)),
+        added=file.added,
     )
 
 

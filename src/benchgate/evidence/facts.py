@@ -139,7 +139,7 @@ def read_policy(facts: Mapping[str, Any], where: str) -> Policy:
         }
         # sessions of earlier versions have no such keys, and had one factor for all machines
         earlier = {"minutes": MINUTES, "superlinear_ideal": result.get("superlinear")}
-        earlier |= {"void": as_json(NO_RULE), "machine": IDEAL, "boots": BOOTS}
+        earlier |= {"void": as_json(NO_RULE), "machine": IDEAL, "boots": BOOTS, "apart": 0.0}
         return read(Policy, earlier | result, "the policy")
 
 

@@ -37,6 +37,8 @@ class TroubleKind(StrEnum):
     """A failure pattern of the system's YAML, a failed check, or an exit status that means failure."""
     WRONG = "wrong-answer"
     """The guest ended well, and its answers, windows or lines are not right."""
+    UNUSED = "unused-cpu"
+    """The answers are right, and a CPU that the row counts did no work for them."""
     BOOKS = "books"
     """A vCPU's time does not add up."""
     SLOW = "slow"
@@ -72,6 +74,8 @@ class RunObservation:
     """When the first line was typed at its prompt; None: nothing was."""
     places: tuple[str, ...] = ()
     """Where each vCPU was at the end, as symbol+offset; empty if that is not known."""
+    unused: bool = False
+    """Whether the reason is a CPU without work; the answers are right."""
 
     @property
     def is_whole(self) -> bool:
@@ -100,6 +104,8 @@ def trouble(made: RunObservation, usual_ns: float | None, slower: float) -> Trou
     """`usual_ns`: the cell's median window, if it is known; `slower`: how many times that is slow."""
     if made.unbalanced:
         return Trouble(TroubleKind.BOOKS, made.unbalanced)
+    if made.unused:
+        return Trouble(TroubleKind.UNUSED, made.reason)
     if made.reason:
         return Trouble(_OF_ENDING.get(made.ending, TroubleKind.CRASH), made.reason)
     if usual_ns and made.work_ns is not None:
@@ -124,6 +130,8 @@ _BY_PLACE = (TroubleKind.HANG,)
 """Their consoles say what happened before; where the vCPUs are says why it does not go on."""
 _BY_CONSOLE = (TroubleKind.HANG, TroubleKind.PANIC, TroubleKind.FAILURE, TroubleKind.CRASH)
 """In the others the console has the results, which say nothing of the defect."""
+_BY_KIND = (TroubleKind.SLOW, TroubleKind.UNUSED)
+"""Threads that are badly placed leave another CPU without work in each run: that is one defect."""
 
 
 def settled(places: Sequence[str]) -> str:
@@ -151,6 +159,6 @@ def group_of(found: Trouble, made: RunObservation) -> str:
         parts.append(f"at {', '.join(sorted(map(symbol, made.places)))}")
     if found.kind in _BY_CONSOLE:
         parts += [masked(line) for line in made.report or made.last_lines[-LAST_LINES:]]
-    elif found.kind is not TroubleKind.SLOW:
+    elif found.kind not in _BY_KIND:
         parts.append(masked(found.what))
     return " | ".join(parts)

@@ -44,6 +44,7 @@ def measurement(runs: Iterable[VerifiedRun], metric: Metric) -> Measurement:
         hz=_hz(counted) if metric.name in WINDOWS else (),
         arch=first.arch,
         cpu_work=tuple(run.cpu_work for run in counted),
+        runs=tuple(f"runs/{run.run.folder.name}" for run in counted),
     )
 
 

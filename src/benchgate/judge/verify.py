@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from benchgate.base.cells import Lane, Window
 from benchgate.base.console_text import by_lines, plain
-from benchgate.base.errors import OracleError, VerifyError
+from benchgate.base.errors import OracleError, UnusedCpuError, VerifyError
 from benchgate.base.exploration import Exploration
 from benchgate.base.runs import _VERIFY_ONLY, CpuWork, Ending, OracleRun, RawRun, Resolution, VerifiedRun
 from benchgate.base.system.boots import WORKLOAD_INITRD, EndBy
@@ -85,7 +85,7 @@ def verify_on(
         more = hint(run, read_console(run), str(error), system) if ours else ""
         if not more:
             raise
-        raise VerifyError(f"{error}{more}") from error
+        raise type(error)(f"{error}{more}") from error
 
 
 def _verified_on(
@@ -203,6 +203,8 @@ def verify_printed(
     if workload.has_oracle:
         asked = OracleRun(files.run.cell.cpus, figures.unit, None, figures.work, total, {})
         ORACLES.check(workload.oracle, dict(files.run.cell.params), (), seen.values, asked)
+    if figures.unused:  # a wrong answer says more
+        raise UnusedCpuError(figures.unused)
     return VerifiedRun(
         run=files.run,
         unit=figures.unit,
@@ -220,8 +222,8 @@ def verify_printed(
 
 
 def _check_online(files: RunFiles, output: GuestOutput, system: System) -> None:
-    """Checks that as many CPUs came up as the row counts. The clock's window shows it by itself:
-    printed.read() requires that each vCPU worked in it."""
+    """Checks that as many CPUs came up as the row counts. The clock's window shows it by itself: each vCPU
+    must have worked in it."""
     console, lane = system.console, files.run.lane
     if console.counts_cpus:
         require_cpus(files.run.cell.cpus, patterns.online_cpus(output, system))

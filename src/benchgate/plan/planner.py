@@ -16,6 +16,7 @@ from benchgate.base.clocks import Clock
 from benchgate.base.errors import UsageError
 from benchgate.base.gates import VERIFIED, Gate
 from benchgate.base.snapshots import StartKind
+from benchgate.base.system.comparable import incomparable
 from benchgate.base.system.machines import AnyMachine
 from benchgate.base.system.systems import SELFTEST, Settings, System, plain_name
 from benchgate.base.workload.workloads import Workload
@@ -141,12 +142,8 @@ def _plan_gate(
     base = None
     if asked.to:
         base = _compared(request, asked, arm, ground, options)
-        if base.starts_warm != arm.starts_warm:
-            warm, cold = (base, arm) if base.starts_warm else (arm, base)
-            raise UsageError(
-                f"{asked.kind}: {warm.system.name} starts warm and {cold.system.name} cold; their figures "
-                "are not compared: let both start cold"
-            )
+        if why := incomparable(base.cell.system, arm.cell.system):
+            raise UsageError(f"{asked.kind}: {why}; their figures are not compared: let both start cold")
     elif asked.base is not None:
         base = replace(plan_cell(request, system, asked.base, ground, options), excluded=excluded)
     more = tuple(

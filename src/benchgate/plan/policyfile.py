@@ -108,6 +108,11 @@ POLICY = YamlFile(
                 "how many different boots stand behind the runs of an arm that starts warm",
                 default=_USUAL["boots"],
             ),
+            "apart": Number(
+                "runs of an arm are in groups if these differ by at least this share of the larger figure, "
+                "and a gate passes only if its worst group does; 0: never",
+                default=_USUAL["apart"],
+            ),
         },
     ),
 )

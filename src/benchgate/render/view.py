@@ -9,10 +9,11 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from benchgate.base import grouped
 from benchgate.base.cells import Lane
 from benchgate.base.clocks import Clocks
 from benchgate.base.errors import EvidenceError
@@ -36,7 +37,7 @@ from benchgate.judge.gates.wording import NOT_RUN
 from benchgate.judge.judged_run import Recording
 from benchgate.judge.noise import RunNoise
 
-WORST_FIRST = (Word.INVALID, Word.FAIL, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
+WORST_FIRST = (Word.FAIL, Word.INVALID, Word.INCONCLUSIVE, Word.PASS, Word.SKIP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +129,19 @@ class SessionView:
 
     @property
     def shown_verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts, worst first; none if the session is not verified."""
+        """The verdicts, worst first; none if the session is not verified. That runs are verified is no PASS
+        where nothing was decided: in a session, or in a row, of which every threshold was skipped."""
         if not self.is_verified:
             return ()
-        return tuple(sorted(self.verdicts, key=lambda verdict: WORST_FIRST.index(verdict.outcome)))
+        rows = grouped(self.verdicts, key=_row_of)
+        empty = {row for row, of in rows.items() if not decided(of)} if decided(self.verdicts) else {*rows}
+        shown = (_undecided(of) if _row_of(of) in empty else of for of in self.verdicts)
+        return tuple(sorted(shown, key=lambda verdict: WORST_FIRST.index(verdict.outcome)))
 
     @property
     def decided(self) -> tuple[Verdict, ...]:
-        """The verdicts that decide something. That runs are verified is a decision only if no test has a
-        threshold; otherwise a session whose thresholds were all skipped would be a success."""
-        every = self.shown_verdicts
-        thresholds = tuple(verdict for verdict in every if verdict.gate != VERIFIED)
-        return tuple(verdict for verdict in thresholds or every if verdict.outcome is not Word.SKIP)
+        """The verdicts that decide something; none if the session is not verified."""
+        return decided(self.verdicts) if self.is_verified else ()
 
     @property
     def compared(self) -> int:
@@ -147,6 +149,27 @@ class SessionView:
         return sum(
             verdict.figure is not None and verdict.outcome is not Word.SKIP for verdict in self.verdicts
         )
+
+
+def decided(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Those that decide something. That runs are verified is a decision only if there is no threshold;
+    otherwise a session whose thresholds were all skipped would be a success."""
+    thresholds = tuple(verdict for verdict in verdicts if verdict.gate != VERIFIED)
+    return tuple(verdict for verdict in thresholds or verdicts if verdict.outcome is not Word.SKIP)
+
+
+DECIDES_NOTHING = ", which decides nothing"
+
+
+def _row_of(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.workload, verdict.params, verdict.mode
+
+
+def _undecided(verdict: Verdict) -> Verdict:
+    if (verdict.gate, verdict.outcome) != (VERIFIED, Word.PASS):
+        return verdict
+    what = verdict.reason.removeprefix(f"{Word.PASS}: ")
+    return replace(verdict, outcome=Word.SKIP, reason=f"{Word.SKIP}: {what}{DECIDES_NOTHING}")
 
 
 def headline(view: SessionView) -> str:
@@ -343,10 +366,13 @@ class ToldVerdicts:
 def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
     """In the given order; then gates whose cells were not run, and cells whose runs are all verified."""
     reasons: dict[tuple[Word, bool, str], list[Verdict]] = {}
-    passed: dict[str, list[Verdict]] = {}
+    right: dict[tuple[Word, str], list[Verdict]] = {}
     for verdict in verdicts:
-        if (verdict.gate, verdict.outcome) == (VERIFIED, Word.PASS):
-            passed.setdefault(verdict.reason.partition(": ")[2].partition(", ")[2], []).append(verdict)
+        if verdict.gate == VERIFIED and (
+            verdict.outcome is Word.PASS or verdict.reason.endswith(DECIDES_NOTHING)
+        ):
+            how = verdict.reason.partition(": ")[2].partition(", ")[2]
+            right.setdefault((verdict.outcome, how), []).append(verdict)
             continue
         cause, not_run = _cause(verdict)
         reasons.setdefault((verdict.outcome, not_run, cause or verdict.sentence), []).append(verdict)
@@ -354,10 +380,10 @@ def told_of(verdicts: Iterable[Verdict]) -> tuple[ToldVerdicts, ...]:
     told = [
         told for (word, not_run, cause), same in ordered for told in _told(word, cause, same, not_run=not_run)
     ]
-    for how, same in passed.items():
+    for (word, how), same in right.items():
         runs = counted(sum(one.runs for one in same), "run")
         text = f"{counted(len(same), 'cell')}: {runs}, {how}"
-        told.append(ToldVerdicts(Word.PASS, text, tuple(same)))
+        told.append(ToldVerdicts(word, text, tuple(same)))
     return tuple(told)
 
 

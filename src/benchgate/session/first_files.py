@@ -71,6 +71,7 @@ def write_system(folder: Path, kernel: Path) -> list[str]:
     if file.is_linux or file.media is not Media.KERNEL:
         raise UsageError(f"{kernel}: is {file.about}; next: {probe}")
     _create(out, _schema_line(out) + skeleton(name, os.path.relpath(kernel, folder), file.arch))
+    filled = _command("benchgate", "new-system", kernel, "--out", folder / f"{name}-booted.yaml")
     plan = _command("pytest", "--plan", "--system", out, folder / TEST)
     first = [] if (folder / TEST).exists() else [f"run: {_command('benchgate', 'init', folder)}"]
     return [
@@ -78,7 +79,7 @@ def write_system(folder: Path, kernel: Path) -> list[str]:
         *_lacking(file),
         *first,
         f"{'then' if first else 'run'}: {plan}",
-        f"or let boots fill it in: {probe} --force",
+        f"or let boots fill one in: {filled}",
     ]
 
 

@@ -234,7 +234,7 @@ def test_a_commit_and_an_archive_that_are_no_linux_are_refused(tmp_path: Path, p
 
 def test_a_tree_in_which_a_kernel_was_built_needs_git(tmp_path: Path) -> None:
     (tree(tmp_path / "linux") / ".config").touch()
-    with pytest.raises(BuildError, match="run `make mrproper` there"):
+    with pytest.raises(BuildError, match="give a copy in which nothing was built"):
         find(str(tmp_path / "linux"))
 
 

@@ -51,6 +51,16 @@ def test_a_good_run_is_no_find() -> None:
     assert trouble(GOOD, 1000.0, 4.0) is None
 
 
+def test_right_answers_of_badly_placed_threads_are_one_find_whichever_cpu_idled() -> None:
+    runs = [
+        RunObservation(Ending.DONE, f"work: vCPU {cpu} executed only 0 instructions", unused=True)
+        for cpu in (1, 3)
+    ]
+    finds = [trouble(run, None, 4.0) for run in runs]
+    assert [found.kind for found in finds if found] == [TroubleKind.UNUSED, TroubleKind.UNUSED]
+    assert {group_of(found, run) for found, run in zip(finds, runs, strict=True) if found} == {"unused-cpu"}
+
+
 def test_books_that_do_not_balance_are_a_find_whatever_the_answer() -> None:
     result = trouble(replace(GOOD, unbalanced="vCPU 1 lost 5 ns"), None, 4.0)
     assert result is not None

@@ -130,7 +130,7 @@ def test_a_kernel_gets_a_yaml_and_the_commands_that_come_next(
         "wrote bench/mine.yaml; its comments name every key",
         "run: benchgate init bench",
         "then: pytest --plan --system bench/mine.yaml bench/test_scaling.py",
-        "or let boots fill it in: benchgate new-system build/mine.elf --out bench/mine.yaml --force",
+        "or let boots fill one in: benchgate new-system build/mine.elf --out bench/mine-booted.yaml",
     ]
     system = systemfile.load(home / "bench/mine.yaml")
     assert (system.name, system.boot.kernel) == ("mine", "../build/mine.elf")

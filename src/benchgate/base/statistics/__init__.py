@@ -1,1 +1,1 @@
-"""Statistics: medians and their ratio, histograms, scaling laws."""
+"""Statistics: medians and their ratio, groups of samples, histograms, scaling laws."""

@@ -78,7 +78,7 @@ class Bootstrap:
 
 
 def median(samples: Sequence[float]) -> float:
-    _check_finite(samples)
+    require_finite(samples)
     return float(statistics.median(samples))
 
 
@@ -95,7 +95,7 @@ def spread(samples: Sequence[float]) -> Spread:
 
 def coefficient_of_variation(samples: Sequence[float]) -> float | None:
     """The standard deviation divided by the mean; None for a single sample, and for samples around zero."""
-    _check_finite(samples)
+    require_finite(samples)
     if len(samples) < 2 or min(samples) <= 0:
         return None
     return statistics.stdev(samples) / statistics.fmean(samples)
@@ -116,7 +116,7 @@ def bootstrap(base: Sequence[float], other: Sequence[float]) -> Bootstrap:
 
 def median_quantiles(samples: Sequence[float], low: float, high: float) -> Interval:
     """Two quantiles of the exact bootstrap of the median."""
-    _check_finite(samples)
+    require_finite(samples)
     result = Bootstrap(tuple(sorted(medians(samples))), len(samples) ** len(samples))
     return Interval(result.quantile(low), result.quantile(high))
 
@@ -149,7 +149,7 @@ def median_interval(samples: Sequence[float], looks: tuple[int, ...], error: flo
     are independent. It misses the median on either side with a probability of at most `error`, over all looks
     together. It is infinite if so few samples cannot do that.
     """
-    _check_finite(samples)
+    require_finite(samples)
     if len(samples) != looks[-1]:
         raise ValueError(f"{len(samples)} samples at a look of {looks[-1]}")
     ordered, beyond = sorted(samples), _most_beyond(looks, Fraction(error))
@@ -205,7 +205,7 @@ def serial_dependence(*series: Sequence[float]) -> float:
 
 
 def _resemblance(samples: Sequence[float]) -> float:
-    _check_finite(samples)
+    require_finite(samples)
     n = len(samples)
     ranks = [sum(x < y for x in samples) + sum(x == y for x in samples) / 2 for y in samples]
     centre = statistics.fmean(ranks)
@@ -286,12 +286,13 @@ def _share_within(angle: float, freedom: int) -> float:
 
 def _check(samples: Sequence[float]) -> None:
     """Refuses samples that are not above zero, because a ratio needs such samples."""
-    _check_finite(samples)
+    require_finite(samples)
     if min(samples) <= 0:
         raise ValueError(f"a sample must be finite and above zero, not {min(samples)!r}")
 
 
-def _check_finite(samples: Sequence[float]) -> None:
+def require_finite(samples: Sequence[float]) -> None:
+    """ValueError if there is no sample, or one that is not finite."""
     if not samples:
         raise ValueError("there are no samples")
     for sample in samples:

@@ -7,7 +7,7 @@ missing CPUs, windows that contradict the workers' own times, and counters that 
 from __future__ import annotations
 
 from benchgate.base.cells import Cell, Lane
-from benchgate.base.errors import VerifyError
+from benchgate.base.errors import UnusedCpuError, VerifyError
 from benchgate.base.runs import RawRun, WorkerReport
 from benchgate.base.system.results import ResultDefinition
 from benchgate.base.system.systems import plain_name
@@ -63,7 +63,7 @@ def check_started(log: ClockLog) -> None:
     """A CPU that the guest counts has executed something."""
     idle = [vcpu for vcpu, totals in enumerate(log.totals) if not totals.executed]
     if idle:
-        raise VerifyError(
+        raise UnusedCpuError(
             f"the guest says that {log.vcpus} CPUs came up, but vCPU {idle[0]} executed no instruction"
         )
 

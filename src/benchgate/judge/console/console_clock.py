@@ -1,8 +1,8 @@
 """Times the lines of a console by the instruction clock, and compares a kernel's own figures with it. Pure.
 
-Takes the clock's log, the console and the guest's output; gives windows from one line to another, and fails
-with VerifyError if the clock contradicts a figure: it is not the time from the line with which it begins to
-its own, the vCPUs did not run for so long, or a vCPU that the row counts did no work meanwhile.
+Takes the clock's log, the console and the guest's output; gives windows from one line to another, with the
+vCPU that the row counts and that did no work meanwhile. Fails with VerifyError if the clock contradicts a
+figure: it is not the time from the line with which it begins to its own, or the vCPUs did not run so long.
 """
 
 from __future__ import annotations
@@ -53,22 +53,19 @@ class ConsoleClock:
         """The figure is in ns, or in cycles of the instruction clock's TSC, which are ns too."""
         begin, end = self.lines(what, pattern)
         _check_duration(what, figure, begin, end)
-        _check_work(what, figure.value, begin, end)
-        return replace(figure, late=_late(begin, end))
+        return replace(figure, late=_late(begin, end), unused=_unused(what, figure.value, begin, end))
 
     def between_lines(self, what: str, window: LineWindow) -> PrintedFigure:
         """The guest time from one line to another."""
         begin, end = self.lines(what, window)
-        _check_work(what, end.time - begin.time, begin, end)
-        return _exact(end.time - begin.time, begin, end)
+        return _exact(what, end.time - begin.time, begin, end)
 
     def between_marks(self, what: str) -> PrintedFigure:
-        """The guest time between the marks that the guest's programs executed. Each vCPU must have worked
+        """The guest time between the marks that the guest's programs executed. Each vCPU should have worked
         between the lines before and after them."""
         first, last = between_marks(self.log)
         begin, end = self.lines(what, MarkWindow())
-        _check_work(what, last - first, begin, end)
-        return _exact(last - first, begin, end)
+        return _exact(what, last - first, begin, end)
 
     def lines(self, what: str, window: WindowSource) -> tuple[ConsoleLine, ConsoleLine]:
         """What the clock knew at the lines with which a window begins and ends; of one between marks, at the
@@ -207,8 +204,8 @@ def _executed(begin: ConsoleLine, end: ConsoleLine) -> tuple[list[int], list[int
     return [total - part for total, part in zip(worked, polls, strict=True)], polls
 
 
-def _exact(length: int, begin: ConsoleLine, end: ConsoleLine) -> PrintedFigure:
-    return PrintedFigure("ns", length, 0, _late(begin, end))
+def _exact(what: str, length: int, begin: ConsoleLine, end: ConsoleLine) -> PrintedFigure:
+    return PrintedFigure("ns", length, 0, _late(begin, end), _unused(what, length, begin, end))
 
 
 def _late(begin: ConsoleLine, end: ConsoleLine) -> LateSightings | None:
@@ -242,13 +239,14 @@ def _check_duration(what: str, figure: PrintedFigure, begin: ConsoleLine, end: C
         raise VerifyError(f"{claim}, but in that time all its vCPUs together ran {ran} ns")
 
 
-def _check_work(what: str, figure: int, begin: ConsoleLine, end: ConsoleLine) -> None:
+def _unused(what: str, figure: int, begin: ConsoleLine, end: ConsoleLine) -> str:
     """Every CPU that the row counts must have worked. A vCPU that only waits in a loop did not."""
     least = LEAST_SHARE * figure / len(end.vcpus)
     for vcpu, (before, after) in enumerate(zip(begin.vcpus, end.vcpus, strict=True)):
         worked = after.worked - before.worked
         if worked < least:
-            raise VerifyError(
+            return (
                 f"{what}: the row counts {len(end.vcpus)} CPUs and its window is {figure} ns long, but vCPU "
                 f"{vcpu} executed only {worked} instructions of work until the guest printed that figure"
             )
+    return ""

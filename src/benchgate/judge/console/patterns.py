@@ -49,6 +49,8 @@ class PrintedFigures:
     """What vCPUs saw too late in the work window; None: not known."""
     total_late: LateSightings | None = None
     """What vCPUs saw too late in the total window."""
+    unused: str = ""
+    """Which CPU did no work meanwhile, although the row counts it; empty: each worked, or it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,8 @@ class PrintedFigure:
     step: int
     late: LateSightings | None = None
     """What vCPUs saw too late in its time; None: not known."""
+    unused: str = ""
+    """Which CPU did no work in its time; empty: each worked, or it is not known."""
 
 
 def online_cpus(output: GuestOutput, system: System) -> int:

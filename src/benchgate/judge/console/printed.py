@@ -123,13 +123,19 @@ def figures(output: GuestOutput, result: ResultDefinition, clock: ConsoleClock |
         raise VerifyError("the system's YAML has no pattern for the work window (`result.work`)")
     work = _window(output, "work", result.work, clock)
     if result.total is None:
-        return PrintedFigures(work.unit, work.value, None, step=work.step, late=work.late)
+        return PrintedFigures(work.unit, work.value, None, step=work.step, late=work.late, unused=work.unused)
     total = _window(output, "total", result.total, clock)
     if total.unit != work.unit:
         raise VerifyError(f"work is in {work.unit} and total in {total.unit}: they must share a clock")
     step = max(work.step, total.step)
     return PrintedFigures(
-        work.unit, work.value, total.value, step=step, late=work.late, total_late=total.late
+        work.unit,
+        work.value,
+        total.value,
+        step=step,
+        late=work.late,
+        total_late=total.late,
+        unused=work.unused or total.unused,
     )
 
 

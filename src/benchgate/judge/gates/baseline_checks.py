@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 
 from benchgate.base.baselines import Baseline, BaselineArm, Origin
 from benchgate.base.cells import Cell, Lane
-from benchgate.base.gates import Arm
+from benchgate.base.gates import Arm, Gate
 from benchgate.base.runs import Measurement
+from benchgate.base.system import comparable
 from benchgate.base.system.machines import IDEAL, machine_in
 from benchgate.base.text import counted, one_line, suggestion
 
@@ -19,6 +20,15 @@ def arm_for(baseline: Baseline, cell: Cell, lane: Lane | None) -> BaselineArm | 
     """Prefers the arm on this lane; `incomparable` names the lane of another one."""
     arms = baseline.arms_of(cell)
     return next((arm for arm in arms if arm.lane is lane), next(iter(arms), None))
+
+
+def can_compare(baseline: Baseline | None, gate: Gate, arm: Arm | None, here: Origin) -> bool:
+    """Whether the baseline has something that the gate can compare this arm with."""
+    then = arm_for(baseline, gate.cell, arm.lane if arm else None) if baseline else None
+    if baseline is None or then is None or missing(then, gate.metric):
+        return False
+    now = arm.measurement(gate.metric) if arm else None
+    return now is None or not incomparable(now, then.measurements[gate.metric], here, baseline.origin)
 
 
 def missing(then: BaselineArm, metric: str) -> str:
@@ -30,6 +40,8 @@ def missing(then: BaselineArm, metric: str) -> str:
 
 def incomparable(now: Measurement, then: Measurement, here: Origin, there: Origin) -> str:
     """Why no ratio of both means anything. On the instruction clock the host plays no part."""
+    if why := comparable.incomparable(now.cell.system, then.cell.system):
+        return why
     pairs = {
         "lane": (now.lane, then.lane),
         "placement": (now.placement, then.placement),

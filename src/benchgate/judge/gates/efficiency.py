@@ -64,5 +64,7 @@ def host_share(gate: Gate, measured: GateInput, ideal: float) -> CapacityBound |
 def scaled(seen: GateFigures, ideal: float, name: str) -> GateFigures:
     """The figures of a ratio as a share of the ideal one."""
     interval = Interval(seen.interval.low / ideal, seen.interval.high / ideal)
-    value, limit = seen.value / ideal, seen.threshold / ideal
-    return replace(seen, threshold=limit, value=value, interval=interval, unit="", name=name)
+    value, limit, of = seen.value / ideal, seen.threshold / ideal, seen.spanned
+    spanned = of and Interval(of.low / ideal, of.high / ideal)
+    changed = {"threshold": limit, "value": value, "interval": interval, "spanned": spanned}
+    return replace(seen, **changed, unit="", name=name)  # type: ignore[arg-type]

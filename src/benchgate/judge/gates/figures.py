@@ -70,6 +70,12 @@ class GateFigures:
     """The smallest distance of the true value from the threshold that such runs show, as a share
     of the threshold; None: not known."""
 
+    groups: str = ""
+    """How the runs of the arms fall into groups; empty if they do not."""
+    difference: str = ""
+    """The command that shows how two runs of different groups differ."""
+    spanned: Interval | None = None
+    """From the smallest to the largest value that the medians of groups have; None if no groups decide."""
     of_host: float | None = None
     """The same figure of the host's own capacity, which the guest reaches; None: not known."""
 
@@ -125,7 +131,8 @@ def of_median(  # noqa: PLR0913 - keyword arguments
 
 def first_runs(of: Measurement, look: int) -> Measurement:
     """Keeps the first `look` runs."""
-    return replace(of, samples=of.samples[:look], blur=of.blur[:look], hz=of.hz[:look])
+    samples, runs = of.samples[:look], of.runs[:look]
+    return replace(of, samples=samples, blur=of.blur[:look], hz=of.hz[:look], runs=runs)
 
 
 def in_one_unit(measurement: Measurement, other: Measurement) -> tuple[Measurement, Measurement]:

@@ -13,7 +13,7 @@ from functools import partial
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling, Word
 from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import looks
+from benchgate.judge.gates import figures, groups, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, in_time, of_median, unusable
 from benchgate.judge.gates.looks import GateQuestion, require_one_bound, rule_of
@@ -52,7 +52,8 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     samples, blur = of.samples[:look], max(of.blur[:look], default=0.0)
     step = printed_step(of.step, samples, of.unit)
     seen = of_median(samples, measured.policy, of.lane, limit, off=of.step, blur=blur, step=step)
-    return replace(seen, unit=of.unit)
+    arm_groups = groups.of_arm(gate.cell.id, figures.first_runs(of, look), measured.policy, limit)
+    return groups.with_groups(replace(seen, unit=of.unit), [arm_groups], lambda medians: medians[0])
 
 
 def _uncountable(gate: Gate, unit: str) -> str:

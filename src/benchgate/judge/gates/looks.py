@@ -187,14 +187,23 @@ def _settled(asked: GateQuestion, seen: GateFigures) -> tuple[Word, str] | None:
     if seen.unusable:
         return seen.unusable
     word = None if seen.is_dependent or seen.misfit else rule.settle(seen.interval, seen.threshold)
+    if word is not Word.FAIL and _groups_disagree(rule, seen):
+        return Word.INCONCLUSIVE, between_groups(gate, seen)
     if word is None:
         return None
     if rule.settle(seen.blurred, seen.threshold) is not word:
         return Word.INCONCLUSIVE, unresolved(gate, seen, asked.arms)
     what = compared(gate, seen, rule.sign_of(word, seen.interval, seen.threshold))
     if word is Word.PASS:
-        return word, reason(word, what, rule.after_pass(seen.interval, seen.threshold))
+        stale = rule.after_pass(seen.interval, seen.threshold)
+        return word, reason(word, what, stale or seen.difference)
     return _failed(asked, seen, what)
+
+
+def _groups_disagree(rule: Rule, seen: GateFigures) -> bool:
+    """Whether some groups of runs pass and some do not. How many runs there are of each plays no part: a
+    system that is bad with some seeds must not pass or fail by how often they were drawn."""
+    return seen.spanned is not None and rule.settle(seen.spanned, seen.threshold) is None
 
 
 def _failed(asked: GateQuestion, seen: GateFigures, what: str) -> tuple[Word, str]:
@@ -253,7 +262,8 @@ def conditions(gate: Gate, seen: GateFigures) -> str:
 def compared(gate: Gate, seen: GateFigures, sign: str) -> str:
     """The figure with its threshold and conditions."""
     shown = figure_text(gate, seen, seen.threshold)
-    return f"{shown} {sign} {threshold_text(gate, seen)} {conditions(gate, seen)}"
+    said = f"{shown} {sign} {threshold_text(gate, seen)} {conditions(gate, seen)}"
+    return f"{said}; {seen.groups}" if seen.groups else said
 
 
 def unresolved(gate: Gate, seen: GateFigures, arms: Iterable[Arm]) -> str:
@@ -274,6 +284,12 @@ def _waiting(arms: Iterable[Arm]) -> str:
     words = [f"{arch.named(guest).waits_by}{f' on {guest}' if guests[1:] else ''}" for guest in guests]
     use = " and ".join(words) or arch.X86_64.waits_by
     return f"use {use} (bench_relax) in loops that wait for another CPU"
+
+
+def between_groups(gate: Gate, seen: GateFigures) -> str:
+    text, limit = figure_text(gate, seen, seen.threshold), threshold_text(gate, seen)
+    what = f"{text}, but {limit} lies between groups: {seen.groups} {conditions(gate, seen)}"
+    return reason(Word.INCONCLUSIVE, what, seen.difference)
 
 
 def undecided(gate: Gate, measured: GateInput, seen: GateFigures) -> str:

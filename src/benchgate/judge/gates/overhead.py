@@ -14,7 +14,7 @@ from functools import partial
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
 from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import looks
+from benchgate.judge.gates import figures, groups, looks
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, of_median
 from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
@@ -51,4 +51,6 @@ def _figures(gate: Gate, measured: GateInput, arm: Arm, limit: float, look: int)
     blur = sum(max(measurement.blur[:look], default=0.0) for measurement in (work, total))
     step = printed_step(max(work.step, total.step), works, work.unit)
     seen = of_median(samples, measured.policy, work.lane, limit, off=off, blur=blur, step=step)
-    return replace(seen, name=NAME)
+    each = replace(figures.first_runs(work, look), samples=samples, unit="", step=off)
+    arm_groups = groups.of_arm(gate.cell.id, each, measured.policy, limit)
+    return groups.with_groups(replace(seen, name=NAME), [arm_groups], lambda medians: medians[0])

@@ -19,7 +19,7 @@ from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import counted
 from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import baseline_checks, figures, looks
+from benchgate.judge.gates import baseline_checks, figures, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import RATIO, GateFigures
 from benchgate.judge.gates.looks import GateQuestion, rule_of
@@ -46,7 +46,7 @@ def judge(gate: Gate, measured: GateInput) -> Ruling:
     if problem and measured.policy.informs:
         return informing(gate, arm, measured.policy.informs)
     # A baseline that is too slow would hide the next regression.
-    stale = f"it is better than the baseline, which is stale: {_accept(gate)}"
+    stale = f"it is better than the baseline, which is stale: {_where(gate, arm)}"
     rule, found = rule_of(gate, _where(gate, arm), stale), (Word.INVALID, problem) if problem else None
     asked = GateQuestion(gate, measured, (arm,), rule, found)
     return looks.judge(asked, partial(_figures, gate, measured, asked.limit))
@@ -60,14 +60,14 @@ def _problem(gate: Gate, measured: GateInput, arm: Arm) -> str:
     baseline = measured.against.baselines.get(gate.baseline)
     then = _then(gate, measured, arm)
     if baseline is None:
-        return _invalid(gate, f"there is no baseline {gate.baseline}", _accept(gate))
+        return _invalid(gate, f"there is no baseline {gate.baseline}", _add(gate))
     if then is None and (others := baseline.other_machines_of(gate.cell)):
         why = f"the baseline {gate.baseline} has this cell only on machine {', '.join(others)}"
-        return _invalid(gate, f"{why}, and figures of two machines are never compared", _accept(gate))
+        return _invalid(gate, f"{why}, and figures of two machines are never compared", _add(gate))
     if then is None:
-        return _invalid(gate, f"the baseline {gate.baseline} does not have this cell", _accept(gate))
+        return _invalid(gate, f"the baseline {gate.baseline} does not have this cell", _add(gate))
     if lacking := baseline_checks.missing(then, gate.metric):
-        return _invalid(gate, lacking, _accept(gate))
+        return _invalid(gate, lacking, OTHER_FILE)
     return _contradiction(gate, measured, arm, then)
 
 
@@ -78,7 +78,7 @@ def _contradiction(gate: Gate, measured: GateInput, arm: Arm, then: BaselineArm)
         return ""
     here, there = measured.against.origin, measured.against.baselines[gate.baseline].origin
     if wrong := baseline_checks.incomparable(now, other, here, there):
-        return _invalid(gate, wrong, f"keep one baseline for each lane and machine: {_accept(gate)}")
+        return _invalid(gate, wrong, f"keep one baseline for each lane and machine: {OTHER_FILE}")
     if not baseline_checks.is_same_program(now, other, here, there):
         return ""
     differing = baseline_checks.unequal(arm, then, gate.metric)
@@ -86,8 +86,12 @@ def _contradiction(gate: Gate, measured: GateInput, arm: Arm, then: BaselineArm)
     return _invalid(gate, why, _where(gate, arm)) if differing else ""
 
 
-def _accept(gate: Gate) -> str:
-    return f"benchgate baseline accept SESSION --out {gate.baseline}"
+OTHER_FILE = "benchgate baseline accept SESSION --out ANOTHER.json, which the mark names in `baseline`"
+
+
+def _add(gate: Gate) -> str:
+    """What the file has already stays as it is."""
+    return f"benchgate baseline accept SESSION --add --out {gate.baseline}"
 
 
 def _where(gate: Gate, arm: Arm) -> str:
@@ -121,10 +125,12 @@ def _figures(gate: Gate, measured: GateInput, limit: float, look: int) -> GateFi
         equal = f"{beside}, equal to the last digit"
         return GateFigures(now.lane, limit, look, 1.0, Interval(1.0, 1.0), RATIO, beside=equal, effect=0.0)
     # How many times worse than the baseline is how many times better the baseline is.
-    seen = figures.of_ratio(
-        gate, figures.first_runs(now, look), then, alpha=measured.policy.alpha, limit=limit, look=look
-    )
-    return seen if seen.unusable else replace(seen, beside=beside)
+    both = figures.first_runs(now, look), then
+    seen = figures.of_ratio(gate, *both, alpha=measured.policy.alpha, limit=limit, look=look)
+    if seen.unusable:
+        return seen
+    seen = two_arms.ratio_groups(seen, both, (gate.cell.id, "the baseline"), measured.policy)
+    return replace(seen, beside=beside)
 
 
 def _beside(gate: Gate, measured: GateInput, now: Measurement, then: Measurement) -> tuple[str, bool]:

@@ -9,17 +9,20 @@ gate is invalid.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, Gate, GateInput, Policy, Ruling
+from benchgate.base.runs import Measurement
 from benchgate.base.statistics.laws import Law, Model, ScalingFit, peak_of
 from benchgate.base.statistics.stats import Interval
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import Metric
 from benchgate.judge.fits import fit_of, residuals, times
-from benchgate.judge.gates import figures, looks, two_arms
+from benchgate.judge.gates import figures, groups, looks, two_arms
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures, dependence
 from benchgate.judge.gates.looks import GateQuestion, require_between, require_one_bound, rule_of
@@ -95,7 +98,7 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
     fit = fit_of(model, known, look, measured.policy.alpha)
     value, interval, errors = _parameter(fit, parameter)
     last, samples = known[-1], [measurement.samples[:look] for measurement in known]
-    return GateFigures(
+    result = GateFigures(
         lane=last.lane,
         threshold=limit,
         runs=look,
@@ -109,6 +112,19 @@ def _figures(gate: Gate, measured: GateInput, arms: tuple[Arm, ...], limit: floa
         misfit="" if fit.is_shaped else residuals(fit),
         of_host=_host(gate, measured, arms),
     )
+    firsts = [figures.first_runs(measurement, look) for measurement in known]
+    named = zip(groups.names_of(firsts), firsts, strict=True)
+    every = [groups.of_arm(name, of, measured.policy) for name, of in named]
+    return groups.with_groups(result, every, partial(_of_medians, gate, known))
+
+
+def _of_medians(gate: Gate, known: Sequence[Measurement], medians: Sequence[float]) -> float:
+    """The parameter of the law that is nearest to one time per arm."""
+    model, parameter = _asked(gate)
+    pairs = zip(known, medians, strict=True)
+    one_each = [times(replace(of, samples=(value,)))[0] for of, value in pairs]
+    law = Law.of(model, [of.cell.cpus for of in known], one_each)
+    return float(getattr(law, "sigma" if parameter == SERIAL else parameter))
 
 
 def _parameter(fit: ScalingFit, name: str) -> tuple[float, Interval, Interval]:

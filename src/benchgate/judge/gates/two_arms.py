@@ -7,14 +7,17 @@ missing, and if two CPU counts of one row make no speedup, or have a threshold t
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import DecideError
 from benchgate.base.gates import Arm, CapacityBound, Gate, GateInput, Policy, Word, most_speedup
 from benchgate.base.runs import Measurement
 from benchgate.base.statistics.stats import bootstrap
+from benchgate.base.system.comparable import conditions_of
 from benchgate.base.system.machines import IDEAL
-from benchgate.base.workload.metrics import Metric
-from benchgate.judge.gates import figures, looks, used_cpus
+from benchgate.base.workload.metrics import Metric, MetricDirection
+from benchgate.judge.gates import figures, groups, looks, used_cpus
 from benchgate.judge.gates.arm_checks import known_arm
 from benchgate.judge.gates.figures import GateFigures
 from benchgate.judge.gates.looks import require_between
@@ -81,8 +84,10 @@ def contradiction(
     if one is None or two is None:
         return None
     one, two = figures.in_one_unit(one, two)
+    (machine, start), (other_machine, other_start) = (conditions_of(of.cell.system) for of in (base, arm))
     pairs = {
-        "machines": (base.cell.machine or IDEAL, arm.cell.machine or IDEAL),
+        "machines": (machine, other_machine),
+        "starts": (start, other_start),
         "lanes": (one.lane, two.lane),
         "units": (one.unit, two.unit),
         "placements": (one.placement, two.placement),
@@ -103,8 +108,23 @@ def figures_of(gate: Gate, measured: GateInput, limit: float, look: int) -> Gate
     seen = figures.of_ratio(gate, *both, alpha=measured.policy.alpha, limit=limit, look=look)
     if seen.unusable:
         return seen
+    seen = ratio_groups(seen, both, groups.names_of(both), measured.policy)
     impossible, advice = _impossible(gate, seen, measured, base, arm)
     return looks.refused(gate, seen, impossible, advice) if impossible else seen
+
+
+def ratio_groups(
+    seen: GateFigures, both: Sequence[Measurement], names: Iterable[str], policy: Policy
+) -> GateFigures:
+    """The figures of a ratio, with the groups of both arms."""
+    is_less = both[0].metric.better is MetricDirection.LESS
+
+    def ratio(medians: Sequence[float]) -> float:
+        base, other = medians
+        return base / other if is_less else other / base
+
+    arms = [groups.of_arm(name, of, policy) for name, of in zip(names, both, strict=True)]
+    return groups.with_groups(seen, arms, ratio)
 
 
 def _impossible(

@@ -32,7 +32,7 @@ def render(view: SessionView) -> str:
     seconds = _seconds(view)
     counts = f'tests="{len(verdicts)}" failures="{failures}" errors="0" skipped="{skipped}"'
     stamp = f' timestamp="{xml(view.started)}"' if view.started else ""
-    cases = [_case(of, failing, _metrics(view, of), _time(seconds[of])) for of in verdicts]
+    cases = [_case(of, failing, _metrics(view, of), _time(seconds[_key(of)])) for of in verdicts]
     lines = [
         '<?xml version="1.0" encoding="utf-8"?>',
         f'<testsuites name="benchgate" {counts}>',
@@ -79,15 +79,22 @@ def _figure(value: float, unit: str) -> str:
     return f"{value:.9g} {unit}".rstrip()
 
 
-def _seconds(view: SessionView) -> Mapping[Verdict, float]:
+_Key = tuple[str, str, str]
+
+
+def _key(of: Verdict) -> _Key:
+    return of.id, of.gate, of.metric
+
+
+def _seconds(view: SessionView) -> Mapping[_Key, float]:
     """How long the runs of each verdict took on the host. A run counts once: for the first verdict of its
     cell, or else of its row."""
-    result: defaultdict[Verdict, float] = defaultdict(float)
+    result: defaultdict[_Key, float] = defaultdict(float)
     for row in view.rows:
         same = [verdict for verdict in view.verdicts if _is_of(verdict, row)]
         own = [verdict for verdict in same if verdict.cpus == row.cell.cpus and not row.cell.variant]
         for owner in (own or same)[:1]:
-            result[owner] += (row.host_span_ns or 0) / 1e9
+            result[_key(owner)] += (row.host_span_ns or 0) / 1e9
     return result
 
 

@@ -44,18 +44,18 @@ def _sections(state: ExplorationResult, of_find: Mapping[str, str]) -> Iterator[
     if state.notes:
         yield "notes", "What was left out", listed(state.notes)
     for number, (name, finds) in enumerate(state.groups, 1):
-        title = f"Group {number}: {finds[0].kind}, {counted(len(finds), 'find')}"
+        title = f"Find {number}: {finds[0].kind}, in {counted(len(finds), 'run')}"
         yield f"group-{number}", title, _group(name, finds, of_find)
     yield "runs", "Runs", join([_panels(state), grid(tables.strategies(state))])
     if state.finds:
-        yield "finds", "All finds", grid(tables.finds(state, lambda name: of_find.get(name, "")))
+        yield "finds", "The runs of all finds", grid(tables.finds(state, lambda name: of_find.get(name, "")))
 
 
 # ---- a group
 
 
 def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Html:
-    first = next((find for find in finds if find.small), finds[0])
+    first = tables.shown(finds)
     what = tag("p", f"{first.name}, {first.cell}: {first.what}")
     parts: list[Child] = [what, commands(of_find.get(first.name, ""))]
     if first.small is not None:
@@ -69,7 +69,7 @@ def _group(name: str, finds: tuple[Find, ...], of_find: Mapping[str, str]) -> Ht
         parts.append(more("the last lines of its console", tag("pre", *_lines(lines))))
     others = [f"{find.name}: {find.cell}, {find.strategy} {find.seed}" for find in finds if find is not first]
     if others:
-        parts.append(more(f"{counted(len(others), 'other find')}", listed(others[: LONG_LIST * 10])))
+        parts.append(more(f"{counted(len(others), 'other run')}", listed(others[: LONG_LIST * 10])))
     return join(parts)
 
 

@@ -20,8 +20,8 @@ def headline(state: ExplorationResult) -> str:
     runs = counted(len(state.lines), "run")
     if not state.finds:
         return f"{_nothing(state)}: {runs}"
-    result = f"{counted(len(state.finds), 'find')} in {counted(len(state.groups), 'group')}"
-    return f"{result}: {runs}{'' if state.is_complete else f' of {state.expected}'}"
+    asked = "" if state.is_complete else f", of {state.expected} asked for"
+    return f"{counted(len(state.groups), 'find')}, in {len(state.finds)} of {runs}{asked}"
 
 
 def _nothing(state: ExplorationResult) -> str:
@@ -84,10 +84,21 @@ def small(find: Find) -> Sequence[str]:
 def text(state: ExplorationResult, command_of: CommandOf) -> list[str]:
     lines = [headline(state), *unexplored(state)]
     for name, of_group in state.groups:
-        lines += ["", f"{counted(len(of_group), 'find')}: {name}"]
-        lines += [
-            f"  {find.name}  {find.cell} {find.strategy} {find.seed}  {command_of(find.name)}"
-            for find in of_group
-        ]
-        lines += [f"  {find.name}: {line}" for find in of_group for line in small(find)]
+        first = shown(of_group)
+        lines += ["", f"{name}: in {counted(len(of_group), 'run')}", f"  {command_of(first.name)}"]
+        lines += [f"  {first.name}: {first.what}", *(f"  {first.name}: {line}" for line in small(first))]
+        lines += [f"  {cell}: seeds {', '.join(seeds)}" for cell, seeds in seeds_of(of_group).items()]
     return lines
+
+
+def shown(of_group: Sequence[Find]) -> Find:
+    """The find that stands for its group: the one that was made small."""
+    return next((find for find in of_group if find.small), of_group[0])
+
+
+def seeds_of(of_group: Sequence[Find]) -> dict[str, list[str]]:
+    """The strategies and seeds of a group's runs, by cell, as `sync 3`."""
+    result: dict[str, list[str]] = {}
+    for find in of_group:
+        result.setdefault(find.cell, []).append(f"{find.strategy} {find.seed}")
+    return result

@@ -1,19 +1,21 @@
 """`benchgate baseline accept`: makes a baseline of a session that was checked by the same code as `verify`.
 
-Takes a session's folder and the programs that the caller trusts; gives a Baseline, and sentences for the
-person who reviews it. Fails with EvidenceError for a session that is not intact, is partial or is INVALID,
-and with UsageError for one whose figures no gate may use, or that has no cell with enough runs.
+Takes a session's folder, the programs that the caller trusts and an older baseline; gives a Baseline, and
+sentences for the person who reviews it. Fails with EvidenceError for a session that is not intact, is partial
+or is INVALID, and with UsageError for one whose figures no gate may use, that has no cell with enough runs,
+or whose FAIL or INVALID nobody has named.
 """
 
 from __future__ import annotations
 
+import shlex
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchgate.base.baselines import Baseline, BaselineArm, SymbolCounts
+from benchgate.base.baselines import AddedCells, Baseline, BaselineArm, SymbolCounts
 from benchgate.base.cells import Cell, Lane
 from benchgate.base.errors import EvidenceError, NeedsFilesError, UsageError
 from benchgate.base.gates import SMALLEST_LOOK, Arm, Word
@@ -24,7 +26,7 @@ from benchgate.evidence import baseline_file, check
 from benchgate.evidence.facts import origin_of, read_plan, read_policy
 from benchgate.evidence.files import MANIFEST, SESSION, digest_of
 from benchgate.judge.arms import arms
-from benchgate.judge.gates import regression
+from benchgate.judge.gates import baseline_checks, regression
 from benchgate.plan import catalog
 from benchgate.run.record import load
 from benchgate.session import replay
@@ -41,6 +43,8 @@ class AcceptanceRequest:
     """Replay one run of each cell on the instruction clock, and keep where its instructions went."""
     systems: tuple[str, ...] = ()
     """The YAML files of the user's own systems, for the replays."""
+    despite: tuple[str, ...] = ()
+    """The ids of verdicts that are FAIL or INVALID, and of which somebody said that they may be."""
     verb: str = "baseline accept"
     """The command, without its folder, for advice."""
 
@@ -49,16 +53,30 @@ class AcceptanceRequest:
 class AcceptanceResult:
     baseline: Baseline
     notes: tuple[str, ...]
+    session: str
+    """The id of the session whose cells are new."""
+    new: tuple[BaselineArm, ...]
 
 
-def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
+def accept(asked: AcceptanceRequest, notice: Notice, before: Baseline | None = None) -> AcceptanceResult:
+    """The baseline of a session. With `before`, that one with the cells that it lacks."""
+    return _accepted(asked, notice, before, is_checked=True)
+
+
+def _accepted(
+    asked: AcceptanceRequest, notice: Notice, before: Baseline | None, *, is_checked: bool = False
+) -> AcceptanceResult:
     session = checked(asked.folder, asked)
     facts, where = session.facts, str(asked.folder / SESSION)
     _require_decisive(session, where)
     of = measured_arms(session, where)
-    usable = [arm for arm in of.values() if _lack(arm) == ""]
+    new = [arm for arm in of.values() if before is None or not _known(before, arm)]
+    usable = [arm for arm in new if _lack(arm) == ""]
     if not usable:
-        raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(map(_lack, of.values()))}")
+        lacks = map(_lack, new) if new else ["the file has all of its cells; without --add it is replaced"]
+        raise UsageError(f"{asked.folder} has no cell to accept: {'; '.join(lacks)}")
+    if is_checked:
+        _require_named(asked, session, where, of, new)
     kept = [_baseline_arm(arm) for arm in usable]
     if asked.profile:
         pairs = zip(kept, usable, strict=True)
@@ -72,7 +90,70 @@ def accept(asked: AcceptanceRequest, notice: Notice) -> AcceptanceResult:
         origin=origin_of(facts, where),
         arms=tuple(kept),
     )
-    return AcceptanceResult(baseline, tuple(_notes(session, of)))
+    result = baseline if before is None else together(before, baseline)
+    return AcceptanceResult(result, tuple(_notes(session, of)), baseline.session, baseline.arms)
+
+
+def _known(before: Baseline, arm: Arm) -> bool:
+    return any(kept.lane is arm.lane for kept in before.arms_of(arm.cell))
+
+
+def together(before: Baseline, new: Baseline) -> Baseline:
+    """The older baseline, untouched, and the new cells. A file has one origin of each system."""
+    origin, other = before.origin, new.origin
+    differing = [name for name, of in other.systems.items() if origin.systems.get(name, of) != of]
+    is_of_wall = any(arm.lane is not Lane.INSN for arm in (*before.arms, *new.arms))
+    differing += ["the machine"] if is_of_wall and origin.machine != other.machine else []
+    if differing:
+        raise UsageError(
+            f"another {', another '.join(differing)} than in the older cells of the file, so these cells "
+            "have no place in it; next: give a file of their own with --out"
+        )
+    ids = tuple(arm.cell.id for arm in new.arms)
+    added = AddedCells(new.session, new.finished, new.manifest, new.commit, ids)
+    systems = {**other.systems, **origin.systems}
+    arms = (*before.arms, *new.arms)
+    return replace(before, origin=replace(origin, systems=systems), arms=arms, added=(*before.added, added))
+
+
+def _require_named(
+    asked: AcceptanceRequest, session: JudgedSession, where: str, of: Mapping[str, Arm], new: Iterable[Arm]
+) -> None:
+    """Whoever accepts figures that a gate refused must name each of these verdicts. That the baseline has
+    nothing to compare a cell with is no refusal: this is what is accepted for."""
+    against, here = (
+        baseline_file.read_back(asked.folder, session.facts, where),
+        origin_of(session.facts, where),
+    )
+    gates = [gate for sweep in read_plan(session.facts, where) for gate in sweep.gates]
+    cells = {gate.id: {cell.id for cell in gate.cells} for gate in gates}
+    accepted = {arm.cell.id for arm in new}
+    lacking = {
+        gate.id
+        for gate in gates
+        if gate.baseline
+        and not baseline_checks.can_compare(
+            against.baselines.get(gate.baseline), gate, of.get(gate.cell.id), here
+        )
+    }
+    refused = {
+        verdict.id: verdict
+        for verdict in session.view.shown_verdicts
+        if verdict.outcome in (Word.FAIL, Word.INVALID)
+        and not (verdict.gate == regression.KIND and verdict.id in lacking)
+        and accepted.intersection(cells.get(verdict.id, accepted))
+    }
+    if unknown := [name for name in asked.despite if name not in refused]:
+        raise UsageError(f"--despite {unknown[0]}: no verdict of these cells with this id is FAIL or INVALID")
+    unnamed = {name: verdict for name, verdict in refused.items() if name not in asked.despite}
+    if unnamed:
+        first = next(iter(unnamed.values()))
+        flags = " ".join(f"--despite {shlex.quote(name)}" for name in unnamed)
+        raise UsageError(
+            f"{where}: a gate refused these figures ({counted(len(unnamed), 'verdict')}): "
+            f"{first.reason.partition('; next: ')[0]}. They become the measure of all later ones only if you "
+            f"name each such verdict: {flags}"
+        )
 
 
 def session_of(folder: Path) -> tuple[Path, Path | None]:
@@ -163,11 +244,17 @@ def _notes(session: JudgedSession, of: Mapping[str, Arm]) -> Iterator[str]:
 def differs(baseline: Baseline, asked: AcceptanceRequest, notice: Notice) -> str:
     """What in the baseline does not follow from the session; empty if all of it does. Its day is not asked,
     and its symbols only with `profile`, because they need replays."""
-    made = accept(asked, notice).baseline
-    for name in ("session", "finished", "manifest", "commit", "origin"):
-        if getattr(made, name) != getattr(baseline, name):
+    made = _accepted(asked, notice, None).baseline
+    added = next((of for of in baseline.added if of.session == made.session), None)
+    for name in ("session", "finished", "manifest", "commit"):
+        if getattr(made, name) != getattr(added or baseline, name):
             return f"its {name} is not that of {asked.folder}"
-    mine, other = ({arm.cell.id: arm for arm in of.arms} for of in (made, baseline))
+    if made.origin != baseline.origin and not baseline.added:
+        return f"its origin is not that of {asked.folder}"
+    later = {cell_id for of in baseline.added for cell_id in of.cells}
+    mine = {arm.cell.id: arm for arm in made.arms if added is None or arm.cell.id in added.cells}
+    ids = mine if added else {arm.cell.id for arm in baseline.arms} - later
+    other = {arm.cell.id: arm for arm in baseline.arms if arm.cell.id in ids}
     if mine.keys() != other.keys():
         differing = ", ".join(sorted(mine.keys() ^ other.keys()))
         return f"it does not have the cells of {asked.folder}: {differing}"

@@ -16,6 +16,7 @@ from pathlib import Path
 from benchgate.base.cells import Lane
 from benchgate.base.errors import UsageError
 from benchgate.base.statistics.stats import Interval, ratio_interval, ratio_of_medians
+from benchgate.base.system.comparable import incomparable
 from benchgate.base.text import counted, visible, with_interval
 from benchgate.base.workload.metrics import MetricDirection
 from benchgate.evidence import figures_file
@@ -85,6 +86,8 @@ def _alike(a: ComparisonSide, b: ComparisonSide) -> tuple[ComparisonSide, Compar
         have = " and ".join(f"{side.name} has {', '.join(side.systems) or 'no system'}" for side in (a, b))
         raise UsageError(f"{have}: choose one with FOLDER:SYSTEM")
     if not several:
+        if a.systems and b.systems and (why := incomparable(a.systems[0], b.systems[0])):
+            raise UsageError(f"{why}: their figures are never compared; next: measure both in the same way")
         a, b = a.without_system, b.without_system
     if not a.samples.keys() & b.samples.keys():
         a, b = a.operations, b.operations

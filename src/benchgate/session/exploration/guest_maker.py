@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchgate.base.console_text import plain
-from benchgate.base.errors import BootError, HostError, OracleError, UsageError, VerifyError
+from benchgate.base.errors import BootError, HostError, OracleError, UnusedCpuError, UsageError, VerifyError
 from benchgate.base.identity import nonce_of_seed
 from benchgate.base.runs import Ending, RawRun, VerifiedRun
 from benchgate.base.text import one_line, visible
@@ -179,7 +179,7 @@ class GuestMaker:
         return self._made(job, load(job.folder))
 
     def _made(self, job: ExplorationJob, raw: RawRun) -> RunObservation:
-        planned, work_ns, reason = job.planned, None, ""
+        planned, work_ns, reason, unused = job.planned, None, "", False
         try:
             if planned.cell.is_smoke and planned.system.smoke:
                 reason = smoke_check.problem(raw, planned.system, planned.system.smoke)
@@ -190,9 +190,11 @@ class GuestMaker:
             raise HostError(f"{raw.folder.name} could not be judged: {error}") from error
         except VerifyError as error:
             reason = visible(str(error)).replace(visible(f"{raw.folder}/"), "")
+            unused = isinstance(error, UnusedCpuError)
         lines = _lines(raw)
         report = kernel_report(lines) if planned.system.boot.is_linux else ()
-        made = RunObservation(raw.ending, reason, work_ns, last_lines=lines[-LAST_LINES:], report=report)
+        last = lines[-LAST_LINES:]
+        made = RunObservation(raw.ending, reason, work_ns, last_lines=last, report=report, unused=unused)
         try:
             return self._with_clock(made, planned, read_log(clock_log(raw.folder)))
         except VerifyError as error:

@@ -262,7 +262,7 @@ def run(words: Mapping[str, Any], say: Say, show: Say) -> str:
     order = _order(words)
     out = order.given.out
     if out.exists() and not words["force"]:
-        raise UsageError(f"{out} already exists; name another file with --out, or replace it with --force")
+        raise UsageError(f"{out} already exists; name another file with --out")
     result = new_system(order, say, show)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,8 @@ from tests.unit.factories import POLICY, cell
 CELL = cell(2)
 RPS = Metric("rps", MetricKind.RATE, MetricDirection.MORE, "requests/s", of="done")
 INSN: dict[str, Any] = {"lane": Lane.INSN, "unit": "insn"}
-ACCEPT = f"benchgate baseline accept SESSION --out {FILE}"
+DIFF = f"benchgate baseline diff {FILE} runs/0002-x"
+ACCEPT = f"benchgate baseline accept SESSION --add --out {FILE}"
 
 
 def gate(**changes: object) -> Gate:
@@ -80,7 +81,7 @@ def test_a_loss_within_the_threshold_passes_without_advice() -> None:
 def test_a_large_improvement_passes_and_says_that_the_baseline_is_stale() -> None:
     verdict = decided(now([50] * 5), then([100] * 5))
     assert (verdict.outcome, verdict.ratio) == (Word.PASS, 0.5)
-    assert verdict.reason.endswith(f"next: it is better than the baseline, which is stale: {ACCEPT}")
+    assert verdict.reason.endswith(f"next: it is better than the baseline, which is stale: {DIFF}")
 
 
 def test_a_lower_rate_is_a_regression() -> None:

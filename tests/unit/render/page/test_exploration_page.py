@@ -29,7 +29,7 @@ COMMANDS = {"find-1": "benchgate explore replay x/finds/find-1"}
 def test_a_find_is_shown_with_its_command_its_sentence_and_its_lanes() -> None:
     page = pagekit.read(exploration_page.page(STATE, COMMANDS))
     assert page.parts == ["group-1", "runs", "finds"]
-    assert "FAIL: 1 find in 1 group: 6 runs" in page.text
+    assert "FAIL: 1 find, in 1 of 6 runs" in page.text
     assert "benchgate explore replay x/finds/find-1" in page.text
     assert "CPU 1 stops after park+0x1c and before park+0x20 for 300 ns" in page.text
     assert "1 of 7 stalls left, after 42 runs" in page.text

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from benchgate.explore.exploration_result import FOUND, ExplorationResult
+from benchgate.explore.trouble import TroubleKind
 from benchgate.render.tables import finds
 from tests.unit.explore.test_exploration_result import FIND, LINE
 
@@ -13,12 +14,31 @@ STATE = ExplorationResult((replace(LINE, number=0, strategy="plain"), LINE, BAD)
 def test_the_terminal_has_groups_commands_and_what_is_left() -> None:
     lines = finds.text(STATE, lambda name: f"replay {name}")
     assert lines == [
-        "1 find in 1 group: 3 runs of 9",
+        "1 find, in 1 of 3 runs, of 9 asked for",
         "",
-        "1 find: hang",
-        "  find-1  row-smp2 sync 3  replay find-1",
+        "hang: in 1 run",
+        "  replay find-1",
+        "  find-1: not finished",
         "  find-1: 1 of 7 stalls left, after 42 runs",
         f"  find-1: {FIND.small.switches[0].sentence}" if FIND.small else "",
+        "  row-smp2: seeds sync 3",
+    ]
+
+
+def test_one_defect_in_many_runs_is_one_find_with_their_seeds() -> None:
+    """`unused-cpu` was told once per seed."""
+    named = {"kind": TroubleKind.UNUSED, "group": "unused-cpu", "what": "vCPU 1 executed only 0"}
+    unused = replace(FIND, **named, small=None)  # type: ignore[arg-type]
+    some = tuple(replace(unused, name=f"find-{n}", number=n, seed=n) for n in (2, 3, 5))
+    runs = tuple(replace(BAD, number=n, seed=n, find=f"find-{n}") for n in (2, 3, 5))
+    text = finds.text(ExplorationResult((LINE, *runs), some, expected=4), lambda name: f"replay {name}")
+    assert text == [
+        "1 find, in 3 of 4 runs",
+        "",
+        "unused-cpu: in 3 runs",
+        "  replay find-2",
+        "  find-2: vCPU 1 executed only 0",
+        "  row-smp2: seeds sync 2, sync 3, sync 5",
     ]
 
 

@@ -156,9 +156,17 @@ SOME = WastedTime(time=1_000_000_000, wasted=8_000_000, longest=1_200_000, stret
 
 def test_the_line_of_a_cell_is_of_the_run_that_wasted_most() -> None:
     view = replace(scaled_view(), threads=(MEDIAN, replace(SLOWEST, conserved=SOME)))
-    assert threads.sentences(view) == ["primes-linux-smp2: wasted 5% (longest 600.0 ns)"]
-    assert "primes-linux-smp2: wasted 5% (longest 600.0 ns)\n" in terminal.render(view)
-    assert "- primes-linux-smp2: wasted 5% (longest 600.0 ns)\n" in summary.render(view)
+    assert threads.sentences(view) == [
+        "primes-linux-smp2: wasted 5% in its worst shown run, 0003 (longest 600.0 ns)"
+    ]
+    assert (
+        "primes-linux-smp2: wasted 5% in its worst shown run, 0003 (longest 600.0 ns)\n"
+        in terminal.render(view)
+    )
+    assert (
+        "- primes-linux-smp2: wasted 5% in its worst shown run, 0003 (longest 600.0 ns)\n"
+        in summary.render(view)
+    )
 
 
 def test_without_a_record_nothing_is_said_of_it() -> None:
@@ -167,9 +175,12 @@ def test_without_a_record_nothing_is_said_of_it() -> None:
 
 
 def test_shares_are_short_and_what_is_nothing_is_said() -> None:
-    assert threads.wasted(SOME) == "wasted 0.8% (longest 1.200 ms)"
-    assert threads.wasted(replace(SOME, wasted=0, longest=0)) == "wasted 0%"
-    assert threads.wasted(replace(SOME, wasted=10, longest=10)) == "wasted <0.01% (longest 10.00 ns)"
+    assert threads.wasted(SOME, 7) == "wasted 0.8% in its worst shown run, 0007 (longest 1.200 ms)"
+    assert threads.wasted(replace(SOME, wasted=0, longest=0), 7) == "wasted 0%"
+    assert (
+        threads.wasted(replace(SOME, wasted=10, longest=10), 7)
+        == "wasted <0.01% in its worst shown run, 0007 (longest 10.00 ns)"
+    )
 
 
 def test_each_cell_has_one_line() -> None:

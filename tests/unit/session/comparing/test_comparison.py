@@ -235,3 +235,16 @@ def test_a_ratio_that_is_none_is_refused(word: str) -> None:
     with pytest.raises(SystemExit) as caught:
         cli.main(["compare", "a", "b", f"--fail-on={word}"])
     assert caught.value.code == 4
+
+
+def test_a_warm_and_a_cold_session_have_no_ratio(tmp_path: Path) -> None:
+    """The examples of issue 52, and the same with settings before and a digest behind."""
+    cold = session(tmp_path / "cold", *micro("linux", FIVE))
+    for name in ("linux.start-warm", "linux.slice-3.start-warm-0123abcd"):
+        warm = session(tmp_path / name, *micro(name, FIVE))
+        with pytest.raises(UsageError, match=r"warm.* starts warm and linux cold: .* never compared"):
+            comparison.text(str(cold), str(warm))
+        with pytest.raises(UsageError, match=r"starts warm and linux cold: "):
+            comparison.compare(str(warm), str(cold), fail_on=1.1)
+    both = [session(tmp_path / f"w{n}", *micro("linux.start-warm", FIVE)) for n in (1, 2)]
+    assert "1.00" in comparison.text(*map(str, both))

@@ -143,10 +143,11 @@ def _cells(page: PageView, line: GateLine) -> TableLine:
     verdict, row = line.verdict, _row_of(page, line.verdict)
     badge = tag("span", "negative control", class_="badge") if verdict.gate == "control" else None
     name = join([tag("a", line.subject, href=f"#{row.id}"), badge])
+    is_worse = verdict.baseline and verdict.figure is not None
     cells = [
         name,
         word(str(line.word)),
-        tag("span", line.figure, class_="seen"),
+        tag("span", f"{line.figure} worse" if is_worse else line.figure, class_="seen"),
         _asked(page, verdict),
         _how(page, line),
     ]

@@ -72,7 +72,7 @@ def _folded(page: PageView, row: PageRow, parts: Sequence[tuple[ModuleType, Html
 def _line(row: PageRow) -> list[Child]:
     """Name, and of few systems the ratio at the largest CPU count."""
     few = row.series if len(row.series) <= MOST_RATIOS else ()
-    ratios = [(series.place, _ratio(series)) for series in few]
+    ratios = [(series.place, _ratio(row, series)) for series in few]
     return [
         tag("strong", row.name),
         tag("span", "negative control", class_="badge") if row.is_control else None,
@@ -80,9 +80,15 @@ def _line(row: PageRow) -> list[Child]:
     ]
 
 
-def _ratio(series: ArmSeries) -> str:
-    result = [(arm.name, arm.speedups.get(Window.WORK)) for arm in series.arms]
-    return next((f"{name} {seen.ratio:.2f}x" for name, seen in reversed(result) if seen), "")
+def _ratio(row: PageRow, series: ArmSeries) -> str:
+    """At the largest CPU count: the gated figure, or that of the work window."""
+    for arm in reversed(series.arms):
+        seen, gated = arm.speedups.get(Window.WORK), row.scaled(series, arm.cpus)
+        if gated is not None and gated.ratio is not None:
+            return f"{arm.name} {gated.ratio:.2f}x {gated.metric}"
+        if seen:
+            return f"{arm.name} {seen.ratio:.2f}x"
+    return ""
 
 
 def _about(page: PageView) -> Html | None:

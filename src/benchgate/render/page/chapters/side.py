@@ -1,7 +1,7 @@
 """Every arm with its absolute figures and intervals in one table, the systems of a row beside each other.
 
 Takes a PageView; gives the chapter, or None without a run. Times of systems are compared with those of one
-system for the whole session, where both are on one lane and one machine. Does not fail.
+system for the whole session, where both are on one lane and one machine, and start alike. Does not fail.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from benchgate.base.cells import Lane, Window
 from benchgate.base.gates import VERIFIED
 from benchgate.base.statistics.stats import Spread
+from benchgate.base.system.comparable import conditions_of
 from benchgate.base.text import counted
 from benchgate.render.figures import ArmFigures, ArmSeries
 from benchgate.render.page.details.phases import Leads, leads_of, shares
@@ -65,8 +66,12 @@ def body(page: PageView) -> Html | None:
     )
 
 
-Clock = tuple[Lane, str]
-"""A lane and a machine: only times of one of them can be compared."""
+Clock = tuple[Lane, str, str]
+"""A lane, a machine and a start: only times of one of them can be compared."""
+
+
+def _clock(series: ArmSeries) -> Clock:
+    return (series.lane, *conditions_of(series.system))
 
 
 def _references(page: PageView) -> Mapping[Clock, str]:
@@ -74,8 +79,8 @@ def _references(page: PageView) -> Mapping[Clock, str]:
     result: dict[Clock, str] = {}
     several: set[Clock] = set()
     for series in page.every:
-        if result.setdefault((series.lane, series.machine), series.system) != series.system:
-            several.add((series.lane, series.machine))
+        if result.setdefault(_clock(series), series.system) != series.system:
+            several.add(_clock(series))
     return {clock: system for clock, system in result.items() if clock in several}
 
 
@@ -88,7 +93,7 @@ def _heads(firsts: Mapping[Clock, str]) -> tuple[str, ...]:
 def _told(firsts: Mapping[Clock, str]) -> str:
     if not firsts:
         return ""
-    known = [f"{system} (lane {lane})" for (lane, _), system in firsts.items()]
+    known = [f"{system} (lane {lane})" for (lane, *_), system in firsts.items()]
     return f"Faster: how many times faster the work is than on {', '.join(known)}, with the same CPUs."
 
 
@@ -103,10 +108,14 @@ class SideLines:
     def line(self, row: PageRow, series: ArmSeries, arm: ArmFigures) -> TableLine:
         work = arm.speedups.get(Window.WORK)
         shown = "INVALID" if arm.is_broken else work.word if work else ""
-        first = self.references.get((series.lane, series.machine), series.system)
+        first = self.references.get(_clock(series), series.system)
         same = (of for of in row.series if (of.system, of.lane) == (first, series.lane))
         other = next(same, None)
         cells = _cells(self.page.view, None if other is series else other, self.leads, series, arm)
+        gated = None if arm.is_variant else row.scaled(series, arm.cpus)
+        if gated is not None and gated.ratio is not None and gated.base_cpus is not None:
+            share = gated.ratio * gated.base_cpus / arm.cpus
+            cells[HEADS.index("efficiency") - 1] = f"{share:.2%} of {gated.metric}"
         text = f"{series.label} {arm.name}"
         name = tag("a", text, href=f"#{row.id}")
         find = f"{text} {series.place}"

@@ -111,7 +111,7 @@ def _cell(view: SessionView, of: Sequence[ThreadTimeline], colours: Colours, *, 
     worst = max(of, key=lambda timeline: timeline.conserved.share)
     runs = [part for timeline in of for part in _run(timeline, colours)]
     paste = [f"benchgate timeline {run_folder(view, timeline.folder)}" for timeline in of]
-    summary = f"{worst.cell}: {threads.wasted(worst.conserved)}"
+    summary = f"{worst.cell}: {threads.wasted(worst.conserved, worst.run)}"
     return more(summary, *runs, commands(*paste), is_open=is_open or worst.conserved.share > APART)
 
 

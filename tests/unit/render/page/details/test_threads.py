@@ -60,7 +60,7 @@ def test_wasted_time_is_a_sentence_and_a_row_of_a_table() -> None:
     assert "2 times, at most 600.0 ns; for another 50.00 ns the threads that waited may not run" in text
     assert "No CPU was idle while a thread that may run there waited elsewhere." in text
     assert "median 00035%600.0 ns250.00 ns1.500 us9" in text
-    assert "primes-linux-smp2: wasted 5% (longest 600.0 ns)" in text
+    assert "primes-linux-smp2: wasted 5% in its worst shown run, 0003 (longest 600.0 ns)" in text
 
 
 def test_the_pictures_say_what_they_leave_out_and_their_scale() -> None:
