@@ -1,7 +1,8 @@
 """The words of benchgate that its users meet, each in one sentence: the one place that says what they mean.
 
-Data, and the look for them in a text. `benchgate docs WORD`, the page of a session, the terminal's summary and
-the page `glossary` of the documents show them; ARCHITECTURE.md has the words of its developers. Does not fail.
+Data, and the look for them in a text. `benchgate docs WORD`, the page of a session, the terminal's summary
+and the page `glossary` of the documents show them; ARCHITECTURE.md has the words of its developers. Does not
+fail.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ TERMS = (
     ),
     GlossaryTerm(
         "lane",
-        "How the time of a run is counted: `kvm`, `tcg` and `native` are wall time, `insn` is the instruction "
-        "clock, and figures of two lanes are never compared.",
+        "How the time of a run is counted: `kvm`, `tcg` and `native` are wall time, `insn` is the "
+        "instruction clock, and figures of two lanes are never compared.",
         "gates",
         ("lanes",),
     ),
@@ -100,8 +101,8 @@ TERMS = (
     ),
     GlossaryTerm(
         "look",
-        "A number of runs per arm (5, 9, 15, 25) after which a verdict may be reached; without one, more runs "
-        "follow.",
+        "A number of runs per arm (5, 9, 15, 25) after which a verdict may be reached; without one, more "
+        "runs follow.",
         "gates",
         ("looks",),
     ),
@@ -152,8 +153,8 @@ TERMS = (
     ),
     GlossaryTerm(
         "seed",
-        "The number that selects one interleaving of the CPUs on the instruction clock; the samples of an arm "
-        "are seeds.",
+        "The number that selects one interleaving of the CPUs on the instruction clock; the samples of an "
+        "arm are seeds.",
         "insn",
         ("seeds",),
     ),

@@ -1,7 +1,7 @@
 """Explains the words of benchgate where a page first has them: a link to the list of words at its end.
 
-Takes the markup of a page's parts; gives it with the links, and the list. Only text is changed, and none that is
-a link, a heading, code, a picture or what opens a part. Does not fail.
+Takes the markup of a page's parts; gives it with the links, and the list. Only text is changed, and none that
+is a link, a heading, code, a picture or what opens a part. Does not fail.
 """
 
 from __future__ import annotations
