@@ -468,8 +468,8 @@ def words() -> str:
     paths = {path.stem: path for path in sorted((data_root() / "docs").glob("*/*.md"))}
     rows = [(term.word, cell(term.meaning), _more(paths[term.page])) for term in glossary.TERMS]
     told = (
-        f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change benchgate "
-        "are in ARCHITECTURE.md."
+        f"{SAYS} `base/glossary.py`. `benchgate docs WORD` prints one. The words of those who change "
+        "benchgate are in ARCHITECTURE.md."
     )
     return page("Words", told, table(("word", "meaning", "more"), rows))
 

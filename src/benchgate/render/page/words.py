@@ -1,7 +1,7 @@
 """Explains the words of benchgate where a page first has them: a link to the list of words at its end.
 
-Takes the markup of a page's parts; gives it with the links, and the list. Only text is changed, and none that is
-a link, a heading, code, a picture or what opens a part. Does not fail.
+Takes the markup of a page's parts; gives it with the links, and the list. Only text is changed, and none that
+is a link, a heading, code, a picture or what opens a part. Does not fail.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from benchgate.base import glossary
-from benchgate.base.glossary import Term
+from benchgate.base.glossary import GlossaryTerm
 from benchgate.render.page.html import VOID, Html, join, tag
 from benchgate.render.page.tables import more
 
@@ -24,7 +24,7 @@ _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9]*)")
 
 def linked(parts: Sequence[Html]) -> tuple[list[Html], Html | None]:
     """The parts with their links, and the list of the words that they use; None without any."""
-    seen: dict[str, Term] = {}
+    seen: dict[str, GlossaryTerm] = {}
     result = [_linked(part, seen) for part in parts]
     if not seen:
         return result, None
@@ -33,7 +33,7 @@ def linked(parts: Sequence[Html]) -> tuple[list[Html], Html | None]:
     return result, more("What each word means", tag("dl", *pairs))
 
 
-def _linked(part: Html, seen: dict[str, Term]) -> Html:
+def _linked(part: Html, seen: dict[str, GlossaryTerm]) -> Html:
     pieces: list[str] = []
     inside: list[str] = []
     for piece in _TAG.split(part):
@@ -51,7 +51,7 @@ def _linked(part: Html, seen: dict[str, Term]) -> Html:
     return Html("".join(pieces))
 
 
-def _text(text: str, seen: dict[str, Term]) -> str:
+def _text(text: str, seen: dict[str, GlossaryTerm]) -> str:
     """Escaped text, in which the words of the glossary are as they are in plain text."""
     pieces, end = [], 0
     for begin, after, term in glossary.found(text):

@@ -19,8 +19,8 @@ from benchgate.render.figures import ArmSeries, Speedup, series_of
 from benchgate.render.view import SessionView
 
 ABOUT = (
-    "Two arms of nothing but the noise of these runs differ by no more than the noise floor (their exact bootstrap "
-    "against themselves, at the policy's alpha). On the instruction clock the noise is that of "
+    "Two arms of nothing but the noise of these runs differ by no more than the noise floor (their exact "
+    "bootstrap against themselves, at the policy's alpha). On the instruction clock the noise is that of "
     "interleavings. Halves: the median of every second run over that of the others."
 )
 HEADS = ("arm", "runs", "noise floor", "halves", "CV")

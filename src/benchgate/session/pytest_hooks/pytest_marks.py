@@ -131,9 +131,9 @@ def _gates_nothing(item: pytest.Item, plan: ItemSource) -> str:
 
 
 def misspelt(item: pytest.Item, *, is_ours: bool = False) -> str:
-    """A mark that nobody has registered, with a name near to one of ours: `speedupp`. On a test without a fixture
-    of ours it may be another tool's word, unless its arguments are those of our mark; `is_ours`: the test has
-    one."""
+    """A mark that nobody has registered, with a name near to one of ours: `speedupp`. On a test without a
+    fixture of ours it may be another tool's word, unless its arguments are those of our mark; `is_ours`: the
+    test has one."""
     known = {re.split(r"[(:]", line, maxsplit=1)[0].strip() for line in item.config.getini("markers")}
     for mark in item.iter_markers():
         near = mark_table.nearest(mark.name) if mark.name not in known else ""
