@@ -152,14 +152,6 @@ def figure(verdict: Verdict) -> str:
     return f"{verdict.figure:.2f}x" if unit_of(verdict) == "x" else shown(verdict.figure, unit_of(verdict))
 
 
-def times_better(verdict: Verdict) -> str:
-    """The figure for a table in which every ratio says how many times better something is. A gate on a
-    baseline says how many times worse."""
-    if verdict.baseline and verdict.figure:
-        return f"{1 / verdict.figure:.2f}x of baseline"
-    return figure(verdict)
-
-
 def compact(value: float, unit: str) -> str:
     """`1.949G`, `637.7 ms`: for a narrow cell, a time with its unit and a count without."""
     if unit == "ns" or value < _COMPACT[-1][0]:
