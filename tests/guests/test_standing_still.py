@@ -24,12 +24,13 @@ from benchgate.judge.decide import decide
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog
 from tests.guests.test_tern_faults import broken
-from tests.ternkit import Bootkit
+from tests.ternkit import Bootkit, Params
 
-TASKS = ("tasks", 2, {"steps": 4000})
-PAIRS = ("wake", 2, {"rounds": 200})
-FAN = ("wake", 2, {"pattern": "fan", "rounds": 100})
-MADE = ("spawn", 2, {"errands": 12})
+Asked = tuple[str, int, Params]
+TASKS: Asked = ("tasks", 2, {"steps": 4000})
+PAIRS: Asked = ("wake", 2, {"rounds": 200})
+FAN: Asked = ("wake", 2, {"pattern": "fan", "rounds": 100})
+MADE: Asked = ("spawn", 2, {"errands": 12})
 AT_MOST = 0.005
 
 
@@ -45,7 +46,7 @@ def observing(tmp_path_factory: pytest.TempPathFactory) -> Bootkit:
     return Bootkit(tmp_path_factory.mktemp("standing"), inputs.qemu(), insn=True)
 
 
-def stood(kit: Bootkit, fault: str, of: tuple[str, int, dict[str, object]]) -> Stood:
+def stood(kit: Bootkit, fault: str, of: Asked) -> Stood:
     """One seed, used five times: what is asked is whether the gate sees it."""
     workload, cpus, given = of
     system = broken(fault) if fault else catalog.load_system("kernel")
@@ -62,7 +63,7 @@ def stood(kit: Bootkit, fault: str, of: tuple[str, int, dict[str, object]]) -> S
 
 
 @pytest.mark.parametrize("of", [TASKS, PAIRS, FAN, MADE], ids=lambda of: str(of[0]))
-def test_tern_itself_passes(observing: Bootkit, of: tuple[str, int, dict[str, object]]) -> None:
+def test_tern_itself_passes(observing: Bootkit, of: Asked) -> None:
     seen = stood(observing, "", of)
     assert seen.verdict.outcome is Word.PASS, seen.verdict.reason
     assert seen.run.metrics["settling"] < 1_000
@@ -79,9 +80,7 @@ def test_tern_itself_passes(observing: Bootkit, of: tuple[str, int, dict[str, ob
         ("drop-ipi", FAN, 0),
     ],
 )
-def test_a_kernel_that_stands_still_fails(
-    observing: Bootkit, fault: str, of: tuple[str, int, dict[str, object]], longest: int
-) -> None:
+def test_a_kernel_that_stands_still_fails(observing: Bootkit, fault: str, of: Asked, longest: int) -> None:
     seen = stood(observing, fault, of)
     assert seen.verdict.outcome is Word.FAIL, seen.verdict.reason
     assert seen.run.metrics["wasted_longest"] >= longest
@@ -89,7 +88,7 @@ def test_a_kernel_that_stands_still_fails(
 
 @pytest.mark.parametrize(("fault", "of"), [("halt-yield", TASKS), ("withhold", PAIRS)])
 def test_without_the_clock_and_the_calls_nothing_is_seen_of_it(
-    observing: Bootkit, fault: str, of: tuple[str, int, dict[str, object]], tmp_path: Path
+    observing: Bootkit, fault: str, of: Asked, tmp_path: Path
 ) -> None:
     """The same record as earlier versions wrote it."""
     seen = stood(observing, fault, of)

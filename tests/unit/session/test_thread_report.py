@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -172,3 +173,32 @@ def test_a_guest_without_marks_is_counted_since_its_last_input_or_its_first_line
     assert f"since {since}, the machine saw: 2,008 syscalls, 400 atomics." in said
     assert "  - claim: syscalls >= 2 * 1000\n" in said  # the number that it printed
     assert "2 * 2000" not in said
+
+
+def test_several_runs_are_told_together_and_side_by_side(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same run twice: the shares are those of one, the times twice as long."""
+    assert main(["threads", str(run), str(run)]) == 0
+    told = capsys.readouterr().out
+    assert "92% of the wasted time began with the start of a thread, 7.7% with a preemption" in told
+    assert "main waited in 100% of it" in told
+    assert main(["threads", str(run), str(run), "--json"]) == 0
+    both = json.loads(capsys.readouterr().out)
+    assert both["together"]["time"] == 2 * both["runs"][run.name]["time"] == 2600
+    assert main(["threads", str(run), str(run), "--late", "1ms"]) == 4
+    assert "are about one run" in capsys.readouterr().err
+
+
+def test_the_folder_of_a_session_stands_for_its_observed_runs(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = tmp_path / "session"
+    (session / "runs").mkdir(parents=True)
+    shutil.copytree(run, session / "runs" / run.name)
+    (session / "runs" / "0002-primes").mkdir()
+    assert main(["threads", str(session)]) == 0
+    assert "began with the start of a thread" in capsys.readouterr().out
+    (session / "runs" / run.name / "threads.txt").unlink()
+    assert main(["threads", str(session)]) == 4
+    assert "has no run with threads.txt" in capsys.readouterr().err

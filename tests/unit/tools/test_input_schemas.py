@@ -115,6 +115,7 @@ observe:
   wake:
     {at: wake, when: [arg1->new, arg1->old], thread: arg0, only: blocked, cpu: arg1, queue: [arg1->n, "1"]}
   send: {at: [list], when: arg2, thread: [arg0->t, arg0]}
+  ask: [{at: [wake], when: arg2, thread: arg0}, {at: expire, thread: [arg1->t, arg1]}]
   migrate: {at: move, when: arg2, thread: [arg0->t, arg0], cpu: [arg0->cpu, arg1]}
   allow: {at: [bind], when: arg2, thread: arg0, mask: [arg1->bits, arg1]}
   exit: {at: [leave], when: arg0}
@@ -223,6 +224,7 @@ witness:
   - {histogram: wait, sees: wakes, since: 1ms, until: 2ms, because: it waits, when: {how: fast}}
   - {histogram: wait, sees: wakes, because: it waits, when: {how: [slow]}}
 trusts: [what it says of itself]
+roles: [sender, worker]
 """,
     """\
 name: mine

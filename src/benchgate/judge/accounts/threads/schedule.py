@@ -129,7 +129,7 @@ class Schedule:
     """(time, CPU, how many threads run or wait there), by time."""
     online: tuple[int, ...]
     """By CPU: from when it counts as a CPU that could run something."""
-    halted: tuple[tuple[int, int | None], ...] | None
+    halted: tuple[tuple[int, int | None], ...] | None = None
     """By CPU: for how long it was halted, and since when it is at the end of the record; None: its halts were
     not recorded."""
 
