@@ -285,6 +285,7 @@ superlinear: 1.05
 superlinear_ideal: 1.01
 capacity_reach: 0.9
 boots: 7
+apart: 0.3
 minutes: 5
 warmups: 1
 void: {run_delay: 1, steal: 0, migrations: 1, frequency: 1, throttles: 0, involuntary: 9, most: 3, share: 0.5}
