@@ -99,7 +99,7 @@ unsigned replay_books(struct memory *m, unsigned phase, unsigned cpu, uint64_t *
 }
 
 unsigned replay_order(struct memory *m, unsigned phase, uint64_t *out) {
-    struct memory_order order = memory_order_of(m, (enum memory_phase)phase);
+    struct memory_ordering order = memory_order_of(m, (enum memory_phase)phase);
     memcpy(out, &order, sizeof order);
     return sizeof order / sizeof *out;
 }

@@ -231,7 +231,7 @@ struct memory_books {
 };
 
 // Accesses out of order. `worst_line` is that of the first of the worst ones.
-struct memory_order {
+struct memory_ordering {
     uint64_t count, worst_ns, worst_line, total_ns;
     uint64_t crossed; // of `count`: late only as a write after a write, without a read between
 };
@@ -240,7 +240,7 @@ struct memory_order {
 // not see that a line is touched: after the window has opened, the first use of each must be a memory_access.
 void memory_set_phase(struct memory *m, enum memory_phase phase);
 struct memory_books memory_books_of(struct memory *m, enum memory_phase phase, unsigned cpu);
-struct memory_order memory_order_of(const struct memory *m, enum memory_phase phase);
+struct memory_ordering memory_order_of(const struct memory *m, enum memory_phase phase);
 
 // ---- moves of lines
 

@@ -71,7 +71,7 @@ struct memory_books memory_books_of(struct memory *m, enum memory_phase phase, u
     return books;
 }
 
-struct memory_order memory_order_of(const struct memory *m, enum memory_phase phase) {
+struct memory_ordering memory_order_of(const struct memory *m, enum memory_phase phase) {
     return m->state->order[phase];
 }
 

@@ -19,7 +19,7 @@ void memory_late_fold_copies(struct memory_line *entry, const struct memory_stat
 }
 
 static void count(struct memory_access *a, uint64_t by, bool crossed) {
-    struct memory_order *order = &a->s->order[a->s->phase];
+    struct memory_ordering *order = &a->s->order[a->s->phase];
     a->m->late = by;
     order->count++;
     order->crossed += crossed;

@@ -24,7 +24,7 @@ struct memory_state {
     struct memory_queue queue[MEMORY_NODES];
     uint32_t latency[MEMORY_PLACES];
     enum memory_phase phase;
-    struct memory_order order[MEMORY_PHASES];
+    struct memory_ordering order[MEMORY_PHASES];
     memory_hook *hook;
     void *hook_data;
     memory_code_hook *code_hook;
