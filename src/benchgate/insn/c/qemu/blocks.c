@@ -77,7 +77,7 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     stacks_block(tb, total);
     access_block(tb, total);
     delays_block(tb, total);
-    counts_block();
+    counts_block(tb, total);
     uint64_t at = qemu_plugin_tb_vaddr(tb);
     for (size_t i = 0; i < total; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);

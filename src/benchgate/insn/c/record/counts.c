@@ -1,7 +1,7 @@
 // Lines of the log:
 //   counted NAME                    what is counted, before the first count
-//   counting SPAN BEGIN END         SPAN: total (the window) or work (from the first worker's begin to the last
-//                                   one's end); times in ns. Its counts follow:
+//   counting SPAN BEGIN END         SPAN: total (the window), work (from the first worker's begin to the last
+//                                   one's end) or whole (of the guest's run); times in ns. Its counts follow:
 //   saw SPAN VCPU NAME VALUE        those that are not 0
 //   called SPAN VCPU NUMBER TIMES BYTES    a system call; BYTES: how many it was asked to move, or `-`
 //   uncounted                       the lines before those of the console have no room any more
@@ -39,6 +39,7 @@ enum {
     EXITS,
     INSTRUCTIONS,
     WORKED,
+    PROGRAMS,
     EVENTS // from here on: those of the system
 };
 
@@ -70,7 +71,7 @@ static uint8_t lengths[NUMBERS]; // 1 + the argument that says how many bytes, o
 static unsigned slots, vcpus;
 static struct qemu_plugin_scoreboard *score;
 static struct calls *made; // by vCPU
-static struct moment total_begin, work_begin, work_end, total_end, said, now;
+static struct moment total_begin, work_begin, work_end, total_end, said, now, whole_begin, whole_end;
 static uint64_t near_hooks[64]; // a bit for each address of a hook, modulo 4096
 
 static void name(unsigned slot, const char *group, const char *word) {
@@ -88,6 +89,7 @@ static void name_all(void) {
         [HALTS] = "halts",       [IPIS] = "ipis",         [FAULTS] = "faults",
         [WAKES] = "wakes",       [SWITCHES] = "switches", [FORKS] = "forks",
         [EXITS] = "exits",       [WORKED] = "worked",     [INSTRUCTIONS] = "instructions",
+        [PROGRAMS] = "programs",
     };
     for (unsigned i = 0; i < EVENTS; i++)
         name(i, "", plain[i]);
@@ -174,7 +176,9 @@ const char *counts_setup(const char *observed, const char *text, unsigned count)
         know_hook(n);
     made = calloc(count, sizeof *made);
     bool has_memory = made && make(&total_begin) && make(&work_begin) && make(&work_end) &&
-                      make(&total_end) && make(&said) && make(&now);
+                      make(&total_end) && make(&said) && make(&now) &&
+                      make(&whole_begin) && make(&whole_end);
+    whole_begin.is_known = true; // all its counts are 0
     score = has_memory ? qemu_plugin_scoreboard_new(APART) : NULL;
     return score ? NULL : "no memory for counts";
 }
@@ -259,10 +263,6 @@ enum level { NOT_READ, OF_PROGRAM, OF_KERNEL };
 
 static _Thread_local enum level level; // of the block
 
-void counts_block(void) {
-    level = NOT_READ;
-}
-
 // All of a block has one privilege: that of its vCPU, which is about to execute it.
 static bool is_of(enum level wanted) {
     bool is_user = false;
@@ -271,6 +271,12 @@ static bool is_of(enum level wanted) {
     if (level == NOT_READ)
         level = is_user ? OF_PROGRAM : OF_KERNEL;
     return level == wanted;
+}
+
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+    level = NOT_READ;
+    if (score && !is_blind && is_of(OF_PROGRAM))
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counter(PROGRAMS), instructions);
 }
 
 static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
@@ -311,6 +317,7 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t t
         }
         at->values[INSTRUCTIONS] = clock_executed(c) - (c == vcpu ? left : 0);
         at->values[WORKED] = clock_work(c).worked - (c == vcpu ? left : 0);
+        at->values[PROGRAMS] -= c == vcpu ? left : 0; // a mark is a program's
         if (has_called)
             at->calls = made[c];
     }
@@ -401,12 +408,14 @@ static void report(const char *span, const struct moment *begin, const struct mo
         say(span, c, &begin->vcpus[c], &begin->vcpus[c], &end->vcpus[c]);
 }
 
-void counts_report(void) {
+void counts_report(uint64_t time) {
     if (!score || is_blind)
         return;
     announce();
     report("total", &total_begin, &total_end);
     report("work", &work_begin, &work_end);
+    take(&whole_end, vcpus, 0, time);
+    report("whole", &whole_begin, &whole_end);
 }
 
 #else
@@ -420,7 +429,8 @@ void counts_vcpu(unsigned vcpu) {
     (void)vcpu;
 }
 
-void counts_block(void) {
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+    (void)tb, (void)instructions;
 }
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
@@ -436,7 +446,8 @@ size_t counts_line(size_t most) {
     return 0;
 }
 
-void counts_report(void) {
+void counts_report(uint64_t time) {
+    (void)time;
 }
 
 #endif
