@@ -33,6 +33,7 @@ from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, Par
 from benchgate.base.yaml import yaml_nodes, yamlfile
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.operations import read_operations
 from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
@@ -66,6 +67,7 @@ def load(path: Path) -> Workload:
         metrics=metrics,
         tool=tool,
         files=files,
+        machine=read_operations(top),
         promises=_promises(top, params, metrics),
         trusts=top.texts("trusts"),
     )
