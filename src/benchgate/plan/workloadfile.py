@@ -30,6 +30,7 @@ from benchgate.base.workload.workloads import GUEST_FILES, SERVICE, Capture, Par
 from benchgate.base.yaml import yaml_nodes, yamlfile
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
+from benchgate.plan.operations import read_operations
 from benchgate.plan.promisefile import listed, read_promises
 from benchgate.plan.workload_keys import BY_TOOL, DECIMALS, OF_WORKERS, WORKLOAD
 
@@ -64,6 +65,7 @@ def load(path: Path) -> Workload:
         metrics=metrics,
         tool=tool,
         files=files,
+        machine=read_operations(top),
         promises=read_promises(top, params, metrics),
         trusts=top.texts("trusts"),
     )

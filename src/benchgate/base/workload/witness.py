@@ -183,6 +183,9 @@ before it, in the total window."""
 FAMILIES: Mapping[str, tuple[Unit, str]] = {
     "syscalls.": (COUNT, "system calls of one name"),
     "bytes.": (SIZE, "the bytes that system calls of one name asked for"),
+    "done.": (COUNT, "how often system calls of one name succeeded"),
+    "moved.": (SIZE, "the bytes that system calls of one name returned"),
+    "exchanged.": (SIZE, "of the bytes that they read, those that another thread had written"),
     "events.": (COUNT, "what the system's `observe.events` names"),
     "program.": (COUNT, "how often a function of the workload's own program was called"),
 }
@@ -208,13 +211,15 @@ does. VALUE may also be `HISTOGRAM.FIGURE`."""
 
 
 PROGRAM, EVENTS, LINE = "program.", "events.", "line"
+RETURNED = ("done.", "moved.", "exchanged.")
+"""Of system calls by name, from their exits; those of threads that the machine knows."""
 _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 
 
 def needs_events(names: Iterable[str]) -> bool:
     """Whether only functions of the kernel, or of the program, show some of these."""
     plain = [name.removeprefix("total.") for name in names]
-    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS)) for name in plain)
+    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS, *RETURNED)) for name in plain)
 
 
 def of_machine(name: str) -> Unit | None:
