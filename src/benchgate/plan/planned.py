@@ -19,6 +19,7 @@ from benchgate.base.snapshots import StartKind
 from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
+from benchgate.base.workload.operations import functions
 from benchgate.base.workload.witness import PROGRAM, Promise, needs_events
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
@@ -122,9 +123,11 @@ class PlannedCell:
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """The functions of its program whose calls are counted, because a promise names them."""
+        """The functions of its program whose calls are counted, because a promise or an operation names
+        them."""
         names = (name for promise in self.promises for name in promise.names if name.startswith(PROGRAM))
-        return tuple(dict.fromkeys(name.removeprefix(PROGRAM) for name in names))
+        promised = (name.removeprefix(PROGRAM) for name in names)
+        return tuple(dict.fromkeys((*promised, *functions(self.workload.machine.values()))))
 
     @property
     def guest(self) -> str:
@@ -211,9 +214,13 @@ class SweepPlan:
 
     @property
     def needs_events(self) -> frozenset[str]:
-        """The ids of the cells whose workloads promise what only functions show."""
-        made = ((cell.cell.id, promise) for cell in self.cells for promise in cell.promises)
-        return frozenset(cell_id for cell_id, promise in made if needs_events(promise.names))
+        """The ids of the cells whose workloads promise what only functions show, or say how the machine
+        measures their histograms."""
+        return frozenset(
+            cell.cell.id
+            for cell in self.cells
+            if cell.workload.machine or any(needs_events(promise.names) for promise in cell.promises)
+        )
 
     @property
     def needs_look(self) -> frozenset[str]:

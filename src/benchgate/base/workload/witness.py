@@ -164,6 +164,7 @@ MACHINE: Mapping[str, tuple[Unit, str]] = {
     "atomics": (COUNT, "atomic instructions of user programs"),
     "instructions": (COUNT, "instructions of all CPUs"),
     "worked": (COUNT, "instructions of all CPUs outside of loops that only wait"),
+    "programs": (COUNT, "instructions of user programs"),
     "spaces": (COUNT, "how often a CPU got another address space"),
     "faults": (COUNT, "page faults"),
     "switches": (COUNT, "how often a CPU went from one thread to another"),
@@ -183,10 +184,14 @@ before it, in the total window."""
 FAMILIES: Mapping[str, tuple[Unit, str]] = {
     "syscalls.": (COUNT, "system calls of one name"),
     "bytes.": (SIZE, "the bytes that system calls of one name asked for"),
+    "done.": (COUNT, "how often system calls of one name succeeded"),
+    "moved.": (SIZE, "the bytes that system calls of one name returned"),
+    "exchanged.": (SIZE, "of the bytes that they read, those that another thread had written"),
     "events.": (COUNT, "what the system's `observe.events` names"),
     "program.": (COUNT, "how often a function of the workload's own program was called"),
 }
 WINDOWS: Mapping[str, tuple[Unit, str]] = {
+    "outside": (COUNT, "instructions of user programs before and after the work, from the guest's start to its end"),
     "work": (TIME, "the work window by the clock"),
     "total": (TIME, "the total window by the clock"),
 }
@@ -196,6 +201,8 @@ AWAY: Mapping[str, tuple[Unit, str]] = {
     "max": (TIME, "the longest such sleep"),
 }
 """`away.HISTOGRAM.NAME`, of the thread view."""
+OUTSIDE = "outside"
+"""What user programs executed in the whole run and not in the work window."""
 SPENT = "spent."
 """`spent.HISTOGRAM`: for how long the workers that report it were at work, together. The clock compares the
 begin of the first worker and the end of the last one."""
@@ -208,13 +215,15 @@ does. VALUE may also be `HISTOGRAM.FIGURE`."""
 
 
 PROGRAM, EVENTS, LINE = "program.", "events.", "line"
+RETURNED = ("done.", "moved.", "exchanged.")
+"""Of system calls by name, from their exits; those of threads that the machine knows."""
 _HOOKS = ("faults", "switches", "wakes", "forks", "exits", "ipis")
 
 
 def needs_events(names: Iterable[str]) -> bool:
     """Whether only functions of the kernel, or of the program, show some of these."""
     plain = [name.removeprefix("total.") for name in names]
-    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS)) for name in plain)
+    return any(name in _HOOKS or name.startswith((PROGRAM, EVENTS, *RETURNED)) for name in plain)
 
 
 def of_machine(name: str) -> Unit | None:

@@ -31,6 +31,7 @@ from benchgate.base.workload.witness import (
     LINE,
     OF_WORKERS,
     PROGRAM,
+    RETURNED,
     RUN,
     SPENT,
     UNITS,
@@ -237,7 +238,7 @@ class _RunNames:
         if name.startswith(PROGRAM):
             name = f"{EVENTS}{OF_PROGRAM}{name.removeprefix(PROGRAM)}"
         if name not in known:
-            place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.")) else "`observe`"
+            place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.", *RETURNED)) else "`observe`"
             raise UnseenError(
                 f"system {plain_name(self.system.name)} names no `{name}` ({place} in its YAML)"
             )
