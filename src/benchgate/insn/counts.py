@@ -17,12 +17,12 @@ from typing import TypeVar
 
 from benchgate.insn.log_text import number
 
-SYSCALLS = "syscalls"
+SYSCALLS, PROGRAMS = "syscalls", "programs"
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
 RETURNS, EXCHANGED = "returns", "exchanged"
 """The names that say whether the exits of system calls were seen, and whose bytes were read."""
-_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", "programs")
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS)
 """The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, WHOLE, SO_FAR = "total", "work", "whole", "so_far"
 OF_PROGRAM = "p_"
@@ -159,7 +159,12 @@ class CountsReader:
         self._names.append(words[1])
 
     def _counting(self, words: list[str], _vcpus: int) -> None:
-        if len(words) != 4 or words[1] not in (TOTAL, WORK, WHOLE) or words[1] in self._spans or not self._names:
+        if (
+            len(words) != 4
+            or words[1] not in (TOTAL, WORK, WHOLE)
+            or words[1] in self._spans
+            or not self._names
+        ):
             raise ValueError("expected `counting total|work|whole BEGIN END`, each once, after `counted`")
         begin, end = number(words[2]), number(words[3])
         self._spans[words[1]] = begin, end

@@ -191,7 +191,10 @@ FAMILIES: Mapping[str, tuple[Unit, str]] = {
     "program.": (COUNT, "how often a function of the workload's own program was called"),
 }
 WINDOWS: Mapping[str, tuple[Unit, str]] = {
-    "outside": (COUNT, "instructions of user programs before and after the work, from the guest's start to its end"),
+    "outside": (
+        COUNT,
+        "instructions of user programs before and after the work, from the guest's start to its end",
+    ),
     "work": (TIME, "the work window by the clock"),
     "total": (TIME, "the total window by the clock"),
 }

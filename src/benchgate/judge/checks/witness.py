@@ -26,10 +26,12 @@ from benchgate.base.system.systems import System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
 from benchgate.base.workload.witness import (
+    COUNT,
     EVENTS,
     FIGURES,
     LINE,
     OF_WORKERS,
+    OUTSIDE,
     PROGRAM,
     RETURNED,
     RUN,
@@ -39,15 +41,18 @@ from benchgate.base.workload.witness import (
     Promise,
     WitnessedPromise,
     of_machine,
+    parse,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import OF_PROGRAM, TOTAL, WORK
+from benchgate.insn.counts import OF_PROGRAM, PROGRAMS, TOTAL, WHOLE, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
+_USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 2 + 3000000", lambda _: COUNT)
+"""Holds for a workload that says nothing of what it does before and after its work."""
 _MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
 """Maps a name to what it is the sum of."""
 _STRAY = 1
@@ -55,6 +60,14 @@ _STRAY = 1
 times differ by up to a step of the clock, may time less than the machine saw."""
 _SHOWN = 6
 """The most decimals of a value in a sentence."""
+
+
+_USUALLY = Promise(
+    because="a workload does in its window what it reports; one that needs more around it says how much, by "
+    f"a claim of `{OUTSIDE}`",
+    when={},
+    claims=(_USUAL,),
+)
 
 
 class UnseenError(Exception):
@@ -66,9 +79,11 @@ def witnessed(
 ) -> tuple[WitnessedPromise, ...]:
     params = dict(verified_run.run.cell.params)
     made = [promise for promise in workload.promises if promise.is_made(params)]
-    if verified_run.void or not made:
+    if verified_run.void:
         return ()
     seen = _RunNames(verified_run, files, workload, system)
+    if not any(OUTSIDE in promise.names for promise in made):
+        _claimed(_USUALLY, seen)
     found_of = (
         (promise, _contained(promise, seen) if promise.histogram else _claimed(promise, seen))
         for promise in made
@@ -198,6 +213,8 @@ class _RunNames:
     def _seen(self, name: str) -> Fraction:
         if name in ("work", "total"):
             return Fraction(getattr(self.found, name))
+        if name == OUTSIDE:
+            return Fraction(self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS))
         if name.startswith("away."):
             _, histogram, what = name.split(".")
             reporters, sleeps = self.reporters(histogram), self.sleeps
@@ -231,7 +248,9 @@ class _RunNames:
             raise UnseenError(
                 "its clock's log counts no such thing (an earlier version, QEMU before 9.1, or killed)"
             )
-        span = counts.total if window == TOTAL else counts.work
+        span = {TOTAL: counts.total, WORK: counts.work, WHOLE: counts.whole}[window]
+        if span is None and window == WHOLE:
+            raise UnseenError("its clock's log does not count the whole run (an earlier version)")
         if span is None:
             raise UnseenError(f"its guest marks no {window} window")
         known = counts_by_name(span.vcpus, self._calls)
