@@ -85,7 +85,7 @@ class _Resolver:
             yield _line("name", (str(self._of.name_bytes), *place))
         yield from self._values("thread", self._of.values, ("allowed",))
         for hook in self._of.hooks:
-            yield from self._hook(hook)
+            yield from self._whole_hook(hook)
         yield "end"
 
     def counted(self) -> Iterator[str]:
@@ -95,12 +95,21 @@ class _Resolver:
         yield "text 0 0"
         for hook in self._of.hooks:
             if hook.kind in observe.COUNTED:
-                yield from self._hook(hook)
+                yield from self._whole_hook(hook)
                 continue
             only = {key: values for key, values in hook.values.items() if key == "when"}
             with suppress(VerifyError):  # the places of threads are not what this is about
                 yield from list(self._hook(replace(hook, values=only)))
         yield "end"
+
+    def _whole_hook(self, hook: observe.Hook) -> Iterable[str]:
+        """An event of which all functions may be missing may lack what its expressions name, too."""
+        try:
+            return tuple(self._hook(hook))
+        except VerifyError:
+            if hook.kind is observe.HookKind.EVENT and all(name.endswith("?") for name in hook.at):
+                return ()
+            raise
 
     def _hook(self, hook: observe.Hook) -> Iterator[str]:
         found = {name: self._places(hook, name) for name in hook.at}

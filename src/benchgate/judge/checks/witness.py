@@ -29,6 +29,8 @@ from benchgate.base.workload.witness import (
     COUNT,
     EVENTS,
     FIGURES,
+    HARNESS,
+    HARNESS_EACH,
     LINE,
     OF_WORKERS,
     OUTSIDE,
@@ -51,7 +53,7 @@ from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
-_USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 2 + 3000000", lambda _: COUNT)
+_USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 10", lambda _: COUNT)
 """Holds for a workload that says nothing of what it does before and after its work."""
 _MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
 """Maps a name to what it is the sum of."""
@@ -214,7 +216,7 @@ class _RunNames:
         if name in ("work", "total"):
             return Fraction(getattr(self.found, name))
         if name == OUTSIDE:
-            return Fraction(self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS))
+            return Fraction(self._outside())
         if name.startswith("away."):
             _, histogram, what = name.split(".")
             reporters, sleeps = self.reporters(histogram), self.sleeps
@@ -229,6 +231,11 @@ class _RunNames:
             return Fraction(self._of_memory(plain))
         window = WORK if plain == name else TOTAL
         return Fraction(self._counted(window, plain))
+
+    def _outside(self) -> int:
+        more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
+        each = self.found.run.cell.cpus + len(self.found.workers)
+        return max(0, more - HARNESS - HARNESS_EACH * each)
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""
