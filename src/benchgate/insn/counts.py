@@ -25,8 +25,6 @@ RETURNS, EXCHANGED = "returns", "exchanged"
 _ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS)
 """The names that do not depend on what the plugin was told of the kernel's functions."""
 TOTAL, WORK, WHOLE, SO_FAR = "total", "work", "whole", "so_far"
-OF_PROGRAM = "p_"
-"""What the name of an event begins with that is a function of the workload's own program."""
 OTHERS = 1023
 """Stands for all system calls with this number or a higher one."""
 MOST_NAMES = 64

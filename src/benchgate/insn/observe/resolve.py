@@ -19,7 +19,6 @@ from benchgate.base.files import file_digest
 from benchgate.base.system import observe
 from benchgate.build.cache import entry
 from benchgate.build.fetch.elf import DAMAGE
-from benchgate.insn.counts import OF_PROGRAM
 from benchgate.insn.observe.btf import read_btf
 from benchgate.insn.observe.ctypes import UNTYPED, CKind, CType, Field, NoTypes, Types
 from benchgate.insn.observe.dwarf import read_dwarf
@@ -325,14 +324,14 @@ def types_of(kernel: Path) -> Types:
     return dwarf or read_btf(kernel) or NoTypes()
 
 
-def with_program(text: str, program: Path, functions: Iterable[str]) -> str:
-    """The same text, with which the calls of these functions of the guest's program are counted, too.
-    One that the program does not have is left out."""
+def with_program(text: str, program: Path, functions: Iterable[tuple[str, str]]) -> str:
+    """The same text, with which these events at functions of the guest's program are counted, too. One of a
+    function that the program does not have is left out."""
     known = addresses_of(program)
     lines = text.splitlines()
-    for name in functions:
+    for event, name in functions:
         places = [f"at {place:x}" for place in known.get(name, ())]
-        lines[-1:-1] = [f"hook event {OF_PROGRAM}{name}", *places] if places else []
+        lines[-1:-1] = [f"hook event {event}", *places] if places else []
     return "\n".join([*lines, ""])
 
 

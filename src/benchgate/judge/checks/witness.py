@@ -34,7 +34,6 @@ from benchgate.base.workload.witness import (
     LINE,
     OF_WORKERS,
     OUTSIDE,
-    PROGRAM,
     RETURNED,
     RUN,
     SPENT,
@@ -43,10 +42,11 @@ from benchgate.base.workload.witness import (
     Promise,
     WitnessedPromise,
     of_machine,
+    of_program,
     parse,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import OF_PROGRAM, PROGRAMS, TOTAL, WHOLE, WORK
+from benchgate.insn.counts import PROGRAMS, TOTAL, WHOLE, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
@@ -261,8 +261,8 @@ class _RunNames:
         if span is None:
             raise UnseenError(f"its guest marks no {window} window")
         known = counts_by_name(span.vcpus, self._calls)
-        if name.startswith(PROGRAM):
-            name = f"{EVENTS}{OF_PROGRAM}{name.removeprefix(PROGRAM)}"
+        if counted := of_program(name):
+            name = f"{EVENTS}{counted[-1][0]}"
         if name not in known:
             place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.", *RETURNED)) else "`observe`"
             raise UnseenError(
