@@ -29,7 +29,7 @@ from benchgate.base.void_rule import DEFAULT, VoidRule
 from benchgate.base.workload.workloads import Workload
 from benchgate.build.fetch import inputs
 from benchgate.build.images import Images, guest_digest
-from benchgate.insn.observe.resolve import observe_file, with_program
+from benchgate.insn.observe.resolve import observe_file
 from benchgate.insn.plugin import prepare
 from benchgate.judge import verify, wire
 from benchgate.judge.arms import arm_of
@@ -48,7 +48,7 @@ from benchgate.run.smoke import as_smoke, smoke_watch
 from benchgate.run.watch import watch_for
 from benchgate.session import recordings
 from benchgate.session.warm_starts import WarmStarts
-from benchgate.session.workbench import SymbolFiles, kernel_symbols
+from benchgate.session.workbench import SymbolFiles, completed, kernel_symbols
 from tests.machines import PATIENT
 
 Params = Mapping[str, object]
@@ -227,8 +227,7 @@ class Bootkit:
         text = self.once(
             f"observe {kernel} {observation}", lambda: observe_file(observation, kernel, symbols or kernel)
         )
-        program = self._images.program(planned.system, planned.workload)
-        return with_program(text, program, planned.functions) if program else text
+        return completed(text, planned, self._images.program(planned.system, planned.workload))
 
     def _machine(self) -> VmConfig:
         clock = prepare(self.qemu) if self.insn else None

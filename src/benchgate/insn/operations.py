@@ -1,11 +1,12 @@
-"""Reads the operations that the machine itself measured of each thread at work (c/record/operations.c).
+"""Reads what the machine itself measured of each thread at work (c/record/operations.c).
 
-`OperationsReader` takes one line of the clock's log after the other, in words; `operations` gives, by the name
-of the guest's histogram, the threads with what was measured of each. The lines are untrusted: a line outside
-the format, and a histogram that contradicts itself, is a ValueError.
+`OperationsReader` takes one line of the clock's log after the other, in words; `operations` gives, by the
+name of the guest's histogram, the threads with what was measured of each. The lines are untrusted: a line
+outside the format, and a histogram that contradicts itself, is a ValueError.
 
-A span is from the entry of a call to the exit of one, in ns: `inner`. `outer` is from what the guest read last
-from its clock before it to what it read first afterwards, where it read both: no honest guest measures more.
+A span is from the entry of a call to the exit of one, in ns: `inner`. `outer` is from what the guest read
+last from its clock before it to what it read first afterwards, where it read both: no honest guest measures
+more.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ class ThreadOperations:
     vcpu: int = 0
     end: int | None = None
     """The time of its last mark; None if it ended without one."""
+    started: int | None = None
+    """What its program read first from its clock after its first mark, and after its last one: the harness
+    reports these as the worker's start and end, in the guest's unit. None if it read nothing."""
+    ended: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class _Thread:
     vcpu: int
     begin: int
     end: int | None
+    started: int | None
+    ended: int | None
 
 
 @dataclass
@@ -111,11 +118,15 @@ class OperationsReader:
         self.unmeasured[words[1]] = reason
 
     def _thread(self, words: list[str], vcpus: int) -> None:
-        is_next = len(words) == 6 and words[1] == str(len(self._threads))
+        is_next = len(words) == 8 and words[1] == str(len(self._threads))
         if not is_next or not self._measured or len(self._threads) >= MOST_THREADS:
-            raise ValueError(f"expected `thread N ID VCPU BEGIN END`, in order, at most {MOST_THREADS}")
-        begin, end = number(words[4]), None if words[5] == "-" else number(words[5])
-        self._threads.append(_Thread(number(words[2], 2**32), number(words[3], vcpus), begin, end))
+            raise ValueError(
+                f"expected `thread N ID VCPU BEGIN END STARTED ENDED`, in order, at most {MOST_THREADS}"
+            )
+        times = (None if word == "-" else number(word) for word in words[5:])
+        self._threads.append(
+            _Thread(number(words[2], 2**32), number(words[3], vcpus), number(words[4]), *times)
+        )
 
     def _place(self, words: list[str]) -> tuple[str, int, str]:
         if len(words) < 5 or words[1] not in self._measured or words[3] not in _KINDS:
@@ -126,7 +137,8 @@ class OperationsReader:
         place = self._place(words)
         if len(words) != 8 or place in self._spans:
             raise ValueError("expected `spans NAME N inner|outer COUNT SUM MIN MAX`, once")
-        self._spans[place] = _Spans(*(number(word, _WORD) for word in words[4:]))
+        count, total, least, most = (number(word, _WORD) for word in words[4:])
+        self._spans[place] = _Spans(count, total, least, most)
 
     def _buckets(self, words: list[str], _vcpus: int) -> None:
         spans = self._spans.get(self._place(words))
@@ -156,4 +168,5 @@ class OperationsReader:
         inner, outer = (spans.histogram() for spans in found if spans is not None)
         if inner.count != outer.count or inner.sum > outer.sum:
             raise ValueError(f"{name} of a thread has other spans between its reads of the clock than calls")
-        return ThreadOperations(thread.id, None, inner, outer, thread.begin, thread.vcpu, thread.end)
+        times = thread.begin, thread.vcpu, thread.end, thread.started, thread.ended
+        return ThreadOperations(thread.id, None, inner, outer, *times)

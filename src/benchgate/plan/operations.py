@@ -1,14 +1,21 @@
 """Reads how the machine itself measures a workload's histograms: `machine:` of its YAML file.
 
-Takes the file's section, gives `Operation`s by the name of the histogram. Fails with CatalogError, which names
-file, line and key.
+Takes the file's section, gives `Operation`s by the name of the histogram. Fails with CatalogError, which
+names file, line and key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchgate.base.workload.operations import CALL, MOST_OF_OPERATION, MOST_OPERATIONS, WAKE, Operation
+from benchgate.base.workload.operations import (
+    CALL,
+    LONGEST_NAME,
+    MOST_OF_OPERATION,
+    MOST_OPERATIONS,
+    WAKE,
+    Operation,
+)
 from benchgate.base.yaml.yaml_nodes import NAME
 from benchgate.base.yaml.yamlfile import Section
 
@@ -22,7 +29,7 @@ def read_operations(top: Section) -> Mapping[str, Operation]:
 
 
 def _operation(section: Section, name: str) -> Operation:
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME:
         section.fail("is not the name of a histogram", name)
     with section.optional(name) as words:
         begins, ends = _calls(words, "from"), _calls(words, "to")

@@ -192,12 +192,12 @@ _CONTAINS: Table = {
 _CALLS_OF_OPERATION = f"at most {MOST_OF_OPERATION}: `syscalls.NAME`, `program.FUNCTION`"
 _OPERATION: Table = {
     "from": Texts(
-        f"the calls with whose entry a span begins; {_CALLS_OF_OPERATION}; or `wake` alone, the call in which "
-        "another thread woke this one"
+        f"the calls with whose entry a span begins; {_CALLS_OF_OPERATION}; or `wake` alone: the call in "
+        "which another thread woke this one"
     ),
     "to": Texts(
-        f"the calls with whose exit it ends, the last one before the next span; {_CALLS_OF_OPERATION}. One that "
-        "fails is none"
+        "the calls with whose exit it ends, the last one before the next span; "
+        f"{_CALLS_OF_OPERATION}. One that fails is none"
     ),
 }
 _EVERY: Table = {

@@ -12,6 +12,7 @@
 #include "journal.h"
 #include "libc.h"
 #include "marks.h"
+#include "operations.h"
 #include "placement.h"
 #include "pool.h"
 #include "profile.h"
@@ -212,6 +213,7 @@ static void ended(void) {
     sharing_report(clock_here());
     threads_report(clock_here());
     counts_report();
+    operations_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)
         guest_tsc += counter_clock_reads(c);
@@ -285,6 +287,8 @@ static const char *requests(unsigned vcpus, struct settings *s) {
         why = threads_setup(s->threads, s->observe, vcpus, s->lines, s->clock.start.time);
     if (!why)
         why = counts_setup(s->observe, s->bytes, vcpus);
+    if (!why && !s->lines)
+        why = operations_setup(s->observe, vcpus);
     return !why && s->events ? events_setup(s->events, vcpus, s->lines) : why;
 }
 

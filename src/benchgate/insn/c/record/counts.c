@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "journal.h"
 #include "marks.h"
+#include "returns.h"
 #include "threads_guest.h"
 #include "threads_hooks.h"
 
@@ -340,6 +341,7 @@ static void announce(void) {
     for (unsigned i = 0; i < slots && !is_announced; i++)
         if (is_counted[i])
             journal_line("counted %s", names[i]);
+    returns_announce();
     is_announced = true;
 }
 
@@ -399,6 +401,7 @@ static void report(const char *span, const struct moment *begin, const struct mo
     journal_line("counting %s %" PRIu64 " %" PRIu64, span, begin->time, end->time);
     for (unsigned c = 0; c < vcpus; c++)
         say(span, c, &begin->vcpus[c], &begin->vcpus[c], &end->vcpus[c]);
+    returns_report(begin == &work_begin);
 }
 
 void counts_report(void) {

@@ -6,6 +6,7 @@
 #include "counter.h"
 #include "counts.h"
 #include "journal.h"
+#include "operations.h"
 #include "profile.h"
 #include "sharing.h"
 #include "stacks.h"
@@ -49,6 +50,7 @@ static void executed(unsigned vcpu, void *data) {
         record(kind, time);
     sharing_mark(kind, time);
     counts_mark(kind, vcpu, packed >> 8, time);
+    operations_mark(kind, vcpu, time);
     bool opens = kind == MARKS_TOTAL_BEGIN || kind == MARKS_WORK_BEGIN;
     if (!opens && kind != MARKS_TOTAL_END)
         return;
