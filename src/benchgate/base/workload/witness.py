@@ -153,6 +153,8 @@ class WitnessedPromise:
     """Why it is not witnessed."""
     figures: tuple[str, ...] = ()
     """What the guest reported that it is about: `wakeup`, `result.calls` ..."""
+    exact: tuple[str, ...] = ()
+    """Those of them that the promise says are equal to what the machine measured."""
     of_threads: bool = False
     """Whether only a record of threads shows it, which one run of a cell has."""
 
@@ -190,7 +192,7 @@ FAMILIES: Mapping[str, tuple[Unit, str]] = {
     "events.": (COUNT, "what the system's `observe.events` names"),
     "program.": (COUNT, "how often a function of the workload's own program was called"),
     "different.": (COUNT, "with how many first arguments it was called"),
-    "between.": (COUNT, "`between.F.G`: instructions of a CPU from a call of one such function to one of another"),
+    "between.": (COUNT, "`between.F.G`: instructions of a CPU from a call of one of its functions to G"),
 }
 WINDOWS: Mapping[str, tuple[Unit, str]] = {
     "outside": (
@@ -200,6 +202,8 @@ WINDOWS: Mapping[str, tuple[Unit, str]] = {
     "work": (TIME, "the work window by the clock"),
     "total": (TIME, "the total window by the clock"),
 }
+SPANS = "spans."
+"""`spans.HISTOGRAM.FIGURE`: of what the machine measured for a histogram of the guest (`machine:`)."""
 AWAY: Mapping[str, tuple[Unit, str]] = {
     "count": (COUNT, "how often the workers that report this histogram slept in their work"),
     "sum": (TIME, "for how long they slept, together"),
@@ -249,6 +253,9 @@ def of_machine(name: str) -> Unit | None:
     """The unit of what the machine saw; None for another name."""
     if name.startswith(SPENT) and name.count(".") == 1:
         return TIME
+    if name.startswith(SPANS):
+        _, _, figure = name.rpartition(".")
+        return (COUNT if figure == "count" else TIME) if name.count(".") == 2 and figure in FIGURES else None
     if name.startswith("away."):
         parts = name.split(".")
         return AWAY[parts[2]][0] if len(parts) == 3 and parts[2] in AWAY else None

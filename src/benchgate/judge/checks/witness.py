@@ -21,7 +21,7 @@ from typing import TypeVar
 from benchgate.base.cells import Lane
 from benchgate.base.errors import VerifyError
 from benchgate.base.runs import VerifiedRun
-from benchgate.base.statistics.histogram import Histogram, bounds
+from benchgate.base.statistics.histogram import Histogram, bounds, merged
 from benchgate.base.system.systems import System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
@@ -36,9 +36,11 @@ from benchgate.base.workload.witness import (
     OUTSIDE,
     RETURNED,
     RUN,
+    SPANS,
     SPENT,
     UNITS,
     Claim,
+    ClaimTerm,
     Promise,
     WitnessedPromise,
     of_machine,
@@ -46,7 +48,7 @@ from benchgate.base.workload.witness import (
     parse,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import PROGRAMS, TOTAL, WHOLE, WORK
+from benchgate.insn.counts import PROGRAMS, RETURNS, TOTAL, WHOLE, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
@@ -113,7 +115,8 @@ def _claimed(promise: Promise, seen: _RunNames) -> WitnessedPromise:
                 f"the machine contradicts the guest: `{claim.text}` does not hold: {text}. It must, because "
                 f"{promise.because}"
             )
-        return WitnessedPromise(claim.text, promise.because, seen=text, figures=_figures(claim))
+        exact = _exact(claim) if seen.tells_results else ()
+        return WitnessedPromise(claim.text, promise.because, text, figures=_figures(claim), exact=exact)
     return WitnessedPromise(promise.text, promise.because, why="; ".join(dict.fromkeys(reasons)))
 
 
@@ -136,6 +139,29 @@ def _number(value: Fraction) -> str:
 
 def _figures(claim: Claim) -> tuple[str, ...]:
     return tuple(_what(name) for name in claim.names if not of_machine(name))
+
+
+def _exact(claim: Claim) -> tuple[str, ...]:
+    """What the guest reports and the claim says is equal to what the machine itself has: to calls that
+    succeeded, to what it measured or to what the kernel did. A call that was made may have failed."""
+    if claim.signs != ("==",):
+        return ()
+    pairs = (claim.sides, claim.sides[::-1])
+    return tuple(
+        _what(side.word)
+        for side, other in pairs
+        if _is_of_all(side) and other.names() and all(map(_is_of_results, other.names()))
+    )
+
+
+def _is_of_all(side: ClaimTerm) -> bool:
+    """Whether the side is one figure of the guest, of all its workers together."""
+    is_plain = not side.parts and side.number is None and not of_machine(side.word)
+    return is_plain and not side.word.startswith(("most.", "least."))
+
+
+def _is_of_results(name: str) -> bool:
+    return bool(of_machine(name)) and not name.removeprefix("total.").startswith(("syscalls", "bytes."))
 
 
 def _what(name: str) -> str:
@@ -207,6 +233,12 @@ class _RunNames:
 
     # what the machine saw
 
+    @property
+    def tells_results(self) -> bool:
+        """Whether its clock is of a version that tells what became of calls."""
+        log, counts = self.files.clock, self.files.clock.counts
+        return bool(log.operations or log.unmeasured or (counts and RETURNS in counts.names))
+
     def require_clock(self) -> None:
         lane = self.found.run.lane
         if lane is not Lane.INSN:
@@ -226,6 +258,8 @@ class _RunNames:
             reporters = self.reporters(name.removeprefix(SPENT))
             ticks = sum(worker.end - worker.start for worker in self.found.workers if worker.id in reporters)
             return ticks * self.ns_of_tick
+        if name.startswith(SPANS):
+            return self._of_spans(*name.split(".")[1:])
         plain = name.removeprefix(f"{TOTAL}.")
         if plain == LINE or plain in _MEMORY:
             return Fraction(self._of_memory(plain))
@@ -236,6 +270,17 @@ class _RunNames:
         more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
         each = self.found.run.cell.cpus + len(self.found.workers)
         return max(0, more - HARNESS - HARNESS_EACH * each)
+
+    def _of_spans(self, histogram: str, figure: str) -> Fraction:
+        if histogram not in self.found.measured:
+            log = self.files.clock
+            why = (
+                "the guest has more values, or fewer" if histogram in log.operations else "an earlier version"
+            )
+            raise UnseenError(
+                f"the machine did not measure {histogram} ({log.unmeasured.get(histogram, why)})"
+            )
+        return Fraction(int(getattr(self.found.histograms[histogram], figure)))
 
     def _of_memory(self, name: str) -> int:
         """Of the total window, which a machine with memory books."""
@@ -330,7 +375,7 @@ class _RunNames:
         return Fraction(pick([int(getattr(one, figure)) for one in self.by_worker(histogram)]))
 
     def histogram(self, name: str) -> Histogram:
-        return self._known(name, self.found.histograms, "histogram")
+        return merged(self.by_worker(name))
 
     def reporters(self, histogram: str) -> frozenset[int]:
         """The workers that have values in it."""
