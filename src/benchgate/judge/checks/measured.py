@@ -22,8 +22,8 @@ from benchgate.judge.run_files import RunFiles
 from benchgate.judge.wire import Transcript
 
 SLACK = Slack(below_ns=4, above_ns=4)
-"""What the guest's clock rounds, twice in each of two readings. Nothing else lies between what a guest read and
-what the machine saw it read, interrupts too."""
+"""What the guest's clock rounds in two readings. Nothing else lies between what a guest read and what the
+machine saw it read: an interrupt is in both."""
 
 
 def measured(files: RunFiles, workload: Workload, transcript: Transcript) -> Mapping[str, Histogram]:
@@ -42,11 +42,15 @@ def measured(files: RunFiles, workload: Workload, transcript: Transcript) -> Map
 def _compared(
     name: str, threads: Sequence[ThreadOperations], workload: Workload, transcript: Transcript
 ) -> Histogram | None:
-    """What the machine measured; None if it has not as many spans as the guest has values."""
+    """What the machine measured; None if it does not have a span for each value."""
     each = transcript.histograms[name]
     reporters = [number for number, one in enumerate(each) if one.count]
     of_worker = threads_of_workers(threads, transcript.reports, transcript.hz or SECOND_NS)
     mine = [of_worker[number] for number in reporters if number in of_worker]
+    if len(mine) < len(reporters):
+        return (
+            None  # the program read no clock beside its marks, so which threads are its workers is not known
+        )
     operation, said = workload.machine[name], merged(each)
     inner, outer = (merged(getattr(thread, kind) for thread in mine) for kind in ("inner", "outer"))
     spans = Spans(inner, outer, operation.is_wake)
