@@ -15,8 +15,8 @@ WAKE = "wake"
 PROGRAM, SYSCALLS = "program.", "syscalls."
 CALL = re.compile(r"(?:syscalls|program)\.[a-z_][a-z0-9_]{0,29}")
 MOST_OPERATIONS, MOST_OF_OPERATION, LONGEST_NAME = 4, 32, 32
-"""The histograms of a workload (BENCH_HISTS), the calls that begin or end a span of one, and the most characters
-of its name."""
+"""The histograms of a workload (BENCH_HISTS), the calls that begin or end a span of one, and the most
+characters of its name."""
 
 
 @dataclass(frozen=True, slots=True)
