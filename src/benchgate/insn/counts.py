@@ -17,16 +17,14 @@ from typing import TypeVar
 
 from benchgate.insn.log_text import number
 
-SYSCALLS = "syscalls"
+SYSCALLS, PROGRAMS = "syscalls", "programs"
 EVENT = "events."
 """The first part of the names that a system's YAML makes itself."""
 RETURNS, EXCHANGED = "returns", "exchanged"
 """The names that say whether the exits of system calls were seen, and whose bytes were read."""
-_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked")
+_ALWAYS = ("atomics", "spaces", "halts", "instructions", "worked", PROGRAMS)
 """The names that do not depend on what the plugin was told of the kernel's functions."""
-TOTAL, WORK, SO_FAR = "total", "work", "so_far"
-OF_PROGRAM = "p_"
-"""What the name of an event begins with that is a function of the workload's own program."""
+TOTAL, WORK, WHOLE, SO_FAR = "total", "work", "whole", "so_far"
 OTHERS = 1023
 """Stands for all system calls with this number or a higher one."""
 MOST_NAMES = 64
@@ -80,6 +78,8 @@ class Counts:
     """From the first mark that begins the window to the last one that ends it; None if there is none."""
     work: CountedSpan | None
     """From the first begin of a worker to the last end of one."""
+    whole: CountedSpan | None = None
+    """From the guest's start to its end; None in logs of earlier versions."""
 
     @property
     def repeatable(self) -> tuple[object, ...]:
@@ -157,8 +157,13 @@ class CountsReader:
         self._names.append(words[1])
 
     def _counting(self, words: list[str], _vcpus: int) -> None:
-        if len(words) != 4 or words[1] not in (TOTAL, WORK) or words[1] in self._spans or not self._names:
-            raise ValueError("expected `counting total|work BEGIN END`, each once, after `counted`")
+        if (
+            len(words) != 4
+            or words[1] not in (TOTAL, WORK, WHOLE)
+            or words[1] in self._spans
+            or not self._names
+        ):
+            raise ValueError("expected `counting total|work|whole BEGIN END`, each once, after `counted`")
         begin, end = number(words[2]), number(words[3])
         self._spans[words[1]] = begin, end
 
@@ -229,7 +234,7 @@ class CountsReader:
             name: CountedSpan(*times, tuple(self._of(name, c) for c in range(vcpus)))
             for name, times in self._spans.items()
         }
-        return Counts(tuple(self._names), spans.get(TOTAL), spans.get(WORK))
+        return Counts(tuple(self._names), *map(spans.get, (TOTAL, WORK, WHOLE)))
 
 
 def _grow(known: dict[_K, int], key: _K, value: int, *, is_final: bool, least: int = 1) -> None:

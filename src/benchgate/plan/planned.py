@@ -20,7 +20,7 @@ from benchgate.base.system.observe import ObserveDefinition
 from benchgate.base.system.systems import System, SystemKind
 from benchgate.base.workload.metrics import OF_THREADS, Metric
 from benchgate.base.workload.operations import functions
-from benchgate.base.workload.witness import PROGRAM, Promise, needs_events
+from benchgate.base.workload.witness import PROGRAM, Promise, needs_events, of_program
 from benchgate.base.workload.workloads import Workload
 from benchgate.plan.options import Options
 
@@ -122,12 +122,12 @@ class PlannedCell:
         return tuple(promise for promise in self.workload.promises if promise.is_made(params))
 
     @property
-    def functions(self) -> tuple[str, ...]:
-        """The functions of its program whose calls are counted, because a promise or an operation names
-        them."""
-        names = (name for promise in self.promises for name in promise.names if name.startswith(PROGRAM))
-        promised = (name.removeprefix(PROGRAM) for name in names)
-        return tuple(dict.fromkeys((*promised, *functions(self.workload.machine.values()))))
+    def functions(self) -> tuple[tuple[str, str], ...]:
+        """What is counted at functions of its program, because a promise or an operation names them: the
+        name of each event, and the function."""
+        names = (name for promise in self.promises for name in promise.names)
+        measured = (f"{PROGRAM}{name}" for name in functions(self.workload.machine.values()))
+        return tuple(dict.fromkeys(count for name in (*names, *measured) for count in of_program(name)))
 
     @property
     def guest(self) -> str:

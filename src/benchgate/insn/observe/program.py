@@ -11,21 +11,20 @@ from pathlib import Path
 
 from benchgate.base.system import observe
 from benchgate.base.workload.operations import PROGRAM, SYSCALLS, WAKE, Operation
-from benchgate.insn.counts import OF_PROGRAM
 from benchgate.insn.symbols import NO_SYMBOLS, Symbols, addresses_of, read_symbols
 
 _RESTART = "restart_syscall"
 """Linux's system call that goes on with one that a signal interrupted."""
 
 
-def with_program(text: str, program: Path, functions: Iterable[str]) -> str:
-    """The same text, with which the calls of these functions of the guest's program are counted, too.
-    One that the program does not have is left out."""
+def with_program(text: str, program: Path, functions: Iterable[tuple[str, str]]) -> str:
+    """The same text, with which these events at functions of the guest's program are counted, too. One of a
+    function that the program does not have is left out."""
     known = addresses_of(program)
     lines = text.splitlines()
-    for name in functions:
+    for event, name in functions:
         places = [f"at {place:x}" for place in known.get(name, ())]
-        lines[-1:-1] = [f"hook event {OF_PROGRAM}{name}", *places] if places else []
+        lines[-1:-1] = [f"hook event {event}", *places] if places else []
     return "\n".join([*lines, ""])
 
 

@@ -87,7 +87,7 @@ class _Resolver:
         yield from self._values("thread", self._of.values, ("allowed",))
         yield from self._if_known(lambda: self._values("thread", self._of.values, ("interrupt",)))
         for hook in self._of.hooks:
-            if hook.kind in _MOVES:
+            if _may_lack(hook):
                 yield from self._if_known(partial(self._hook, hook))
             else:
                 yield from self._hook(hook)
@@ -101,7 +101,9 @@ class _Resolver:
         for key in ("id", "interrupt"):
             yield from self._if_known(partial(self._values, "thread", self._of.values, (key,)))
         for hook in self._of.hooks:
-            if hook.kind in observe.COUNTED - _MOVES:
+            if _may_lack(hook):
+                yield from self._if_known(partial(self._hook, hook))
+            elif hook.kind in observe.COUNTED:
                 yield from self._hook(hook)
             else:  # the places of threads are not what this is about
                 yield from self._followed(hook)
@@ -328,6 +330,12 @@ def _line(key: str, steps: tuple[str, ...]) -> str:
     if len(line) > MOST_LINE:
         raise VerifyError(f"observe: what `{key}` says is too long for the plugin")
     return line
+
+
+def _may_lack(hook: observe.Hook) -> bool:
+    """Whether a kernel that lacks its functions, or what its expressions name, does without it."""
+    is_optional = hook.kind is observe.HookKind.EVENT and all(name.endswith("?") for name in hook.at)
+    return is_optional or hook.kind in _MOVES
 
 
 def types_of(kernel: Path) -> Types:

@@ -26,11 +26,14 @@ from benchgate.base.system.systems import System, plain_name
 from benchgate.base.text import suggestion
 from benchgate.base.workload.metrics import SECOND_NS, MetricKind, is_length
 from benchgate.base.workload.witness import (
+    COUNT,
     EVENTS,
     FIGURES,
+    HARNESS,
+    HARNESS_EACH,
     LINE,
     OF_WORKERS,
-    PROGRAM,
+    OUTSIDE,
     RETURNED,
     RUN,
     SPANS,
@@ -41,15 +44,19 @@ from benchgate.base.workload.witness import (
     Promise,
     WitnessedPromise,
     of_machine,
+    of_program,
+    parse,
 )
 from benchgate.base.workload.workloads import Workload
-from benchgate.insn.counts import OF_PROGRAM, RETURNS, TOTAL, WORK
+from benchgate.insn.counts import PROGRAMS, RETURNS, TOTAL, WHOLE, WORK
 from benchgate.insn.counts import witnessed as counts_by_name
 from benchgate.insn.memory_log import TOUCHED, WINDOW
 from benchgate.judge.accounts.threads.worker_sleeps import WorkerSleeps, worker_sleeps
 from benchgate.judge.run_files import RunFiles
 
 _Value = TypeVar("_Value")
+_USUAL = parse(f"{OUTSIDE} <= {PROGRAMS} / 10", lambda _: COUNT)
+"""Holds for a workload that says nothing of what it does before and after its work."""
 _MEMORY = {"reads": ("reads",), "writes": ("writes",), "lines": ("local", "remote"), TOUCHED: (TOUCHED,)}
 """Maps a name to what it is the sum of."""
 _STRAY = 1
@@ -57,6 +64,14 @@ _STRAY = 1
 times differ by up to a step of the clock, may time less than the machine saw."""
 _SHOWN = 6
 """The most decimals of a value in a sentence."""
+
+
+_USUALLY = Promise(
+    because="a workload does in its window what it reports; one that needs more around it says how much, by "
+    f"a claim of `{OUTSIDE}`",
+    when={},
+    claims=(_USUAL,),
+)
 
 
 class UnseenError(Exception):
@@ -68,9 +83,11 @@ def witnessed(
 ) -> tuple[WitnessedPromise, ...]:
     params = dict(verified_run.run.cell.params)
     made = [promise for promise in workload.promises if promise.is_made(params)]
-    if verified_run.void or not made:
+    if verified_run.void:
         return ()
     seen = _RunNames(verified_run, files, workload, system)
+    if not any(OUTSIDE in promise.names for promise in made):
+        _claimed(_USUALLY, seen)
     found_of = (
         (promise, _contained(promise, seen) if promise.histogram else _claimed(promise, seen))
         for promise in made
@@ -230,6 +247,8 @@ class _RunNames:
     def _seen(self, name: str) -> Fraction:
         if name in ("work", "total"):
             return Fraction(getattr(self.found, name))
+        if name == OUTSIDE:
+            return Fraction(self._outside())
         if name.startswith("away."):
             _, histogram, what = name.split(".")
             reporters, sleeps = self.reporters(histogram), self.sleeps
@@ -246,6 +265,11 @@ class _RunNames:
             return Fraction(self._of_memory(plain))
         window = WORK if plain == name else TOTAL
         return Fraction(self._counted(window, plain))
+
+    def _outside(self) -> int:
+        more = self._counted(WHOLE, PROGRAMS) - self._counted(WORK, PROGRAMS)
+        each = self.found.run.cell.cpus + len(self.found.workers)
+        return max(0, more - HARNESS - HARNESS_EACH * each)
 
     def _of_spans(self, histogram: str, figure: str) -> Fraction:
         if histogram not in self.found.measured:
@@ -276,12 +300,14 @@ class _RunNames:
             raise UnseenError(
                 "its clock's log counts no such thing (an earlier version, QEMU before 9.1, or killed)"
             )
-        span = counts.total if window == TOTAL else counts.work
+        span = {TOTAL: counts.total, WORK: counts.work, WHOLE: counts.whole}[window]
+        if span is None and window == WHOLE:
+            raise UnseenError("its clock's log does not count the whole run (an earlier version)")
         if span is None:
             raise UnseenError(f"its guest marks no {window} window")
         known = counts_by_name(span.vcpus, self._calls)
-        if name.startswith(PROGRAM):
-            name = f"{EVENTS}{OF_PROGRAM}{name.removeprefix(PROGRAM)}"
+        if counted := of_program(name):
+            name = f"{EVENTS}{counted[-1][0]}"
         if name not in known:
             place = "`observe.calls`" if name.startswith(("syscalls.", "bytes.", *RETURNED)) else "`observe`"
             raise UnseenError(

@@ -78,7 +78,7 @@ void blocks_translated(struct qemu_plugin_tb *tb) {
     stacks_block(tb, total);
     access_block(tb, total);
     delays_block(tb, total);
-    counts_block();
+    counts_block(tb, total);
     uint64_t at = qemu_plugin_tb_vaddr(tb);
     operations_block(at);
     for (size_t i = 0; i < total; i++) {

@@ -212,7 +212,7 @@ static void ended(void) {
     delays_report();
     sharing_report(clock_here());
     threads_report(clock_here());
-    counts_report();
+    counts_report(clock_here());
     operations_report();
     uint64_t guest_tsc = 0;
     for (unsigned c = 0; c < vcpu_count; c++)

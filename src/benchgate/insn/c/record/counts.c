@@ -1,7 +1,7 @@
 // Lines of the log:
 //   counted NAME                    what is counted, before the first count
-//   counting SPAN BEGIN END         SPAN: total (the window) or work (from the first worker's begin to the last
-//                                   one's end); times in ns. Its counts follow:
+//   counting SPAN BEGIN END         SPAN: total (the window), work (from the first worker's begin to the last
+//                                   one's end) or whole (of the guest's run); times in ns. Its counts follow:
 //   saw SPAN VCPU NAME VALUE        those that are not 0
 //   called SPAN VCPU NUMBER TIMES BYTES    a system call; BYTES: how many it was asked to move, or `-`
 //   uncounted                       the lines before those of the console have no room any more
@@ -40,6 +40,7 @@ enum {
     EXITS,
     INSTRUCTIONS,
     WORKED,
+    PROGRAMS,
     EVENTS // from here on: those of the system
 };
 
@@ -47,6 +48,7 @@ enum {
 #define MOST (APART / sizeof(uint64_t))
 #define NUMBERS 1024     // of system calls; the last one stands for all that are higher
 #define MOST_ARGUMENT 2  // those of system calls are up to here in the registers of a function's
+#define MOST_DIFFERENT 256 // first arguments of a function
 #define LONGEST 96          // a line, with its largest numbers
 
 struct calls {
@@ -67,11 +69,15 @@ static struct hooks hooks;
 static char names[MOST][HOOKS_NAME + 8];
 static bool is_counted[MOST], is_announced, is_blind, is_full, hook_tells_bytes;
 static unsigned slot_of_hook[HOOKS_MOST];
+// What an event of a function of the program counts, by the begin of its name: how often it is called (nothing), with
+// how many first arguments (`d_`), the instructions from its call (`b_`) to that of another function (`e_`).
+static enum deed { HAPPENS, DIFFERS, BEGINS, ENDS } deed_of_hook[HOOKS_MOST];
+static uint64_t arguments[MOST_DIFFERENT], begun[LOCKSTEP_MAX]; // 0: none
 static uint8_t lengths[NUMBERS]; // 1 + the argument that says how many bytes, or 0
 static unsigned slots, vcpus;
 static struct qemu_plugin_scoreboard *score;
 static struct calls *made; // by vCPU
-static struct moment total_begin, work_begin, work_end, total_end, said, now;
+static struct moment total_begin, work_begin, work_end, total_end, said, now, whole_begin, whole_end;
 static uint64_t near_hooks[64]; // a bit for each address of a hook, modulo 4096
 
 static void name(unsigned slot, const char *group, const char *word) {
@@ -89,6 +95,7 @@ static void name_all(void) {
         [HALTS] = "halts",       [IPIS] = "ipis",         [FAULTS] = "faults",
         [WAKES] = "wakes",       [SWITCHES] = "switches", [FORKS] = "forks",
         [EXITS] = "exits",       [WORKED] = "worked",     [INSTRUCTIONS] = "instructions",
+        [PROGRAMS] = "programs",
     };
     for (unsigned i = 0; i < EVENTS; i++)
         name(i, "", plain[i]);
@@ -140,8 +147,15 @@ static unsigned slot_of(const struct hook *h) {
     }
 }
 
+static enum deed deed_of(const struct hook *h) {
+    static const char begins[] = {[DIFFERS] = 'd', [BEGINS] = 'b', [ENDS] = 'e'};
+    const char *found = h->kind == HOOK_EVENT && h->name[1] == '_' ? memchr(begins + 1, h->name[0], ENDS) : NULL;
+    return found ? (enum deed)(found - begins) : HAPPENS;
+}
+
 static void know_hook(unsigned n) {
     const struct hook *h = &hooks.all[n];
+    deed_of_hook[n] = deed_of(h);
     slot_of_hook[n] = slot_of(h);
     hook_tells_bytes |= h->bytes.length != 0;
     for (unsigned i = 0; i < h->places; i++)
@@ -175,7 +189,9 @@ const char *counts_setup(const char *observed, const char *text, unsigned count)
         know_hook(n);
     made = calloc(count, sizeof *made);
     bool has_memory = made && make(&total_begin) && make(&work_begin) && make(&work_end) &&
-                      make(&total_end) && make(&said) && make(&now);
+                      make(&total_end) && make(&said) && make(&now) &&
+                      make(&whole_begin) && make(&whole_end);
+    whole_begin.is_known = true; // all its counts are 0
     score = has_memory ? qemu_plugin_scoreboard_new(APART) : NULL;
     return score ? NULL : "no memory for counts";
 }
@@ -221,6 +237,24 @@ static void may_send(unsigned vcpu, void *unused) {
         add(vcpu, IPIS, 1);
 }
 
+static bool is_new(uint64_t argument) {
+    unsigned i = 0;
+    while (i < MOST_DIFFERENT && arguments[i] && arguments[i] != argument)
+        i++;
+    bool is_it = i < MOST_DIFFERENT && !arguments[i];
+    if (is_it)
+        arguments[i] = argument;
+    return is_it;
+}
+
+static uint64_t done(enum deed deed, unsigned vcpu) {
+    uint64_t since = begun[vcpu], executed = clock_executed(vcpu);
+    if (deed == DIFFERS)
+        return is_new(guest_argument(vcpu, 0));
+    begun[vcpu] = deed == BEGINS ? executed : 0;
+    return deed == ENDS && since ? executed - since : 0;
+}
+
 static void reached(unsigned vcpu, void *data) {
     const struct hook *h = &hooks.all[(uintptr_t)data];
     guest_begin(vcpu);
@@ -229,6 +263,8 @@ static void reached(unsigned vcpu, void *data) {
     if (h->kind == HOOK_SYSCALL)
         add_call(vcpu, h->number.length ? program_run(&h->number, vcpu, 0) & UINT32_MAX : NUMBERS,
                  h->bytes.length ? bytes_of(program_run(&h->bytes, vcpu, 0)) : 0);
+    else if (deed_of_hook[(uintptr_t)data] != HAPPENS)
+        add(vcpu, slot_of_hook[(uintptr_t)data], done(deed_of_hook[(uintptr_t)data], vcpu));
     else
         add(vcpu, slot_of_hook[(uintptr_t)data],
             h->adds.length ? bytes_of(program_run(&h->adds, vcpu, 0)) : 1);
@@ -248,8 +284,9 @@ static void look_for_hooks(struct qemu_plugin_insn *insn, uint64_t address) {
     for (unsigned n = 0; n < hooks.count; n++) {
         const struct hook *h = &hooks.all[n];
         unsigned slot = slot_of_hook[n];
+        bool reads = h->when.length || h->adds.length || h->kind == HOOK_SYSCALL || deed_of_hook[n] != HAPPENS;
         for (unsigned i = 0; i < h->places && slot < MOST; i++)
-            if (h->at[i] == address && (h->when.length || h->adds.length || h->kind == HOOK_SYSCALL))
+            if (h->at[i] == address && reads)
                 call_back(insn, reached, n);
             else if (h->at[i] == address)
                 count(insn, slot);
@@ -260,10 +297,6 @@ enum level { NOT_READ, OF_PROGRAM, OF_KERNEL };
 
 static _Thread_local enum level level; // of the block
 
-void counts_block(void) {
-    level = NOT_READ;
-}
-
 // All of a block has one privilege: that of its vCPU, which is about to execute it.
 static bool is_of(enum level wanted) {
     bool is_user = false;
@@ -272,6 +305,12 @@ static bool is_of(enum level wanted) {
     if (level == NOT_READ)
         level = is_user ? OF_PROGRAM : OF_KERNEL;
     return level == wanted;
+}
+
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+    level = NOT_READ;
+    if (score && !is_blind && is_of(OF_PROGRAM))
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_INLINE_ADD, counter(PROGRAMS), instructions);
 }
 
 static void count_act(struct qemu_plugin_insn *insn, enum arch_act act) {
@@ -312,6 +351,7 @@ static void take(struct moment *moment, unsigned vcpu, uint64_t left, uint64_t t
         }
         at->values[INSTRUCTIONS] = clock_executed(c) - (c == vcpu ? left : 0);
         at->values[WORKED] = clock_work(c).worked - (c == vcpu ? left : 0);
+        at->values[PROGRAMS] -= c == vcpu ? left : 0; // a mark is a program's
         if (has_called)
             at->calls = made[c];
     }
@@ -401,15 +441,18 @@ static void report(const char *span, const struct moment *begin, const struct mo
     journal_line("counting %s %" PRIu64 " %" PRIu64, span, begin->time, end->time);
     for (unsigned c = 0; c < vcpus; c++)
         say(span, c, &begin->vcpus[c], &begin->vcpus[c], &end->vcpus[c]);
-    returns_report(begin == &work_begin);
+    if (begin != &whole_begin)
+        returns_report(begin == &work_begin);
 }
 
-void counts_report(void) {
+void counts_report(uint64_t time) {
     if (!score || is_blind)
         return;
     announce();
     report("total", &total_begin, &total_end);
     report("work", &work_begin, &work_end);
+    take(&whole_end, vcpus, 0, time);
+    report("whole", &whole_begin, &whole_end);
 }
 
 #else
@@ -423,7 +466,8 @@ void counts_vcpu(unsigned vcpu) {
     (void)vcpu;
 }
 
-void counts_block(void) {
+void counts_block(struct qemu_plugin_tb *tb, size_t instructions) {
+    (void)tb, (void)instructions;
 }
 
 void counts_instruction(struct qemu_plugin_insn *insn, const struct arch_insn *seen, uint64_t address) {
@@ -439,7 +483,8 @@ size_t counts_line(size_t most) {
     return 0;
 }
 
-void counts_report(void) {
+void counts_report(uint64_t time) {
+    (void)time;
 }
 
 #endif
