@@ -6,9 +6,9 @@ what contradicts, with both sides and their numbers, or an empty text.
 One rule holds for every histogram. Each value of an honest guest lies between two lengths that the machine
 has: `inner`, from call to call, and `outer`, from one reading of the guest's clock to another one. Then the
 same holds of the k-th smallest values, whichever belongs to which, and so of the minimum, of the maximum and
-of each percentile, in both directions; and of the sums. Where the machine has no span for some values, or the
-guest no value for some spans, as many ranks are left free. So samples that were moved from bucket to bucket,
-halved, capped or invented contradict, although count, sum and maximum are kept.
+of each percentile, in both directions; and of the sums. Where the machine lacks spans for some values, as
+many ranks are left free. So samples that were moved from bucket to bucket, halved, capped or invented
+contradict, although count, sum and maximum are kept.
 """
 
 from __future__ import annotations
@@ -28,11 +28,7 @@ class Slack:
     """By how much an honest guest may differ from what the machine measured."""
 
     below_ns: int = 0
-    """A thread that moved between vCPUs may have read a time that another one was ahead."""
     above_ns: int = 0
-    """Where the machine did not see both readings of the clock."""
-    strays: int = 0
-    """So many values may be longer than the machine's: an interrupt came between reading and call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +37,17 @@ class Spans:
 
     inner: Histogram
     outer: Histogram
-    may_differ: bool = False
-    """Whether the guest may have more values, or fewer: it counts a wait without sleep, and no wake-up
-    outside of the time that it measures."""
+    may_lack: bool = False
+    """Whether the guest may have more values: it also counts a wait that found its word set, and so was woken
+    by nobody."""
 
 
 def contradiction(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -> str:
     """`said` is in units of `tick` ns."""
     seen = spans.inner
-    if said.count != seen.count and not spans.may_differ:
+    unseen = said.count - seen.count
+    if unseen < 0 or (unseen and not spans.may_lack):
         return f"{said.count:,} values, but the machine measured {seen.count:,}"
-    unseen, unsaid = max(0, said.count - seen.count), max(0, seen.count - said.count)
     mine, inner, outer = _ranks(said, tick), _ranks(spans.inner), _ranks(spans.outer)
     for rank, (_, most, _), (least, _, _) in _pairs(mine, inner, unseen):
         if most + slack.below_ns < least:
@@ -59,11 +55,10 @@ def contradiction(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -
                 f"value {rank:,} of {said.count:,} is at most {_shown(most)} ns, but the machine measured at "
                 f"least {_shown(least)} ns"
             )
-    free = unsaid + slack.strays
-    for rank, (_, most, _), (least, _, _) in _pairs(outer, mine, free):
+    for rank, (_, most, _), (least, _, _) in _pairs(outer, mine, 0):
         if least > most + slack.above_ns:
             return (
-                f"value {rank - free:,} of {said.count:,} is at least {_shown(least)} ns, but the machine "
+                f"value {rank:,} of {said.count:,} is at least {_shown(least)} ns, but the machine "
                 f"measured at most {_shown(most)} ns"
             )
     return _of_sums(said, tick, spans, slack) if said.count == seen.count else ""
@@ -72,7 +67,7 @@ def contradiction(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -
 def _of_sums(said: Histogram, tick: Fraction, spans: Spans, slack: Slack) -> str:
     count, mine = said.count, said.sum * tick
     least = spans.inner.sum - count * (slack.below_ns + tick)
-    most = spans.outer.sum + count * (slack.above_ns + tick) + slack.strays * said.max * tick
+    most = spans.outer.sum + count * (slack.above_ns + tick)
     if least <= mine <= most:
         return ""
     return (

@@ -94,7 +94,7 @@ def worker_sleeps(schedule: Schedule, log: ClockLog, run: VerifiedRun) -> Worker
     if schedule.is_cut or not run.hz or not run.workers:
         return None
     threads = list(_threads(schedule, log))
-    shift = clock_shift(run.workers, log, run.hz)
+    shift = _shift(run, log, run.hz)
     may_be = {worker.id: _may_be(worker, threads, run.hz, shift) for worker in run.workers}
     by_interrupts = (wake for life in schedule.lives for wake in life.wakes if wake.waker == IDLE)
     places = frozenset(address for wake in by_interrupts for address in wake.trail[GENERIC:])
@@ -143,13 +143,13 @@ def _sleeps(phases: Iterable[Phase]) -> Iterator[tuple[int, ThreadWake | None, i
             since = None
 
 
-def clock_shift(reports: Sequence[WorkerReport], log: ClockLog, hz: int) -> Fraction:
+def _shift(run: VerifiedRun, log: ClockLog, hz: int) -> Fraction:
     """How far the guest's clock is ahead of the instruction clock: it is read just after a mark."""
     ticks = Fraction(SECOND_NS, hz)
     begins = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_BEGIN]
     ends = [mark.time for mark in log.marks if mark.kind == MarkKind.WORK_END]
-    starts = [worker.start * ticks for worker in reports]
-    stops = [worker.end * ticks for worker in reports]
+    starts = [worker.start * ticks for worker in run.workers]
+    stops = [worker.end * ticks for worker in run.workers]
     pairs = ((starts, begins), (stops, ends))
     return min(edge(times) - edge(marks) for edge in (min, max) for times, marks in pairs)
 
