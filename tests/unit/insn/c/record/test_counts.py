@@ -301,7 +301,13 @@ def test_first_arguments_of_a_function_and_what_lies_between_two(library: Path, 
     seen = guest(library, tmp_path, OBSERVE.replace("end\n", hooks))
     executed = ctypes.c_uint64.in_dll(seen.library, "executed")
     seen.mark(TOTAL_BEGIN, 1)
-    for now, at, lock in ((10, 0x9000, 7), (20, 0x8000, 7), (50, 0x9000, 7), (60, 0x8000, 8), (65, 0x9000, 8)):
+    for now, at, lock in (
+        (10, 0x9000, 7),
+        (20, 0x8000, 7),
+        (50, 0x9000, 7),
+        (60, 0x8000, 8),
+        (65, 0x9000, 8),
+    ):
         executed.value = now
         seen.does(NOP, at=at, args=(lock,))
     executed.value = 70
