@@ -17,7 +17,7 @@ from benchgate.base.workload.workloads import Workload
 from benchgate.insn.counts import CountedCpu, CountedSpan, Counts
 from benchgate.insn.log import ClockLog
 from benchgate.judge.accounts.threads.worker_sleeps import WokenWait
-from benchgate.judge.checks import witness
+from benchgate.judge.checks import witness, witness_names
 from benchgate.judge.checks.thread_record import histogram_of
 from benchgate.judge.run_files import RunFiles
 from benchgate.plan import catalog, workloadfile
